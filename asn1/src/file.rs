@@ -45,10 +45,7 @@ pub enum Existing {
 impl Existing {
     /// [`Existing::Replace`] if the user asked for it.
     pub fn forced(force: bool) -> Self {
-        match force {
-            true => Self::Replace,
-            false => Self::Refuse,
-        }
+        if force { Self::Replace } else { Self::Refuse }
     }
 }
 

@@ -55,9 +55,10 @@ pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
 pub fn open_regular(path: &Path) -> io::Result<File> {
     // Checked before it is opened: opening a named pipe waits for a writer.
     let kind = fs::metadata(path)?.file_type();
-    match kind.is_file() {
-        true => File::open(path),
-        false => Err(refusal(kind)),
+    if kind.is_file() {
+        File::open(path)
+    } else {
+        Err(refusal(kind))
     }
 }
 

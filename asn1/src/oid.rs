@@ -196,12 +196,13 @@ impl FromStr for Oid {
     fn from_str(text: &str) -> Result<Self, OidError> {
         let arcs: Result<Vec<u32>, _> = text
             .split('.')
-            .map(
-                |arc| match arc.bytes().all(|octet| octet.is_ascii_digit()) {
-                    true => arc.parse().map_err(|_| OidError),
-                    false => Err(OidError),
-                },
-            )
+            .map(|arc| {
+                if arc.bytes().all(|octet| octet.is_ascii_digit()) {
+                    arc.parse().map_err(|_| OidError)
+                } else {
+                    Err(OidError)
+                }
+            })
             .take(Self::MAX_OCTETS + 2)
             .collect();
         Self::from_arcs(&arcs?).ok_or(OidError)

@@ -58,9 +58,10 @@ impl QueryError {
     /// only the part around the fault is shown.
     pub fn pointed_out(&self, text: &str) -> String {
         let before = text.get(..self.offset).unwrap_or(text).chars().count();
-        let skipped = match before > MAX_SHOWN {
-            true => before - MAX_SHOWN / 2,
-            false => 0,
+        let skipped = if before > MAX_SHOWN {
+            before - MAX_SHOWN / 2
+        } else {
+            0
         };
         let mut rest = text.chars().skip(skipped);
         let mut line = String::new();
@@ -195,9 +196,10 @@ fn is_digits(text: &str) -> bool {
 pub const MAX_QUERY_LENGTH: usize = 1 << 20;
 
 fn check_length(text: &str) -> Result<(), QueryError> {
-    match text.len() > MAX_QUERY_LENGTH {
-        true => Err(QueryErrorKind::TooLong(MAX_QUERY_LENGTH).at(MAX_QUERY_LENGTH)),
-        false => Ok(()),
+    if text.len() > MAX_QUERY_LENGTH {
+        Err(QueryErrorKind::TooLong(MAX_QUERY_LENGTH).at(MAX_QUERY_LENGTH))
+    } else {
+        Ok(())
     }
 }
 

@@ -73,9 +73,10 @@ impl FromStr for Gateway {
             endpoint: url.endpoint,
             userinfo: url.userinfo,
         };
-        match url.query.is_empty() && !url.has_fragment {
-            true => Ok(gateway),
-            false => Err(GatewayAddressError::Parameters(gateway)),
+        if url.query.is_empty() && !url.has_fragment {
+            Ok(gateway)
+        } else {
+            Err(GatewayAddressError::Parameters(gateway))
         }
     }
 }

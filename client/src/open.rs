@@ -46,9 +46,10 @@ pub async fn process(
     plan: &Plan,
 ) -> Result<Option<Result<OpenedSearch, Error>>, Error> {
     let Some(mut search) = KnownItemSearch::new(session, plan) else {
-        return match session.is_open() {
-            true => Ok(None),
-            false => Err(Error::Ended { cause: None }),
+        return if session.is_open() {
+            Ok(None)
+        } else {
+            Err(Error::Ended { cause: None })
         };
     };
     search.takes_unknown_count = true;

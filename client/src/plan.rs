@@ -154,9 +154,10 @@ pub fn plan(url: &Z3950Url, options: &PlanOptions) -> Result<Plan, PlanError> {
     let mut warnings: Vec<_> = url.warnings().iter().cloned().map(Warning::Url).collect();
     let record_syntaxes = choose_syntaxes(url, options, &mut warnings)?;
     let ignored = options.hints == Hints::Ignore;
-    let databases = match ignored && url.docid().is_none() {
-        true => Vec::new(),
-        false => url.databases().to_vec(),
+    let databases = if ignored && url.docid().is_none() {
+        Vec::new()
+    } else {
+        url.databases().to_vec()
     };
     let defaults = SessionDefaults {
         databases,

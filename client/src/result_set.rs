@@ -272,17 +272,16 @@ impl SortKey {
     }
 
     fn of(key: &str, relation: SortRelation) -> Result<Self, SortKeyError> {
-        let attributes = match key.contains('=') {
-            true => {
-                let attributes = key.parse::<Attributes>();
-                attributes
-                    .map_err(|error| SortKeyError::Attributes(error.to_string()))?
-                    .0
-            }
-            false => Names::default().attributes(key).map_err(|nearest| {
+        let attributes = if key.contains('=') {
+            let attributes = key.parse::<Attributes>();
+            attributes
+                .map_err(|error| SortKeyError::Attributes(error.to_string()))?
+                .0
+        } else {
+            Names::default().attributes(key).map_err(|nearest| {
                 let name = key.to_owned();
                 SortKeyError::Index { name, nearest }
-            })?,
+            })?
         };
         Ok(Self(key_by_attributes(attributes, relation)))
     }

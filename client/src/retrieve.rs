@@ -253,9 +253,10 @@ impl<'a> KnownItemSearch<'a> {
             tracing::info!(step = self.course.form(), "asking in another form");
             outcome = self.present().await;
         }
-        match is_unusable(&outcome) {
-            true => self.in_other_forms(outcome).await,
-            false => outcome,
+        if is_unusable(&outcome) {
+            self.in_other_forms(outcome).await
+        } else {
+            outcome
         }
     }
 

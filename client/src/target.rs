@@ -296,13 +296,12 @@ pub fn redacted(text: &str) -> String {
     let is_place = authority
         .rsplit_once(':')
         .is_none_or(|(_, port)| is_port(port));
-    let before_docid = match authority.contains('@') || is_place {
-        true => {
-            let behind = rest.get(authority.len()..).unwrap_or_default();
-            authority.len() + behind.find('?').unwrap_or(behind.len())
-        }
+    let before_docid = if authority.contains('@') || is_place {
+        let behind = rest.get(authority.len()..).unwrap_or_default();
+        authority.len() + behind.find('?').unwrap_or(behind.len())
+    } else {
         // A slash or a question mark may be part of a password that is not escaped.
-        false => rest.len(),
+        rest.len()
     };
     let has_slashes = scheme.ends_with(['/', '\\']);
     let at = rest.get(..before_docid).and_then(|rest| rest.rfind('@'));
@@ -350,10 +349,11 @@ fn secrets_begin(text: &str) -> usize {
     if name == "unix" {
         return "unix:".len();
     }
-    match part.len() < behind.len() || is_known() {
-        true => text.len() - part.len(),
+    if part.len() < behind.len() || is_known() {
+        text.len() - part.len()
+    } else {
         // `z39.50r//ann:pw@h`, without its colon.
-        false => name.find("//").map_or(0, |slashes| slashes + 2),
+        name.find("//").map_or(0, |slashes| slashes + 2)
     }
 }
 

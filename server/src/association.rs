@@ -94,9 +94,10 @@ impl Association {
 
     /// How many operations may run at the same time.
     pub(crate) fn most_operations(&self) -> usize {
-        match self.terms.options.contains(Options::CONCURRENT_OPERATIONS) {
-            true => self.target.limits.concurrent_operations.max(1),
-            false => 1,
+        if self.terms.options.contains(Options::CONCURRENT_OPERATIONS) {
+            self.target.limits.concurrent_operations.max(1)
+        } else {
+            1
         }
     }
 

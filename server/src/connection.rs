@@ -309,9 +309,10 @@ impl<S: Transport> Connection<'_, S> {
             self.client.begun.checked_add(limits.init_time)
         };
         let most = self.session.most_operations();
-        let ahead = match !is_busy || (self.operations.list.len() < most && !is_stopping) {
-            true => None,
-            false => Some(limits.read_ahead),
+        let ahead = if !is_busy || (self.operations.list.len() < most && !is_stopping) {
+            None
+        } else {
+            Some(limits.read_ahead)
         };
         let is_heard = !is_busy || self.left.is_none();
         loop {

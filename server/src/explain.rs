@@ -121,9 +121,10 @@ impl Backend for ExplainDatabase {
         let composition = wanted.composition;
         let shown = entry.and_then(|entry| {
             let element_set = composition.element_set(EXPLAIN_DATABASE);
-            let record = match element_set.eq_ignore_ascii_case("B") {
-                true => entry.brief(),
-                false => entry.record.clone(),
+            let record = if element_set.eq_ignore_ascii_case("B") {
+                entry.brief()
+            } else {
+                entry.record.clone()
             };
             EXPLAIN.shown(&record, "explain", composition.syntax)
         });

@@ -224,18 +224,17 @@ impl HttpConnection<'_> {
                     continue;
                 }
                 if let Some(room) = &self.client.room {
-                    match is_idle {
-                        true if now_answered > 0 && answered != Some(now_answered) => {
+                    if is_idle {
+                        if now_answered > 0 && answered != Some(now_answered) {
                             room.open();
                             room.idle(Instant::now());
                             answered = Some(now_answered);
                         }
-                        true => {}
-                        false if answered.is_none() => {
-                            room.open();
-                            answered = Some(0);
-                        }
-                        false => room.busy(),
+                    } else if answered.is_none() {
+                        room.open();
+                        answered = Some(0);
+                    } else {
+                        room.busy();
                     }
                     if is_idle && room.poll_called(context).is_ready() {
                         info!("gave way to a further connection");

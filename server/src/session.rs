@@ -322,9 +322,10 @@ impl Session {
                     return Err(service::refuse(request, missing).into());
                 }
                 Some(_) if association.is_unproved() => {
-                    let asked = match pending.waiting.is_empty() {
-                        true => access::challenge(association),
-                        false => Err(diagnostic(Condition::ACCESS_CONTROL_FAILURE, "")),
+                    let asked = if pending.waiting.is_empty() {
+                        access::challenge(association)
+                    } else {
+                        Err(diagnostic(Condition::ACCESS_CONTROL_FAILURE, ""))
                     };
                     return Err(match asked {
                         Ok(question) => {
@@ -376,9 +377,10 @@ impl Session {
 
     /// Counts a refusal. The last one allowed ends the connection, so that credentials cannot be guessed.
     fn refused(&mut self, mut reply: Reply, penalty: Penalty) -> Reply {
-        self.refusals = match penalty.hang_up {
-            true => u32::MAX,
-            false => self.refusals.saturating_add(1),
+        self.refusals = if penalty.hang_up {
+            u32::MAX
+        } else {
+            self.refusals.saturating_add(1)
         };
         self.silent_until = None;
         if self.is_refused() {

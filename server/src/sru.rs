@@ -194,13 +194,14 @@ impl SruSession {
             secure: asked.secure,
             takes_diagnostics_as_failure: asked.user_agent.starts_with(YAZ),
         };
-        let answered = match refused.is_empty() {
-            false => Err(SruFailure::from(refused)),
-            true => match self.open(login, asked.via) {
+        let answered = if refused.is_empty() {
+            match self.open(login, asked.via) {
                 // Boxed, so that idle sessions stay small.
                 Ok(()) => Box::pin(self.carry_out(&context, &request)).await,
                 Err(failure) => Err(failure),
-            },
+            }
+        } else {
+            Err(SruFailure::from(refused))
         };
         let (response, status) = match answered {
             Ok(response) => (response, SruStatus::Answered),

@@ -325,9 +325,12 @@ fn verifier(authorities: &[u8]) -> Result<ClientCertVerifierBuilder, TlsError> {
 
 fn chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    let certificates = certificates.and_then(|certificates| match certificates.is_empty() {
-        true => Err(pem::Error::NoItemsFound),
-        false => Ok(certificates),
+    let certificates = certificates.and_then(|certificates| {
+        if certificates.is_empty() {
+            Err(pem::Error::NoItemsFound)
+        } else {
+            Ok(certificates)
+        }
     });
     certificates.map_err(|source| unread("certificate", pem, source))
 }

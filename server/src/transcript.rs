@@ -155,12 +155,13 @@ impl TranscriptEntry {
         };
         let told = object.get("apdu").and_then(Value::as_str);
         let told = told.ok_or("apdu is not a text")?;
-        match entry.may_be(told) {
-            true => Ok(Some(entry)),
-            false => Err(format!(
+        if entry.may_be(told) {
+            Ok(Some(entry))
+        } else {
+            Err(format!(
                 "apdu is {told}, and the octets are {}",
                 entry.name()
-            )),
+            ))
         }
     }
 

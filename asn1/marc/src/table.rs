@@ -154,9 +154,10 @@ impl FromStr for Columns {
             Ok(Column { name, content })
         });
         let columns: Vec<Column> = columns.collect::<Result<_, _>>()?;
-        match columns.len() > MAX_COLUMNS {
-            true => Err(ColumnsError::TooMany),
-            false => Ok(Self(columns)),
+        if columns.len() > MAX_COLUMNS {
+            Err(ColumnsError::TooMany)
+        } else {
+            Ok(Self(columns))
         }
     }
 }
@@ -197,9 +198,12 @@ fn content(name: &str) -> Option<Content> {
         Some(tag) => {
             // With a `$` before it, a code may be any character.
             let is_marked = rest.starts_with('$');
-            let is_code = |code: u8| match is_marked {
-                true => code.is_ascii_graphic(),
-                false => code.is_ascii_lowercase() || code.is_ascii_digit(),
+            let is_code = |code: u8| {
+                if is_marked {
+                    code.is_ascii_graphic()
+                } else {
+                    code.is_ascii_lowercase() || code.is_ascii_digit()
+                }
             };
             codes
                 .bytes()
@@ -297,9 +301,10 @@ impl Table {
             elements: None,
             notes: Vec::new(),
         };
-        let size = match self.has_row_per_copy {
-            true => 1,
-            false => copies.len().max(1),
+        let size = if self.has_row_per_copy {
+            1
+        } else {
+            copies.len().max(1)
         };
         let mut rows: Vec<&[_]> = copies.chunks(size).collect();
         if rows.is_empty() {
@@ -336,13 +341,12 @@ impl TableForm {
                 Self::Spreadsheet if is_changed(&cell) => format!("=\"{cell}\""),
                 _ => cell,
             };
-            match cell.contains([separator, '"', '\r', '\n']) {
-                true => {
-                    line.push('"');
-                    line.push_str(&cell.replace('"', "\"\""));
-                    line.push('"');
-                }
-                false => line.push_str(&cell),
+            if cell.contains([separator, '"', '\r', '\n']) {
+                line.push('"');
+                line.push_str(&cell.replace('"', "\"\""));
+                line.push('"');
+            } else {
+                line.push_str(&cell);
             }
         }
         // A blank line is no row.
@@ -358,14 +362,13 @@ impl TableForm {
 fn is_changed(cell: &str) -> bool {
     let is_number = cell.bytes().all(|octet| octet.is_ascii_digit());
     let is_mark = |octet: u8| b"-/.:, eE+%".contains(&octet);
-    match is_number {
-        true => cell.len() > MAX_DIGITS || (cell.len() > 1 && cell.starts_with('0')),
-        false => {
-            cell.starts_with(|first: char| first.is_ascii_digit())
-                && cell
-                    .bytes()
-                    .all(|octet| octet.is_ascii_digit() || is_mark(octet))
-        }
+    if is_number {
+        cell.len() > MAX_DIGITS || (cell.len() > 1 && cell.starts_with('0'))
+    } else {
+        cell.starts_with(|first: char| first.is_ascii_digit())
+            && cell
+                .bytes()
+                .all(|octet| octet.is_ascii_digit() || is_mark(octet))
     }
 }
 

@@ -18,9 +18,10 @@ pub fn text_lossless(octets: &[u8]) -> Cow<'_, str> {
 
 /// The text with letters and their marks composed (NFC).
 pub(crate) fn composed(text: String) -> String {
-    match is_nfc(&text) {
-        true => text,
-        false => text.nfc().collect(),
+    if is_nfc(&text) {
+        text
+    } else {
+        text.nfc().collect()
     }
 }
 

@@ -87,9 +87,10 @@ fn put_escaped(string: &str, text: &mut String) {
     for character in string.chars() {
         let controls = character.is_control()
             || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        match controls {
-            true => text.extend(character.escape_default()),
-            false => text.push(character),
+        if controls {
+            text.extend(character.escape_default())
+        } else {
+            text.push(character)
         }
     }
 }

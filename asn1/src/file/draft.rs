@@ -104,10 +104,8 @@ impl Draft {
             },
             Err(_) => error,
         };
-        let prepared = permit(&file, &target).and_then(|()| match sync {
-            true => file.sync_all(),
-            false => Ok(()),
-        });
+        let prepared =
+            permit(&file, &target).and_then(|()| if sync { file.sync_all() } else { Ok(()) });
         if let Err(error) = prepared {
             return Err(kept(path, unwritable(error)));
         }

@@ -90,9 +90,10 @@ impl Lock {
             Some(_) => self.is_writable,
             None => self.beside.is_some(),
         };
-        match may_be_written {
-            true => Ok(self.file.take()),
-            false => Err(ErrorKind::PermissionDenied.into()),
+        if may_be_written {
+            Ok(self.file.take())
+        } else {
+            Err(ErrorKind::PermissionDenied.into())
         }
     }
 

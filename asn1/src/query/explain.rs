@@ -99,9 +99,10 @@ fn distance(proximity: &ProximityOperator) -> String {
         },
         ProximityUnitCode::Private(unit) => format!("private unit {unit}"),
     };
-    let plural = match unit.ends_with(|last: char| last.is_ascii_alphabetic()) && distance != 1 {
-        true => "s",
-        false => "",
+    let plural = if unit.ends_with(|last: char| last.is_ascii_alphabetic()) && distance != 1 {
+        "s"
+    } else {
+        ""
     };
     let direction = if proximity.ordered { "before" } else { "from" };
     format!("{exclusion}{relation} {distance} {unit}{plural} {direction}")
@@ -223,9 +224,10 @@ fn bib1_value(attribute: &AttributeElement, default_set: Oid) -> Option<i64> {
 fn in_small_letters(name: &str) -> String {
     let words = name.split(' ').map(|word| {
         let is_capitalised = word.chars().skip(1).all(|letter| !letter.is_uppercase());
-        match is_capitalised && word.chars().count() > 1 {
-            true => word.to_lowercase(),
-            false => word.to_owned(),
+        if is_capitalised && word.chars().count() > 1 {
+            word.to_lowercase()
+        } else {
+            word.to_owned()
         }
     });
     words.collect::<Vec<_>>().join(" ")

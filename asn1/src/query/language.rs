@@ -47,9 +47,12 @@ impl Language {
     /// The language of a text as people type it, and the text without a prefix: the language that a prefix names, PQF if it begins
     /// with `@`, else words.
     pub fn of_typed(text: &str) -> (Self, &str) {
-        Self::prefixed(text).unwrap_or_else(|| match text.trim_ascii_start().starts_with('@') {
-            true => (Self::Pqf, text),
-            false => (Self::Names, text),
+        Self::prefixed(text).unwrap_or_else(|| {
+            if text.trim_ascii_start().starts_with('@') {
+                (Self::Pqf, text)
+            } else {
+                (Self::Names, text)
+            }
         })
     }
 }

@@ -182,12 +182,11 @@ impl<'a> Parser<'a> {
             text.parse()
                 .map_err(|_| error(&token, QueryErrorKind::Number))
         };
-        let attribute_value = match is_digits(value) {
-            true => AttributeValue::Numeric(number(value)?),
-            false => {
-                let value = token.unescaped_from(attribute_type.len() + 1)?;
-                AttributeValue::named(value.as_slice())
-            }
+        let attribute_value = if is_digits(value) {
+            AttributeValue::Numeric(number(value)?)
+        } else {
+            let value = token.unescaped_from(attribute_type.len() + 1)?;
+            AttributeValue::named(value.as_slice())
         };
         self.attributes.push(AttributeElement {
             attribute_set,
@@ -239,9 +238,10 @@ impl<'a> Parser<'a> {
     /// The next argument of `@prox`, which is one of these words.
     fn one_of(&mut self, what: &'static str, words: &[&str]) -> Result<&'a str, QueryError> {
         let token = self.lexer.expect(what)?;
-        match words.contains(&token.text) {
-            true => Ok(token.text),
-            false => refuse(&token, QueryErrorKind::Proximity),
+        if words.contains(&token.text) {
+            Ok(token.text)
+        } else {
+            refuse(&token, QueryErrorKind::Proximity)
         }
     }
 

@@ -122,9 +122,10 @@ pub fn is_marc(syntax: &Oid) -> bool {
 
 /// The syntax of a MARC record: UNIMARC if its leader and fields show that, else USMARC.
 pub fn marc_syntax(record: &MarcRecord) -> Oid {
-    match is_unimarc(record) {
-        true => oid::UNIMARC,
-        false => oid::USMARC,
+    if is_unimarc(record) {
+        oid::UNIMARC
+    } else {
+        oid::USMARC
     }
 }
 

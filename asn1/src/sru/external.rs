@@ -17,11 +17,12 @@ impl SruRecord {
         if self.diagnostic.is_some() {
             return None;
         }
-        let external = match has(&self.data, b"opacRecord") {
-            true => OpacRecord::from_xml(self.data.clone(), limits)
+        let external = if has(&self.data, b"opacRecord") {
+            OpacRecord::from_xml(self.data.clone(), limits)
                 .ok()
-                .and_then(|record| External::of_value(oid::OPAC, &record).ok()),
-            false => marc_external(&self.data),
+                .and_then(|record| External::of_value(oid::OPAC, &record).ok())
+        } else {
+            marc_external(&self.data)
         };
         external.or_else(|| self.to_xml_external())
     }

@@ -85,9 +85,10 @@ fn to_xml(sources: &SearchSources) -> Vec<u8> {
 fn read(extra: &Bytes, limits: &SruLimits, found: &mut SearchSources) -> Result<(), XmlError> {
     let mut xml = XmlReader::new(extra, limits);
     while let Some(start) = xml.child()? {
-        match local_name(&start) == "searched" && xml.namespace(&start) == SOURCE_NAMESPACE {
-            true => read_sources(&mut xml, found)?,
-            false => xml.skip()?,
+        if local_name(&start) == "searched" && xml.namespace(&start) == SOURCE_NAMESPACE {
+            read_sources(&mut xml, found)?
+        } else {
+            xml.skip()?
         }
     }
     Ok(())

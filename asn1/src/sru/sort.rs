@@ -184,9 +184,10 @@ fn quoted(text: &str) -> String {
 
 fn quoted_if_needed(text: &str) -> String {
     let needs = |c: char| c.is_whitespace() || "\",()=<>/\\".contains(c);
-    match text.contains(needs) {
-        true => quoted(text),
-        false => text.to_owned(),
+    if text.contains(needs) {
+        quoted(text)
+    } else {
+        text.to_owned()
     }
 }
 

@@ -195,12 +195,13 @@ impl Answer {
         records.append(&mut of_record.records);
         records.truncate(MAX_NUMBERS);
         let is_own = self.exit.and(of_record.exit) == self.exit;
-        let graver = match is_own {
-            true => Self {
+        let graver = if is_own {
+            Self {
                 message: self.message.or(of_record.message),
                 ..self
-            },
-            false => of_record,
+            }
+        } else {
+            of_record
         };
         Self { records, ..graver }
     }
@@ -327,9 +328,10 @@ impl Writing {
         let answer = answer.adding(&format!("{which} came only in {form}"));
         let (mut piece, mut answer) = self.record(answer, envelope, external, subject);
         let words = format!("{subject} came only in {form}");
-        let words = match form.is_reduced() {
-            true => Words::Warning(words),
-            false => Words::Note(words),
+        let words = if form.is_reduced() {
+            Words::Warning(words)
+        } else {
+            Words::Note(words)
         };
         piece.words.insert(0, words);
         if form.is_reduced() {
@@ -371,9 +373,10 @@ impl Writing {
         envelope: impl FnOnce() -> Envelope,
         words: String,
     ) -> (Piece, Answer) {
-        let piece = match self.json {
-            true => envelope().answered(&answer).piece(),
-            false => Words::Error(words).into(),
+        let piece = if self.json {
+            envelope().answered(&answer).piece()
+        } else {
+            Words::Error(words).into()
         };
         (piece, answer)
     }

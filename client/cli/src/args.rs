@@ -190,14 +190,16 @@ fn target_alone(error: &clap::Error) -> Option<clap::Error> {
     let name = redacted(word);
     let is_named = || Profiles::built_in().named(word).is_some();
     let is_target = || word.contains(['.', '/', ':', '@']) && word.parse::<Target>().is_ok();
-    let message = match is_named() || is_target() {
-        true => format!(
+    let message = if is_named() || is_target() {
+        format!(
             "{name} is a target, not a command: `z3950 search {name} QUERY` searches it, `z3950 open {name}` opens a session \
              with it, and `z3950 get URL` retrieves a record"
-        ),
+        )
+    } else if name != *word {
         // clap's message would show a password.
-        false if name != *word => format!("{name} is not a command"),
-        false => return None,
+        format!("{name} is not a command")
+    } else {
+        return None;
     };
     Some(Cli::command().error(ErrorKind::InvalidSubcommand, message))
 }

@@ -90,9 +90,10 @@ pub(crate) fn open(
 ) -> Result<Exit, Failure> {
     let (asker, questions) = questions::channel();
     let is_terminal = io::stdin().is_terminal();
-    let source = match is_terminal {
-        true => CommandSource::Terminal(Box::new(Terminal::new()?)),
-        false => CommandSource::Pipe(Lines::stdin()),
+    let source = if is_terminal {
+        CommandSource::Terminal(Box::new(Terminal::new()?))
+    } else {
+        CommandSource::Pipe(Lines::stdin())
     };
     let input = Input { source, questions };
     let setup = runtime.block_on(Setup::read(&arguments.connection))?;
@@ -269,9 +270,10 @@ fn run(
     }
     let of_commands = read(state, &mut input, runtime, output);
     runtime.block_on(state.close_all());
-    Ok(match input.is_terminal() {
-        true => of_commands?,
-        false => exit.and(of_commands?),
+    Ok(if input.is_terminal() {
+        of_commands?
+    } else {
+        exit.and(of_commands?)
     })
 }
 
@@ -350,9 +352,10 @@ fn read(
         }
         of_all = of_all.and(exit);
     }
-    Ok(match input.is_terminal() {
-        true => Exit::Delivered,
-        false => of_all,
+    Ok(if input.is_terminal() {
+        Exit::Delivered
+    } else {
+        of_all
     })
 }
 

@@ -89,9 +89,12 @@ impl Format {
 
     /// The format of a file's extension; of an unknown one, `other` unless that is the default.
     pub(crate) fn by_extension(path: &Path, other: Self) -> Result<Self, String> {
-        Self::for_file(path, Self::default()).or_else(|words| match other == Self::default() {
-            true => Err(words),
-            false => Ok(other),
+        Self::for_file(path, Self::default()).or_else(|words| {
+            if other == Self::default() {
+                Err(words)
+            } else {
+                Ok(other)
+            }
         })
     }
 
@@ -246,9 +249,12 @@ fn marc(octets: &Bytes, style: &Style, context: RecordContext<'_>) -> Rendered {
     let repairs = parsed.repairs.iter();
     let is_cut = repairs.clone().any(|repair| repair.kind.is_loss());
     let mut notes: Vec<String> = repairs
-        .map(|repair| match repair.kind.is_loss() {
-            true => format!("record incomplete: {repair}"),
-            false => format!("record repaired: {repair}"),
+        .map(|repair| {
+            if repair.kind.is_loss() {
+                format!("record incomplete: {repair}")
+            } else {
+                format!("record repaired: {repair}")
+            }
         })
         .collect();
     let mut options = Options::default();

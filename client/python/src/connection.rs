@@ -39,9 +39,10 @@ impl Open {
     /// # Errors
     /// After it was closed.
     pub(crate) fn handle(&self) -> PyResult<Handle> {
-        match self.is_closed.load(Ordering::Acquire) {
-            true => Err(Error::new_err("the connection is closed")),
-            false => Ok(self.handle.clone()),
+        if self.is_closed.load(Ordering::Acquire) {
+            Err(Error::new_err("the connection is closed"))
+        } else {
+            Ok(self.handle.clone())
         }
     }
 }

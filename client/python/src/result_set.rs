@@ -70,9 +70,10 @@ impl Held {
                 return Ok(Some(record.clone()));
             }
             let last = page.last().and_then(z3950::Record::position);
-            match last.is_some_and(|last| last.saturating_add(1) == position) {
-                true => PAGE,
-                false => 1,
+            if last.is_some_and(|last| last.saturating_add(1) == position) {
+                PAGE
+            } else {
+                1
             }
         };
         let mut records = set.range(position..position.saturating_add(count));

@@ -98,9 +98,10 @@ impl Server {
             for (name, records) in named {
                 builder = builder.database(&name, records);
             }
-            Ok(match is_demo {
-                true => builder.demo().start(),
-                false => builder.start(),
+            Ok(if is_demo {
+                builder.demo().start()
+            } else {
+                builder.start()
             })
         };
         let server = guarded(|| py.detach(start))?;

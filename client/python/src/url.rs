@@ -15,10 +15,7 @@ pub(crate) struct Url(Locator);
 /// Parses a URL.
 #[pyfunction]
 pub(crate) fn parse(text: &str, strict: bool) -> PyResult<Url> {
-    let mode = match strict {
-        true => Mode::Strict,
-        false => Mode::Lenient,
-    };
+    let mode = if strict { Mode::Strict } else { Mode::Lenient };
     guarded(|| match Locator::parse(text, mode) {
         Ok(locator) => Ok(Url(locator)),
         Err(error) => Err(BadUrl::new_err((error.to_string(), error.offset()))),
@@ -132,9 +129,10 @@ impl FoundUrl {
 #[pyfunction]
 pub(crate) fn extract(text: &str, bare: bool) -> PyResult<Vec<FoundUrl>> {
     let extraction = guarded(|| {
-        Ok(match bare {
-            true => found_in::scan(text.as_bytes()),
-            false => found_in::extract(text.as_bytes()),
+        Ok(if bare {
+            found_in::scan(text.as_bytes())
+        } else {
+            found_in::extract(text.as_bytes())
         })
     })?;
     // Python counts characters.

@@ -100,9 +100,10 @@ impl Client {
     /// Closes a session, and waits for the server's Close if the options say so.
     pub async fn close(&self, session: &Session) {
         // Errors: a session that has ended need not be closed.
-        let _ = match self.options.awaits_close {
-            true => session.close().await,
-            false => session.close_now().await,
+        let _ = if self.options.awaits_close {
+            session.close().await
+        } else {
+            session.close_now().await
         };
     }
 }

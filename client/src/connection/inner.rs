@@ -150,9 +150,10 @@ impl Names {
     pub(crate) fn take(self: &Arc<Self>) -> Name {
         let mut numbers = self.numbers();
         // The number of a set with a shared name is unique, since it identifies the set.
-        let free = match self.is_named {
-            true => numbers.free.pop(),
-            false => None,
+        let free = if self.is_named {
+            numbers.free.pop()
+        } else {
+            None
         };
         let number = free.unwrap_or_else(|| {
             numbers.next += 1;
@@ -172,9 +173,10 @@ impl Names {
 impl Name {
     /// The name to send.
     pub(crate) fn name(&self) -> InternationalString {
-        match self.names.is_named {
-            true => self.number.to_string().as_str().into(),
-            false => DEFAULT_RESULT_SET.into(),
+        if self.names.is_named {
+            self.number.to_string().as_str().into()
+        } else {
+            DEFAULT_RESULT_SET.into()
         }
     }
 
@@ -182,9 +184,10 @@ impl Name {
     pub(crate) async fn turn(&self) -> Turn {
         Turn {
             number: self.number,
-            holder: match self.names.is_named {
-                true => None,
-                false => Some(Arc::clone(&self.names.holder).lock_owned().await),
+            holder: if self.names.is_named {
+                None
+            } else {
+                Some(Arc::clone(&self.names.holder).lock_owned().await)
             },
         }
     }

@@ -55,9 +55,10 @@ async fn closing_ends_what_is_in_progress() {
         let user = cat.clone();
         let request = tokio::spawn(async move {
             let hits = user.search(Query::title("emma")).await?;
-            match reads {
-                true => hits.record(1).await.map(drop),
-                false => Ok(()),
+            if reads {
+                hits.record(1).await.map(drop)
+            } else {
+                Ok(())
             }
         });
         while transcript.text() != said {

@@ -143,9 +143,12 @@ async fn searches_are_made_until_one_finds_something() {
     .await;
     check(
         "issn:0378-5955",
-        |query| match query.contains("1=8 ") {
-            true => Err(114),
-            false => Ok(1),
+        |query| {
+            if query.contains("1=8 ") {
+                Err(114)
+            } else {
+                Ok(1)
+            }
         },
         &[
             both,

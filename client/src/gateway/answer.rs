@@ -160,9 +160,10 @@ impl ProblemDetails {
         let words = words.unwrap_or_default().split_whitespace();
         let words: Vec<&str> = words.collect();
         let words: String = words.join(" ").chars().take(MAX_WORDS).collect();
-        match words.is_empty() {
-            true => format!("HTTP status {status}"),
-            false => words,
+        if words.is_empty() {
+            format!("HTTP status {status}")
+        } else {
+            words
         }
     }
 }

@@ -125,9 +125,10 @@ fn link(selector: &[u8]) -> Option<String> {
     }
     let mut text = String::with_capacity(url.len());
     for &octet in url {
-        match octet.is_ascii_graphic() && !b"<>\"".contains(&octet) {
-            true => text.push(char::from(octet)),
-            false => text.push_str(&format!("%{octet:02X}")),
+        if octet.is_ascii_graphic() && !b"<>\"".contains(&octet) {
+            text.push(char::from(octet))
+        } else {
+            text.push_str(&format!("%{octet:02X}"))
         }
     }
     Some(text)

@@ -26,9 +26,10 @@ fn without_doubles(lines: Bytes) -> Bytes {
         let doubled = line.starts_with(b"..");
         plain.extend_from_slice(line.get(usize::from(doubled)..).unwrap_or_default());
     }
-    match plain.len() == lines.len() {
-        true => lines,
-        false => plain.into(),
+    if plain.len() == lines.len() {
+        lines
+    } else {
+        plain.into()
     }
 }
 

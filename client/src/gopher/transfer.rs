@@ -45,9 +45,10 @@ pub(super) async fn exchange(
         // A file sent unchanged may contain such a line; more octets then follow at once.
         let has_ended = plan.may_go_on_after_dot(&reply) && dot.is_in(&reply);
         let read = limit.hold(Phase::Idle, stream.read(&mut chunk));
-        let read = match has_ended {
-            true => tokio::time::timeout(LINGER, read).await.ok(),
-            false => Some(read.await),
+        let read = if has_ended {
+            tokio::time::timeout(LINGER, read).await.ok()
+        } else {
+            Some(read.await)
         };
         let count = match read {
             Some(Ok(Ok(0))) => return Ok((reply, false)),

@@ -215,9 +215,12 @@ mod tests {
             let parsed = identifier.parse().expect("an identifier");
             let found: Vec<String> = attempts(&parsed)
                 .iter()
-                .map(|attempt| match attempt.is_single {
-                    true => format!("| {}", attempt.query),
-                    false => attempt.query.to_string(),
+                .map(|attempt| {
+                    if attempt.is_single {
+                        format!("| {}", attempt.query)
+                    } else {
+                        attempt.query.to_string()
+                    }
                 })
                 .collect();
             assert_eq!(

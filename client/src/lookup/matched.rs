@@ -90,10 +90,7 @@ pub(super) fn matched_in(
     marc: &MarcRecord,
     is_unimarc: bool,
 ) -> Option<Match> {
-    let [isbn, issn, lccn] = match is_unimarc {
-        true => UNIMARC_PLACES,
-        false => MARC_21,
-    };
+    let [isbn, issn, lccn] = if is_unimarc { UNIMARC_PLACES } else { MARC_21 };
     let places = match identifier.kind {
         Kind::Isbn => isbn,
         Kind::Issn => issn,

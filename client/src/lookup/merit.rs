@@ -117,17 +117,18 @@ impl Merit {
             Some(_) => Number::Valid,
             None => Number::Absent,
         };
-        let (source, language, rules) = match is_unimarc {
-            true => (
+        let (source, language, rules) = if is_unimarc {
+            (
                 first(&marc, "801", "b"),
                 language_of_unimarc(&marc),
                 first(&marc, "801", "g"),
-            ),
-            false => (
+            )
+        } else {
+            (
                 first(&marc, "040", "a"),
                 first(&marc, "040", "b"),
                 rules(&marc),
-            ),
+            )
         };
         let is_other = |wanted: &Option<String>| {
             let wanted = wanted.as_ref();
@@ -235,9 +236,10 @@ enum Criterion {
 
 /// The language in which a record is catalogued: 040 `$b`, in UNIMARC 100 `$a`.
 pub fn cataloguing_language(record: &MarcRecord) -> Option<String> {
-    let language = match is_unimarc(record) {
-        true => language_of_unimarc(record),
-        false => first(record, "040", "b"),
+    let language = if is_unimarc(record) {
+        language_of_unimarc(record)
+    } else {
+        first(record, "040", "b")
     };
     (!language.is_empty()).then_some(language)
 }

@@ -32,9 +32,10 @@ const UNIMARC: [NumberField; 3] = [
 /// OCLC. Only a record without any has those with a wrong check digit, then cancelled ones in other subfields, which may be
 /// those of another edition. Of more than [`MAX_IDENTIFIERS`], the first are taken.
 pub fn identifiers(record: &MarcRecord) -> Vec<Identifier> {
-    let places = match is_unimarc(record) {
-        true => &UNIMARC[..],
-        false => &MARC_21,
+    let places = if is_unimarc(record) {
+        &UNIMARC[..]
+    } else {
+        &MARC_21
     };
     let of = |kind, text, is_cancelled| Identifier {
         kind,
@@ -139,9 +140,12 @@ mod tests {
             let found = identifiers(records.first().expect("a record"));
             let found: Vec<String> = found
                 .iter()
-                .map(|identifier| match identifier.is_cancelled {
-                    true => format!("{identifier} (cancelled)"),
-                    false => identifier.to_string(),
+                .map(|identifier| {
+                    if identifier.is_cancelled {
+                        format!("{identifier} (cancelled)")
+                    } else {
+                        identifier.to_string()
+                    }
                 })
                 .collect();
             assert_eq!(found.join(" "), expected, "{lines}");

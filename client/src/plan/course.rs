@@ -166,15 +166,15 @@ impl<'a> Course<'a> {
         };
         let sets = sets.iter();
         let sets = sets.map(|name| SubstituteForm::ElementSet(InternationalString::from(*name)));
-        let syntaxes = match self.plan.names_syntaxes {
-            true => self
-                .plan
+        let syntaxes = if self.plan.names_syntaxes {
+            self.plan
                 .record_syntaxes
                 .iter()
                 .copied()
                 .map(Some)
-                .collect(),
-            false => vec![Some(USMARC), Some(UNIMARC), Some(XML), None],
+                .collect()
+        } else {
+            vec![Some(USMARC), Some(UNIMARC), Some(XML), None]
         };
         let current = self.record_syntax();
         let syntaxes = syntaxes.into_iter().filter(|syntax| *syntax != current);

@@ -421,9 +421,10 @@ impl Pager {
             left = left.saturating_sub(next.saturating_sub(start));
             start = next;
         }
-        let most = match self.has_tripped {
-            true => 0,
-            false => self.session.max_in_progress().min(CHUNKS_AHEAD),
+        let most = if self.has_tripped {
+            0
+        } else {
+            self.session.max_in_progress().min(CHUNKS_AHEAD)
         };
         while left > 0 && self.ahead.len() < most {
             let count = self.chunks.at_most(left);

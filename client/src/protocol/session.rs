@@ -157,9 +157,10 @@ impl Session {
     /// [`SessionOptions::max_pipelined`].
     pub fn max_in_progress(&self) -> usize {
         let (concurrent, pipelined) = self.handle.in_progress;
-        match self.server.options.contains(Options::CONCURRENT_OPERATIONS) {
-            true => concurrent,
-            false => pipelined,
+        if self.server.options.contains(Options::CONCURRENT_OPERATIONS) {
+            concurrent
+        } else {
+            pipelined
         }
     }
 
@@ -378,17 +379,19 @@ impl Session {
 
     /// Refuses a service that the server did not grant. Version 2 has no options for most features, so it passes.
     pub(crate) fn require(&self, phase: Phase, option: Options) -> Result<(), Error> {
-        match self.server.version < 3 {
-            true => Ok(()),
-            false => self.require_granted(phase, option),
+        if self.server.version < 3 {
+            Ok(())
+        } else {
+            self.require_granted(phase, option)
         }
     }
 
     /// Refuses a service that the server did not grant, in any version: servers that do not know it hang up.
     pub(crate) fn require_granted(&self, phase: Phase, option: Options) -> Result<(), Error> {
-        let missing = match self.server.options.contains(option) {
-            true => return Ok(()),
-            false => option.names().next().unwrap_or_default(),
+        let missing = if self.server.options.contains(option) {
+            return Ok(());
+        } else {
+            option.names().next().unwrap_or_default()
         };
         Err(Error::fault(phase, ProtocolFault::NotGranted(missing)))
     }

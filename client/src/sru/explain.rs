@@ -119,9 +119,10 @@ impl SruDescription {
             schemas().find(|schema| is_marc(&schema.name) || is_marc(&schema.identifier))
         });
         let schema = found.or_else(|| schemas().next())?;
-        Some(match schema.name.is_empty() {
-            true => schema.identifier.clone(),
-            false => schema.name.clone(),
+        Some(if schema.name.is_empty() {
+            schema.identifier.clone()
+        } else {
+            schema.name.clone()
         })
     }
 }

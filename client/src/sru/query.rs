@@ -71,12 +71,13 @@ impl SruQuery {
                     .rpn
                     .operands()
                     .any(|operand| matches!(operand, Operand::ResultSet(_)));
-                match has_sets {
-                    true => Err(Refused::because(Condition::RESULT_SET_AS_TERM, "")),
-                    false => Ok(Self {
+                if has_sets {
+                    Err(Refused::because(Condition::RESULT_SET_AS_TERM, ""))
+                } else {
+                    Ok(Self {
                         text: rpn.to_string(),
                         query_type: QueryType::Pqf,
-                    }),
+                    })
                 }
             }
             Query::Type1(rpn) | Query::Type101(rpn) => {
@@ -123,12 +124,13 @@ impl SruQuery {
             attribute_set: attribute_set.unwrap_or(BIB_1),
             rpn: RpnStructure::Op(Operand::AttributesPlusTerm(start.clone())),
         };
-        match options.pqf {
-            true => Ok(Self {
+        if options.pqf {
+            Ok(Self {
                 text: rpn.to_string(),
                 query_type: QueryType::Pqf,
-            }),
-            false => of_rpn(&rpn, options, |_| None).map(|query| Self::cql(query.to_string())),
+            })
+        } else {
+            of_rpn(&rpn, options, |_| None).map(|query| Self::cql(query.to_string()))
         }
     }
 
@@ -324,9 +326,10 @@ fn use_of(index: &str) -> Option<i64> {
     if let Some(value) = index.strip_prefix("bib1.") {
         return value.parse().ok();
     }
-    let named = match index.contains('.') {
-        true => format!("index.{index}"),
-        false => format!("index.names.{index}"),
+    let named = if index.contains('.') {
+        format!("index.{index}")
+    } else {
+        format!("index.names.{index}")
     };
     let attributes = PROPERTIES.attributes(&named)?;
     attributes.first()?.value.parse().ok()

@@ -118,9 +118,10 @@ impl Form {
         database: &str,
         limits: &SruLimits,
     ) -> NamePlusRecord {
-        let external = match self.is_xml {
-            true => sru.to_xml_external(),
-            false => sru.to_external(limits),
+        let external = if self.is_xml {
+            sru.to_xml_external()
+        } else {
+            sru.to_external(limits)
         };
         let record = match (external, &sru.diagnostic) {
             (Some(external), _) => Record::RetrievalRecord(external),

@@ -54,9 +54,10 @@ impl SruExchange {
             .await?;
         let Response::Scan(answer) = answer else {
             let diagnostics = answer.diagnostics();
-            return Err(match diagnostics.is_empty() {
-                true => Error::fault(Phase::Scan, SruFault::Operation("scan")).into(),
-                false => Refused::For(to_diag_recs(diagnostics)),
+            return Err(if diagnostics.is_empty() {
+                Error::fault(Phase::Scan, SruFault::Operation("scan")).into()
+            } else {
+                Refused::For(to_diag_recs(diagnostics))
             });
         };
         let diagnostics = to_diag_recs(&answer.diagnostics);
@@ -67,9 +68,10 @@ impl SruExchange {
         let entries: Vec<Entry> = answer.terms.iter().take(most).map(entry).collect();
         let count = i64::try_from(entries.len()).unwrap_or(i64::MAX);
         Ok(ScanResponse {
-            scan_status: match count == request.number_of_terms_requested {
-                true => ScanStatus::SUCCESS,
-                false => ScanStatus::PARTIAL_5,
+            scan_status: if count == request.number_of_terms_requested {
+                ScanStatus::SUCCESS
+            } else {
+                ScanStatus::PARTIAL_5
             },
             number_of_entries_returned: count,
             position_of_term: position.filter(|position| *position <= count),

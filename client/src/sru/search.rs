@@ -190,9 +190,10 @@ impl SruExchange {
         Ok(PresentResponse {
             number_of_records_returned: to_i64(came),
             next_result_set_position: if next > set.hits { 0 } else { to_i64(next) },
-            present_status: match came == asked {
-                true => PresentStatus::SUCCESS,
-                false => PresentStatus::PARTIAL_2,
+            present_status: if came == asked {
+                PresentStatus::SUCCESS
+            } else {
+                PresentStatus::PARTIAL_2
             },
             records: Some(Records::ResponseRecords(records)).into(),
             ..PresentResponse::default()
@@ -377,9 +378,10 @@ impl SruExchange {
     ) -> Result<SearchRetrieve, Refused> {
         let mut search = SearchRetrieve::default();
         let by_parameter = self.server.options.sort_keys;
-        let query = match set.sort.is_empty() || by_parameter {
-            true => set.query.clone(),
-            false => set.query.sorted_by(&set.sort)?,
+        let query = if set.sort.is_empty() || by_parameter {
+            set.query.clone()
+        } else {
+            set.query.sorted_by(&set.sort)?
         };
         if by_parameter && !set.sort.is_empty() {
             search.sort_keys = Some(sort_parameter(&set.sort));
@@ -427,12 +429,11 @@ pub(super) fn database(names: &[DatabaseName]) -> Result<String, Refused> {
         [name] => name.0.to_string_lossy(),
         _ => return Err(Refused::because(Condition::TOO_MANY_DATABASES, "1")),
     };
-    match name.eq_ignore_ascii_case("IR-Explain-1") || name.eq_ignore_ascii_case("IR-Extend-1") {
-        true => {
-            let words = format!("{name}: a server of SRU has no databases about itself");
-            Err(Refused::because(Condition::DATABASE_DOES_NOT_EXIST, words))
-        }
-        false => Ok(name.into_owned()),
+    if name.eq_ignore_ascii_case("IR-Explain-1") || name.eq_ignore_ascii_case("IR-Extend-1") {
+        let words = format!("{name}: a server of SRU has no databases about itself");
+        Err(Refused::because(Condition::DATABASE_DOES_NOT_EXIST, words))
+    } else {
+        Ok(name.into_owned())
     }
 }
 
@@ -455,9 +456,10 @@ impl Bounds {
 
     /// The most records, whatever the number of hits.
     fn most(&self) -> u64 {
-        let medium = match self.large > self.small.saturating_add(1) {
-            true => self.medium,
-            false => 0,
+        let medium = if self.large > self.small.saturating_add(1) {
+            self.medium
+        } else {
+            0
         };
         self.small.max(medium)
     }

@@ -45,9 +45,10 @@ impl SruServer {
     /// Sends these credentials from now on: those that Init would carry (Z39.50-2003 §3.2.1.1.2).
     pub(super) fn log_in(&mut self, identity: Option<&IdAuthentication>) {
         let login = identity.and_then(login);
-        let (in_url, in_header) = match self.options.login_in_url {
-            true => (login, None),
-            false => (None, login),
+        let (in_url, in_header) = if self.options.login_in_url {
+            (login, None)
+        } else {
+            (None, login)
         };
         self.login = in_url;
         let pair = in_header.as_ref();
@@ -78,9 +79,10 @@ impl SruServer {
         request.login.clone_from(&self.login);
         request.extra = self.options.parameters.clone().into_iter().collect();
         let base = path(database);
-        let method = match is_update {
-            true => SruMethod::Soap,
-            false => self.options.method,
+        let method = if is_update {
+            SruMethod::Soap
+        } else {
+            self.options.method
         };
         let (path, body) = match method {
             SruMethod::Get => {

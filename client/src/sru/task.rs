@@ -216,9 +216,10 @@ impl SruTask {
             .flatten()
             .map(|id| ListStatus {
                 id: id.clone(),
-                status: match self.exchange.sets.remove(&id.0) {
-                    true => DeleteSetStatus::SUCCESS,
-                    false => DeleteSetStatus::RESULT_SET_DID_NOT_EXIST,
+                status: if self.exchange.sets.remove(&id.0) {
+                    DeleteSetStatus::SUCCESS
+                } else {
+                    DeleteSetStatus::RESULT_SET_DID_NOT_EXIST
                 },
             });
         let statuses: Vec<_> = statuses.collect();
@@ -226,9 +227,10 @@ impl SruTask {
             .iter()
             .all(|status| status.status == DeleteSetStatus::SUCCESS);
         DeleteResultSetResponse {
-            delete_operation_status: match is_whole {
-                true => DeleteSetStatus::SUCCESS,
-                false => DeleteSetStatus::NOT_ALL_REQUESTED_RESULT_SETS_DELETED,
+            delete_operation_status: if is_whole {
+                DeleteSetStatus::SUCCESS
+            } else {
+                DeleteSetStatus::NOT_ALL_REQUESTED_RESULT_SETS_DELETED
             },
             delete_list_statuses: Some(statuses),
             ..DeleteResultSetResponse::default()

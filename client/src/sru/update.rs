@@ -77,9 +77,10 @@ impl SruExchange {
 }
 
 fn refusal(diagnostics: Vec<DiagRec>) -> Refused {
-    match diagnostics.is_empty() {
-        true => Refused::because(Condition::EXECUTION_FAILED, "the server gives no reason"),
-        false => Refused::For(diagnostics),
+    if diagnostics.is_empty() {
+        Refused::because(Condition::EXECUTION_FAILED, "the server gives no reason")
+    } else {
+        Refused::For(diagnostics)
     }
 }
 

@@ -71,9 +71,10 @@ impl<'a> HttpUrl<'a> {
         let userinfo = login.map(userinfo).transpose().map_err(error)?;
         let (host, port) = host_and_port(place, Mode::Lenient).map_err(error)?;
         let [plain, secure] = PORTS;
-        let endpoint = match is_secure {
-            true => Endpoint::Https(host, port.unwrap_or(secure)),
-            false => Endpoint::Http(host, port.unwrap_or(plain)),
+        let endpoint = if is_secure {
+            Endpoint::Https(host, port.unwrap_or(secure))
+        } else {
+            Endpoint::Http(host, port.unwrap_or(plain))
         };
         let (rest, has_fragment) = match rest.split_once('#') {
             Some((rest, _)) => (rest, true),
@@ -93,9 +94,10 @@ impl<'a> HttpUrl<'a> {
     fn database(&self, keeps: impl Fn(&str) -> bool) -> Option<DatabaseName> {
         let kept = self.parameters().filter(|(name, _)| keeps(name));
         let kept: Vec<&str> = kept.map(|(_, pair)| pair).collect();
-        let name = match kept.is_empty() {
-            true => self.path.to_owned(),
-            false => format!("{}?{}", self.path, kept.join("&")),
+        let name = if kept.is_empty() {
+            self.path.to_owned()
+        } else {
+            format!("{}?{}", self.path, kept.join("&"))
         };
         (!name.is_empty()).then(|| name.as_str().into())
     }
@@ -158,12 +160,13 @@ fn read(url: &HttpUrl<'_>, sru_method: Option<SruMethod>) -> Result<Target, Targ
     }
     let names = url.parameters().map(|(name, _)| name);
     let names: Vec<&str> = names.filter(|name| !is_own(name)).collect();
-    match names.is_empty() {
-        true => Ok(target),
-        false => Err(TargetError::Parameters {
+    if names.is_empty() {
+        Ok(target)
+    } else {
+        Err(TargetError::Parameters {
             names: names.join(", "),
             address: target.to_string(),
-        }),
+        })
     }
 }
 

@@ -236,9 +236,10 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration
 
 fn pipelined<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
     let count = usize::deserialize(deserializer)?;
-    match (1..=MAX_PIPELINED).contains(&count) {
-        true => Ok(Some(count)),
-        false => Err(custom(format!("it must be from 1 to {MAX_PIPELINED}"))),
+    if (1..=MAX_PIPELINED).contains(&count) {
+        Ok(Some(count))
+    } else {
+        Err(custom(format!("it must be from 1 to {MAX_PIPELINED}")))
     }
 }
 
@@ -249,9 +250,10 @@ where
     N: Deserialize<'de> + Default + PartialEq,
 {
     let count = N::deserialize(deserializer)?;
-    match count == N::default() {
-        true => Err(custom("it must be at least 1".to_owned())),
-        false => Ok(Some(count)),
+    if count == N::default() {
+        Err(custom("it must be at least 1".to_owned()))
+    } else {
+        Ok(Some(count))
     }
 }
 

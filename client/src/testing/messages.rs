@@ -34,9 +34,10 @@ pub(crate) fn found(hits: i64, records: Vec<NamePlusRecord>) -> SearchResponse {
         next_result_set_position: 1,
         search_status: true,
         present_status: Some(PresentStatus::SUCCESS),
-        records: match records.is_empty() {
-            true => None.into(),
-            false => Records::ResponseRecords(records).into(),
+        records: if records.is_empty() {
+            None.into()
+        } else {
+            Records::ResponseRecords(records).into()
         },
         ..SearchResponse::default()
     }

@@ -369,19 +369,18 @@ impl HttpClient {
         request: &mut HttpRequest,
     ) -> Result<(), Error> {
         let elsewhere = || Error::fault(phase, SruFault::Redirect(shown(location)));
-        let (endpoint, path) = match location.starts_with('/') && !location.starts_with("//") {
-            true => (self.endpoint.clone(), location.to_owned()),
-            false => {
-                let url = HttpUrl::parse(location).map_err(|_| elsewhere())?;
-                if url.userinfo.is_some() {
-                    return Err(elsewhere());
-                }
-                let path = match url.query {
-                    "" => format!("/{}", url.path),
-                    query => format!("/{}?{query}", url.path),
-                };
-                (url.endpoint, path)
+        let (endpoint, path) = if location.starts_with('/') && !location.starts_with("//") {
+            (self.endpoint.clone(), location.to_owned())
+        } else {
+            let url = HttpUrl::parse(location).map_err(|_| elsewhere())?;
+            if url.userinfo.is_some() {
+                return Err(elsewhere());
             }
+            let path = match url.query {
+                "" => format!("/{}", url.path),
+                query => format!("/{}?{query}", url.path),
+            };
+            (url.endpoint, path)
         };
         let is_allowed = endpoint == self.endpoint
             || (endpoint.host() == self.endpoint.host()
@@ -433,9 +432,10 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 fn shown(path: &str) -> String {
     let mut parts = path.split('&').map(|part| {
         let name = part.split_inclusive('=').next().unwrap_or_default();
-        match name.ends_with("x-password=") {
-            true => format!("{name}<redacted>"),
-            false => part.to_owned(),
+        if name.ends_with("x-password=") {
+            format!("{name}<redacted>")
+        } else {
+            part.to_owned()
         }
     });
     let first = parts.next().unwrap_or_default();
@@ -449,12 +449,13 @@ fn of_http(phase: Phase, error: &hyper::Error) -> Error {
         let words = chain(error);
         return Error::fault(phase, SruFault::Http(words));
     }
-    match error.is_closed() || error.is_canceled() || error.is_incomplete_message() {
-        true => Error::Unavailable {
+    if error.is_closed() || error.is_canceled() || error.is_incomplete_message() {
+        Error::Unavailable {
             phase,
             cause: Cause::Disconnected,
-        },
-        false => unavailable(phase, std::io::Error::other(chain(error))),
+        }
+    } else {
+        unavailable(phase, std::io::Error::other(chain(error)))
     }
 }
 

@@ -147,9 +147,10 @@ fn config(options: &TlsOptions) -> Result<ClientConfig, TlsError> {
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|error| unusable(NOT_SET_UP, error))?;
-    let trusted = match options.insecure {
-        true => Trusted::Any,
-        false => named(options.roots.as_deref(), Arc::clone(&provider))?,
+    let trusted = if options.insecure {
+        Trusted::Any
+    } else {
+        named(options.roots.as_deref(), Arc::clone(&provider))?
     };
     let verifier = Arc::new(Verifier { provider, trusted });
     let builder = builder.dangerous();
@@ -208,9 +209,10 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let octets = read(path)?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&octets).collect();
     let found = found.map_err(|error| damaged(path, error))?;
-    match found.is_empty() {
-        true => Err(missing("certificate", path, &octets)),
-        false => Ok(found),
+    if found.is_empty() {
+        Err(missing("certificate", path, &octets))
+    } else {
+        Ok(found)
     }
 }
 

@@ -77,9 +77,10 @@ impl<const DEFAULT: u16> HostPort<DEFAULT> {
 impl<const DEFAULT: u16> fmt::Display for HostPort<DEFAULT> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.host.fmt(f)?;
-        match self.port == DEFAULT {
-            true => Ok(()),
-            false => write!(f, ":{}", self.port),
+        if self.port == DEFAULT {
+            Ok(())
+        } else {
+            write!(f, ":{}", self.port)
         }
     }
 }

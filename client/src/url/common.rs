@@ -257,9 +257,12 @@ pub(crate) fn write_escaped(
     octets: &[u8],
     literal: impl Fn(u8) -> bool,
 ) -> fmt::Result {
-    octets.iter().try_for_each(|&octet| match literal(octet) {
-        true => out.write_char(char::from(octet)),
-        false => write!(out, "%{octet:02X}"),
+    octets.iter().try_for_each(|&octet| {
+        if literal(octet) {
+            out.write_char(char::from(octet))
+        } else {
+            write!(out, "%{octet:02X}")
+        }
     })
 }
 

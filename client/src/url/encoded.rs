@@ -54,10 +54,14 @@ impl Encoded {
     ) -> Result<Self, UrlError> {
         let mut text = String::with_capacity(part.octets().len());
         content.each(part, rules.reserved, |octet, escaped| {
-            let literal = match escaped {
-                true if rules.kept.contains(&octet) => false,
-                true => Class::of(octet) == Class::Unreserved || rules.free.contains(&octet),
-                false => Class::of(octet) == Class::Unreserved || rules.reserved.contains(&octet),
+            let literal = if escaped {
+                if rules.kept.contains(&octet) {
+                    false
+                } else {
+                    Class::of(octet) == Class::Unreserved || rules.free.contains(&octet)
+                }
+            } else {
+                Class::of(octet) == Class::Unreserved || rules.reserved.contains(&octet)
             };
             let _ = common::write_escaped(&mut text, &[octet], |_| literal);
         })?;

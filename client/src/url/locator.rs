@@ -107,10 +107,11 @@ const NOT_MISSPELT: [&str; 7] = [
 fn similar(scheme: &str) -> Option<&'static str> {
     let is_typo = |known: &&str| strsim::osa_distance(scheme, known) == 1;
     let known = KNOWN.into_iter().filter(|known| *known != PREFIX);
-    match NOT_MISSPELT.contains(&scheme) {
-        true => None,
+    if NOT_MISSPELT.contains(&scheme) {
+        None
+    } else {
         // The first of several is the most common.
-        false => known.into_iter().find(is_typo),
+        known.into_iter().find(is_typo)
     }
 }
 

@@ -86,9 +86,10 @@ pub fn resolve(base: &str, reference: &str, profile: ResolveMode) -> Result<Stri
     let (head, path) = joined.split_at(path_start(&joined));
     let path = without_dots(path);
     // A slash is required between host and query (RFC 1738 §5).
-    let slash = match head.contains('/') && path.is_empty() && tail.starts_with('?') {
-        true => "/",
-        false => "",
+    let slash = if head.contains('/') && path.is_empty() && tail.starts_with('?') {
+        "/"
+    } else {
+        ""
     };
     bounded(format!("{head}{slash}{path}{tail}"))
 }

@@ -30,9 +30,10 @@ pub(crate) const STDERR: &str = "-";
 impl AccessLog {
     /// Appends to a file, which is created if necessary, or writes to standard error for `-`.
     pub(crate) fn open(path: &Path, format: LogFormat) -> io::Result<Self> {
-        let to: Box<dyn Write + Send> = match path == Path::new(STDERR) {
-            true => Box::new(io::stderr()),
-            false => Box::new(File::options().append(true).create(true).open(path)?),
+        let to: Box<dyn Write + Send> = if path == Path::new(STDERR) {
+            Box::new(io::stderr())
+        } else {
+            Box::new(File::options().append(true).create(true).open(path)?)
         };
         Ok(Self::new(to, format))
     }
@@ -160,9 +161,10 @@ mod tests {
     impl Write for Shared {
         fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
             let (written, fails) = &mut *self.0.lock().expect("no panic");
-            match fails {
-                true => Err(io::ErrorKind::StorageFull.into()),
-                false => written.write(octets),
+            if *fails {
+                Err(io::ErrorKind::StorageFull.into())
+            } else {
+                written.write(octets)
             }
         }
 

@@ -183,9 +183,10 @@ impl Arguments {
             return Ok(self);
         }
         if self.fold.is_some() {
-            return match own || others {
-                true => Err(Self::command().error(ErrorKind::ArgumentConflict, FOLDS_ONLY)),
-                false => Ok(self),
+            return if own || others {
+                Err(Self::command().error(ErrorKind::ArgumentConflict, FOLDS_ONLY))
+            } else {
+                Ok(self)
             };
         }
         if !own && !others {

@@ -96,9 +96,10 @@ pub(crate) async fn check(
             }
         }
     }
-    match wrong.is_empty() {
-        true => Ok(unchecked),
-        false => Err(Failure::usage(wrong.join("\n"))),
+    if wrong.is_empty() {
+        Ok(unchecked)
+    } else {
+        Err(Failure::usage(wrong.join("\n")))
     }
 }
 
@@ -184,11 +185,12 @@ fn settings_of(arguments: &EngineArguments) -> Result<(Config, EngineSettings), 
         }
         settings.options.nodes = arguments.nodes.clone();
     }
-    match settings.options.nodes.is_empty() {
-        false => Ok((config, settings)),
-        true => Err(Failure::usage(
+    if settings.options.nodes.is_empty() {
+        Err(Failure::usage(
             "give the nodes: --nodes HOST:PORT,…, or nodes in the settings of --config",
-        )),
+        ))
+    } else {
+        Ok((config, settings))
     }
 }
 

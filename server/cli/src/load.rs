@@ -72,9 +72,10 @@ fn builder(config: &Config) -> MemoryBackendBuilder {
     if let Some(octets) = config.journal_octets {
         builder = builder.journal_octets(octets);
     }
-    match config.demo {
-        true => builder.add_demo(),
-        false => builder,
+    if config.demo {
+        builder.add_demo()
+    } else {
+        builder
     }
 }
 

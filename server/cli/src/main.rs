@@ -89,10 +89,13 @@ fn main() -> ExitCode {
                     [] => exit,
                     _ => exit.and(Exit::Usage),
                 }),
-                (Some(config), false) => match usable(&config, &origin) && wrong.is_empty() {
-                    true => served(arguments, config),
-                    false => Ok(Exit::Usage),
-                },
+                (Some(config), false) => {
+                    if usable(&config, &origin) && wrong.is_empty() {
+                        served(arguments, config)
+                    } else {
+                        Ok(Exit::Usage)
+                    }
+                }
             }
         }
     };
@@ -136,9 +139,10 @@ fn checked(config: &Config, origin: &SettingOrigin) -> Result<Exit, Failure> {
     }
     let recording = settings::check_recording(config, origin);
     recording.iter().for_each(|words| complain(words));
-    let exit = match is_usable && recording.is_empty() {
-        true => Exit::Stopped,
-        false => Exit::Usage,
+    let exit = if is_usable && recording.is_empty() {
+        Exit::Stopped
+    } else {
+        Exit::Usage
     };
     match load::check(config, origin) {
         Ok(found) => Ok(exit.and(found)),

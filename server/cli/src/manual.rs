@@ -68,9 +68,12 @@ fn ascii(page: &[u8]) -> String {
     let text = String::from_utf8_lossy(page);
     let characters = text.chars();
     characters
-        .map(|character| match character.is_ascii() {
-            true => character.to_string(),
-            false => format!("\\[u{:04X}]", u32::from(character)),
+        .map(|character| {
+            if character.is_ascii() {
+                character.to_string()
+            } else {
+                format!("\\[u{:04X}]", u32::from(character))
+            }
         })
         .collect()
 }
@@ -93,9 +96,10 @@ fn sections(heading: &str, text: &str) -> String {
 /// A line without roff commands.
 fn escaped(line: &str) -> String {
     let line = line.replace('\\', "\\e").replace('-', "\\-");
-    match line.starts_with(['.', '\'']) {
-        true => format!("\\&{line}"),
-        false => line,
+    if line.starts_with(['.', '\'']) {
+        format!("\\&{line}")
+    } else {
+        line
     }
 }
 

@@ -185,9 +185,10 @@ fn is_at(place: &str, host: &Host, port: u16) -> bool {
         .filter(|own| own.port() == port)
         .map(|own| own.ip().to_canonical())
         .collect();
-    let addresses = match own.is_empty() {
-        true => Vec::new(),
-        false => addresses(host),
+    let addresses = if own.is_empty() {
+        Vec::new()
+    } else {
+        addresses(host)
     };
     addresses.into_iter().any(|address| {
         own.iter().any(|own| match own {

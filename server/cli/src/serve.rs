@@ -206,9 +206,12 @@ async fn bind(
         #[cfg(not(unix))]
         (ListenAddress::Unix(_), _) => Err(io::ErrorKind::Unsupported.into()),
     };
-    let bound = bound.map(|server| match listener.http {
-        true => server,
-        false => server.without_http(),
+    let bound = bound.map(|server| {
+        if listener.http {
+            server
+        } else {
+            server.without_http()
+        }
     });
     bound.map_err(|error| {
         let what = format!(

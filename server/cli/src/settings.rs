@@ -454,13 +454,14 @@ fn savable(path: &Path) -> Result<(), file::Error> {
     let lock = Lock::take(path)?;
     Draft::hidden(lock.target())?;
     let journal = journal_path(lock.target());
-    match journal.is_file() {
-        false => Ok(()),
-        true => File::options()
+    if journal.is_file() {
+        File::options()
             .write(true)
             .open(&journal)
             .map(drop)
-            .map_err(file::Error::unwritable(&journal)),
+            .map_err(file::Error::unwritable(&journal))
+    } else {
+        Ok(())
     }
 }
 

@@ -185,9 +185,10 @@ impl EngineDatabase {
     /// # Errors
     /// 109 if the engine is not used.
     fn usable(&self) -> Result<(), Diagnostic> {
-        match self.refused.load(Ordering::Relaxed) || self.replicas.are_refused() {
-            true => Err(check::unfit()),
-            false => Ok(()),
+        if self.refused.load(Ordering::Relaxed) || self.replicas.are_refused() {
+            Err(check::unfit())
+        } else {
+            Ok(())
         }
     }
 

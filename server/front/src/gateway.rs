@@ -404,11 +404,12 @@ fn forms(
     let requested =
         first.and_then(|name| z3950::asn1::oid::Oid::record_syntax_by_name(name.as_bytes()));
     let forms = accept.ranked(requested);
-    match forms.is_empty() {
-        false => Ok(forms),
-        true => Err(GatewayFailure::new(
+    if forms.is_empty() {
+        Err(GatewayFailure::new(
             StatusCode::NOT_ACCEPTABLE,
             "records are application/marc, application/marcxml+xml, application/xml, application/json, text/plain or text/html",
-        )),
+        ))
+    } else {
+        Ok(forms)
     }
 }

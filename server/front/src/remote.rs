@@ -205,12 +205,13 @@ impl RemoteDatabase {
         let upstreams = upstreams.into_iter();
         let one = upstreams.filter(|one| one.name().eq_ignore_ascii_case(&name));
         let one: Vec<_> = one.collect();
-        match one.is_empty() {
-            true => Err(diagnostic(
+        if one.is_empty() {
+            Err(diagnostic(
                 Condition::DATABASE_DOES_NOT_EXIST,
                 name.as_bytes(),
-            )),
-            false => Ok(one),
+            ))
+        } else {
+            Ok(one)
         }
     }
 }

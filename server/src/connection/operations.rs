@@ -63,9 +63,10 @@ pub(super) struct Run {
 impl Operations {
     /// Adds a request, begins it unless it has to wait, and returns the result if it ends at once.
     pub(super) async fn take_on(&mut self, asked: Asked, session: &mut Session) -> Option<Ended> {
-        let mut operation = match are_in_the_way(&self.list, &asked.request) {
-            true => OperationState::Waiting(asked),
-            false => begun(asked, session),
+        let mut operation = if are_in_the_way(&self.list, &asked.request) {
+            OperationState::Waiting(asked)
+        } else {
+            begun(asked, session)
         };
         if let Some(ended) = poll_immediate(poll_fn(|context| operation.poll(context))).await {
             return Some(ended);

@@ -37,12 +37,11 @@ impl<S: Transport> Connection<'_, S> {
         };
         self.tally.answered(timer, &asked.request, answer, from);
         if reply.hang_up {
-            match self.session.is_refused() {
-                true => self.tally.ends(SessionEnd::Refused, None),
-                false => {
-                    let why = format_args!("{} out of place", asked.request.name());
-                    self.tally.ends(SessionEnd::ProtocolError, Some(&why));
-                }
+            if self.session.is_refused() {
+                self.tally.ends(SessionEnd::Refused, None);
+            } else {
+                let why = format_args!("{} out of place", asked.request.name());
+                self.tally.ends(SessionEnd::ProtocolError, Some(&why));
             }
         }
         let mut output: Output = match &mut self.script {

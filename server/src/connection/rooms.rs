@@ -282,9 +282,10 @@ impl Room {
     /// Ready when the connection has to give way.
     pub(crate) fn poll_called(&self, context: &Context<'_>) -> Poll<()> {
         self.occupant.waker.register(context.waker());
-        match self.occupant.gives_way.load(Ordering::Acquire) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
+        if self.occupant.gives_way.load(Ordering::Acquire) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
         }
     }
 }

@@ -179,9 +179,10 @@ impl Inlet {
             self.ahead.reset();
         }
         self.looked = self.looked.saturating_sub(length);
-        let apdu = match length == self.buffer.len() {
-            true => std::mem::take(&mut self.buffer),
-            false => self.buffer.split_to(length),
+        let apdu = if length == self.buffer.len() {
+            std::mem::take(&mut self.buffer)
+        } else {
+            self.buffer.split_to(length)
         };
         if self.charge.octets() > 0 && self.buffer.is_empty() {
             // Fewer octets are never refused.

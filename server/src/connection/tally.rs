@@ -206,9 +206,10 @@ impl Tally {
     pub(crate) fn http_answered(&mut self, timer: OperationTimer, status: u16) {
         let microseconds = timer.begun.elapsed().as_micros();
         debug!(target: ACCESS, status, microseconds, "http");
-        let outcome = match status < 400 {
-            true => OperationOutcome::Ok,
-            false => OperationOutcome::Failed,
+        let outcome = if status < 400 {
+            OperationOutcome::Ok
+        } else {
+            OperationOutcome::Failed
         };
         if let Some(totals) = &mut self.totals {
             totals.count(timer.kind);
@@ -306,10 +307,14 @@ impl Tally {
 
 impl Drop for Tally {
     fn drop(&mut self) {
-        let end = self.end.unwrap_or_else(|| match *self.stopping.borrow() {
-            _ if std::thread::panicking() => SessionEnd::Bug,
-            true => SessionEnd::Stopped,
-            false => self.dropped,
+        let end = self.end.unwrap_or_else(|| {
+            if std::thread::panicking() {
+                SessionEnd::Bug
+            } else if *self.stopping.borrow() {
+                SessionEnd::Stopped
+            } else {
+                self.dropped
+            }
         });
         self.metrics.session_ended(end);
         info!(end = end.name(), "disconnected");
@@ -406,9 +411,10 @@ fn outcome(answer: &Apdu) -> OperationOutcome {
         Apdu::DuplicateDetectionResponse(_) => false,
         _ => true,
     };
-    match is_ok {
-        true => OperationOutcome::Ok,
-        false => OperationOutcome::Failed,
+    if is_ok {
+        OperationOutcome::Ok
+    } else {
+        OperationOutcome::Failed
     }
 }
 

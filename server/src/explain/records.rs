@@ -238,9 +238,10 @@ fn seconds(value: u64) -> IntUnit {
 
 fn database_info(database: &DatabaseInfo, all: &BTreeSet<Oid>) -> ExplainEntry {
     // Without a list of its syntaxes, a database has all of them.
-    let syntaxes: Vec<Oid> = match database.syntaxes.is_empty() {
-        true => all.iter().copied().collect(),
-        false => database.syntaxes.clone(),
+    let syntaxes: Vec<Oid> = if database.syntaxes.is_empty() {
+        all.iter().copied().collect()
+    } else {
+        database.syntaxes.clone()
     };
     let sets = attribute_sets(std::slice::from_ref(database));
     let element_sets = database.element_sets.iter().map(String::as_str);

@@ -172,9 +172,10 @@ impl Tasks {
     /// 219 if it no longer exists, 220 if the packages become too large.
     pub(crate) fn replace(&self, number: u32, task: Task) -> Result<(), Diagnostic> {
         let mut kept = lock(&self.0);
-        match kept.tasks.contains_key(&number) {
-            true => kept.put(number, task),
-            false => Err(unknown(&task.kind)),
+        if kept.tasks.contains_key(&number) {
+            kept.put(number, task)
+        } else {
+            Err(unknown(&task.kind))
         }
     }
 

@@ -83,9 +83,10 @@ impl<'a> Words<'a> {
         what: &str,
         read: impl FnOnce(&str) -> Option<T>,
     ) -> Result<Option<T>, RuleError> {
-        match self.is_at_end() {
-            true => Ok(None),
-            false => self.parse(what, read).map(Some),
+        if self.is_at_end() {
+            Ok(None)
+        } else {
+            self.parse(what, read).map(Some)
         }
     }
 

@@ -29,9 +29,10 @@ fn attempt(
     let mut is_checked = false;
     let (proved, penalty) = guesses.check(address, limits, || {
         is_checked = true;
-        match is_right {
-            true => Ok(()),
-            false => Err(diagnostic(Condition::BAD_USER_ID_OR_PASSWORD, "ann")),
+        if is_right {
+            Ok(())
+        } else {
+            Err(diagnostic(Condition::BAD_USER_ID_OR_PASSWORD, "ann"))
         }
     });
     let condition = proved.err().map(|why| why.condition);

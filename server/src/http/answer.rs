@@ -113,10 +113,7 @@ pub(super) fn kind_for(accepted: &str) -> &'static str {
     });
     let is_named =
         |(name, is_refused): (&str, bool)| name.eq_ignore_ascii_case(SRU_XML) && !is_refused;
-    match ranges.any(is_named) {
-        true => SRU_XML,
-        false => XML,
-    }
+    if ranges.any(is_named) { SRU_XML } else { XML }
 }
 
 #[cfg(test)]

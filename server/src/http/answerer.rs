@@ -163,9 +163,10 @@ impl<'a> Answerer<'a> {
             answer = without_room(&why);
             parts = None;
         }
-        let manner = match striking.is_empty() {
-            true => Manner::default(),
-            false => self.strike(&striking, &mut answer).await,
+        let manner = if striking.is_empty() {
+            Manner::default()
+        } else {
+            self.strike(&striking, &mut answer).await
         };
         let mut exchange = lock(self.exchange);
         exchange.is_last |= answer.is_last;
@@ -425,9 +426,10 @@ fn is_last(head: &Parts) -> bool {
     let options = head.headers.get_all(CONNECTION).iter();
     let mut options = options.flat_map(|value| value.to_str().unwrap_or_default().split(','));
     let mut is_named = |name: &str| options.any(|option| option.trim().eq_ignore_ascii_case(name));
-    match head.version >= Version::HTTP_11 {
-        true => is_named("close"),
-        false => !is_named("keep-alive"),
+    if head.version >= Version::HTTP_11 {
+        is_named("close")
+    } else {
+        !is_named("keep-alive")
     }
 }
 

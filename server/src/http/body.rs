@@ -37,18 +37,18 @@ pub(super) async fn read(
             return Err(too_long());
         }
         // Most bodies come in one piece, which is not copied.
-        match first.is_empty() && all.is_empty() {
-            true => first = octets,
-            false => {
-                if !first.is_empty() {
-                    all.extend_from_slice(&std::mem::take(&mut first));
-                }
-                all.extend_from_slice(&octets);
+        if first.is_empty() && all.is_empty() {
+            first = octets;
+        } else {
+            if !first.is_empty() {
+                all.extend_from_slice(&std::mem::take(&mut first));
             }
+            all.extend_from_slice(&octets);
         }
     }
-    match all.is_empty() {
-        true => Ok(first),
-        false => Ok(all.freeze()),
+    if all.is_empty() {
+        Ok(first)
+    } else {
+        Ok(all.freeze())
     }
 }

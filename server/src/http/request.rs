@@ -97,10 +97,11 @@ pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading,
     if (host.is_none() && head.version >= Version::HTTP_11) || hosts.next().is_some() {
         return Err(Problem::bad("exactly one Host is required"));
     }
-    let of_url = match is_web {
+    let of_url = if is_web {
         // It may be that of a URL for a gateway.
-        true => None,
-        false => head.uri.authority(),
+        None
+    } else {
+        head.uri.authority()
     };
     let authority = match (of_url, host) {
         (Some(authority), _) => host_and_port(authority.as_str()),
@@ -113,9 +114,10 @@ pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading,
         return Err(Problem::new(StatusCode::FORBIDDEN, words));
     }
     Ok(Heading {
-        database: match is_web {
-            true => String::new(),
-            false => database(head.uri.path())?,
+        database: if is_web {
+            String::new()
+        } else {
+            database(head.uri.path())?
         },
         carrier,
         authority,

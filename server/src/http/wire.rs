@@ -266,9 +266,10 @@ impl Exchange {
 
     /// How a connection without failure ends.
     pub(super) fn end(&self) -> SessionEnd {
-        match self.is_last {
-            true => SessionEnd::Closed,
-            false => SessionEnd::Left,
+        if self.is_last {
+            SessionEnd::Closed
+        } else {
+            SessionEnd::Left
         }
     }
 
@@ -352,9 +353,10 @@ impl<S: Transport> Read for Wire<'_, S> {
                 Phase::Asking => exchange.has_head,
                 Phase::Answering | Phase::Delayed | Phase::Withheld | Phase::Sending => true,
             };
-            return match is_whole {
-                true => Poll::Pending,
-                false => Poll::Ready(Ok(())),
+            return if is_whole {
+                Poll::Pending
+            } else {
+                Poll::Ready(Ok(()))
             };
         }
         to.put_slice(read.filled());
@@ -457,9 +459,10 @@ impl<S: Transport> Write for Wire<'_, S> {
             return Poll::Ready(Ok(count));
         }
         let is_plain = lock(this.exchange).manner == Manner::default();
-        let written = match is_plain {
-            true => Pin::new(&mut *this.stream).poll_write_vectored(context, octets),
-            false => this.poll_write_some(context, first.map_or(&[], |octets| octets)),
+        let written = if is_plain {
+            Pin::new(&mut *this.stream).poll_write_vectored(context, octets)
+        } else {
+            this.poll_write_some(context, first.map_or(&[], |octets| octets))
         };
         this.note(written)
     }

@@ -73,9 +73,10 @@ fn deleted(answer: &mut Apdu) {
     let statuses = delete.delete_list_statuses.as_deref_mut();
     let statuses = statuses.unwrap_or_default();
     let known = matches!(statuses, [only] if only.id.0.as_bytes() == b"1");
-    delete.delete_operation_status = match known {
-        true => DeleteSetStatus::SUCCESS,
-        false => DeleteSetStatus::RESULT_SET_DID_NOT_EXIST,
+    delete.delete_operation_status = if known {
+        DeleteSetStatus::SUCCESS
+    } else {
+        DeleteSetStatus::RESULT_SET_DID_NOT_EXIST
     };
     for status in statuses {
         status.status = DeleteSetStatus::SUCCESS;

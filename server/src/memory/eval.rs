@@ -115,10 +115,13 @@ impl<'a, 'q> Evaluation<'a, 'q> {
             Step::Tree {
                 tree: RpnStructure::Op(operand),
                 places,
-            } => match places {
-                false => self.operand(operand)?,
-                true => self.phrase(operand)?,
-            },
+            } => {
+                if places {
+                    self.phrase(operand)?
+                } else {
+                    self.operand(operand)?
+                }
+            }
             Step::Tree {
                 tree: RpnStructure::RpnRpnOp(node),
                 places,
@@ -188,9 +191,10 @@ impl<'a, 'q> Evaluation<'a, 'q> {
 
     fn take_up(&mut self, octets: usize) -> Result<(), Exhausted> {
         self.octets += octets;
-        match self.octets <= MOST_OCTETS {
-            true => self.work.keep(self.octets),
-            false => Err(Exhausted),
+        if self.octets <= MOST_OCTETS {
+            self.work.keep(self.octets)
+        } else {
+            Err(Exhausted)
         }
     }
 
@@ -429,9 +433,10 @@ pub(super) fn records<'a>(
             }
         },
     };
-    Ok(match look.negated {
-        true => having(index, look.target.index(), work)?.and_not(found),
-        false => found,
+    Ok(if look.negated {
+        having(index, look.target.index(), work)?.and_not(found)
+    } else {
+        found
     })
 }
 

@@ -103,12 +103,11 @@ pub fn of_marc(
 /// # Errors
 /// Condition 238 if the syntax is neither the record's own nor one of [`SYNTAXES`].
 fn check(stored: Oid, syntax: &Oid) -> Result<(), Diagnostic> {
-    match *syntax == stored || SYNTAXES.contains(syntax) {
-        true => Ok(()),
-        false => {
-            let words = syntax.to_string();
-            Err(diagnostic(Condition::NOT_AVAILABLE_IN_SYNTAX, words))
-        }
+    if *syntax == stored || SYNTAXES.contains(syntax) {
+        Ok(())
+    } else {
+        let words = syntax.to_string();
+        Err(diagnostic(Condition::NOT_AVAILABLE_IN_SYNTAX, words))
     }
 }
 
@@ -147,15 +146,13 @@ impl Conversion<'_> {
         octets: impl FnOnce() -> Result<Bytes, Diagnostic>,
     ) -> Result<External, Diagnostic> {
         let full = is_full(self.element_set);
-        let wanted = match full {
-            true => Cow::Borrowed(whole),
-            false => Cow::Owned(brief(whole)),
+        let wanted = if full {
+            Cow::Borrowed(whole)
+        } else {
+            Cow::Owned(brief(whole))
         };
         let own = || {
-            let octets = match full {
-                true => octets(),
-                false => encoded(&wanted),
-            };
+            let octets = if full { octets() } else { encoded(&wanted) };
             octets.map(|octets| External::octet_aligned(self.stored, octets))
         };
         let external = match *self.syntax {
@@ -199,9 +196,10 @@ const BRIEF_UNIMARC: &[&str] = &[
 
 /// The record with only the fields of element set B, including those in another script.
 fn brief(record: &MarcRecord) -> MarcRecord {
-    let brief = match marc_syntax(record) == UNIMARC {
-        true => BRIEF_UNIMARC,
-        false => BRIEF,
+    let brief = if marc_syntax(record) == UNIMARC {
+        BRIEF_UNIMARC
+    } else {
+        BRIEF
     };
     let wanted = |tag: &[u8]| brief.iter().any(|known| known.as_bytes() == tag);
     let fields = record.fields.iter();

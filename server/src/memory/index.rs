@@ -132,9 +132,10 @@ impl Work {
     /// # Errors
     /// If the account has no room for them.
     pub(super) fn keep(&mut self, octets: usize) -> Result<(), Exhausted> {
-        match octets.abs_diff(self.charge.octets()) < COUNTED {
-            true => Ok(()),
-            false => self.charge.set(octets).map_err(|_| Exhausted),
+        if octets.abs_diff(self.charge.octets()) < COUNTED {
+            Ok(())
+        } else {
+            self.charge.set(octets).map_err(|_| Exhausted)
         }
     }
 

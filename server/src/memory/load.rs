@@ -199,9 +199,10 @@ pub enum LoadError {
 impl LoadError {
     /// Nothing, or all of these errors as one.
     fn of_all(errors: Vec<Self>) -> Result<(), Self> {
-        match errors.is_empty() {
-            true => Ok(()),
-            false => Err(Self::as_one(errors)),
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(Self::as_one(errors))
         }
     }
 

@@ -101,9 +101,10 @@ impl MemoryBackend {
             self.fold_all(&folding);
         }
         let mut files = lock(&self.0.files);
-        let found = match errors.is_empty() {
-            true => files.examine(&fields),
-            false => Err(Vec::new()),
+        let found = if errors.is_empty() {
+            files.examine(&fields)
+        } else {
+            Err(Vec::new())
         };
         let current = self.current();
         let records = databases.iter().map(|database| {

@@ -100,9 +100,10 @@ impl SavedFiles {
                 Err(error) => errors.push(error),
             }
         }
-        match errors.is_empty() {
-            true => Ok(FoundFiles(found)),
-            false => Err(errors),
+        if errors.is_empty() {
+            Ok(FoundFiles(found))
+        } else {
+            Err(errors)
         }
     }
 

@@ -60,9 +60,10 @@ impl Snapshots {
         let is_reload = !catalogue.index.is_akin(&self.current.catalogue.index);
         self.current = View::new(catalogue);
         let [recent, earlier] = &mut self.recent;
-        let given_up = match is_reload {
-            true => replace(earlier, take(recent)),
-            false => Vec::new(),
+        let given_up = if is_reload {
+            replace(earlier, take(recent))
+        } else {
+            Vec::new()
         };
         recent.retain(|snapshot| snapshot.strong_count() > 0);
         recent.push(Arc::downgrade(&self.current.snapshot));

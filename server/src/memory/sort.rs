@@ -77,24 +77,21 @@ fn merged(
     let same = lists
         .iter()
         .all(|list| Arc::ptr_eq(&list.snapshot, &first.snapshot));
-    let (view, mut records) = match same {
-        true => {
-            let mut records = Vec::new();
-            for hits in inputs {
-                work.spend(1 + hits.len() / RECORDS_A_UNIT)?;
-                records.append(&mut hits.ids(0..hits.len()));
-            }
-            (first.view().ok_or_else(gone)?, records)
+    let (view, mut records) = if same {
+        let mut records = Vec::new();
+        for hits in inputs {
+            work.spend(1 + hits.len() / RECORDS_A_UNIT)?;
+            records.append(&mut hits.ids(0..hits.len()));
         }
-        false => {
-            let mut records = Vec::new();
-            for hits in inputs {
-                let hits = current.catalogue.index.adopt(hits, work)?;
-                let hits = hits.ok_or_else(gone)?;
-                records.extend(hits.iter());
-            }
-            (current.clone(), records)
+        (first.view().ok_or_else(gone)?, records)
+    } else {
+        let mut records = Vec::new();
+        for hits in inputs {
+            let hits = current.catalogue.index.adopt(hits, work)?;
+            let hits = hits.ok_or_else(gone)?;
+            records.extend(hits.iter());
         }
+        (current.clone(), records)
     };
     if inputs.len() > 1 {
         work.spend(records.len())?;

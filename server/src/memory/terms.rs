@@ -23,9 +23,10 @@ impl TermOrder {
     /// The form of a term that is compared: equal for the same term in the forms of different servers, such as `War` and `war`.
     pub fn key(self, term: &str) -> String {
         let key = self.0.key(term).unwrap_or_else(|| words(term).join(" "));
-        match key.is_empty() {
-            true => term.to_lowercase(),
-            false => key,
+        if key.is_empty() {
+            term.to_lowercase()
+        } else {
+            key
         }
     }
 }

@@ -170,9 +170,12 @@ impl Turns {
         };
         let is_for_the_oldest = (self.given + 1).is_multiple_of(TURNS_TO_THE_OLDEST);
         let waiting = self.jobs.iter_mut().filter(may_go);
-        let next = waiting.min_by_key(|job| match is_for_the_oldest {
-            true => (0, job.since),
-            false => (job.length(), job.since),
+        let next = waiting.min_by_key(|job| {
+            if is_for_the_oldest {
+                (0, job.since)
+            } else {
+                (job.length(), job.since)
+            }
         })?;
         next.state = JobState::Working;
         self.free -= 1;

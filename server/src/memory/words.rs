@@ -24,9 +24,10 @@ pub(super) fn each_word(text: &str, buffer: &mut String, mut emit: impl FnMut(&s
     for character in text.chars() {
         // The fast path for most text.
         if character.is_ascii() {
-            match character.is_ascii_alphanumeric() {
-                true => buffer.push(character.to_ascii_lowercase()),
-                false => end(buffer),
+            if character.is_ascii_alphanumeric() {
+                buffer.push(character.to_ascii_lowercase());
+            } else {
+                end(buffer);
             }
             continue;
         }

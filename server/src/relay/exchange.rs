@@ -244,9 +244,10 @@ impl<'a> RelayedSession<'a> {
         let state = lock(&self.state);
         let owed = state.waiting.len();
         if state.is_closed || owed == 0 {
-            return match state.client_ended {
-                true => RelayEnd::Closed,
-                false => RelayEnd::ServerClosed,
+            return if state.client_ended {
+                RelayEnd::Closed
+            } else {
+                RelayEnd::ServerClosed
             };
         }
         debug!(%server, requests = owed, "not answered");
@@ -263,9 +264,10 @@ impl<'a> RelayedSession<'a> {
                     // Writing has a limit of its own.
                     state.heard = now;
                 }
-                let limit = match state.client_ended {
-                    true => Some(LAST_ANSWERS),
-                    false => limits.idle_time,
+                let limit = if state.client_ended {
+                    Some(LAST_ANSWERS)
+                } else {
+                    limits.idle_time
                 };
                 limit.and_then(|limit| state.heard.checked_add(limit))
             };

@@ -371,9 +371,10 @@ async fn apdus_above_the_limit_pass_in_pieces() {
         let octets = apdu(size);
         let mut pieces = Pieces::new(BytesMut::new(), 20, Charge::default());
         let piece = pieces.next(&mut &*octets).await.expect("no error");
-        let expected = match is_apdu {
-            true => Piece::Apdu(octets.into()),
-            false => Piece::Raw(octets.into()),
+        let expected = if is_apdu {
+            Piece::Apdu(octets.into())
+        } else {
+            Piece::Raw(octets.into())
         };
         assert_eq!(piece, Some(expected));
         assert_eq!(pieces.next(&mut &b""[..]).await.expect("no error"), None);

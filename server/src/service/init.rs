@@ -95,13 +95,12 @@ fn admit(
     }
     let credentials = request.id_authentication.as_ref();
     let prove = || access.admit(credentials);
-    let admission = match access.compares(credentials) {
-        true => {
-            let (admission, due) = target.guesses.check(peer, &target.limits, prove);
-            *penalty = due;
-            admission
-        }
-        false => prove(),
+    let admission = if access.compares(credentials) {
+        let (admission, due) = target.guesses.check(peer, &target.limits, prove);
+        *penalty = due;
+        admission
+    } else {
+        prove()
     };
     match admission? {
         Admission::Anybody => Ok((None, false)),

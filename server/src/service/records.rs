@@ -71,9 +71,10 @@ pub(super) fn of_present(
 }
 
 fn known_syntax(backend: &dyn Backend, syntax: Oid) -> Result<Oid, Diagnostic> {
-    match backend.has_syntax(&syntax) {
-        true => Ok(syntax),
-        false => Err(diagnostic(Condition::RECORD_SYNTAX, syntax.to_string())),
+    if backend.has_syntax(&syntax) {
+        Ok(syntax)
+    } else {
+        Err(diagnostic(Condition::RECORD_SYNTAX, syntax.to_string()))
     }
 }
 
@@ -222,14 +223,13 @@ pub(super) async fn pack(
     let most = operation.target.limits.records_per_response.max(1);
     let only = wanted.len() == 1;
     let packers = &operation.target.packers;
-    let _turn = match wanted.len() > RECORDS_AT_ONCE {
+    let _turn = if wanted.len() > RECORDS_AT_ONCE {
         // It is never closed.
-        true => {
-            operation
-                .or_stopped(Box::pin(async { Ok(packers.acquire().await.ok()) }))
-                .await?
-        }
-        false => None,
+        operation
+            .or_stopped(Box::pin(async { Ok(packers.acquire().await.ok()) }))
+            .await?
+    } else {
+        None
     };
     let prepared = set.backend.prepare(RetrieveMany {
         hits: &set.hits,
@@ -272,14 +272,13 @@ pub(super) async fn pack(
                 let size = record.as_ref().map_or(0, |record| record.octets().len());
                 let sources = packed.next_sources(sources);
                 let size = size.saturating_add(octets_of(sources.as_ref()));
-                match packed.add(database, record, only, octets_of(sources.as_ref())) {
-                    true => {
-                        packed.sources.extend(sources);
-                        let taken = packed.charge.octets().saturating_add(RECORD);
-                        packed.charge.set(taken.saturating_add(size))?;
-                        continue;
-                    }
-                    false => PresentStatus::PARTIAL_2,
+                if packed.add(database, record, only, octets_of(sources.as_ref())) {
+                    packed.sources.extend(sources);
+                    let taken = packed.charge.octets().saturating_add(RECORD);
+                    packed.charge.set(taken.saturating_add(size))?;
+                    continue;
+                } else {
+                    PresentStatus::PARTIAL_2
                 }
             }
             Err(why) if !operation.is_stopped() || packed.records == 0 => return Err(why),

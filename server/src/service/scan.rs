@@ -114,9 +114,10 @@ fn response(
             _ => ScanStatus::SUCCESS,
         },
         number_of_entries_returned: count(returned),
-        position_of_term: Some(match window.beyond {
-            true => 0,
-            false => count(before.min(returned) + 1),
+        position_of_term: Some(if window.beyond {
+            0
+        } else {
+            count(before.min(returned) + 1)
         }),
         entries,
         attribute_set: request.attribute_set,

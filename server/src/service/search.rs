@@ -218,9 +218,10 @@ static DIALECTS: LazyLock<Dialects> = LazyLock::new(Dialects::built_in);
 fn rpn<'q>(query: &'q Query, association: &Association) -> Result<Cow<'q, RpnQuery>, Diagnostic> {
     let Target { limits, offer, .. } = &*association.target;
     let type_104 = offer.options.contains(Options::QUERY_TYPE_104);
-    let read = |language, text: &[u8]| match text.len() <= limits.query_text {
-        true => read(language, text),
-        false => {
+    let read = |language, text: &[u8]| {
+        if text.len() <= limits.query_text {
+            read(language, text)
+        } else {
             let message = format!("longer than {} octets", limits.query_text);
             Err(diagnostic(Condition::MALFORMED_QUERY, message))
         }
@@ -333,9 +334,10 @@ fn natural(number: i64) -> usize {
 /// What is particular about the result set: records of a source that failed are missing, or the count is an estimate.
 fn status(found: &Found) -> Option<ResultSetStatus> {
     let has_failed = found.sources.iter().any(|source| source.failure.is_some());
-    match has_failed {
-        true => Some(ResultSetStatus::SUBSET),
-        false => found.estimate.then_some(ResultSetStatus::ESTIMATE),
+    if has_failed {
+        Some(ResultSetStatus::SUBSET)
+    } else {
+        found.estimate.then_some(ResultSetStatus::ESTIMATE)
     }
 }
 

@@ -26,9 +26,10 @@ pub(super) async fn answer(operation: &Operation, request: &SortRequest) -> Apdu
         Err(why) => why,
     };
     let name = request.sorted_result_set_name.as_bytes();
-    response.result_set_status = Some(match operation.result_sets().has(name) {
-        true => SortResultSetStatus::UNCHANGED,
-        false => SortResultSetStatus::NONE,
+    response.result_set_status = Some(if operation.result_sets().has(name) {
+        SortResultSetStatus::UNCHANGED
+    } else {
+        SortResultSetStatus::NONE
     });
     response.sort_status = SortStatus::FAILURE;
     response.diagnostics = Some(vec![DiagRec::DefaultFormat(why)]);

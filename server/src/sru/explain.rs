@@ -293,9 +293,10 @@ fn with_attributes(properties: &Properties, category: &str) -> Vec<(String, Vec<
 fn encoded(name: &str) -> String {
     let mut path = String::with_capacity(name.len());
     for octet in name.bytes() {
-        match octet.is_ascii_alphanumeric() || b"-._~".contains(&octet) {
-            true => path.push(char::from(octet)),
-            false => path.push_str(&format!("%{octet:02X}")),
+        if octet.is_ascii_alphanumeric() || b"-._~".contains(&octet) {
+            path.push(char::from(octet))
+        } else {
+            path.push_str(&format!("%{octet:02X}"))
         }
     }
     path

@@ -112,18 +112,20 @@ fn by_term(sort: Option<&str>) -> Result<bool, SruDiagnostic> {
     let (kind, rest) = parts.split_first().unwrap_or((&"", &[]));
     let is = |word: &str| kind.eq_ignore_ascii_case(word);
     let is_by_term = is("alphanumeric") || is("index") || is("term");
-    let order = match is_by_term {
-        true => "ascending",
-        false => "descending",
+    let order = if is_by_term {
+        "ascending"
+    } else {
+        "descending"
     };
     // Neither the other direction nor a treatment of case is supported.
     let is_known = is_by_term || is("recordCount") || is("count");
-    match is_known && rest.iter().all(|part| part.eq_ignore_ascii_case(order)) {
-        true => Ok(is_by_term),
-        false => Err(SruDiagnostic::new(
+    if is_known && rest.iter().all(|part| part.eq_ignore_ascii_case(order)) {
+        Ok(is_by_term)
+    } else {
+        Err(SruDiagnostic::new(
             SruCondition::PARAMETER_VALUE,
             "facetSort",
-        )),
+        ))
     }
 }
 
@@ -135,9 +137,10 @@ fn starts(start: Option<&str>) -> Result<FacetLimit, SruDiagnostic> {
         .general
         .iter()
         .chain(starts.indexes.iter().map(|(_, start)| start));
-    match numbers.any(|start| *start == 0) {
-        true => Err(refused()),
-        false => Ok(starts),
+    if numbers.any(|start| *start == 0) {
+        Err(refused())
+    } else {
+        Ok(starts)
     }
 }
 

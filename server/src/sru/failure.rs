@@ -99,12 +99,11 @@ impl From<Diagnostic> for SruFailure {
             Condition::SERVICE_NOT_FOR_DATABASE,
         ]
         .contains(&Condition(diagnostic.condition));
-        let diagnostic = match is_offered {
-            true => SruDiagnostic::from_bib1(&diagnostic),
-            false => {
-                let details = diagnostic.addinfo.to_string_lossy();
-                SruDiagnostic::new(SruCondition::OPERATION, details)
-            }
+        let diagnostic = if is_offered {
+            SruDiagnostic::from_bib1(&diagnostic)
+        } else {
+            let details = diagnostic.addinfo.to_string_lossy();
+            SruDiagnostic::new(SruCondition::OPERATION, details)
         };
         Self {
             diagnostics: vec![diagnostic],
@@ -153,8 +152,9 @@ pub(super) fn check_stylesheet(request: &Request) -> Result<(), SruFailure> {
             .iter()
             .any(|known| scheme.eq_ignore_ascii_case(known))
     };
-    match scheme.is_some_and(is_other) {
-        true => Err(SruDiagnostic::new(SruCondition::STYLESHEET, stylesheet).into()),
-        false => Ok(()),
+    if scheme.is_some_and(is_other) {
+        Err(SruDiagnostic::new(SruCondition::STYLESHEET, stylesheet).into())
+    } else {
+        Ok(())
     }
 }

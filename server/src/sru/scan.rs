@@ -92,9 +92,10 @@ impl TermRange {
         }
         let number = wanted.min(limit.saturating_sub(2)).max(1);
         // A position close to the end stays there when the list is cut.
-        let position = match position > number {
-            true => number + 1,
-            false => position,
+        let position = if position > number {
+            number + 1
+        } else {
+            position
         };
         Ok(Self { number, position })
     }
@@ -116,13 +117,15 @@ impl TermRange {
     /// The terms of the answer, of those found, `before` of which are before the start term. The last ones are missing if the list
     /// `is_cut`.
     fn terms(&self, mut terms: Vec<SruTerm>, before: usize, is_cut: bool) -> Vec<SruTerm> {
-        let is_first = match self.has_margin() {
-            false => None,
-            true if before < self.asked_position() - 1 => Some(true),
-            true => {
+        let is_first = if self.has_margin() {
+            if before < self.asked_position() - 1 {
+                Some(true)
+            } else {
                 terms.drain(..1.min(terms.len()));
                 Some(false)
             }
+        } else {
+            None
         };
         let missing = self
             .asked_position()

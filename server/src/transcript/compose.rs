@@ -89,9 +89,10 @@ pub(super) fn without_records(response: &mut SearchResponse, why: Diagnostic) {
 
 /// Fewer than were asked for did not fit.
 fn status(returned: usize, asked: usize) -> PresentStatus {
-    match returned < asked {
-        true => PresentStatus::PARTIAL_2,
-        false => PresentStatus::SUCCESS,
+    if returned < asked {
+        PresentStatus::PARTIAL_2
+    } else {
+        PresentStatus::SUCCESS
     }
 }
 

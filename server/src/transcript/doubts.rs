@@ -90,17 +90,19 @@ impl TranscriptCheck {
     /// What is known of a session; `None` for one too many.
     fn session(&mut self, number: u64) -> Option<&mut SessionCheck> {
         let is_full = self.sessions.len() >= MAX_SESSIONS;
-        match is_full && !self.sessions.contains_key(&number) {
-            true => None,
-            false => Some(self.sessions.entry(number).or_default()),
+        if is_full && !self.sessions.contains_key(&number) {
+            None
+        } else {
+            Some(self.sessions.entry(number).or_default())
         }
     }
 
     /// Notes a doubt about a line.
     pub(super) fn doubt(&mut self, line: usize, words: &str) {
-        match self.doubts.len() < MAX_DOUBTS {
-            true => self.doubts.push((line, words.to_owned())),
-            false => self.more += 1,
+        if self.doubts.len() < MAX_DOUBTS {
+            self.doubts.push((line, words.to_owned()));
+        } else {
+            self.more += 1;
         }
     }
 

@@ -102,16 +102,15 @@ impl Player {
     pub(crate) async fn answer(&mut self, octets: &Bytes) -> Played {
         let planned = self.plan(octets);
         let request = planned.request.clone();
-        let played = match self.replay.source.is_file() {
-            false => planned.carry_out(),
-            true => {
-                let carried_out = tokio::task::spawn_blocking(|| planned.carry_out()).await;
-                // The runtime is stopping.
-                carried_out.unwrap_or_else(|error| Played {
-                    output: not_recorded(request.as_ref(), &error.to_string(), self.is_open),
-                    not_recorded: None,
-                })
-            }
+        let played = if self.replay.source.is_file() {
+            let carried_out = tokio::task::spawn_blocking(|| planned.carry_out()).await;
+            // The runtime is stopping.
+            carried_out.unwrap_or_else(|error| Played {
+                output: not_recorded(request.as_ref(), &error.to_string(), self.is_open),
+                not_recorded: None,
+            })
+        } else {
+            planned.carry_out()
         };
         if matches!(request, Some(Apdu::InitializeRequest(_))) {
             self.is_open = accepts(&played.output);
@@ -132,9 +131,10 @@ impl Player {
         let compared = self.origins.compare(octets);
         let is_init = matches!(request, Some(Apdu::InitializeRequest(_)));
         let replay = Arc::clone(&self.replay);
-        let exchange = match replay.in_order {
-            true => self.by_order(&replay, octets),
-            false => self.by_identity(&replay, compared.identity, is_init || self.is_open),
+        let exchange = if replay.in_order {
+            self.by_order(&replay, octets)
+        } else {
+            self.by_identity(&replay, compared.identity, is_init || self.is_open)
         };
         let plan = match (exchange, compared.asked) {
             (Some(exchange), _) => {

@@ -45,9 +45,10 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
 }
 
 fn exit(is_complete: bool) -> ExitCode {
-    match is_complete {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if is_complete {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }
 

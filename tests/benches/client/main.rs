@@ -48,9 +48,10 @@ fn main() -> ExitCode {
         rounds: if quick { 1 } else { 5 },
         processes: 50,
         lookups: 1_000,
-        inputs: match quick {
-            true => &[1_000, 10_000],
-            false => &[1_000, 10_000, 100_000],
+        inputs: if quick {
+            &[1_000, 10_000]
+        } else {
+            &[1_000, 10_000, 100_000]
         },
     };
     let (Some(tools), Some(programs)) = (Tools::find(), Programs::find()) else {

@@ -30,21 +30,22 @@ struct Effort {
 
 fn main() {
     let quick = std::env::var("Z3950_BENCH").as_deref() == Ok("quick");
-    let effort = match quick {
-        true => Effort {
+    let effort = if quick {
+        Effort {
             rounds: 1,
             seconds: 0.5,
             records: 10_000,
             sessions: 500,
             growth: &[10_000],
-        },
-        false => Effort {
+        }
+    } else {
+        Effort {
             rounds: 5,
             seconds: 2.0,
             records: 100_000,
             sessions: 5_000,
             growth: &[10_000, 100_000, 1_000_000],
-        },
+        }
     };
     let Some(tools) = Tools::find() else { return };
     let wanted: Vec<String> = std::env::args()
@@ -101,10 +102,7 @@ fn service(tools: &Tools, effort: Effort) {
         let figures = table::rounds(&peers, effort.rounds, |peer| {
             let load = load.clone().query(known_item(peer.name)).of(1_000);
             load.run(tools, peer, effort.seconds)
-                .map(|found| match is_url {
-                    true => found.p50,
-                    false => found.per_second,
-                })
+                .map(|found| if is_url { found.p50 } else { found.per_second })
         });
         table.row(title, if is_url { "p50 µs" } else { "op/s" }, &figures);
     }

@@ -177,9 +177,10 @@ impl Tools {
 
     fn ours(&self, catalogue: Option<&Catalogue>, pinned: bool) -> Option<Peer> {
         start("z3950d", "Default", |port| {
-            let mut command = match pinned {
-                true => on_core(&path("z3950d")),
-                false => command(path("z3950d")),
+            let mut command = if pinned {
+                on_core(&path("z3950d"))
+            } else {
+                command(path("z3950d"))
             };
             command.args([
                 "--listen",

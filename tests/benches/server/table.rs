@@ -33,9 +33,10 @@ impl Table {
     /// multiple of that server's.
     pub(crate) fn row(&mut self, title: &str, unit: &str, figures: &[Vec<f64>]) {
         let medians: Vec<Option<f64>> = figures.iter().map(|figures| median(figures)).collect();
-        let round_trip = match self.less_the_last {
-            true => medians.last().copied().flatten().unwrap_or(0.0),
-            false => 0.0,
+        let round_trip = if self.less_the_last {
+            medians.last().copied().flatten().unwrap_or(0.0)
+        } else {
+            0.0
         };
         let first = medians.first().copied().flatten();
         let mut cells = vec![format!("{title}, {unit}")];

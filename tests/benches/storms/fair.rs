@@ -22,9 +22,10 @@ const KNOWN_ITEM: &str = "@attr 1=12 rec0004711";
 
 /// Measures both clients alone and beside the others, then one query of 999 proximity operators.
 pub(crate) fn measure(quick: bool) {
-    let (records, time) = match quick {
-        true => (RECORDS / 10, Duration::from_secs(2)),
-        false => (RECORDS, Duration::from_secs(20)),
+    let (records, time) = if quick {
+        (RECORDS / 10, Duration::from_secs(2))
+    } else {
+        (RECORDS, Duration::from_secs(20))
     };
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("records.mrc");
@@ -143,9 +144,10 @@ fn asked(client: &mut Partner, query: &[u8]) -> (f64, &'static str) {
     let outcome = match client.next() {
         Ok(Some(Apdu::SearchResponse(response))) if response.search_status => "found",
         Ok(Some(Apdu::SearchResponse(response))) => {
-            match format!("{:?}", response.records).contains("condition: 31") {
-                true => "31",
-                false => "another diagnostic",
+            if format!("{:?}", response.records).contains("condition: 31") {
+                "31"
+            } else {
+                "another diagnostic"
             }
         }
         other => panic!("{other:?}"),

@@ -108,9 +108,10 @@ impl Page {
 
     /// An example with `--demo` where the command takes it, so that it needs no network.
     fn local(&self, example: &str) -> String {
-        match self.has("--demo") && !example.contains("--demo") {
-            true => self.with(example, "--demo"),
-            false => example.to_owned(),
+        if self.has("--demo") && !example.contains("--demo") {
+            self.with(example, "--demo")
+        } else {
+            example.to_owned()
         }
     }
 }
@@ -349,9 +350,10 @@ fn audit_d12_every_command_with_json_answers_in_the_documented_form() {
                 .replace("--format json ", "")
                 .replace("--format csv --fields 001,245ab,year,856u ", "")
                 .replace("--format brief", "");
-            let line = match line.contains("--json") {
-                true => page.local(&line),
-                false => page.local(&page.with(&line.replace("--demo ", ""), "--json")),
+            let line = if line.contains("--json") {
+                page.local(&line)
+            } else {
+                page.local(&page.with(&line.replace("--demo ", ""), "--json"))
             };
             let ran = shelf.run(&line).expect("no other program is named");
             assert_eq!(ran.code, Some(code(example)), "{line}: {ran:?}");

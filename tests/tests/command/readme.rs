@@ -79,11 +79,15 @@ fn audit_d17_the_examples_with_the_demo_catalogue_run_as_written() {
             .replace("cargo run -p z3950d --", "z3950d")
             .replace("cargo run --", "z3950")
             .replace("127.0.0.1:9210", "127.0.0.1:0");
-        let line = match line.starts_with("z3950d ") {
-            // The port may be in use.
-            true if !line.contains("--listen") => format!("exec {line} --listen 127.0.0.1:0"),
-            true => format!("exec {line}"),
-            false => line,
+        let line = if line.starts_with("z3950d ") {
+            if !line.contains("--listen") {
+                // The port may be in use.
+                format!("exec {line} --listen 127.0.0.1:0")
+            } else {
+                format!("exec {line}")
+            }
+        } else {
+            line
         };
         let folder = tempfile::tempdir().expect("a folder");
         let first = run_line(&line, folder.path());
@@ -130,9 +134,10 @@ fn the_examples_in_the_help_of_z3950d_run() {
         let serves = !["--check", "--print-config", "--fold", "--listen"]
             .iter()
             .any(|option| line.contains(option));
-        let line = match serves {
-            true => format!("{line} --listen 127.0.0.1:0"),
-            false => line,
+        let line = if serves {
+            format!("{line} --listen 127.0.0.1:0")
+        } else {
+            line
         };
         run_line(&format!("exec {line}"), folder.path());
     }

@@ -83,9 +83,10 @@ impl Authority {
             params.not_after = date_time_ymd(2002, 1, 1);
         }
         let key = KeyPair::generate().expect("a key");
-        let certificate = match is_issued {
-            true => params.signed_by(&key, &self.issuer),
-            false => params.self_signed(&key),
+        let certificate = if is_issued {
+            params.signed_by(&key, &self.issuer)
+        } else {
+            params.self_signed(&key)
         };
         let write = |ending: &str, pem: String| {
             let path = self.folder.path().join(format!("{file}.{ending}"));
@@ -399,9 +400,10 @@ fn http(stream: &mut TcpStream) -> Option<String> {
     let is_known = head
         .to_ascii_lowercase()
         .contains("proxy-authorization: basic dxnlcjpzzwnyzxq=");
-    let answer: &[u8] = match is_known {
-        true => b"HTTP/1.1 200 Connection established\r\n\r\n",
-        false => b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n",
+    let answer: &[u8] = if is_known {
+        b"HTTP/1.1 200 Connection established\r\n\r\n"
+    } else {
+        b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
     };
     stream.write_all(answer).ok()?;
     is_known.then(|| head.lines().next().expect("a line").to_owned())

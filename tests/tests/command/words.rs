@@ -96,9 +96,10 @@ fn audit_d15_the_name_of_a_target_may_be_mistyped_or_stand_alone() {
     ] {
         let ran = z3950([word]);
         assert_eq!(ran.code, Some(2), "{ran:?}");
-        let words = match target.starts_with('<') {
-            true => format!("{target} is not a command"),
-            false => format!("`z3950 search {target} QUERY`"),
+        let words = if target.starts_with('<') {
+            format!("{target} is not a command")
+        } else {
+            format!("`z3950 search {target} QUERY`")
         };
         assert!(ran.stderr.contains(&words), "{ran:?}");
         assert!(!ran.stderr.contains("secret"), "{ran:?}");

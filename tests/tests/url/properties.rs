@@ -126,9 +126,10 @@ fn parts() -> impl Strategy<Value = Z3950UrlBuilder> {
         let mut builder = Z3950Url::builder(kind, host)
             .port(port)
             .record_syntaxes(syntaxes);
-        builder = match databases.is_empty() && needs_database {
-            true => builder.database("cat"),
-            false => builder.databases(databases),
+        builder = if databases.is_empty() && needs_database {
+            builder.database("cat")
+        } else {
+            builder.databases(databases)
         };
         if let Some(docid) = docid {
             builder = builder.docid(docid);

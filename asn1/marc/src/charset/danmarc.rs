@@ -152,10 +152,7 @@ pub(super) fn encode(
     let mut marks = Vec::new();
     while let Some((offset, first)) = rest.next() {
         marks.clear();
-        let mut base = match is_mark(first) {
-            true => None,
-            false => Some(first),
-        };
+        let mut base = if is_mark(first) { None } else { Some(first) };
         marks.extend(Some(first).filter(|_| base.is_none()));
         while let Some((_, mark)) = rest.next_if(|(_, next)| is_mark(*next)) {
             marks.push(mark);

@@ -77,9 +77,10 @@ impl Identifiers {
 
     /// The numbers of a record in UTF-8.
     pub fn of(record: &MarcRecord) -> Self {
-        let (isbn, issn, lccn_tag) = match is_unimarc(record) {
-            true => ("010", "011", ""),
-            false => ("020", "022", "010"),
+        let (isbn, issn, lccn_tag) = if is_unimarc(record) {
+            ("010", "011", "")
+        } else {
+            ("020", "022", "010")
         };
         let local: Vec<String> = record.control_number().map(clean).into_iter().collect();
         let oclc = texts(record, "035").chain(local.iter().cloned());

@@ -190,16 +190,18 @@ fn coded(record: &MarcRecord, tag: &str, positions: std::ops::Range<usize>) -> S
     let word = data
         .and_then(|data| data.get(positions))
         .unwrap_or_default();
-    match word.iter().all(u8::is_ascii_alphanumeric) {
-        true => clean(word),
-        false => String::new(),
+    if word.iter().all(u8::is_ascii_alphanumeric) {
+        clean(word)
+    } else {
+        String::new()
     }
 }
 
 fn coded_date(record: &MarcRecord, unimarc: bool) -> String {
-    match unimarc {
-        true => coded(record, "100", 9..13),
-        false => coded(record, "008", 7..11),
+    if unimarc {
+        coded(record, "100", 9..13)
+    } else {
+        coded(record, "008", 7..11)
     }
 }
 

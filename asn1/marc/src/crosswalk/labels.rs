@@ -110,9 +110,10 @@ pub(crate) fn standard_numbers(
     record: &MarcRecord,
     unimarc: bool,
 ) -> impl Iterator<Item = (&'static str, String)> {
-    let tags = match unimarc {
-        true => [("ISBN", "010"), ("ISSN", "011")],
-        false => [("ISBN", "020"), ("ISSN", "022")],
+    let tags = if unimarc {
+        [("ISBN", "010"), ("ISSN", "011")]
+    } else {
+        [("ISBN", "020"), ("ISSN", "022")]
     };
     tags.into_iter().flat_map(|(name, tag)| {
         let numbers = record.fields_by_tag(tag);

@@ -91,9 +91,10 @@ pub(crate) fn record_length(octets: &[u8], complete: bool) -> Option<usize> {
     {
         return Some(length);
     }
-    let judged = match complete {
-        true => octets.len(),
-        false => octets.len().saturating_sub(LOOK_AHEAD),
+    let judged = if complete {
+        octets.len()
+    } else {
+        octets.len().saturating_sub(LOOK_AHEAD)
     };
     let mut digits = 0;
     for (place, octet) in octets.iter().enumerate() {

@@ -135,9 +135,10 @@ impl ObjectScan {
         while let Some(&octet) = octets.get(self.index) {
             // Another record begins, so this one was cut off: within a string, the quotes would be escaped.
             if octet == b'{' && self.index > 0 {
-                let reason = match self.in_string {
-                    true => "an unclosed string",
-                    false => "a brace is missing",
+                let reason = if self.in_string {
+                    "an unclosed string"
+                } else {
+                    "a brace is missing"
                 };
                 match begins_record(octets.get(self.index..).unwrap_or_default()) {
                     Some(true) => return Some((self.index, Some(reason))),

@@ -60,9 +60,10 @@ impl XmlCutter {
                     return Ok(Some(RawRecord::damage(0, damage)));
                 }
                 self.outside.reported = true;
-                let damage = match end >= MAX_RECORD {
-                    true => format!("no end of the record within {MAX_RECORD} octets"),
-                    false => "the input ends within the record".to_owned(),
+                let damage = if end >= MAX_RECORD {
+                    format!("no end of the record within {MAX_RECORD} octets")
+                } else {
+                    "the input ends within the record".to_owned()
                 };
                 break (end, Some(damage));
             };
@@ -379,9 +380,10 @@ impl Markup {
                 // A tag cannot contain another: this one was not closed.
                 (_, b'<') if !document_type || window.from(index).starts_with(DOCUMENT_TYPE) => {
                     let tag = window.held().get(start..index).unwrap_or_default();
-                    let kind = match is_cut(tag) {
-                        true => Kind::Cut,
-                        false => Kind::Unclosed,
+                    let kind = if is_cut(tag) {
+                        Kind::Cut
+                    } else {
+                        Kind::Unclosed
                     };
                     return Ok(Some(Self::of(start, index, kind)));
                 }

@@ -77,9 +77,10 @@ impl TableRow<'_> {
             )
         });
         let values: Vec<String> = values.collect();
-        match values.iter().all(|value| value == NO_VALUE) {
-            true => Vec::new(),
-            false => values,
+        if values.iter().all(|value| value == NO_VALUE) {
+            Vec::new()
+        } else {
+            values
         }
     }
 
@@ -113,9 +114,12 @@ impl TableRow<'_> {
     }
 
     fn positions(&mut self, tag: Option<Tag>, first: usize, last: usize) -> Vec<String> {
-        let visible = |character: char| match character.is_control() {
-            true => ' ',
-            false => character,
+        let visible = |character: char| {
+            if character.is_control() {
+                ' '
+            } else {
+                character
+            }
         };
         let part = |octets: &[u8]| -> String {
             let text = text_lossless(octets);

@@ -112,9 +112,10 @@ impl Bib {
 
     /// Whether two words are the same, according to `@case`.
     pub(super) fn same(&self, a: &str, b: &str) -> bool {
-        match self.case_sensitive {
-            true => a == b,
-            false => a.eq_ignore_ascii_case(b),
+        if self.case_sensitive {
+            a == b
+        } else {
+            a.eq_ignore_ascii_case(b)
         }
     }
 
@@ -126,9 +127,10 @@ impl Bib {
             .iter()
             .rev()
             .find(|qualifier| self.same(&qualifier.name, name))?;
-        match found.alias_of.is_empty() {
-            true => (alternative == 0).then_some(found),
-            false => self.exact(found.alias_of.get(alternative)?),
+        if found.alias_of.is_empty() {
+            (alternative == 0).then_some(found)
+        } else {
+            self.exact(found.alias_of.get(alternative)?)
         }
     }
 
@@ -295,9 +297,10 @@ impl<'a> BibLine<'a> {
             .unwrap_or(rest.len());
         let (word, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
         self.rest = after;
-        match word.is_empty() && !rest.is_empty() {
-            true => Err(not_an_attribute(rest)),
-            false => Ok(Some(word).filter(|word| !word.is_empty())),
+        if word.is_empty() && !rest.is_empty() {
+            Err(not_an_attribute(rest))
+        } else {
+            Ok(Some(word).filter(|word| !word.is_empty()))
         }
     }
 

@@ -366,12 +366,13 @@ impl<'b> Parser<'_, 'b> {
     /// Counts octets of the encoded query.
     pub(super) fn spend(&mut self, octets: usize) -> Result<(), QueryError> {
         self.written_out = self.written_out.saturating_add(octets);
-        match self.written_out > MAX_WRITTEN_OUT {
-            true => Err(self.refused(QueryErrorKind::TooMany(
+        if self.written_out > MAX_WRITTEN_OUT {
+            Err(self.refused(QueryErrorKind::TooMany(
                 MAX_WRITTEN_OUT,
                 "octets, its terms written out under each qualifier",
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 

@@ -253,9 +253,10 @@ fn unmasked(term: &str, any: &str, one: &str, bib: &Bib) -> Option<String> {
             rest = rest
                 .get(usize::from(escaped.is_some()) + character.len_utf8()..)
                 .unwrap_or_default();
-            match character.is_ascii_alphanumeric() || !character.is_ascii() {
-                true => text.push(character),
-                false => text.extend(['\\', character]),
+            if character.is_ascii_alphanumeric() || !character.is_ascii() {
+                text.push(character)
+            } else {
+                text.extend(['\\', character])
             }
         }
     }

@@ -73,9 +73,10 @@ impl<'b> Parser<'_, 'b> {
         }
         let next = *self.token_at(self.at + 1);
         let part = |start, end| Token { start, end, ..word };
-        let dash = match non_negative && !is_dash(&word) {
-            true => self.dash(&word),
-            false => None,
+        let dash = if non_negative && !is_dash(&word) {
+            self.dash(&word)
+        } else {
+            None
         };
         let (low, high, words) = match dash {
             Some(at) if at == word.start => (None, Some(part(at + 1, word.end)), 1),

@@ -63,14 +63,8 @@ impl<'b> Parser<'_, 'b> {
         let and_list = structured("al");
         let auto_group = structured("ag");
         let or_list = structured("ol");
-        let most = match and_list || or_list {
-            true => 1,
-            false => MAX_WORDS,
-        };
-        let operator = match or_list {
-            true => Operator::Or,
-            false => Operator::And,
-        };
+        let most = if and_list || or_list { 1 } else { MAX_WORDS };
+        let operator = if or_list { Operator::Or } else { Operator::And };
         let mut tree = None;
         loop {
             self.pass_commas(qualifiers);
@@ -243,10 +237,13 @@ impl<'b> Parser<'_, 'b> {
     ) -> Result<(Vec<u8>, Option<AttributeElement>), QueryError> {
         let may = |special| allowed(qualifiers, TRUNCATION, special);
         let mut signs = words.iter().flat_map(|word| self.pieces(word));
-        let style = match signs.any(|(sign, _)| !matches!(sign, TermSign::Octet(..))) {
-            true if may("x").is_some() => Style::Regex,
-            true if may("z").is_some() => Style::Mask,
-            _ => Style::Ends,
+        let has_signs = signs.any(|(sign, _)| !matches!(sign, TermSign::Octet(..)));
+        let style = if has_signs && may("x").is_some() {
+            Style::Regex
+        } else if has_signs && may("z").is_some() {
+            Style::Mask
+        } else {
+            Style::Ends
         };
         let mut term = Vec::new();
         let (mut left, mut right) = (None, None);

@@ -91,9 +91,10 @@ fn print_clause(f: &mut Formatter<'_>, clause: &Clause) -> fmt::Result {
     write!(f, "{}", Quoted(&clause.term))?;
     for term in &clause.extra_terms {
         // A name with a prefix would be a relation.
-        match term.text.contains('.') {
-            true => write!(f, " \"{}\"", Escaped(&term.text))?,
-            false => write!(f, " {}", Quoted(term))?,
+        if term.text.contains('.') {
+            write!(f, " \"{}\"", Escaped(&term.text))?
+        } else {
+            write!(f, " {}", Quoted(term))?
         }
     }
     Ok(())
@@ -115,9 +116,10 @@ struct Quoted<'a>(&'a Word);
 impl Display for Quoted<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let text = &self.0.text;
-        match needs_quotes(text) {
-            true => write!(f, "\"{}\"", Escaped(text)),
-            false => write!(f, "{}", Escaped(text)),
+        if needs_quotes(text) {
+            write!(f, "\"{}\"", Escaped(text))
+        } else {
+            write!(f, "{}", Escaped(text))
         }
     }
 }

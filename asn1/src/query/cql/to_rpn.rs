@@ -113,9 +113,10 @@ impl<'a> Translator<'a> {
         let common = self.common_attributes(&relation.name, name)?;
         let mut words: Vec<&str> = Vec::new();
         for term in std::iter::once(&clause.term).chain(&clause.extra_terms) {
-            match name.eq_ignore_ascii_case("all") || name.eq_ignore_ascii_case("any") {
-                true => words.extend(term::words(&term.text)),
-                false => words.push(&term.text),
+            if name.eq_ignore_ascii_case("all") || name.eq_ignore_ascii_case("any") {
+                words.extend(term::words(&term.text))
+            } else {
+                words.push(&term.text)
             }
         }
         if words.is_empty() {
@@ -129,9 +130,10 @@ impl<'a> Translator<'a> {
         for word in words.into_iter().rev() {
             self.operand(offset)?;
             let left = self.term(relation, &common, &own, word, offset)?;
-            let op = match name.eq_ignore_ascii_case("any") {
-                true => Operator::Or,
-                false => Operator::And,
+            let op = if name.eq_ignore_ascii_case("any") {
+                Operator::Or
+            } else {
+                Operator::And
             };
             tree = Some(match tree {
                 None => left,

@@ -19,9 +19,10 @@ impl Request {
         };
         // 2.0 has an element for each extra parameter of a search; everything else an element with all of them.
         let is_search = matches!(self.operation, SruOperation::SearchRetrieve(_));
-        let mut parameters = match is_new && is_search {
-            true => &self.extra[..],
-            false => &[],
+        let mut parameters = if is_new && is_search {
+            &self.extra[..]
+        } else {
+            &[]
         };
         let mut fields = Vec::new();
         self.put_fields(&mut fields);

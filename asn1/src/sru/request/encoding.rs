@@ -45,9 +45,10 @@ pub(super) fn decode(text: &[u8]) -> Result<String, Undecodable> {
     }
     let text = String::from_utf8(octets).map_err(|_| Undecodable::NotUtf8)?;
     let is_bad = |character: char| character.is_control() && !"\t\n\r".contains(character);
-    match text.contains(is_bad) {
-        true => Err(Undecodable::Control),
-        false => Ok(text),
+    if text.contains(is_bad) {
+        Err(Undecodable::Control)
+    } else {
+        Ok(text)
     }
 }
 

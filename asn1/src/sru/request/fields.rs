@@ -96,9 +96,10 @@ impl<'a> Put<'a, '_> {
     }
 
     fn packing(&mut self, packing: Option<Packing>) {
-        let name = match self.is_new {
-            true => "recordXMLEscaping",
-            false => "recordPacking",
+        let name = if self.is_new {
+            "recordXMLEscaping"
+        } else {
+            "recordPacking"
         };
         self.text(name, packing.map(Packing::as_str));
     }

@@ -141,9 +141,10 @@ impl<'a> Fields<'a> {
         let number = is_number.then(|| digits.parse().ok()).flatten();
         let number = number.filter(|number| *number >= least);
         if number.is_none() {
-            let message = match is_number && digits.len() >= MAX_DIGITS {
-                true => "a number that is too large".to_owned(),
-                false => format!("not a number from {least}"),
+            let message = if is_number && digits.len() >= MAX_DIGITS {
+                "a number that is too large".to_owned()
+            } else {
+                format!("not a number from {least}")
             };
             self.fail(SruCondition::PARAMETER_VALUE, name.into(), &message);
         }
@@ -245,12 +246,13 @@ impl<'a> Fields<'a> {
         for (name, _) in unknown {
             self.fail(SruCondition::PARAMETER, name, "");
         }
-        match self.diagnostics.is_empty() {
-            true => Ok(request),
-            false => Err(Refusal {
+        if self.diagnostics.is_empty() {
+            Ok(request)
+        } else {
+            Err(Refusal {
                 request: Box::new(request),
                 diagnostics: self.diagnostics,
-            }),
+            })
         }
     }
 

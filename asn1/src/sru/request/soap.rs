@@ -47,9 +47,10 @@ impl Request {
             start = read_body(&mut xml)?;
         }
         let name = local_name(&start);
-        let version = match is_new(xml.namespace(&start)) {
-            true => Version::V2_0,
-            false => Version::V1_1,
+        let version = if is_new(xml.namespace(&start)) {
+            Version::V2_0
+        } else {
+            Version::V1_1
         };
         let read = match name {
             "searchRetrieveRequest" | "scanRequest" | "explainRequest" => {
@@ -148,13 +149,14 @@ impl Fields<'_> {
 
     /// Gives up on a request that has more elements than parameters are allowed.
     fn check_count(&self, xml: &XmlReader<'_>) -> Result<(), XmlError> {
-        match self.is_full() {
-            true => Err(XmlError::TooMany {
+        if self.is_full() {
+            Err(XmlError::TooMany {
                 what: "elements in a request",
                 limit: xml.limits().parameters,
                 offset: xml.position(),
-            }),
-            false => Ok(()),
+            })
+        } else {
+            Ok(())
         }
     }
 

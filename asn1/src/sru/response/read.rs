@@ -38,9 +38,10 @@ impl Response {
         if local_name(&start) == "Envelope" {
             start = body(&mut xml)?;
         }
-        let version = match is_new(xml.namespace(&start)) {
-            true => Version::V2_0,
-            false => Version::V1_1,
+        let version = if is_new(xml.namespace(&start)) {
+            Version::V2_0
+        } else {
+            Version::V1_1
         };
         let response = match local_name(&start) {
             "searchRetrieveResponse" => search_retrieve(&mut xml, version)?.into(),

@@ -281,9 +281,10 @@ fn shown(text: &str) -> Cow<'_, str> {
         '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
         character => character.is_control(),
     };
-    match text.contains(controls) {
-        true => text.replace(controls, "\u{fffd}").into(),
-        false => text.into(),
+    if text.contains(controls) {
+        text.replace(controls, "\u{fffd}").into()
+    } else {
+        text.into()
     }
 }
 

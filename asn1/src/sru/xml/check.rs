@@ -24,9 +24,10 @@ pub(in crate::sru) fn check_well_formed(
             Event::Start(start) => {
                 let is_second = depth == 0 && has_root;
                 (depth, has_root) = (depth + 1, true);
-                match is_second {
-                    true => Some("a second outermost element".to_owned()),
-                    false => fault_of_tag(&start),
+                if is_second {
+                    Some("a second outermost element".to_owned())
+                } else {
+                    fault_of_tag(&start)
                 }
             }
             Event::End(_) => {
@@ -91,9 +92,10 @@ fn fault_of_tag(start: &BytesStart<'_>) -> Option<String> {
         Err(error) => Some(error.to_string()),
         Ok(attribute) => {
             let name: &str = attribute.key.as_ref();
-            match is_name(name) {
-                true => fault_of_value(&attribute.value),
-                false => Some(format!("{:?} is no name", shown(name))),
+            if is_name(name) {
+                fault_of_value(&attribute.value)
+            } else {
+                Some(format!("{:?} is no name", shown(name)))
             }
         }
     })

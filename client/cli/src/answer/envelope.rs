@@ -119,9 +119,10 @@ impl Envelope {
             // A URL of the part, where the target ends with the name of the database.
             let place = target.strip_suffix(asked);
             let place = place.filter(|place| place.ends_with('/'));
-            let part = match target.contains("://") {
-                true => name.replace('/', "%2F"),
-                false => name.to_owned(),
+            let part = if target.contains("://") {
+                name.replace('/', "%2F")
+            } else {
+                name.to_owned()
             };
             self.source = Some(match place {
                 Some(place) => format!("{place}{part}"),

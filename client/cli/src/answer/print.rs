@@ -150,13 +150,12 @@ impl<'a> Printer<'a> {
             return self.printed.write(piece, self.output);
         };
         self.records += 1;
-        match self.printed.fill(piece, pages, self.output).await? {
-            true => Ok(()),
-            false => {
-                self.is_stopped = true;
-                // Ends the run.
-                Err(Failure::BrokenPipe)
-            }
+        if self.printed.fill(piece, pages, self.output).await? {
+            Ok(())
+        } else {
+            self.is_stopped = true;
+            // Ends the run.
+            Err(Failure::BrokenPipe)
         }
     }
 

@@ -41,9 +41,10 @@ pub(crate) struct Recipient {
 impl Recipient {
     /// How many records may be sent now: a few before the ask's turn, then any number.
     pub(crate) fn room(&self) -> u64 {
-        match *self.turn.borrow() >= self.number {
-            true => u64::MAX,
-            false => HELD,
+        if *self.turn.borrow() >= self.number {
+            u64::MAX
+        } else {
+            HELD
         }
     }
 

@@ -52,9 +52,10 @@ impl From<Ending> for Answer {
 impl Answer {
     /// The same answer with a message about the sources that failed, if any did.
     pub(crate) fn without_failed(self, sources: &SearchSources) -> Self {
-        match sources.has_failed() {
-            true => self.adding(&format!("without {sources}")),
-            false => self,
+        if sources.has_failed() {
+            self.adding(&format!("without {sources}"))
+        } else {
+            self
         }
     }
 }

@@ -158,9 +158,10 @@ mod tests {
         for subcommand in command.get_subcommands() {
             let name = subcommand.get_name();
             let path = format!("{path} {name}").trim().to_owned();
-            match subcommand.has_subcommands() {
-                true => commands(subcommand, &path, all),
-                false => all.push(path),
+            if subcommand.has_subcommands() {
+                commands(subcommand, &path, all)
+            } else {
+                all.push(path)
             }
         }
     }

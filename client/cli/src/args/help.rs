@@ -54,9 +54,10 @@ fn page(command: &mut Command, path: &str, is_brief: bool, width: usize) -> Stri
         literal: *command.get_styles().get_literal(),
         width,
     };
-    let about = match is_brief {
-        true => command.get_about(),
-        false => command.get_long_about().or(command.get_about()),
+    let about = if is_brief {
+        command.get_about()
+    } else {
+        command.get_long_about().or(command.get_about())
     };
     if let Some(about) = about {
         let about = about.to_string();
@@ -163,9 +164,10 @@ impl Page {
             _ => arg.get_help().map(ToString::to_string).unwrap_or_default(),
         };
         let values = arg.get_possible_values();
-        let values: Vec<&PossibleValue> = match arg.is_hide_possible_values_set() {
-            true => Vec::new(),
-            false => values.iter().filter(|value| !value.is_hide_set()).collect(),
+        let values: Vec<&PossibleValue> = if arg.is_hide_possible_values_set() {
+            Vec::new()
+        } else {
+            values.iter().filter(|value| !value.is_hide_set()).collect()
         };
         let takes_values = arg.get_action().takes_values();
         let are_explained = !self.is_brief && values.iter().any(|value| value.get_help().is_some());

@@ -23,9 +23,10 @@ pub(super) fn settle(arguments: &mut Vec<OsString>) {
     let rest = arguments.split_off(end + 1);
     let (mut names, mut options) = (Vec::new(), Vec::new());
     for (index, argument) in arguments.drain(..).enumerate() {
-        match index == 0 || path.contains(&index) {
-            true => names.push(argument),
-            false => options.push(argument),
+        if index == 0 || path.contains(&index) {
+            names.push(argument)
+        } else {
+            options.push(argument)
         }
     }
     arguments.extend(names.into_iter().chain(options).chain(rest));

@@ -55,9 +55,10 @@ pub(crate) fn page(output: &mut Output) -> Result<Exit, Failure> {
 fn ascii(page: &[u8]) -> String {
     let mut ascii = String::with_capacity(page.len());
     for character in String::from_utf8_lossy(page).chars() {
-        match character.is_ascii() {
-            true => ascii.push(character),
-            false => ascii.push_str(&format!("\\[u{:04X}]", u32::from(character))),
+        if character.is_ascii() {
+            ascii.push(character)
+        } else {
+            ascii.push_str(&format!("\\[u{:04X}]", u32::from(character)))
         }
     }
     ascii

@@ -107,9 +107,10 @@ impl Batch {
 
     /// Opens a report or an output that a later run can continue.
     pub(super) fn growing(&self, path: &Path) -> Result<Growing, Failure> {
-        let file = match self.resume {
-            true => Growing::resume(path),
-            false => Growing::create(path, self.existing()),
+        let file = if self.resume {
+            Growing::resume(path)
+        } else {
+            Growing::create(path, self.existing())
         };
         file.map_err(|error| Failure::unopened(&error, self.hint()))
     }
@@ -157,9 +158,10 @@ impl Batch {
                 inputs.add(name, lines);
                 continue;
             };
-            let lines = match is_utf16 {
-                true => utf16::decoded(lines),
-                false => boxed(lines),
+            let lines = if is_utf16 {
+                utf16::decoded(lines)
+            } else {
+                boxed(lines)
             };
             let mut cells = ColumnReader::new(lines, column.clone(), is_lookup);
             if is_file {

@@ -40,9 +40,10 @@ impl Destination {
         let Some(path) = arguments.file() else {
             return Ok(Self::Standard(Printed::new(style)));
         };
-        let existing = match arguments.resume {
-            true => Existing::Replace,
-            false => arguments.existing(),
+        let existing = if arguments.resume {
+            Existing::Replace
+        } else {
+            arguments.existing()
         };
         let hint = arguments.hint();
         let unopened = |error| Failure::unopened(&error, hint);
@@ -187,9 +188,10 @@ impl Destination {
         let rest = sink
             .file
             .octets_after(known, length_of(empty.as_bytes()) + 1);
-        let kept = match empty.as_bytes().starts_with(&rest.map_err(unwritten)?) {
-            true => None,
-            false => sink.file.keep_after(known)?,
+        let kept = if empty.as_bytes().starts_with(&rest.map_err(unwritten)?) {
+            None
+        } else {
+            sink.file.keep_after(known)?
         };
         sink.go_on(length).map_err(unwritten)?;
         Ok(kept)

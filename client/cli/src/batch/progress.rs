@@ -122,9 +122,10 @@ fn count(
 
 /// The parts of the line: a bar only if the number of inputs is known.
 fn style(sized: bool) -> ProgressStyle {
-    let template = match sized {
-        true => "{wide_bar} {rate}, {eta} left, {msg}",
-        false => "{spinner} {rate}, {msg}",
+    let template = if sized {
+        "{wide_bar} {rate}, {eta} left, {msg}"
+    } else {
+        "{spinner} {rate}, {msg}"
     };
     // The templates are valid; the default is not needed.
     let style = ProgressStyle::with_template(template);

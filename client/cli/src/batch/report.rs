@@ -254,9 +254,10 @@ impl AskNames {
         let target = self.targets.get(ask.target).cloned().unwrap_or_default();
         let input = ask.input.trim_ascii();
         let is_url = || input.is_ascii() && is_address(input);
-        let input = match self.takes_urls || is_url() {
-            true => named(input),
-            false => shown(input),
+        let input = if self.takes_urls || is_url() {
+            named(input)
+        } else {
+            shown(input)
         };
         (target, input)
     }

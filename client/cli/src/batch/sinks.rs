@@ -104,9 +104,10 @@ impl<F: Cut> FileSink<F> {
         self.held.extend_from_slice(octets);
         self.ends.push(self.written + length(&self.held));
         self.added += 1;
-        match self.held.len() < BUFFER {
-            true => Ok(()),
-            false => self.flush(),
+        if self.held.len() < BUFFER {
+            Ok(())
+        } else {
+            self.flush()
         }
     }
 
@@ -122,9 +123,10 @@ impl<F: Cut> FileSink<F> {
     pub(crate) fn drop_incomplete(&mut self) -> io::Result<()> {
         self.held.clear();
         self.ends.clear();
-        match self.written > self.complete {
-            true => self.go_on(self.complete),
-            false => Ok(()),
+        if self.written > self.complete {
+            self.go_on(self.complete)
+        } else {
+            Ok(())
         }
     }
 
@@ -398,11 +400,14 @@ fn slug(input: &str) -> String {
         if slug.len() >= MAX_SLUG {
             break;
         }
-        match character.is_ascii_alphanumeric() {
-            true if slug.is_empty() => slug.extend(['-', character]),
-            true => slug.push(character),
-            false if slug.ends_with('-') => {}
-            false => slug.push('-'),
+        if character.is_ascii_alphanumeric() {
+            if slug.is_empty() {
+                slug.extend(['-', character])
+            } else {
+                slug.push(character)
+            }
+        } else if !slug.ends_with('-') {
+            slug.push('-')
         }
     }
     slug.trim_end_matches('-').to_owned()

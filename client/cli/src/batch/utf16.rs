@@ -68,9 +68,12 @@ mod tests {
         for is_little in [true, false] {
             let units = std::iter::once(0xFEFF).chain(text.encode_utf16());
             let octets: Vec<u8> = units
-                .flat_map(|unit| match is_little {
-                    true => unit.to_le_bytes(),
-                    false => unit.to_be_bytes(),
+                .flat_map(|unit| {
+                    if is_little {
+                        unit.to_le_bytes()
+                    } else {
+                        unit.to_be_bytes()
+                    }
                 })
                 .collect();
             assert!(begins(&octets));

@@ -243,10 +243,11 @@ pub(crate) async fn routes(options: &Network) -> Result<Routes, Failure> {
         (Some(proxy), exempt) => routes.proxy(proxy, exempt),
         (None, _) => routes,
     };
-    Ok(match options.demo {
+    Ok(if options.demo {
         // Every host leads to this server.
-        true => Routes::fixed(Tcp::new(demo().await?)),
-        false => routes,
+        Routes::fixed(Tcp::new(demo().await?))
+    } else {
+        routes
     })
 }
 

@@ -58,10 +58,11 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
     };
     // Signals are watched before a file is begun.
     run.stopped();
-    let mut result = match arguments.check {
+    let mut result = if arguments.check {
+        Ok(())
+    } else {
         // Missing files are reported before anything is written.
-        false => readable(&arguments.files).and_then(|()| run.sink.begin()),
-        true => Ok(()),
+        readable(&arguments.files).and_then(|()| run.sink.begin())
     };
     for path in &arguments.files {
         if result.is_err() || run.is_done() {
@@ -261,9 +262,10 @@ impl Run<'_> {
         let converted = to_utf8(&record, &options);
         if self.arguments.check {
             notes.extend(faults(&record, &converted));
-            return match notes.is_empty() {
-                true => Ok(()),
-                false => self.left_out(&place, &notes),
+            return if notes.is_empty() {
+                Ok(())
+            } else {
+                self.left_out(&place, &notes)
             };
         }
         notes.extend(converted.problems.iter().map(ToString::to_string));
@@ -309,9 +311,10 @@ impl Run<'_> {
             return record;
         };
         // MARC 21 defines references for characters that MARC-8 lacks; in other sets they would be plain text.
-        let unencodable = match charset == Charset::Marc8 && !is_unimarc(&record) {
-            true => Unencodable::Reference,
-            false => Unencodable::QuestionMark,
+        let unencodable = if charset == Charset::Marc8 && !is_unimarc(&record) {
+            Unencodable::Reference
+        } else {
+            Unencodable::QuestionMark
         };
         let mut options = Options::default();
         options.unencodable = unencodable;
@@ -358,9 +361,10 @@ impl Run<'_> {
         }
         self.progress.clear();
         let words = format!("{place}: {}", notes.join("; "));
-        match is_loss {
-            true => self.output.warning(&words),
-            false => self.output.note(&words),
+        if is_loss {
+            self.output.warning(&words)
+        } else {
+            self.output.note(&words)
         }
     }
 }

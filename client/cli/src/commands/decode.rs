@@ -351,9 +351,10 @@ impl Said {
 /// A name quoted for a shell.
 fn quoted(name: &str) -> String {
     let is_plain = |each: char| each.is_alphanumeric() || "/._-+".contains(each);
-    match name.chars().all(is_plain) {
-        true => name.to_owned(),
-        false => format!("'{}'", name.replace('\'', r"'\''")),
+    if name.chars().all(is_plain) {
+        name.to_owned()
+    } else {
+        format!("'{}'", name.replace('\'', r"'\''"))
     }
 }
 

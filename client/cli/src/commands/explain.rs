@@ -125,9 +125,12 @@ fn lines(description: &ZeeRex) -> Vec<String> {
     }
     let supports = description.config.supports.iter();
     let supports: Vec<String> = supports
-        .map(|(name, value)| match value.is_empty() {
-            true => name.clone(),
-            false => format!("{name} {value}"),
+        .map(|(name, value)| {
+            if value.is_empty() {
+                name.clone()
+            } else {
+                format!("{name} {value}")
+            }
         })
         .collect();
     put("supports", &supports.join(", "));

@@ -62,9 +62,10 @@ impl Arguments {
         json: bool,
         alone: bool,
     ) -> Piece {
-        let bars = match alone {
-            true => io::stdout().is_terminal(),
-            false => io::stderr().is_terminal(),
+        let bars = if alone {
+            io::stdout().is_terminal()
+        } else {
+            io::stderr().is_terminal()
         };
         let parts = found.report().map(|report| report.0).unwrap_or_default();
         let facets = found.facets().map(|list| list.0).unwrap_or_default();
@@ -116,14 +117,13 @@ impl Arguments {
                 piece.words.push(Words::Note(format!("{place}: {words}")));
             }
         }
-        match alone && found.count() != Some(0) {
-            true => {
-                let blocks = blocks.iter();
-                piece.octets = blocks
-                    .flat_map(|block| [block, "\n"].concat().into_bytes())
-                    .collect();
-            }
-            false => piece.words.extend(blocks.into_iter().map(Words::Note)),
+        if alone && found.count() != Some(0) {
+            let blocks = blocks.iter();
+            piece.octets = blocks
+                .flat_map(|block| [block, "\n"].concat().into_bytes())
+                .collect();
+        } else {
+            piece.words.extend(blocks.into_iter().map(Words::Note));
         }
         piece
     }
@@ -177,9 +177,10 @@ pub(crate) fn facet_lines(facet: &FacetField, bars: bool) -> Vec<String> {
     let terms = || facet.terms.iter().flatten();
     let most = terms().map(|found| found.count).max().unwrap_or_default();
     let lines = terms().map(|found| {
-        let bar = match bars {
-            true => format!("{:<BAR$}  ", bar(found.count, most)),
-            false => String::new(),
+        let bar = if bars {
+            format!("{:<BAR$}  ", bar(found.count, most))
+        } else {
+            String::new()
         };
         format!("{:>9}  {bar}{}", found.count, term(&found.term))
     });

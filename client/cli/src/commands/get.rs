@@ -104,9 +104,10 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
             ..Job::new(work, urls, vec![String::new()], writing.style.clone())
         }
     };
-    let exit = match batch.is_wanted() {
-        true => run_all(batch, job(&arguments.urls), output).await?,
-        false => print(arguments, &client, job, output).await?,
+    let exit = if batch.is_wanted() {
+        run_all(batch, job(&arguments.urls), output).await?
+    } else {
+        print(arguments, &client, job, output).await?
     };
     // A signal cuts the closing short.
     Interrupt.or_end(client.close_all()).await;

@@ -234,19 +234,20 @@ async fn completed(
             Ok(url.to_builder().search(term).build().map_err(unsendable))
         }
         Err(GopherPlanError::NeedsAnswers) => {
-            let answers = match arguments.answers.is_empty() {
-                false => arguments
-                    .answers
-                    .iter()
-                    .map(|answer| answer.as_encoded_bytes().to_vec())
-                    .collect(),
-                true => match gopher::form(url, options, server).await {
+            let answers = if arguments.answers.is_empty() {
+                match gopher::form(url, options, server).await {
                     Err(error) => return Ok(Err(error)),
                     Ok(questions) => match answered(&questions, output).await? {
                         Some(answers) => answers,
                         None => return Ok(Err(GopherPlanError::NeedsAnswers.into())),
                     },
-                },
+                }
+            } else {
+                arguments
+                    .answers
+                    .iter()
+                    .map(|answer| answer.as_encoded_bytes().to_vec())
+                    .collect()
             };
             let builder = url.to_builder().ask_forms(true).answers(&answers);
             Ok(builder

@@ -184,9 +184,10 @@ fn is_another_target(reach: &TargetClient, word: &str) -> bool {
     let (host, port) = host.split_once(':').unwrap_or((host, ""));
     let has_port = !port.is_empty() && port.bytes().all(|octet| octet.is_ascii_digit());
     let is_name = host.contains('.') && host.bytes().any(|octet| octet.is_ascii_alphabetic());
-    let is_host = match has_port {
-        true => host.contains('.') || host == "localhost",
-        false => is_name && word.contains('/'),
+    let is_host = if has_port {
+        host.contains('.') || host == "localhost"
+    } else {
+        is_name && word.contains('/')
     };
     reach.is_target(word) && (is_host || !word.contains([':', '/', '.']))
 }
@@ -267,9 +268,10 @@ fn record_name(record: &MarcRecord) -> String {
     let identifiers = identifiers(record);
     if identifiers.is_empty() {
         let number = shown(record.control_number().unwrap_or_default());
-        return match number.is_empty() {
-            true => String::new(),
-            false => format!("001 {number}"),
+        return if number.is_empty() {
+            String::new()
+        } else {
+            format!("001 {number}")
         };
     }
     let texts: Vec<String> = identifiers.iter().map(ToString::to_string).collect();

@@ -298,9 +298,10 @@ fn request(octets: Vec<u8>) -> Option<External> {
 
 /// An XML document, or text.
 fn description(octets: Vec<u8>) -> Option<External> {
-    match is_xml(&octets) {
-        true => Some(External::octet_aligned(XML, octets)),
-        false => sutrs_external(std::str::from_utf8(&octets).ok()?),
+    if is_xml(&octets) {
+        Some(External::octet_aligned(XML, octets))
+    } else {
+        sutrs_external(std::str::from_utf8(&octets).ok()?)
     }
 }
 

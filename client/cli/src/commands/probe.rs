@@ -93,9 +93,10 @@ impl Attempts<'_> {
             Ok(session) => session,
             Err(failure) => return self.unreachable(&failure),
         };
-        match self.place.resolved.endpoint.is_sru() {
-            true => self.description(&session).await?,
-            false => self.server(session.server_info())?,
+        if self.place.resolved.endpoint.is_sru() {
+            self.description(&session).await?;
+        } else {
+            self.server(session.server_info())?;
         }
         let (trials, waiting) = (Trial::all(), self.output.waiting());
         let count = trials.len();

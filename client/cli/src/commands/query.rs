@@ -325,13 +325,14 @@ pub(crate) fn read(
 
 /// The error of a query, and its place.
 pub(crate) fn pointed_out(error: &QueryError, text: &str) -> String {
-    match text.trim().is_empty() {
-        true => "the query is empty".to_owned(),
-        false => format!(
+    if text.trim().is_empty() {
+        "the query is empty".to_owned()
+    } else {
+        format!(
             "{}\n{}",
             error.described(text),
             error.pointed_out(text).trim_end()
-        ),
+        )
     }
 }
 

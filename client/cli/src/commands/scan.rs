@@ -80,9 +80,10 @@ impl Service for Arguments {
         output: &mut Output,
     ) -> Result<Exit, Failure> {
         let read = |text| query::asked(text, &self.language, &reach.dialects, output);
-        let cql = match place.resolved.endpoint.is_sru() {
-            true => query::as_cql(&self.term, &self.language, &reach.dialects)?,
-            false => None,
+        let cql = if place.resolved.endpoint.is_sru() {
+            query::as_cql(&self.term, &self.language, &reach.dialects)?
+        } else {
+            None
         };
         let start = match cql {
             Some(text) => AskedQuery::Cql(text),
@@ -193,17 +194,16 @@ pub(crate) fn show(
             Entry::TermInfo(info) => {
                 let text = text(info, place.resolved.profile.query_charset);
                 let hits = info.global_occurrences;
-                match json {
-                    true => envelope
+                if json {
+                    envelope
                         .with("outcome", OutcomeName::Delivered.as_str())
                         .with("term", text)
                         .with("hits", hits)
-                        .write(output)?,
-                    false => {
-                        let mark = if is_start { '*' } else { ' ' };
-                        let hits = hits.map_or_else(|| "-".to_owned(), |hits| hits.to_string());
-                        output.line(&format!("{mark}{hits:>8}  {text}"))?;
-                    }
+                        .write(output)?;
+                } else {
+                    let mark = if is_start { '*' } else { ' ' };
+                    let hits = hits.map_or_else(|| "-".to_owned(), |hits| hits.to_string());
+                    output.line(&format!("{mark}{hits:>8}  {text}"))?;
                 }
                 Exit::Delivered
             }

@@ -184,9 +184,10 @@ impl TargetClient {
         resolved.databases = resolved.databases();
         let has_tls = matches!(resolved.endpoint, Endpoint::Tls(..) | Endpoint::Https(..));
         if !has_tls && !self.of_tls.is_empty() {
-            let hint = match resolved.endpoint.is_sru() {
-                true => "https: selects TLS",
-                false => "ssl: before the host selects TLS",
+            let hint = if resolved.endpoint.is_sru() {
+                "https: selects TLS"
+            } else {
+                "ssl: before the host selects TLS"
             };
             output.warning(&format!(
                 "{}: the connection does not use TLS, so {} has no effect; {hint}",
@@ -278,12 +279,13 @@ impl TargetClient {
 
     /// Why a request has no answer, with a hint for a host without an address.
     pub(crate) fn unanswered(&self, place: &NamedTarget, error: Error) -> Unanswered {
-        let hint = match is_unresolved(&error) {
-            true => place
+        let hint = if is_unresolved(&error) {
+            place
                 .hint
                 .clone()
-                .or_else(|| did_you_mean(self.client.profiles(), &place.resolved.endpoint.host())),
-            false => None,
+                .or_else(|| did_you_mean(self.client.profiles(), &place.resolved.endpoint.host()))
+        } else {
+            None
         };
         Unanswered { error, hint }
     }

@@ -67,9 +67,10 @@ pub(crate) async fn run(command: &Targets, output: &mut Output) -> Result<Exit, 
         Targets::List(arguments) => {
             let profiles = connection::profiles(&arguments.known)?;
             for (name, entry) in profiles.iter() {
-                match arguments.json {
-                    true => Envelope::from(object(name, entry)).write(output)?,
-                    false => output.line(&summary(name, entry))?,
+                if arguments.json {
+                    Envelope::from(object(name, entry)).write(output)?
+                } else {
+                    output.line(&summary(name, entry))?
                 }
             }
             Ok(Exit::Delivered)

@@ -152,13 +152,13 @@ impl<'a> Updater<'a> {
     /// Ends the document of records, and reports how many records had which result.
     fn end(self) -> Result<(), Failure> {
         self.printed.end(false, self.output)?;
-        match self.tally == UpdateCounts::default() {
-            true if self.has_ended => self.output.note("there is no record in the input"),
-            false if !self.arguments.json || self.tally.unsent > 0 => {
-                let words = format!("{}: {}", self.place, self.tally);
-                self.output.note(&words);
+        if self.tally == UpdateCounts::default() {
+            if self.has_ended {
+                self.output.note("there is no record in the input");
             }
-            _ => {}
+        } else if !self.arguments.json || self.tally.unsent > 0 {
+            let words = format!("{}: {}", self.place, self.tally);
+            self.output.note(&words);
         }
         Ok(())
     }
@@ -284,15 +284,12 @@ impl<'a> Updater<'a> {
         );
         let mut answer = Unanswered::from(error).answer();
         let mut words = answer.message.unwrap_or_default();
-        match is_unsent {
-            true => {
-                self.tally.unsent += records.len();
-                words.push_str("; nothing was sent");
-            }
-            false => {
-                self.tally.unknown += records.len();
-                words.push_str("; check whether it was done before you send it again");
-            }
+        if is_unsent {
+            self.tally.unsent += records.len();
+            words.push_str("; nothing was sent");
+        } else {
+            self.tally.unknown += records.len();
+            words.push_str("; check whether it was done before you send it again");
         }
         answer.message = Some(words.clone());
         for record in records {

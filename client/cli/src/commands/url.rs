@@ -150,9 +150,10 @@ pub(crate) fn run(command: &Url, output: &mut Output) -> Result<Exit, Failure> {
         Url::Parse(texts) => each(&texts.urls, &texts.reading, &PARTS, output, parse),
         Url::Canon(Canon { texts, showing }) => {
             let show = |locator: &Locator, json, output: &Output| {
-                let text = match showing.redact {
-                    true => locator.canonical(),
-                    false => locator.canonical_with_secrets(),
+                let text = if showing.redact {
+                    locator.canonical()
+                } else {
+                    locator.canonical_with_secrets()
                 };
                 showing.caution(locator.has_password(), output);
                 single("canonical", text, json)
@@ -316,9 +317,10 @@ fn named_syntax(name: &Octets) -> Value {
 
 /// A text, or an object with it under its key.
 fn single(key: &str, text: String, json: bool) -> String {
-    match json {
-        true => answer(&[key]).with(key, text).to_string(),
-        false => text,
+    if json {
+        answer(&[key]).with(key, text).to_string()
+    } else {
+        text
     }
 }
 
@@ -327,9 +329,10 @@ fn wrapped(arguments: &Wrap, output: &mut Output) -> Result<Exit, Failure> {
     let wrapped = |locator: &Locator, json, output: &Output| {
         let fragment = locator.fragment().map(Encoded::of_data);
         let fragment = fragment.map_or_else(String::new, |fragment| format!("#{fragment}"));
-        let url = match arguments.showing.redact {
-            true => locator.to_string(),
-            false => locator.to_string_with_secrets(),
+        let url = if arguments.showing.redact {
+            locator.to_string()
+        } else {
+            locator.to_string_with_secrets()
         };
         let has_password = locator.has_password();
         arguments.showing.caution(has_password, output);

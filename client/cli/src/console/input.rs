@@ -35,9 +35,10 @@ fn openable(path: &Path) -> io::Result<()> {
 
 /// Reads a whole file, or standard input for `-`, up to a limit in octets.
 pub(crate) fn read_whole(path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
-    let octets = match path == Path::new(STANDARD) {
-        true => input::read_all(io::stdin(), most),
-        false => input::read(path, most),
+    let octets = if path == Path::new(STANDARD) {
+        input::read_all(io::stdin(), most)
+    } else {
+        input::read(path, most)
     };
     octets.map_err(|error| Failure::input(&path.display().to_string(), &error))
 }
@@ -53,9 +54,10 @@ pub(crate) fn hexadecimal(input: &[u8]) -> Option<Vec<u8>> {
 /// Opens a file, or standard input for `-`; also returns its name for messages. If it is watched, a signal makes reading fail.
 pub(crate) fn open(path: &Path, is_watched: bool) -> Result<(String, Box<dyn Read>), Failure> {
     let is_standard = path == Path::new(STANDARD);
-    let name = match is_standard {
-        true => "standard input".to_owned(),
-        false => path.display().to_string(),
+    let name = if is_standard {
+        "standard input".to_owned()
+    } else {
+        path.display().to_string()
     };
     let input = match (is_watched, is_standard) {
         (true, _) => watched(path),

@@ -108,9 +108,10 @@ impl Words {
     /// The messages about a record, each after `subject`.
     pub(crate) fn about(rendered: &Rendered, subject: &str) -> Vec<Self> {
         // A loss is a warning, so that a batch shows it too.
-        let kind = match rendered.is_loss {
-            true => Self::Warning,
-            false => Self::Note,
+        let kind = if rendered.is_loss {
+            Self::Warning
+        } else {
+            Self::Note
         };
         let notes = rendered.notes.iter();
         let notes = notes.map(|note| kind(format!("{subject}: {note}")));
@@ -226,9 +227,10 @@ impl Output {
             self.data.write_all(octets)?;
         } else {
             let text = z3950_marc::text_lossless(octets);
-            let text = match self.data_is_terminal {
-                true => escape_controls(&text).into_owned().into(),
-                false => text,
+            let text = if self.data_is_terminal {
+                escape_controls(&text).into_owned().into()
+            } else {
+                text
             };
             match self.charset {
                 Some(charset) => {
@@ -285,9 +287,10 @@ impl Output {
         };
         let mut words = io::stderr().lock();
         // If standard error is closed too, the message is lost.
-        let _ = match self.colored {
-            true => writeln!(words, "\x1b[1;{color}m{label}:\x1b[0m {message}"),
-            false => writeln!(words, "{label}: {message}"),
+        let _ = if self.colored {
+            writeln!(words, "\x1b[1;{color}m{label}:\x1b[0m {message}")
+        } else {
+            writeln!(words, "{label}: {message}")
         };
     }
 }

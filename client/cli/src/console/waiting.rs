@@ -77,10 +77,7 @@ impl WaitingLine {
         if let Some(line) = &self.0 {
             let is_shown = words.is_some();
             *line.doing.borrow_mut() = words;
-            match is_shown {
-                true => line.tick(),
-                false => line.clear(),
-            }
+            if is_shown { line.tick() } else { line.clear() }
         }
     }
 
@@ -116,11 +113,12 @@ impl WaitingLine {
 impl LineState {
     /// When to look again.
     fn next(&self) -> Duration {
-        match self.bar.borrow().is_some() || self.doing.borrow().is_some() {
-            true => TICK,
-            false => PATIENCE
+        if self.bar.borrow().is_some() || self.doing.borrow().is_some() {
+            TICK
+        } else {
+            PATIENCE
                 .saturating_sub(self.since.get().elapsed())
-                .max(TICK / 2),
+                .max(TICK / 2)
         }
     }
 

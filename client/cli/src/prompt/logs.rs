@@ -25,9 +25,10 @@ impl Prompt {
         let first = apdus.len().saturating_sub(count);
         for noted in apdus.iter().skip(first) {
             let length = noted.length;
-            let head = match noted.octets.is_empty() {
-                true => "an APDU too long to be kept".to_owned(),
-                false => head(noted.direction, &noted.octets),
+            let head = if noted.octets.is_empty() {
+                "an APDU too long to be kept".to_owned()
+            } else {
+                head(noted.direction, &noted.octets)
             };
             output.line(&format!("{head} ({length} octets)"))?;
             if is_full {

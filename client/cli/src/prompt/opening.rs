@@ -73,12 +73,15 @@ impl Prompt {
 
     async fn open_target(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let resolved = self.context.client.profiles().resolve(text);
-        let resolved = resolved.map_err(|error| match text.contains(char::is_whitespace) {
-            true => Refusal::wrong(format!(
-                "{}; open takes one target, and each further open another session",
-                chain(&error)
-            )),
-            false => Refusal::caused(error),
+        let resolved = resolved.map_err(|error| {
+            if text.contains(char::is_whitespace) {
+                Refusal::wrong(format!(
+                    "{}; open takes one target, and each further open another session",
+                    chain(&error)
+                ))
+            } else {
+                Refusal::caused(error)
+            }
         })?;
         let target = written(&resolved);
         let name = match &resolved.name {
@@ -87,9 +90,10 @@ impl Prompt {
         };
         let mut init = self.init()?;
         if let Some(userinfo) = &resolved.userinfo {
-            match self.context.client.options().plan.allow_url_credentials {
-                true => init.id_authentication = Some(id_pass(userinfo)),
-                false => output.warning(&format!("{}: {NOT_SENT}", redacted(text))),
+            if self.context.client.options().plan.allow_url_credentials {
+                init.id_authentication = Some(id_pass(userinfo));
+            } else {
+                output.warning(&format!("{}: {NOT_SENT}", redacted(text)));
             }
         }
         let way = self.way(name, resolved, init, output).await?;
@@ -142,9 +146,10 @@ impl Prompt {
         let mut options = SessionOptions::default();
         options.init = way.init.clone();
         options.timeouts = client.options().timeouts;
-        options.max_pipelined = match self.settings.auto_wait {
-            true => way.target.profile.pipelined.unwrap_or(1),
-            false => PIPELINED,
+        options.max_pipelined = if self.settings.auto_wait {
+            way.target.profile.pipelined.unwrap_or(1)
+        } else {
+            PIPELINED
         };
         options.sru = self.sru_options(Some(&way.target));
         options.access_control = self.context.asker.clone().map(|asker| asker as _);
@@ -318,9 +323,10 @@ impl Prompt {
         let Some(lost) = self.forget() else {
             return Err(Refusal::wrong("no session is open; use open TARGET"));
         };
-        let sets = match lost.hits.is_empty() {
-            true => "",
-            false => "; the result sets made in it are gone",
+        let sets = if lost.hits.is_empty() {
+            ""
+        } else {
+            "; the result sets made in it are gone"
         };
         output.note(&format!(
             "{}{sets}; reconnecting to {}",

@@ -68,9 +68,10 @@ impl Prompt {
         Ok(move |session: Session| {
             let is_named = session.server_info().options;
             let mut options = options.clone();
-            options.result_set = match is_named.contains(Options::NAMED_RESULT_SETS) {
-                true => name.as_str().into(),
-                false => DEFAULT_RESULT_SET.into(),
+            options.result_set = if is_named.contains(Options::NAMED_RESULT_SETS) {
+                name.as_str().into()
+            } else {
+                DEFAULT_RESULT_SET.into()
             };
             let name = options.result_set.to_string_lossy().into_owned();
             let (query, keys) = (query.clone(), keys.clone());
@@ -334,16 +335,15 @@ fn sort_key(key: &str, flags: &str) -> Result<SortKeySpec, Refusal> {
             }
         }
     }
-    let spec = match key.contains('=') {
-        false => key_by_field(key, relation),
-        true => {
-            let attributes = key.split(',').map(|attribute| {
-                let (of_type, value) = attribute.split_once('=').ok_or(Refusal::Usage)?;
-                let (of_type, value) = (number(of_type.trim())?, number(value.trim())?);
-                Ok(AttributeElement::numeric(of_type, value))
-            });
-            key_by_attributes(attributes.collect::<Result<_, Refusal>>()?, relation)
-        }
+    let spec = if key.contains('=') {
+        let attributes = key.split(',').map(|attribute| {
+            let (of_type, value) = attribute.split_once('=').ok_or(Refusal::Usage)?;
+            let (of_type, value) = (number(of_type.trim())?, number(value.trim())?);
+            Ok(AttributeElement::numeric(of_type, value))
+        });
+        key_by_attributes(attributes.collect::<Result<_, Refusal>>()?, relation)
+    } else {
+        key_by_field(key, relation)
     };
     Ok(SortKeySpec {
         case_sensitivity: case,

@@ -331,9 +331,10 @@ pub(super) fn bound(text: &str) -> Result<i64, Refusal> {
 }
 
 pub(super) fn element_set(name: &str) -> Result<InternationalString, Refusal> {
-    match name.contains(char::is_whitespace) {
-        true => Err(Refusal::Usage),
-        false => Ok(name.into()),
+    if name.contains(char::is_whitespace) {
+        Err(Refusal::Usage)
+    } else {
+        Ok(name.into())
     }
 }
 
@@ -380,9 +381,10 @@ pub(super) const SETTINGS: &[Setting] = &[
     ("querytype", |set, _| set.query_type.name().into()),
     ("format", |set, state| {
         let known = state.record_syntaxes();
-        let syntaxes = match known.is_empty() {
-            true => "of the server's choice".to_owned(),
-            false => joined(known.into_iter().map(syntax_name)),
+        let syntaxes = if known.is_empty() {
+            "of the server's choice".to_owned()
+        } else {
+            joined(known.into_iter().map(syntax_name))
         };
         format!("{}; record syntax {syntaxes}", set.output.name())
     }),

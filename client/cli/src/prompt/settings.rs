@@ -190,16 +190,15 @@ const MAX_FACETS: usize = 100;
 /// `author subject:5`, or the attributes of each field as yaz-client takes them, separated by commas:
 /// `@attr 1=author @attr 3=5, @attr 1=subject`.
 pub(super) fn facet_list(text: &str) -> Result<FacetList, Refusal> {
-    let fields: Vec<FacetField> = match text.starts_with('@') {
-        true => text
-            .split(',')
-            .map(by_attributes)
-            .collect::<Result<_, _>>()?,
-        false => text
-            .split_whitespace()
-            .map(|text| field(text).map_err(Refusal::wrong))
-            .collect::<Result<_, _>>()?,
+    let fields: Result<Vec<FacetField>, Refusal> = if text.starts_with('@') {
+        text.split(',').map(by_attributes).collect()
+    } else {
+        let words = text.split_whitespace();
+        words
+            .map(|word| field(word).map_err(Refusal::wrong))
+            .collect()
     };
+    let fields = fields?;
     match fields.len() {
         0..=MAX_FACETS => Ok(FacetList(fields)),
         _ => Err(Refusal::wrong(format!(

@@ -178,9 +178,10 @@ impl Prompt {
         let format = self.settings.output.name();
         // A default, not an option, because `--json` conflicts with the option.
         let has_format = command.get_arguments().any(|arg| arg.get_id() == "format");
-        match has_format {
-            true => command.mut_arg("format", |arg| arg.default_value(format)),
-            false => command,
+        if has_format {
+            command.mut_arg("format", |arg| arg.default_value(format))
+        } else {
+            command
         }
     }
 

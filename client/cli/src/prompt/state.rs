@@ -302,9 +302,10 @@ impl Prompt {
         }
         let set = self.place().and_then(|place| place.result_set.clone());
         set.ok_or_else(|| {
-            Refusal::wrong(match self.under_way.is_empty() {
-                true => "there is no result set; find QUERY makes one",
-                false => "there is no result set yet; wait_response waits for the answer to find",
+            Refusal::wrong(if self.under_way.is_empty() {
+                "there is no result set; find QUERY makes one"
+            } else {
+                "there is no result set yet; wait_response waits for the answer to find"
             })
         })
     }

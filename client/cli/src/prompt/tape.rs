@@ -173,10 +173,13 @@ pub(super) fn head(direction: Direction, octets: &Bytes) -> String {
 fn said(apdu: &Apdu) -> String {
     let name = apdu.name();
     let words = match apdu {
-        Apdu::InitializeResponse(response) => match response.result {
-            true => "accepted".into(),
-            false => "rejected".into(),
-        },
+        Apdu::InitializeResponse(response) => {
+            if response.result {
+                "accepted".into()
+            } else {
+                "rejected".into()
+            }
+        }
         Apdu::SearchRequest(request) => {
             let databases = request.database_names.iter();
             let databases: Vec<_> = databases.map(|name| name.0.to_string_lossy()).collect();
@@ -184,10 +187,13 @@ fn said(apdu: &Apdu) -> String {
             let set = request.result_set_name.to_string_lossy();
             format!("{query} in {}, into set {set}", databases.join(" "))
         }
-        Apdu::SearchResponse(response) => match response.search_status {
-            true => counted(response.result_count, "hit"),
-            false => "failed".into(),
-        },
+        Apdu::SearchResponse(response) => {
+            if response.search_status {
+                counted(response.result_count, "hit")
+            } else {
+                "failed".into()
+            }
+        }
         Apdu::PresentRequest(request) => format!(
             "{} from {} on, of set {}",
             counted(request.number_of_records_requested, "record"),

@@ -156,10 +156,11 @@ impl Terminal {
         if let Some(assistant) = self.editor.helper_mut() {
             assistant.hides = hides;
         }
-        let mode = match hides {
+        let mode = if hides {
             // Text is hidden by highlighting, which must be on even without colours.
-            true => ColorMode::Forced,
-            false => ColorMode::Enabled,
+            ColorMode::Forced
+        } else {
+            ColorMode::Enabled
         };
         self.editor.set_color_mode(mode);
     }
@@ -201,9 +202,12 @@ impl Person for Terminal {
         // Other signals than Ctrl-C end the program at once, since the operation waits for the answer.
         let typed = Interrupt.answering(
             || {},
-            || match is_secret {
-                true => self.password(&prompt),
-                false => self.read(&prompt),
+            || {
+                if is_secret {
+                    self.password(&prompt)
+                } else {
+                    self.read(&prompt)
+                }
             },
         );
         match typed {
@@ -302,9 +306,10 @@ fn keys(prompt: &str) -> io::Result<Vec<u8>> {
         return Ok(Vec::new());
     }
     let typed = line.trim();
-    Ok(match typed.is_empty() {
-        true => b"\r".to_vec(),
-        false => format!("{typed}\n").into_bytes(),
+    Ok(if typed.is_empty() {
+        b"\r".to_vec()
+    } else {
+        format!("{typed}\n").into_bytes()
     })
 }
 
@@ -335,9 +340,10 @@ impl Validator for Assistant {}
 
 impl Highlighter for Assistant {
     fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
-        match self.hides {
-            true => Cow::Owned(" ".repeat(line.chars().count())),
-            false => Cow::Borrowed(line),
+        if self.hides {
+            Cow::Owned(" ".repeat(line.chars().count()))
+        } else {
+            Cow::Borrowed(line)
         }
     }
 
@@ -376,10 +382,11 @@ impl Completer for Assistant {
 fn of_line(typed: &str) -> Option<Completes> {
     let (name, after) = typed.trim_start().split_once(char::is_whitespace)?;
     let completes = table::entry(name).map_or(Completes::Nothing, |entry| entry.completes);
-    match after.trim_start().contains(char::is_whitespace) {
-        // The value of a setting is completed like the argument of its command.
-        true if completes == Completes::Settings => of_line(after),
-        _ => Some(completes),
+    // The value of a setting is completed like the argument of its command.
+    if completes == Completes::Settings && after.trim_start().contains(char::is_whitespace) {
+        of_line(after)
+    } else {
+        Some(completes)
     }
 }
 

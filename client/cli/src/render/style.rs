@@ -111,13 +111,14 @@ impl Style {
         out: &mut Vec<u8>,
     ) -> Result<Vec<String>, WriteError> {
         if let Some(table) = &self.table {
-            let copies: Vec<_> = match table.has_copies() {
-                true => context
+            let copies: Vec<_> = if table.has_copies() {
+                context
                     .holdings(record)
                     .iter()
                     .map(Holding::cells)
-                    .collect(),
-                false => Vec::new(),
+                    .collect()
+            } else {
+                Vec::new()
             };
             return Ok(table.write(record, context.origin, &copies, out));
         }

@@ -17,9 +17,10 @@ use z3950_marc::text_lossless;
 /// and the marks that change the direction of writing (U+202A to U+202E, U+2066 to U+2069).
 pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
     let keep = |character| matches!(character, '\n' | '\t');
-    match text.contains("\r\n") {
-        true => Cow::Owned(escape(&text.replace("\r\n", "\n"), keep).into_owned()),
-        false => escape(text, keep),
+    if text.contains("\r\n") {
+        Cow::Owned(escape(&text.replace("\r\n", "\n"), keep).into_owned())
+    } else {
+        escape(text, keep)
     }
 }
 

@@ -195,9 +195,12 @@ const STANDARD: &str = "search 1=1007 cat usmarc -";
 
 /// A server that supports only searches containing `known`, and gives `otherwise` to others.
 fn knows(known: &'static str, otherwise: Say) -> impl Fn(&str) -> Say + Send + 'static {
-    move |asked| match asked.contains(known) {
-        true => One,
-        false => otherwise,
+    move |asked| {
+        if asked.contains(known) {
+            One
+        } else {
+            otherwise
+        }
     }
 }
 

@@ -180,11 +180,10 @@ impl Parts {
             },
         };
         let is_asn1 = direct_reference.is_some_and(|syntax| ASN1_SYNTAXES.contains(&syntax));
-        let encoding = match is_asn1 {
-            true => ExternalEncoding::SingleAsn1Type(
-                Any::new(self.octets).ok_or(ProtocolFault::Fragments)?,
-            ),
-            false => ExternalEncoding::OctetAligned(self.octets.into()),
+        let encoding = if is_asn1 {
+            ExternalEncoding::SingleAsn1Type(Any::new(self.octets).ok_or(ProtocolFault::Fragments)?)
+        } else {
+            ExternalEncoding::OctetAligned(self.octets.into())
         };
         Ok(External {
             direct_reference,

@@ -52,9 +52,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         let reference_id = request.reference_id.clone();
         let is_answered = request.response_required;
         let Some(handler) = self.options.resource_control.clone() else {
-            return match is_answered {
-                true => self.put(resource_response(reference_id, Decision::GO_ON), phase),
-                false => Ok(()),
+            return if is_answered {
+                self.put(resource_response(reference_id, Decision::GO_ON), phase)
+            } else {
+                Ok(())
             };
         };
         if is_answered {
@@ -106,12 +107,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             None => (&mut self.interruptions, None, Phase::Idle),
         };
         *interruptions += 1;
-        match *interruptions > MAX_INTERRUPTIONS {
-            false => Ok((number, phase)),
-            true => {
-                let fault = ProtocolFault::Interruptions(MAX_INTERRUPTIONS);
-                Err(Error::fault(phase, fault))
-            }
+        if *interruptions > MAX_INTERRUPTIONS {
+            let fault = ProtocolFault::Interruptions(MAX_INTERRUPTIONS);
+            Err(Error::fault(phase, fault))
+        } else {
+            Ok((number, phase))
         }
     }
 

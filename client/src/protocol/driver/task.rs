@@ -405,12 +405,13 @@ fn error_of(phase: Phase, error: &Error, are_several: bool) -> Error {
         _ => false,
     };
     let error = error.clone().in_phase(phase);
-    match is_of_one && are_several {
-        true => Error::Unavailable {
+    if is_of_one && are_several {
+        Error::Unavailable {
             phase,
             cause: Cause::AnotherAnswer(Arc::new(error)),
-        },
-        false => error,
+        }
+    } else {
+        error
     }
 }
 

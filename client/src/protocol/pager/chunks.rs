@@ -60,10 +60,10 @@ impl Chunks {
     /// The session was lost on a chunk of `asked` records. Chunks larger than usual are not tried again. Others are tried again if
     /// the session had delivered a chunk before, since some servers end every session after a while.
     pub(super) fn lost(&mut self, asked: u64, usual: u64) {
-        match asked > usual {
-            true => self.limit(usual),
-            false if self.has_come => {}
-            false => self.limit(asked / 2),
+        if asked > usual {
+            self.limit(usual);
+        } else if !self.has_come {
+            self.limit(asked / 2);
         }
         self.has_come = false;
     }

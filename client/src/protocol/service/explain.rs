@@ -117,9 +117,10 @@ impl Session {
     /// [`present`](Self::present).
     pub async fn explain(&self, options: &ExplainOptions) -> Result<ExplainResult, Error> {
         let server = self.server_info();
-        let name = match server.options.contains(Options::NAMED_RESULT_SETS) {
-            true => RESULT_SET,
-            false => DEFAULT_RESULT_SET,
+        let name = if server.options.contains(Options::NAMED_RESULT_SETS) {
+            RESULT_SET
+        } else {
+            DEFAULT_RESULT_SET
         };
         let search = SearchOptions {
             databases: vec![DATABASE.into()],

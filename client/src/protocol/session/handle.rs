@@ -44,9 +44,12 @@ pub(super) struct Handle {
 impl Handle {
     /// A handle, and what its task needs.
     pub(super) fn new(options: &SessionOptions) -> (Self, Inbox, watch::Sender<State>) {
-        let offered = |is_answered, option| match is_answered {
-            true => option,
-            false => Options::default(),
+        let offered = |is_answered, option| {
+            if is_answered {
+                option
+            } else {
+                Options::default()
+            }
         };
         let (commands, command_receiver) = mpsc::channel(QUEUE);
         let (triggers, trigger_receiver) = mpsc::channel(1);

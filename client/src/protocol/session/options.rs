@@ -41,9 +41,10 @@ pub struct SessionOptions {
 impl SessionOptions {
     /// The most operations in progress at once in a session, whose server may have granted concurrentOperations.
     pub(crate) fn max_in_progress(&self, is_concurrent: bool) -> usize {
-        match is_concurrent {
-            true => self.max_operations.max(1),
-            false => self.max_pipelined.max(1),
+        if is_concurrent {
+            self.max_operations.max(1)
+        } else {
+            self.max_pipelined.max(1)
         }
     }
 }

@@ -355,9 +355,10 @@ async fn close_now_waits_only_if_an_answer_may_come() {
         let (session, transcript) = open(silent()).await;
         let other = session.clone();
         let search = tokio::spawn(async move {
-            match is_busy {
-                true => hits(&other).await.map(drop),
-                false => Ok(()),
+            if is_busy {
+                hits(&other).await.map(drop)
+            } else {
+                Ok(())
             }
         });
         while is_busy && !transcript.text().contains("search") {

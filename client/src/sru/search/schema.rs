@@ -59,9 +59,12 @@ impl SruExchange {
             .into_iter()
             .filter(|schema| schema.retrieve != Some(false));
         let mut names: Vec<String> = names
-            .map(|schema| match schema.name.is_empty() {
-                true => schema.identifier,
-                false => schema.name,
+            .map(|schema| {
+                if schema.name.is_empty() {
+                    schema.identifier
+                } else {
+                    schema.name
+                }
             })
             .take(MAX_SCHEMAS)
             .collect();

@@ -61,12 +61,13 @@ fn read(text: &str) -> Result<AttributeElement, HabitError> {
     };
     Ok(AttributeElement {
         attribute_set,
-        attribute_type: attribute_type
-            .parse()
-            .map_err(|_| match is_number(attribute_type) {
-                true => because(TOO_LARGE),
-                false => error(),
-            })?,
+        attribute_type: attribute_type.parse().map_err(|_| {
+            if is_number(attribute_type) {
+                because(TOO_LARGE)
+            } else {
+                error()
+            }
+        })?,
         attribute_value,
     })
 }

@@ -159,9 +159,10 @@ impl Profiles {
     /// takes longer than asking a nearby server, and most servers are not listed.
     fn about(&self, name: &str) -> &Entries {
         let name = name.to_ascii_lowercase();
-        match self.has_built_in && BUILT_IN.contains(&name) {
-            true => self.all(),
-            false => &self.own,
+        if self.has_built_in && BUILT_IN.contains(&name) {
+            self.all()
+        } else {
+            &self.own
         }
     }
 
@@ -300,9 +301,10 @@ impl Resolved {
         let own = profile.databases.iter();
         Self {
             name: name.map(str::to_owned),
-            databases: match target.databases.is_empty() {
-                true => own.map(|name| DatabaseName::from(name.as_str())).collect(),
-                false => target.databases,
+            databases: if target.databases.is_empty() {
+                own.map(|name| DatabaseName::from(name.as_str())).collect()
+            } else {
+                target.databases
             },
             endpoint: target.endpoint,
             proxy: target.proxy,

@@ -137,12 +137,13 @@ fn by_common_name(
         ServerName::IpAddress(address) => common.parse() == Ok(IpAddr::from(*address)),
         _ => false,
     });
-    match is_it {
-        true => Ok(()),
-        false => Err(CertificateError::NotValidForNameContext {
+    if is_it {
+        Ok(())
+    } else {
+        Err(CertificateError::NotValidForNameContext {
             expected: name.to_owned(),
             presented: common.into_iter().map(str::to_owned).collect(),
-        }),
+        })
     }
 }
 

@@ -164,9 +164,10 @@ fn read(link: Link, base: Option<&str>, charset: Charset) -> Option<Result<HtmlU
 
 /// The range in the document of a range of the text.
 fn placed(place: &Range<usize>, length: usize, range: &Range<usize>) -> Range<usize> {
-    match place.len() == length {
-        true => place.start + range.start..place.start + range.end,
-        false => place.clone(),
+    if place.len() == length {
+        place.start + range.start..place.start + range.end
+    } else {
+        place.clone()
     }
 }
 

@@ -47,9 +47,10 @@ pub(super) fn resolved(link: &str, base: Option<&str>) -> Option<String> {
         base.filter(|base| generic::split(base).is_some_and(|(_, rest)| rest.starts_with("//")));
     let base_scheme = base.and_then(generic::split).map(|(scheme, _)| scheme);
     let Some((scheme, rest)) = generic::split(link) else {
-        let link = match base_scheme.is_some_and(is_special) {
-            true => with_slashes(link),
-            false => link.to_owned(),
+        let link = if base_scheme.is_some_and(is_special) {
+            with_slashes(link)
+        } else {
+            link.to_owned()
         };
         return resolve(base?, &link, ResolveMode::Rfc1630Examples).ok();
     };

@@ -50,9 +50,10 @@ pub fn in_record(record: &MarcRecord) -> Vec<RecordUrl> {
                     code: char::from(code),
                     occurrence: index + 1,
                     found: FoundUrl {
-                        range: match is_same {
-                            true => found.range,
-                            false => 0..value.data.len(),
+                        range: if is_same {
+                            found.range
+                        } else {
+                            0..value.data.len()
                         },
                         ..found
                     },

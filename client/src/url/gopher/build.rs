@@ -112,15 +112,16 @@ impl GopherUrlBuilder {
 }
 
 fn line(octets: &Octets, part: &str) -> Result<(), BuildError> {
-    match octets
+    if octets
         .as_bytes()
         .iter()
         .any(|octet| b"\t\r\n".contains(octet))
     {
-        true => Err(BuildError::new(
+        Err(BuildError::new(
             "ForbiddenControl",
             format!("{part} holds a tab or a line end, which would end it in the request"),
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }

@@ -68,9 +68,10 @@ fn split(fields: Span<'_>) -> (Span<'_>, Option<Span<'_>>) {
 fn line(field: Span<'_>, mode: Mode) -> Result<Octets, UrlError> {
     let (data, broken) = field.split_at(position(field, breaks_line));
     let data = self::data(data, mode)?;
-    match broken.is_empty() {
-        true => Ok(data),
-        false => Err(broken.fail(UrlErrorKind::ForbiddenControl)),
+    if broken.is_empty() {
+        Ok(data)
+    } else {
+        Err(broken.fail(UrlErrorKind::ForbiddenControl))
     }
 }
 

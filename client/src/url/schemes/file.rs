@@ -97,9 +97,10 @@ impl FileUrl {
         if host.octets().contains(&b'@') {
             return Err(host.fail(UrlErrorKind::UserinfoNotAllowed).without_octet());
         }
-        let host = match host.is_empty() {
-            true => None,
-            false => Some(host::host(host, mode)?),
+        let host = if host.is_empty() {
+            None
+        } else {
+            Some(host::host(host, mode)?)
         };
         let path = path.after(b"/", "add `/` and a path")?;
         let content = Content::any(mode).never(b";");

@@ -100,8 +100,9 @@ fn login<const PORT: u16>(rest: Span<'_>, mode: Mode) -> Result<Login<PORT>, Url
     let (login, rest) = common::double_slash(rest)?.cut(b"/");
     let login = Login::parse(login, mode)?;
     let rest = rest.strip_prefix(b"/").unwrap_or(rest);
-    match rest.is_empty() {
-        true => Ok(login),
-        false => Err(rest.fail(UrlErrorKind::UnexpectedCharacter)),
+    if rest.is_empty() {
+        Ok(login)
+    } else {
+        Err(rest.fail(UrlErrorKind::UnexpectedCharacter))
     }
 }

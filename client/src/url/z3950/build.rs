@@ -174,12 +174,13 @@ fn check(parts: &Parts) -> Result<(), BuildError> {
 
 /// Refuses an empty protocol string, and one with a control character.
 fn string(octets: &Octets, if_empty: &'static str, part: &str) -> Result<(), BuildError> {
-    match octets.is_empty() {
-        true => Err(BuildError::new(
+    if octets.is_empty() {
+        Err(BuildError::new(
             if_empty,
             format!("{part} is empty: leave it out"),
-        )),
-        false => no_controls(octets, part),
+        ))
+    } else {
+        no_controls(octets, part)
     }
 }
 

@@ -77,9 +77,10 @@ pub(super) fn run(arguments: &LoadArguments, runtime: &Runtime) -> Result<Exit, 
         ));
     }
     if run.repaired > 0 {
-        let named = match run.repaired > MOST_NAMED {
-            true => format!(", {MOST_NAMED} of them named"),
-            false => String::new(),
+        let named = if run.repaired > MOST_NAMED {
+            format!(", {MOST_NAMED} of them named")
+        } else {
+            String::new()
         };
         complain(&format_args!(
             "{} repaired{named}",
@@ -276,15 +277,16 @@ impl LoadRun<'_> {
             while is_open {
                 let records;
                 (is_open, records) = runtime.block_on(self.part(&mut input, load))?;
-                progress = match is_open {
-                    true => LoadProgress {
+                progress = if is_open {
+                    LoadProgress {
                         records: input.number,
                         ..progress
-                    },
-                    false => LoadProgress {
+                    }
+                } else {
+                    LoadProgress {
                         files: progress.files + 1,
                         records: 0,
-                    },
+                    }
                 };
                 let mark = runtime.block_on(load.mark()).map_err(failed)?;
                 let part = SentPart {
@@ -320,9 +322,10 @@ impl LoadRun<'_> {
             progress,
         } = part;
         let changed = runtime.block_on(load.reached(mark)).map_err(failed)?;
-        let done = match self.arguments.delete {
-            true => changed.min(records),
-            false => records,
+        let done = if self.arguments.delete {
+            changed.min(records)
+        } else {
+            records
         };
         self.loaded += done;
         self.absent += records - done;
@@ -445,11 +448,10 @@ fn prepare(
     let prepared = |read: InputRecord| {
         let (number, offset) = (read.number, read.offset);
         // What is there already may be whole.
-        let record = match read.incomplete {
-            true => {
-                (read.record).and_then(|_| Err(format!("incomplete: {}", read.notes.join("; "))))
-            }
-            false => read.record,
+        let record = if read.incomplete {
+            (read.record).and_then(|_| Err(format!("incomplete: {}", read.notes.join("; "))))
+        } else {
+            read.record
         };
         match record.and_then(change) {
             Ok(change) => {

@@ -129,10 +129,10 @@ impl ResumeFile {
             files: files.collect::<Result<_, _>>()?,
         };
         let what = || format!("cannot continue from {}", path.display());
-        let text = match resume.lock.target().exists() {
-            false => String::new(),
-            true => input::read_text(path, MOST_OCTETS)
-                .map_err(|error| Failure::cannot(&what(), error))?,
+        let text = if resume.lock.target().exists() {
+            input::read_text(path, MOST_OCTETS).map_err(|error| Failure::cannot(&what(), error))?
+        } else {
+            String::new()
         };
         let progress = resume.progress(&text).map_err(|why| {
             let (what, path) = (what(), path.display());

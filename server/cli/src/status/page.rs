@@ -76,9 +76,10 @@ impl Status {
 
     /// Notes a reload, and whether it succeeded.
     pub(crate) fn reloaded(&self, has_succeeded: bool) {
-        let count = match has_succeeded {
-            true => &self.reloads,
-            false => &self.refused_reloads,
+        let count = if has_succeeded {
+            &self.reloads
+        } else {
+            &self.refused_reloads
         };
         count.fetch_add(1, Ordering::Relaxed);
         let mut last = self.last_reload.lock();

@@ -267,9 +267,10 @@ impl EngineDatabase {
         let numbers = rows.and_then(statement::numbers);
         let numbers = numbers.map_err(|error| reason(link, error))?;
         let is_own = |number: &u64| self.nodes.of(*number) == Some(node);
-        match numbers.iter().all(is_own) {
-            true => Ok(numbers.len()),
-            false => Err(EngineCheckError::Misplaced(link.place.clone())),
+        if numbers.iter().all(is_own) {
+            Ok(numbers.len())
+        } else {
+            Err(EngineCheckError::Misplaced(link.place.clone()))
         }
     }
 }
@@ -360,12 +361,13 @@ fn reason(link: &Link, error: LinkError) -> EngineCheckError {
 
 fn different(link: &Link, words: &str) -> EngineCheckError {
     let said = format!("{}: {words}", link.place);
-    match ["unknown local index", "no such index"]
+    if ["unknown local index", "no such index"]
         .iter()
         .any(|part| words.contains(part))
     {
-        true => EngineCheckError::WithoutIndex(said),
-        false => EngineCheckError::Different(said),
+        EngineCheckError::WithoutIndex(said)
+    } else {
+        EngineCheckError::Different(said)
     }
 }
 

@@ -207,9 +207,10 @@ impl EngineLayout {
                         if self.counted.contains(&index) {
                             let whole = whole.get_or_insert_with(|| plain(text, &mut buffer));
                             let known = terms.entry(index).or_default();
-                            match self.map.has_keys(index) {
-                                true => drop(known.insert(whole.clone())),
-                                false => known.extend(whole.split(' ').map(str::to_owned)),
+                            if self.map.has_keys(index) {
+                                known.insert(whole.clone());
+                            } else {
+                                known.extend(whole.split(' ').map(str::to_owned));
                             }
                         }
                     }
@@ -339,9 +340,10 @@ fn marked(text: &str, buffer: &mut String) -> String {
         marked.push_str(&words.join(" "));
         marked.push_str(token::SUBFIELD_END);
     }
-    match marked.is_empty() {
-        true => marked,
-        false => format!("{edge}{marked} {edge}", edge = token::FIELD_EDGE),
+    if marked.is_empty() {
+        marked
+    } else {
+        format!("{edge}{marked} {edge}", edge = token::FIELD_EDGE)
     }
 }
 

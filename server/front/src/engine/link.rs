@@ -42,31 +42,36 @@ impl FromStr for EngineAddress {
         let rest = text.strip_prefix("sphinxql://").ok_or(EngineAddressError)?;
         let (place, index) = rest.split_once('/').ok_or(EngineAddressError)?;
         let (host, port) = host_and_port(place).ok_or(EngineAddressError)?;
-        match is_index(index) {
-            true => Ok(Self {
+        if is_index(index) {
+            Ok(Self {
                 host,
                 port,
                 index: index.to_owned(),
-            }),
-            false => Err(EngineAddressError),
+            })
+        } else {
+            Err(EngineAddressError)
         }
     }
 }
 
 impl fmt::Display for EngineAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.host.contains(':') {
-            true => write!(f, "[{}]:{}", self.host, self.port),
-            false => write!(f, "{}:{}", self.host, self.port),
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
         }
     }
 }
 
 /// Whether two hosts are the same, as far as their names tell.
 pub(super) fn is_same_machine(one: &str, other: &str) -> bool {
-    let [one, other] = [one, other].map(|host| match host.eq_ignore_ascii_case("localhost") {
-        true => "127.0.0.1",
-        false => host,
+    let [one, other] = [one, other].map(|host| {
+        if host.eq_ignore_ascii_case("localhost") {
+            "127.0.0.1"
+        } else {
+            host
+        }
     });
     one.eq_ignore_ascii_case(other)
 }

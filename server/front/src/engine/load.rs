@@ -151,9 +151,10 @@ impl EngineLoad {
         };
         *octets += change.octets();
         batch.push(change);
-        match batch.len() >= BATCH || *octets >= BATCH_OCTETS {
-            true => self.send(node).await,
-            false => Ok(()),
+        if batch.len() >= BATCH || *octets >= BATCH_OCTETS {
+            self.send(node).await
+        } else {
+            Ok(())
         }
     }
 
@@ -213,9 +214,10 @@ impl EngineLoad {
             Some(sender) => sender.send(step).await.is_ok(),
             None => false,
         };
-        match sent {
-            true => Ok(()),
-            false => Err(self.failure().await),
+        if sent {
+            Ok(())
+        } else {
+            Err(self.failure().await)
         }
     }
 

@@ -262,9 +262,10 @@ impl NodeChange {
         octets: &[u8],
         delete: bool,
     ) -> Self {
-        match delete {
-            true => Self::Delete(layout.number(record, octets)),
-            false => Self::Put(layout.document(record, octets)),
+        if delete {
+            Self::Delete(layout.number(record, octets))
+        } else {
+            Self::Put(layout.document(record, octets))
         }
     }
 

@@ -59,17 +59,14 @@ impl EngineDatabase {
         hits: &EngineHits,
         positions: &[u32],
     ) -> Result<Vec<Option<Bytes>>, Diagnostic> {
-        let mut page = match hits.is_small() {
-            true => {
-                let numbers = self.numbers(hits).await?;
-                let wanted = positions.iter().map_while(|at| numbers.get(*at as usize));
-                self.by_numbers(&wanted.copied().collect::<Vec<_>>())
-                    .await?
-            }
-            false => {
-                let start = positions.first().map_or(0, |first| *first as usize);
-                self.by_position(hits, start, positions.len()).await?
-            }
+        let mut page = if hits.is_small() {
+            let numbers = self.numbers(hits).await?;
+            let wanted = positions.iter().map_while(|at| numbers.get(*at as usize));
+            self.by_numbers(&wanted.copied().collect::<Vec<_>>())
+                .await?
+        } else {
+            let start = positions.first().map_or(0, |first| *first as usize);
+            self.by_position(hits, start, positions.len()).await?
         };
         page.resize(positions.len(), None);
         Ok(page)

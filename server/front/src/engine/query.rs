@@ -133,13 +133,12 @@ pub(super) fn translate(
         }
         Operand::ResultSet(name) => {
             let name = name.0.as_bytes();
-            match profile.result_sets {
-                false => Err(diagnostic(Condition::RESULT_SET_AS_TERM, name)),
-                true => {
-                    let text = result_set(name)?;
-                    within_total(text.len())?;
-                    Ok(without_phrases(Joined::One(text)))
-                }
+            if profile.result_sets {
+                let text = result_set(name)?;
+                within_total(text.len())?;
+                Ok(without_phrases(Joined::One(text)))
+            } else {
+                Err(diagnostic(Condition::RESULT_SET_AS_TERM, name))
             }
         }
         Operand::ResultAttr(operand) => {
@@ -188,12 +187,13 @@ fn without_phrases(text: Joined) -> Translated {
 /// # Errors
 /// 31 for an expression that is too long.
 fn within_limit(octets: usize) -> Result<(), Diagnostic> {
-    match octets <= MOST_OCTETS {
-        true => Ok(()),
-        false => Err(diagnostic(
+    if octets <= MOST_OCTETS {
+        Ok(())
+    } else {
+        Err(diagnostic(
             Condition::RESOURCES_EXHAUSTED,
             format!("the search engine takes queries of {MOST_OCTETS} octets"),
-        )),
+        ))
     }
 }
 
@@ -227,9 +227,10 @@ fn records(layout: &EngineLayout, look: &Look<'_>) -> Result<String, Diagnostic>
             sphinx::key(&sphinx::any(&tokens))
         }
     };
-    Ok(match look.negated {
-        true => sphinx::without(&having(layout, index), &found),
-        false => found,
+    Ok(if look.negated {
+        sphinx::without(&having(layout, index), &found)
+    } else {
+        found
     })
 }
 
@@ -253,9 +254,10 @@ pub(super) fn whole_phrase(
 /// The records with an entry in the index; all records, for that of docids and that of everything.
 pub(super) fn having(layout: &EngineLayout, index: IndexId) -> String {
     let is_text = layout.map().kind(index) == Kind::Text && index != IndexId::ANY;
-    match is_text {
-        true => sphinx::in_field(&layout.column_of("t", index), token::FIELD_EDGE),
-        false => sphinx::key(&token::having(index).to_string()),
+    if is_text {
+        sphinx::in_field(&layout.column_of("t", index), token::FIELD_EDGE)
+    } else {
+        sphinx::key(&token::having(index).to_string())
     }
 }
 
@@ -264,9 +266,10 @@ fn unsupported(patterns: &[Pattern]) -> Diagnostic {
     let is_range = patterns
         .iter()
         .any(|pattern| matches!(pattern, Pattern::Range { .. }));
-    match is_range {
-        true => diagnostic(Condition::RELATION, "an order of texts"),
-        false => diagnostic(Condition::TRUNCATION, REGULAR_EXPRESSION.to_string()),
+    if is_range {
+        diagnostic(Condition::RELATION, "an order of texts")
+    } else {
+        diagnostic(Condition::TRUNCATION, REGULAR_EXPRESSION.to_string())
     }
 }
 
@@ -378,9 +381,10 @@ fn near(
         _ => {
             let found = with_gaps(&ones, &others, least.max(1)..=most, operator.ordered)?;
             let texts: Vec<String> = found.iter().map(|phrase| sphinx::phrase(phrase)).collect();
-            let text = match texts.is_empty() {
-                true => token::NEVER.to_owned(),
-                false => sphinx::any(&texts),
+            let text = if texts.is_empty() {
+                token::NEVER.to_owned()
+            } else {
+                sphinx::any(&texts)
             };
             (text, Some((index, found)))
         }

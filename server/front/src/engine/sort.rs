@@ -104,12 +104,13 @@ impl EngineDatabase {
             }
         };
         let index = self.layout.map().sort_index(element)?;
-        match self.layout.is_sorted(index) {
-            true => Ok(index),
-            false => Err(diagnostic(
+        if self.layout.is_sorted(index) {
+            Ok(index)
+        } else {
+            Err(diagnostic(
                 Condition::SORT_SEQUENCE,
                 self.layout.name(index),
-            )),
+            ))
         }
     }
 }

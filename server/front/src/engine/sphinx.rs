@@ -99,12 +99,11 @@ pub(super) fn word(pattern: &Pattern, edges: Edges) -> Result<String, Diagnostic
     if edges.last == Edge::Subfield {
         text.push_str(token::SUBFIELD_END);
     }
-    match can_be_expanded(&text) {
-        true => Ok(text),
-        false => {
-            let least = LEAST.to_string();
-            Err(diagnostic(Condition::TRUNCATED_TOO_SHORT, least))
-        }
+    if can_be_expanded(&text) {
+        Ok(text)
+    } else {
+        let least = LEAST.to_string();
+        Err(diagnostic(Condition::TRUNCATED_TOO_SHORT, least))
     }
 }
 
@@ -115,9 +114,10 @@ const LEAST: usize = 2;
 /// one for a word, or find nothing.
 fn can_be_expanded(text: &str) -> bool {
     let mut parts = text.split(is_wildcard);
-    let looked_up = match text.starts_with(is_wildcard) {
-        true => parts.map(|part| part.chars().count()).max(),
-        false => parts.next().map(str::len),
+    let looked_up = if text.starts_with(is_wildcard) {
+        parts.map(|part| part.chars().count()).max()
+    } else {
+        parts.next().map(str::len)
     };
     !text.contains(is_wildcard) || looked_up.is_some_and(|length| length >= LEAST)
 }
@@ -167,9 +167,10 @@ fn wildcards(
 /// # Errors
 /// 11 with the text of the part.
 pub(super) fn short_enough(token: String, text: &str) -> Result<String, Diagnostic> {
-    match token.chars().count() <= token::MOST_OPEN_CHARACTERS {
-        true => Ok(token),
-        false => Err(diagnostic(Condition::TOO_MANY_CHARACTERS, text)),
+    if token.chars().count() <= token::MOST_OPEN_CHARACTERS {
+        Ok(token)
+    } else {
+        Err(diagnostic(Condition::TOO_MANY_CHARACTERS, text))
     }
 }
 

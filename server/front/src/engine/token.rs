@@ -46,15 +46,14 @@ pub(super) fn is_subfield_edge(character: char) -> bool {
 
 /// A word of a text.
 pub(super) fn of_word(word: &str) -> Cow<'_, str> {
-    match word.chars().all(|c| c < '\u{20000}') {
-        true => shortened(word),
-        false => {
-            let mut token = String::new();
-            for character in word.chars() {
-                push_far(&mut token, character);
-            }
-            Cow::Owned(shortened(&token).into_owned())
+    if word.chars().all(|c| c < '\u{20000}') {
+        shortened(word)
+    } else {
+        let mut token = String::new();
+        for character in word.chars() {
+            push_far(&mut token, character);
         }
+        Cow::Owned(shortened(&token).into_owned())
     }
 }
 

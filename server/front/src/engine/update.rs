@@ -133,9 +133,10 @@ impl EngineDatabase {
         for (node, outcome) in join_all(checks).await {
             if let Err(error) = outcome {
                 self.nodes.note_failure(node, &error);
-                return Err(match error.is_mismatch() {
-                    true => unfit(),
-                    false => diagnostic(Condition::DATABASE_UNAVAILABLE, error.to_string()),
+                return Err(if error.is_mismatch() {
+                    unfit()
+                } else {
+                    diagnostic(Condition::DATABASE_UNAVAILABLE, error.to_string())
                 });
             }
         }

@@ -79,9 +79,10 @@ pub fn named_indexes(
         if row.kind == Kind::Octets {
             return Err(IndexNameError::Octets(name.clone()));
         }
-        match before.insert(index) {
-            true => Ok(index),
-            false => Err(IndexNameError::Twice(name.clone())),
+        if before.insert(index) {
+            Ok(index)
+        } else {
+            Err(IndexNameError::Twice(name.clone()))
         }
     });
     found.collect()

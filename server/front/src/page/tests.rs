@@ -45,9 +45,10 @@ fn asked(server: &TestServer, head: &str) -> (String, String) {
     let answer = String::from_utf8(answer).expect("UTF-8");
     let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
     let is_chunked = head.to_lowercase().contains("transfer-encoding: chunked");
-    let body = match is_chunked {
-        true => joined(body),
-        false => body.to_owned(),
+    let body = if is_chunked {
+        joined(body)
+    } else {
+        body.to_owned()
     };
     (head.to_owned(), body)
 }

@@ -92,9 +92,12 @@ pub(super) fn of_all<'a>(
     let common = first.filter(|first| refusals.all(|other| other == *first));
     let common = common.unwrap_or(Condition::DATABASE_UNAVAILABLE.0);
     let is_same = conditions.clone().all(|condition| condition == common);
-    let words = failures.map(|(name, failure)| match is_same {
-        true => format!("{name}: {}", failure.addinfo.to_string_lossy()),
-        false => format!("{name}: {}", reason(failure)),
+    let words = failures.map(|(name, failure)| {
+        if is_same {
+            format!("{name}: {}", failure.addinfo.to_string_lossy())
+        } else {
+            format!("{name}: {}", reason(failure))
+        }
     });
     let words = words.collect::<Vec<_>>().join("; ");
     diagnostic(Condition(common), words)

@@ -61,9 +61,10 @@ impl FeatureRefusal {
 
     /// The form to ask for where this one is wanted.
     pub(super) fn form(&self, wanted: SourceForm) -> SourceForm {
-        match self.is_fresh() {
-            true => SourceForm::Plain,
-            false => wanted,
+        if self.is_fresh() {
+            SourceForm::Plain
+        } else {
+            wanted
         }
     }
 

@@ -52,10 +52,13 @@ impl TargetHealth {
         let target = &*self.name;
         let why = failure.map(failure::in_words);
         match (failure.filter(|why| failure::is_outage(why)), why) {
-            (Some(_), Some(why)) => match self.is_down.swap(true, Ordering::Relaxed) {
-                false => tracing::warn!(target, %why, "the target does not answer"),
-                true => tracing::debug!(target, %why, "the target still does not answer"),
-            },
+            (Some(_), Some(why)) => {
+                if self.is_down.swap(true, Ordering::Relaxed) {
+                    tracing::debug!(target, %why, "the target still does not answer")
+                } else {
+                    tracing::warn!(target, %why, "the target does not answer")
+                }
+            }
             (_, why) => {
                 // A search that was not asked says nothing about the target.
                 let is_answer = failure.is_none_or(|why| !failure::is_unasked(why));

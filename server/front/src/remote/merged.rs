@@ -158,9 +158,12 @@ impl MergedRecord<'_> {
         for one in others {
             let fields = one.marc.iter().flat_map(|marc| &marc.fields);
             let holdings = fields.filter(|field| HOLDINGS.contains(&&field.tag.0));
-            let holdings = holdings.map(|field| match field.tag.0 == *LOCATION {
-                true => named(field, &one.source.database),
-                false => field.clone(),
+            let holdings = holdings.map(|field| {
+                if field.tag.0 == *LOCATION {
+                    named(field, &one.source.database)
+                } else {
+                    field.clone()
+                }
             });
             merged.fields.extend(holdings);
         }

@@ -199,9 +199,10 @@ pub(super) fn converted(
     let not_available = || diagnostic(Condition::NOT_AVAILABLE_IN_SYNTAX, wanted.to_string());
     let Some(marc) = record.marc() else {
         // Any element set but MARCXML is as good as the target's own.
-        return match own == Some(wanted) && wanted == XML {
-            true => Ok(record.external().clone()),
-            false => Err(not_available()),
+        return if own == Some(wanted) && wanted == XML {
+            Ok(record.external().clone())
+        } else {
+            Err(not_available())
         };
     };
     forms::of_marc(&marc, &wanted, element_set)

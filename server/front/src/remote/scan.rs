@@ -89,12 +89,11 @@ impl ScanWindow {
             before: scan.before.saturating_mul(every),
             after: beyond.saturating_add(1),
         };
-        match window.before.saturating_add(window.after) <= MAX_TERMS {
-            true => Ok(window),
-            false => {
-                let step = scan.step.to_string();
-                Err(diagnostic(Condition::SCAN_STEP_SIZE, step))
-            }
+        if window.before.saturating_add(window.after) <= MAX_TERMS {
+            Ok(window)
+        } else {
+            let step = scan.step.to_string();
+            Err(diagnostic(Condition::SCAN_STEP_SIZE, step))
         }
     }
 

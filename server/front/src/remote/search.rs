@@ -77,9 +77,10 @@ impl RemoteDatabase {
         }
         let mut hits = RemoteHits::new(parts, search.caller).with_failures(failed);
         let has_sets = search.query.rpn.result_sets().next().is_some();
-        let term_counts = match search.term_counts && !has_sets {
-            true => term_counts::summed(search.query, &hits.parts),
-            false => Vec::new(),
+        let term_counts = if search.term_counts && !has_sets {
+            term_counts::summed(search.query, &hits.parts)
+        } else {
+            Vec::new()
         };
         let facets = match search.facets {
             [] => Vec::new(),

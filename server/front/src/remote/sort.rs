@@ -141,14 +141,13 @@ impl RemoteDatabase {
             kept.and_then(Result::ok)
         });
         let kept: Vec<_> = kept.map(Ok).collect();
-        match kept.is_empty() {
-            true => {
-                let page = part
-                    .upstream
-                    .page(&part.set, (ranks, form), caller, deadline);
-                page.await
-            }
-            false => kept,
+        if kept.is_empty() {
+            let page = part
+                .upstream
+                .page(&part.set, (ranks, form), caller, deadline);
+            page.await
+        } else {
+            kept
         }
     }
 }

@@ -337,9 +337,10 @@ fn disorder(part: &OpenPart, kept: &[bool]) -> Option<Diagnostic> {
         .map(|(_, kept)| *kept)
         .collect();
     let kept = judged.iter().filter(|kept| **kept).count();
-    match judged.len() >= MIN_JUDGED && kept.saturating_mul(2) < judged.len() {
-        true => refused("the records do not come in this order"),
-        false => None,
+    if judged.len() >= MIN_JUDGED && kept.saturating_mul(2) < judged.len() {
+        refused("the records do not come in this order")
+    } else {
+        None
     }
 }
 

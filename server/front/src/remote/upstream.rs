@@ -363,14 +363,13 @@ impl Upstream {
             return answer;
         }
         // Without a session, nothing was asked that the target could have answered.
-        Err(match self.demand.is_crowded() && !self.has_session() {
-            true => failure::crowded(self.time),
-            false => {
-                if let Some(refusal) = refusal.filter(|_| self.has_session()) {
-                    refusal.note();
-                }
-                failure::too_late(self.time)
+        Err(if self.demand.is_crowded() && !self.has_session() {
+            failure::crowded(self.time)
+        } else {
+            if let Some(refusal) = refusal.filter(|_| self.has_session()) {
+                refusal.note();
             }
+            failure::too_late(self.time)
         })
     }
 

@@ -112,9 +112,10 @@ impl Chains {
         if let Some(before) = servers.iter().position(|server| *server == self.id) {
             let others = servers.get(before + 1..).unwrap_or_default();
             let others: Via = others.iter().copied().collect();
-            let words = match others.is_empty() {
-                true => "this server leads back to itself".to_owned(),
-                false => format!("this server leads back to itself through {others}"),
+            let words = if others.is_empty() {
+                "this server leads back to itself".to_owned()
+            } else {
+                format!("this server leads back to itself through {others}")
             };
             tracing::warn!(%via, "a search that came back is refused");
             return Err(failure::unavailable(words));

@@ -369,9 +369,10 @@ const PAGE: &str = include_str!("../../../docs/transcripts-and-faults.md");
 #[test]
 fn the_page_about_faults_has_every_fault_request_and_condition() {
     for kind in kinds() {
-        let arguments = match kind.arguments == unsolicited::NAMES {
-            true => "APDU",
-            false => kind.arguments,
+        let arguments = if kind.arguments == unsolicited::NAMES {
+            "APDU"
+        } else {
+            kind.arguments
         };
         let line = format!("- `{}` – ", format!("{} {arguments}", kind.name).trim_end());
         assert!(PAGE.contains(&line), "{line}");

@@ -13,11 +13,12 @@ use crate::memory::words::words;
 pub(super) fn regular(expression: &str) -> Option<Pattern> {
     let mut folded = String::with_capacity(expression.len());
     for character in expression.chars() {
-        match character.is_ascii() {
-            true => folded.push(character),
-            false => words(character.encode_utf8(&mut [0; 4]))
+        if character.is_ascii() {
+            folded.push(character)
+        } else {
+            words(character.encode_utf8(&mut [0; 4]))
                 .iter()
-                .for_each(|letters| folded.push_str(letters)),
+                .for_each(|letters| folded.push_str(letters))
         }
     }
     let begun = Instant::now();

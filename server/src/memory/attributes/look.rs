@@ -340,9 +340,10 @@ impl<'q> TermReader<'_, 'q> {
             }
             _ => true,
         };
-        match suits {
-            true => Ok(()),
-            false => Err(self.term.illegal()),
+        if suits {
+            Ok(())
+        } else {
+            Err(self.term.illegal())
         }
     }
 

@@ -133,9 +133,10 @@ fn access(fields: &Fields, given: Option<StringOrNumeric>) -> Result<(IndexId, K
     let supposed = rules.and_then(|rules| rules.supposed);
     let anywhere = (IndexId::ANY, fields.kind(IndexId::ANY));
     let Some(value) = given.or(supposed.map(StringOrNumeric::Numeric)) else {
-        return match profile.use_required {
-            true => Err(diagnostic(Condition::USE_REQUIRED, "")),
-            false => Ok(anywhere),
+        return if profile.use_required {
+            Err(diagnostic(Condition::USE_REQUIRED, ""))
+        } else {
+            Ok(anywhere)
         };
     };
     let points = &fields.points;

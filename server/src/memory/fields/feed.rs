@@ -100,9 +100,10 @@ impl Fields {
 
     /// What an index holds.
     pub(in crate::memory) fn kind(&self, index: IndexId) -> Kind {
-        match self.texts.contains(index) {
-            true => Kind::Text,
-            false => self.points.kind(index),
+        if self.texts.contains(index) {
+            Kind::Text
+        } else {
+            self.points.kind(index)
         }
     }
 
@@ -147,9 +148,10 @@ impl Fields {
         emit: &mut dyn FnMut(EntryKind, IndexSet, &str),
     ) {
         let is_unimarc = is_unimarc(record);
-        let (format, title) = match is_unimarc {
-            true => (&self.unimarc, *b"200"),
-            false => (&self.marc21, *b"245"),
+        let (format, title) = if is_unimarc {
+            (&self.unimarc, *b"200")
+        } else {
+            (&self.marc21, *b"245")
         };
         let mut reader = Reader {
             fields: self,
@@ -309,12 +311,13 @@ impl<'r> Reader<'r, '_> {
             // The indexes that take exactly the same parts as the first one.
             let first = left.first();
             let takes = |indexes: IndexSet| !indexes.intersection(first).is_empty();
-            let alike = parts
-                .iter()
-                .fold(left, |alike, (indexes, _)| match takes(*indexes) {
-                    true => alike.intersection(*indexes),
-                    false => alike.without(*indexes),
-                });
+            let alike = parts.iter().fold(left, |alike, (indexes, _)| {
+                if takes(*indexes) {
+                    alike.intersection(*indexes)
+                } else {
+                    alike.without(*indexes)
+                }
+            });
             left = left.without(alike);
             let taken = parts.iter().filter(|(indexes, _)| takes(*indexes));
             self.give_alike(alike, taken.map(|(_, text)| &**text));

@@ -370,9 +370,10 @@ const FAR_LONGER: usize = 16;
 
 /// The intersection of two ascending lists.
 pub(in crate::memory) fn common<T: Copy + Ord>(left: &[T], right: &[T]) -> Vec<T> {
-    let (short, mut long) = match left.len() <= right.len() {
-        true => (left, right),
-        false => (right, left),
+    let (short, mut long) = if left.len() <= right.len() {
+        (left, right)
+    } else {
+        (right, left)
     };
     let mut both = Vec::with_capacity(short.len());
     if short.len() < long.len() / FAR_LONGER {

@@ -107,9 +107,10 @@ impl Cursor<'_> {
     /// Finds the next term among the remaining strings.
     fn advance(&mut self, work: &mut Work) -> Result<(), Exhausted> {
         let before = self.left.len();
-        let term = match self.backwards {
-            true => self.dictionary.last(self.left.clone()),
-            false => self.dictionary.first(self.left.clone()),
+        let term = if self.backwards {
+            self.dictionary.last(self.left.clone())
+        } else {
+            self.dictionary.first(self.left.clone())
         };
         match term {
             Some(term) if self.backwards => self.left.end = term,
@@ -150,9 +151,10 @@ fn next(cursors: &mut [Cursor<'_>], work: &mut Work) -> Result<Option<ScanTerm>,
     loop {
         work.spend(cursors.len())?;
         let strings = cursors.iter().filter_map(|cursor| Some(cursor.next?.1));
-        let nearest = match backwards {
-            true => strings.max(),
-            false => strings.min(),
+        let nearest = if backwards {
+            strings.max()
+        } else {
+            strings.min()
         };
         let Some(nearest) = nearest else {
             return Ok(None);

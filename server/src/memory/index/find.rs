@@ -56,9 +56,10 @@ impl Index {
         let boundary = Pattern::Exact(BOUNDARY.to_owned());
         self.parts(|segment| {
             let part = in_segment(segment, Terms::Words(index), &boundary, work)?;
-            match part.is_empty() {
-                true => in_segment(segment, Terms::Keys(index), &Pattern::Any, work),
-                false => Ok(part),
+            if part.is_empty() {
+                in_segment(segment, Terms::Keys(index), &Pattern::Any, work)
+            } else {
+                Ok(part)
             }
         })
     }
@@ -184,9 +185,12 @@ pub(super) fn matches(
         Ok(Matches::List(found))
     };
     let words = || strings.between(FIRST_WORD, Bound::Unbounded);
-    let beginning_with = |prefix: &str| match prefix.is_empty() {
-        true => words(),
-        false => strings.beginning_with(prefix),
+    let beginning_with = |prefix: &str| {
+        if prefix.is_empty() {
+            words()
+        } else {
+            strings.beginning_with(prefix)
+        }
     };
     let matches = match pattern {
         Pattern::Exact(text) => {

@@ -233,9 +233,10 @@ impl SegmentBuilder {
         let segment = Segment {
             records: self.records.as_slice().into(),
             docids: self.notes.docids(),
-            texts: match self.is_deferred {
-                true => OnceLock::new(),
-                false => self.notes.texts().into(),
+            texts: if self.is_deferred {
+                OnceLock::new()
+            } else {
+                self.notes.texts().into()
             },
             first_keys: (0..MAX_INDEXES).map(|_| OnceLock::new()).collect(),
             fields: Arc::clone(&self.fields),

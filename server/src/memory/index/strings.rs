@@ -90,9 +90,10 @@ impl Strings {
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low + (high - low) / 2;
-            match before(self.at(middle)) {
-                true => low = middle + 1,
-                false => high = middle,
+            if before(self.at(middle)) {
+                low = middle + 1;
+            } else {
+                high = middle;
             }
         }
         low

@@ -53,9 +53,10 @@ impl JournalTally {
     pub(in crate::memory) fn committed(&self, has_succeeded: bool, octets: u64) {
         let mut totals = lock(&self.0);
         totals.octets = octets;
-        match has_succeeded {
-            true => totals.commits += 1,
-            false => totals.fail(),
+        if has_succeeded {
+            totals.commits += 1;
+        } else {
+            totals.fail();
         }
     }
 
@@ -63,9 +64,10 @@ impl JournalTally {
     pub(in crate::memory) fn folded(&self, has_succeeded: bool, octets: u64) {
         let mut totals = lock(&self.0);
         totals.octets = octets;
-        match has_succeeded {
-            true => totals.folds += 1,
-            false => totals.fail(),
+        if has_succeeded {
+            totals.folds += 1;
+        } else {
+            totals.fail();
         }
     }
 }

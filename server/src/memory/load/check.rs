@@ -127,12 +127,13 @@ fn of_file(
         }
         Ok(())
     })?;
-    match checked.records == 0 && !may_be_empty {
-        true => Err(LoadError::NoRecord {
+    if checked.records == 0 && !may_be_empty {
+        Err(LoadError::NoRecord {
             path: checked.path,
             notes: Vec::new(),
-        }),
-        false => Ok(checked),
+        })
+    } else {
+        Ok(checked)
     }
 }
 

@@ -68,11 +68,12 @@ pub(super) fn files_of(path: &Path) -> Result<Vec<PathBuf>, LoadError> {
         }
     }
     files.sort();
-    match files.is_empty() {
-        true => Err(LoadError::NoFile {
+    if files.is_empty() {
+        Err(LoadError::NoFile {
             path: path.to_owned(),
-        }),
-        false => Ok(files),
+        })
+    } else {
+        Ok(files)
     }
 }
 
@@ -213,9 +214,12 @@ impl RawRecord {
             octets = arena.keep(&iso2709::encode(&record).map_err(left_out)?);
         }
         repairs.sort_by_key(|repair| !repair.kind.is_loss());
-        let damage = repairs.first().map(|repair| match repair.kind.is_loss() {
-            true => Damage::Loss,
-            false => Damage::Repaired,
+        let damage = repairs.first().map(|repair| {
+            if repair.kind.is_loss() {
+                Damage::Loss
+            } else {
+                Damage::Repaired
+            }
         });
         let only_numbers = repairs.iter().all(|repair| is_of_a_number(repair.kind));
         Ok(Sound {

@@ -320,9 +320,10 @@ pub(in crate::memory) fn load(
 fn check_memory(octets: u64, reserve: u64, headroom: Headroom) -> Result<(), LoadError> {
     let peak = (octets / 4).saturating_mul(PEAK_QUARTERS);
     let needed = peak.saturating_add(reserve.min(octets));
-    match needed <= headroom.left {
-        true => Ok(()),
-        false => Err(LoadError::NoMemory { needed, headroom }),
+    if needed <= headroom.left {
+        Ok(())
+    } else {
+        Err(LoadError::NoMemory { needed, headroom })
     }
 }
 
@@ -352,9 +353,10 @@ impl Batcher {
             Some(list) => list.push(entry),
             None => batch.lists.push(vec![entry]),
         }
-        match batch.octets >= self.most || batch.records >= SEGMENT {
-            true => self.flush(),
-            false => Ok(()),
+        if batch.octets >= self.most || batch.records >= SEGMENT {
+            self.flush()
+        } else {
+            Ok(())
         }
     }
 

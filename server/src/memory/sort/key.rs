@@ -264,8 +264,9 @@ pub(in crate::memory) fn filed(text: &str) -> String {
 
 /// A text in the form that is compared.
 fn value_of(text: String, case_sensitive: bool) -> Vec<u8> {
-    match case_sensitive {
-        true => text.into_bytes(),
-        false => words(&text).join(" ").into_bytes(),
+    if case_sensitive {
+        text.into_bytes()
+    } else {
+        words(&text).join(" ").into_bytes()
     }
 }

@@ -58,9 +58,10 @@ fn records(document: &OctetString) -> Result<Vec<UpdateRecord>, Diagnostic> {
             record: Some(External::octet_aligned(oid::XML, xml)),
         });
     }
-    match records.is_empty() {
-        true => Err(unsupported("the document has no MARCXML record")),
-        false => Ok(records),
+    if records.is_empty() {
+        Err(unsupported("the document has no MARCXML record"))
+    } else {
+        Ok(records)
     }
 }
 

@@ -91,9 +91,10 @@ async fn records_are_created_replaced_and_deleted() {
         (Create, "", &*none, "282", 1),
     ] {
         let (status, response) = answer(session, "books", request(action, id, record)).await;
-        let found = match response.success {
-            true => response.record_identifier.unwrap_or_default(),
-            false => shown(&response.diagnostics),
+        let found = if response.success {
+            response.record_identifier.unwrap_or_default()
+        } else {
+            shown(&response.diagnostics)
         };
         assert!(
             found.starts_with(expected),

@@ -52,13 +52,12 @@ fn answered(address: SocketAddr, keys: &Keys, certificate: bool, octets: &[u8]) 
     .with_safe_default_protocol_versions()
     .expect("protocols")
     .with_root_certificates(roots);
-    let config = match certificate {
-        false => config.with_no_client_auth(),
-        true => {
-            let key = PrivateKeyDer::from_pem_slice(keys.client.1.as_bytes()).expect("a key");
-            let chain = vec![chain(&keys.client.0)];
-            config.with_client_auth_cert(chain, key).expect("fits")
-        }
+    let config = if certificate {
+        let key = PrivateKeyDer::from_pem_slice(keys.client.1.as_bytes()).expect("a key");
+        let chain = vec![chain(&keys.client.0)];
+        config.with_client_auth_cert(chain, key).expect("fits")
+    } else {
+        config.with_no_client_auth()
     };
     let connector = TlsConnector::from(Arc::new(config));
     let talk = async {

@@ -77,9 +77,10 @@ pub(super) fn plain_body(message: &HttpMessage, is_request: bool) -> PlainBody {
     let body = &message.body;
     let text = std::str::from_utf8(body).ok();
     match text.filter(|text| !is_request || is_known(&message.head, text)) {
-        Some(text) => PlainBody::Text(without_userinfo(&match is_xml(text) {
-            true => without_elements(text),
-            false => without_parameters(text),
+        Some(text) => PlainBody::Text(without_userinfo(&if is_xml(text) {
+            without_elements(text)
+        } else {
+            without_parameters(text)
         })),
         None if is_request => PlainBody::Octets(REDACTED.repeat(body.len()).into()),
         None => PlainBody::Octets(body.to_vec()),

@@ -65,8 +65,8 @@ fn outcome(finding: &ClientFinding) -> TestOutcome {
         "{} of {} times; first: {}",
         finding.times, finding.of, finding.came
     );
-    match finding.is_violation() {
-        true => TestOutcome::Failed {
+    if finding.is_violation() {
+        TestOutcome::Failed {
             kind: rule.level.as_str(),
             message: came,
             text: format!(
@@ -75,10 +75,11 @@ fn outcome(finding: &ClientFinding) -> TestOutcome {
                 finding.length,
                 hex::digits(&finding.octets),
             ),
-        },
-        false => TestOutcome::Skipped {
+        }
+    } else {
+        TestOutcome::Skipped {
             message: format!("hint, {about}: {came}"),
-        },
+        }
     }
 }
 

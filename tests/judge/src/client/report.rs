@@ -103,10 +103,7 @@ impl ClientFinding {
 
     /// `fail` if a demand of the standard was not met, else `hint`.
     pub fn verdict(&self) -> &'static str {
-        match self.is_violation() {
-            true => "fail",
-            false => "hint",
-        }
+        if self.is_violation() { "fail" } else { "hint" }
     }
 
     fn to_json(&self) -> Value {

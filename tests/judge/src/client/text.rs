@@ -98,9 +98,10 @@ fn put_finding(finding: &ClientFinding, text: &mut String) {
     if let Some(first) = finding.octets.get(..finding.octets.len().min(MAX_OCTETS))
         && !first.is_empty()
     {
-        let more = match finding.length > first.len() {
-            true => "…",
-            false => "",
+        let more = if finding.length > first.len() {
+            "…"
+        } else {
+            ""
         };
         let octets = hex::digits(first);
         let (message, length) = (finding.message, finding.length);

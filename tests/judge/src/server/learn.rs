@@ -30,9 +30,10 @@ pub(super) const SYNTAXES: [Oid; 6] = [USMARC, UNIMARC, XML, SUTRS, GRS_1, OPAC]
 pub(super) async fn learn(target: &Arc<JudgedServer>, limit: Duration) -> (Offer, Ledger) {
     let named = &target.options.databases;
     let mut offer = Offer {
-        databases: match named.is_empty() {
-            true => vec![DEFAULT_DATABASE.into()],
-            false => named.clone(),
+        databases: if named.is_empty() {
+            vec![DEFAULT_DATABASE.into()]
+        } else {
+            named.clone()
         },
         is_default: named.is_empty(),
         ..Offer::default()
@@ -65,9 +66,10 @@ async fn fill(offer: &mut Offer, trial: &mut Trial) -> Checked {
     (offer.version, offer.granted) = (trial.version, trial.granted);
     find_query(offer, trial).await?;
     if offer.missing.contains(&Missing::Database) {
-        let listed = match offer.is_default {
-            true => first_listed(trial).await,
-            false => None,
+        let listed = if offer.is_default {
+            first_listed(trial).await
+        } else {
+            None
         };
         let Some(database) = listed else {
             return Ok(());

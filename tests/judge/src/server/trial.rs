@@ -121,9 +121,10 @@ impl Trial {
         let opened = self.opened(init).await.given();
         self.ledger.is_unreachable |= opened.is_err();
         let response = opened?;
-        match response.result {
-            true => Ok(response),
-            false => Err(Verdict::not_judged("the server rejected Init")),
+        if response.result {
+            Ok(response)
+        } else {
+            Err(Verdict::not_judged("the server rejected Init"))
         }
     }
 
@@ -364,9 +365,10 @@ impl Trial {
     }
 
     fn note(&mut self, is_sent: bool, octets: &Bytes) {
-        let octets = match is_sent {
-            true => without_credentials(octets),
-            false => octets.clone(),
+        let octets = if is_sent {
+            without_credentials(octets)
+        } else {
+            octets.clone()
         };
         self.ledger
             .note(is_sent, &octets, octets.len(), || summary_of(&octets));
@@ -474,12 +476,11 @@ pub(super) fn replaced(octets: &[u8], tag: u8, other: &[u8]) -> Vec<u8> {
         let Some((element, after)) = rest.split_at_checked(header.octets + length) else {
             break;
         };
-        match element.first() == Some(&tag) && !is_done {
-            true => {
-                changed.extend(tagged(tag, other));
-                is_done = true;
-            }
-            false => changed.extend(element),
+        if element.first() == Some(&tag) && !is_done {
+            changed.extend(tagged(tag, other));
+            is_done = true;
+        } else {
+            changed.extend(element);
         }
         rest = after;
     }

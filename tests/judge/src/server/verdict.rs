@@ -100,8 +100,9 @@ pub(super) fn want(
     wanted: impl Into<String>,
     came: impl FnOnce() -> String,
 ) -> Checked {
-    match holds {
-        true => Ok(()),
-        false => Err(Verdict::fail(wanted, came())),
+    if holds {
+        Ok(())
+    } else {
+        Err(Verdict::fail(wanted, came()))
     }
 }

@@ -68,12 +68,11 @@ impl Batch {
     /// The output files with their octets.
     fn state_of_output(&self) -> Vec<(String, Vec<u8>)> {
         let path = self.path(self.output);
-        let paths: Vec<PathBuf> = match path.is_dir() {
-            true => {
-                let entries = fs::read_dir(&path).expect("a folder").flatten();
-                entries.map(|entry| entry.path()).collect()
-            }
-            false => vec![path],
+        let paths: Vec<PathBuf> = if path.is_dir() {
+            let entries = fs::read_dir(&path).expect("a folder").flatten();
+            entries.map(|entry| entry.path()).collect()
+        } else {
+            vec![path]
         };
         let mut files: Vec<_> = paths
             .into_iter()
@@ -155,10 +154,11 @@ fn audit_a6_files_that_were_cut_back_or_lost_their_end_are_completed() {
             let cut = |path: &Path, random: &mut Random, is_unwritten: bool| {
                 let mut octets = fs::read(path).expect("read");
                 let end = random.below(octets.len());
-                match is_unwritten {
+                if is_unwritten {
                     // As after a power cut: the length is kept, but not the contents.
-                    true => octets[end..].fill(0),
-                    false => octets.truncate(end),
+                    octets[end..].fill(0);
+                } else {
+                    octets.truncate(end);
                 }
                 fs::write(path, octets).expect("written");
             };

@@ -194,18 +194,20 @@ fn inputs_without_an_answer_in_the_middle_are_asked_again() {
             let is_table = report.ends_with("tsv");
             let lines = (0..).zip(whole.0.lines()).map(|(number, line)| {
                 let position = number + usize::from(!is_table);
-                let (from, to) = match is_table {
-                    true => ("\t0\t", "\t6\t"),
-                    false => ("\"exit\":0", "\"exit\":6"),
+                let (from, to) = if is_table {
+                    ("\t0\t", "\t6\t")
+                } else {
+                    ("\"exit\":0", "\"exit\":6")
                 };
                 let words = line.replace("no match\t3", "no match\t0");
                 let words = words.replace("\"exit\":3", "\"exit\":0");
-                match lost.contains(&position) {
-                    true => words
+                if lost.contains(&position) {
+                    words
                         .replacen(from, to, 1)
                         .replace("delivered", "unavailable")
-                        .replace("no match", "unavailable"),
-                    false => line.to_owned(),
+                        .replace("no match", "unavailable")
+                } else {
+                    line.to_owned()
                 }
             });
             let torn: String = lines.map(|line| line + "\n").collect();
@@ -253,13 +255,12 @@ fn files(folder: &TempDir, output: &str) -> Vec<(String, String)> {
 
 /// The lines of a report without milliseconds.
 fn without_times(report: &str) -> Vec<String> {
-    let lines = report.lines().map(|line| match line.starts_with('{') {
-        true => {
+    let lines = report.lines().map(|line| {
+        if line.starts_with('{') {
             let mut line: Value = serde_json::from_str(line).expect("JSON");
             line["milliseconds"] = Value::Null;
             line.to_string()
-        }
-        false => {
+        } else {
             let mut cells: Vec<&str> = line.split('\t').collect();
             let place = cells.len() - 2;
             cells[place] = "";

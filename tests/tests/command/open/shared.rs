@@ -279,9 +279,10 @@ fn a_deleted_result_set_is_no_longer_current() {
         let commands = format!("find ti:seven\n{between}\nshow 1\n");
         let ran = z3950_fed(["open", target, "--format", "brief"], &commands);
         let shown = ran.stdout.lines().rev().nth(1).unwrap_or_default();
-        match expected == gone {
-            true => assert!(ran.stderr.contains(gone), "{between}: {ran:?}"),
-            false => assert_eq!(shown, expected, "{between}: {ran:?}"),
+        if expected == gone {
+            assert!(ran.stderr.contains(gone), "{between}: {ran:?}")
+        } else {
+            assert_eq!(shown, expected, "{between}: {ran:?}")
         }
     }
     let commands =

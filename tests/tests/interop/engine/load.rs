@@ -45,9 +45,12 @@ fn updates_and_deletions_leave_what_memory_has() {
     if peer::find("yaz-client").is_none() {
         return;
     }
-    let small = |text: String| match text.contains("node-1/") {
-        true => text.replace("rt_mem_limit = 256M", "rt_mem_limit = 1M"),
-        false => text,
+    let small = |text: String| {
+        if text.contains("node-1/") {
+            text.replace("rt_mem_limit = 256M", "rt_mem_limit = 1M")
+        } else {
+            text
+        }
     };
     let Some(engine) = Engine::start_changed(2, small) else {
         return;

@@ -184,9 +184,12 @@ async fn several_keys_order_records_as_in_memory() {
         (date, false, author, true),
         (author, false, title, false),
     ] {
-        let key = |(index, _), is_up| match is_up {
-            true => SortKey::ascending(index).expect("an index"),
-            false => SortKey::descending(index).expect("an index"),
+        let key = |(index, _), is_up| {
+            if is_up {
+                SortKey::ascending(index).expect("an index")
+            } else {
+                SortKey::descending(index).expect("an index")
+            }
         };
         let keys = [key(first, is_up), key(second, is_second_up)];
         let mut orders = Vec::new();

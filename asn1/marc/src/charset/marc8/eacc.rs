@@ -38,9 +38,10 @@ pub(super) fn odd_code(octets: &[u8], plain: usize) -> usize {
         return cut_short;
     };
     let is_whole = run.len() < MOST_SEARCHED && run.len().is_multiple_of(CODE);
-    match is_whole || is_code(after) || !is_code(run.get(cut_short..).unwrap_or_default()) {
-        true => CODE,
-        false => cut_short,
+    if is_whole || is_code(after) || !is_code(run.get(cut_short..).unwrap_or_default()) {
+        CODE
+    } else {
+        cut_short
     }
 }
 

@@ -196,9 +196,10 @@ impl ReportForm {
 
 /// A cell of a table with commas.
 fn quoted(cell: String) -> String {
-    match cell.contains([',', '"']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell,
+    if cell.contains([',', '"']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell
     }
 }
 

@@ -98,12 +98,11 @@ impl UnansweredLines {
             let kept = std::str::from_utf8(text)
                 .ok()
                 .and_then(|text| form.read(text));
-            match kept.is_some_and(|kept| is_unanswered(kept.exit)) {
-                true => {
-                    count += 1;
-                    first = first.or(Some(number));
-                }
-                false => tail = number + 1,
+            if kept.is_some_and(|kept| is_unanswered(kept.exit)) {
+                count += 1;
+                first = first.or(Some(number));
+            } else {
+                tail = number + 1;
             }
         }
         Ok(Self {
@@ -174,9 +173,10 @@ pub(crate) fn resume(
         };
         let text = line.strip_suffix(b"\n");
         let Some(text) = text.filter(|_| !is_unwritten) else {
-            let is_begun = match is_header {
-                true => header.as_bytes().starts_with(begin),
-                false => form.may_begin(begin),
+            let is_begun = if is_header {
+                header.as_bytes().starts_with(begin)
+            } else {
+                form.may_begin(begin)
             };
             let is_torn = is_begun && (is_unwritten || length < MAX_LINE);
             return if is_torn {

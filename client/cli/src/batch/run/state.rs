@@ -59,9 +59,10 @@ impl RecordCounts {
 
     /// `14 of 45 records written, 2 of them repaired`
     fn in_words(self, whose: &str) -> String {
-        let written = match self.came > self.written {
-            true => format!("{} of {}", self.written, counted(self.came, "record")),
-            false => counted(self.written, "record"),
+        let written = if self.came > self.written {
+            format!("{} of {}", self.written, counted(self.came, "record"))
+        } else {
+            counted(self.written, "record")
         };
         let repaired = match self.repaired {
             0 => String::new(),
@@ -203,9 +204,10 @@ impl<'a> BatchState<'a> {
             written.report = report.unnoted()?;
         }
         syncer.note(written);
-        match syncer.has_failed() {
-            false => Ok(()),
-            true => self.synced(),
+        if syncer.has_failed() {
+            self.synced()
+        } else {
+            Ok(())
         }
     }
 
@@ -283,9 +285,10 @@ impl<'a> BatchState<'a> {
         let synced = self.synced();
         let is_over = matches!(ran, Ok(Ok(())));
         let sum = self.sum(arguments.file().is_some(), is_over);
-        let finished = match is_closed && is_standard {
-            true => Ok(None),
-            false => self.destination.finish(remains, is_empty, self.output),
+        let finished = if is_closed && is_standard {
+            Ok(None)
+        } else {
+            self.destination.finish(remains, is_empty, self.output)
         };
         for (target, (count, words)) in &self.failed {
             let inputs = counted(*count, "input");

@@ -59,9 +59,10 @@ impl ProgressLine {
 
 /// The parts of the line: a bar only if the size of the input is known.
 fn style(sized: bool) -> ProgressStyle {
-    let template = match sized {
-        true => "{wide_bar} {percent} %, {msg}",
-        false => "{spinner} {bytes}, {msg}",
+    let template = if sized {
+        "{wide_bar} {percent} %, {msg}"
+    } else {
+        "{spinner} {bytes}, {msg}"
     };
     // The templates are valid; the default is not needed.
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())

@@ -229,11 +229,10 @@ fn hint(ask: &Ask, identifier: &Identifier) -> Option<String> {
         && ask.record.is_none()
         && ask.origin.is_some()
         && identifier.text.contains([';', ',', '\t']);
-    match is_row {
-        true => {
-            Some("if this is the row of a table, --column names the column to look up".to_owned())
-        }
-        false => identifier.hint(),
+    if is_row {
+        Some("if this is the row of a table, --column names the column to look up".to_owned())
+    } else {
+        identifier.hint()
     }
 }
 
@@ -272,13 +271,14 @@ impl LookupAnswers {
         match &ask.record {
             Some(record) => {
                 let found = identifiers(record);
-                match found.is_empty() {
+                if found.is_empty() {
                     // Nothing can match it.
-                    true => Err((
+                    Err((
                         Exit::NoMatch,
                         format!("{ask}: no identifier in 010, 020, 022 or 035"),
-                    )),
-                    false => Ok(found),
+                    ))
+                } else {
+                    Ok(found)
                 }
             }
             None if is_record => Err((Exit::FaultsFound, ask.to_string())),

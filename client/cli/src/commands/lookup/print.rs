@@ -262,10 +262,11 @@ impl FoundAt<'_> {
 fn said(identifier: &Identifier, position: u64, place: &Match) -> Words {
     let text = place.text.trim();
     let words = format!("{identifier}: record {position} has {text} in {place}");
-    match place.is_cancelled {
-        true => Words::Warning(format!(
+    if place.is_cancelled {
+        Words::Warning(format!(
             "{words}, a field for cancelled and invalid numbers"
-        )),
-        false => Words::Note(words),
+        ))
+    } else {
+        Words::Note(words)
     }
 }

@@ -137,9 +137,10 @@ pub(super) async fn run(
         options.limits.time = Duration::MAX;
     }
     let (host, port) = (endpoint.host(), endpoint.port());
-    let judge = match is_sru {
-        true => Judge::of_sru(connector, host, port, options),
-        false => Judge::new(connector, host, port, options),
+    let judge = if is_sru {
+        Judge::of_sru(connector, host, port, options)
+    } else {
+        Judge::new(connector, host, port, options)
     };
     if judge.remaining() == 0 {
         return Err(Failure::Usage(
@@ -388,9 +389,10 @@ fn write(report: &Report<'_>, path: &Path, mut file: Whole) -> Result<(), Failur
     let is_xml = path
         .extension()
         .is_some_and(|end| end.eq_ignore_ascii_case("xml"));
-    let text = match is_xml {
-        true => report.to_junit(),
-        false => format!("{:#}\n", report.to_json()),
+    let text = if is_xml {
+        report.to_junit()
+    } else {
+        format!("{:#}\n", report.to_json())
     };
     file.write_all(text.as_bytes())
         .map_err(|error| Failure::unwritten(path, &error))?;

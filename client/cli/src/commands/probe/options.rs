@@ -34,9 +34,10 @@ impl Attempts<'_> {
         match option {
             Options::NEGOTIATION_MODEL => return self.negotiation().await,
             Options::ENCAPSULATION | Options::PQES_CORRECTION => {
-                return match session.server_info().response.options.contains(option) {
-                    true => Err(NoResult::NotTried("granted, though it was not proposed")),
-                    false => Err(NoResult::NotGranted(name)),
+                return if session.server_info().response.options.contains(option) {
+                    Err(NoResult::NotTried("granted, though it was not proposed"))
+                } else {
+                    Err(NoResult::NotGranted(name))
                 };
             }
             _ if !session.server_info().options.contains(option) => {
@@ -161,16 +162,13 @@ impl Attempts<'_> {
             .server_info()
             .options
             .contains(Options::TRIGGER_RESOURCE_CONTROL);
-        match is_triggered {
-            true => {
-                self.trigger(session, RequestedAction::RESOURCE_CONTROL)
-                    .await
-            }
-            false => {
-                self.search(session, &self.good(), None).await?;
-                let reports = self.noticed.reports.load(Ordering::Relaxed);
-                Ok(format!("{} so far", counted(reports, "report")))
-            }
+        if is_triggered {
+            self.trigger(session, RequestedAction::RESOURCE_CONTROL)
+                .await
+        } else {
+            self.search(session, &self.good(), None).await?;
+            let reports = self.noticed.reports.load(Ordering::Relaxed);
+            Ok(format!("{} so far", counted(reports, "report")))
         }
     }
 
@@ -246,8 +244,9 @@ async fn unknown_task(session: &Session) -> Tried {
         ..ExtendedServicesRequest::create(PERSISTENT_QUERY, None)
     };
     let result = session.task_outcome(task).await?;
-    Ok(match result.diagnostics.is_empty() {
-        true => format!("a task that does not exist: {}", result.status),
-        false => format!("a task that does not exist: {}", result.diagnostics),
+    Ok(if result.diagnostics.is_empty() {
+        format!("a task that does not exist: {}", result.status)
+    } else {
+        format!("a task that does not exist: {}", result.diagnostics)
     })
 }

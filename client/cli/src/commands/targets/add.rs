@@ -345,8 +345,9 @@ fn private(file: &fs::File) -> io::Result<()> {
 /// A name that TOML accepts without quotes.
 fn name(text: &str) -> Result<String, String> {
     let is_plain = |octet: u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'_');
-    match !text.is_empty() && text.bytes().all(is_plain) {
-        true => Ok(text.to_owned()),
-        false => Err("a name can only contain letters, digits, - and _".to_owned()),
+    if !text.is_empty() && text.bytes().all(is_plain) {
+        Ok(text.to_owned())
+    } else {
+        Err("a name can only contain letters, digits, - and _".to_owned())
     }
 }

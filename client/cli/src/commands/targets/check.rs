@@ -37,9 +37,10 @@ pub(super) async fn check(
     let done = Cell::new(0);
     let mut known = places.iter().flatten();
     // Only one password command may prompt at a time.
-    let at_once = match known.any(|place| may_prompt(&place.resolved.profile)) {
-        true => 1,
-        false => CHECKS,
+    let at_once = if known.any(|place| may_prompt(&place.resolved.profile)) {
+        1
+    } else {
+        CHECKS
     };
     let checks = stream::iter(places).map(|place| {
         let (reach, done, waiting) = (&reach, &done, &waiting);
@@ -68,9 +69,10 @@ pub(super) async fn check(
     });
     let exit = waiting.during(checked).await?;
     if count > 1 {
-        let done = match tally.total() == u64::try_from(count).unwrap_or(u64::MAX) {
-            true => String::new(),
-            false => format!("{} of ", tally.total()),
+        let done = if tally.total() == u64::try_from(count).unwrap_or(u64::MAX) {
+            String::new()
+        } else {
+            format!("{} of ", tally.total())
         };
         output.note(&format!("{done}{count} targets: {tally}"));
     }
@@ -128,18 +130,16 @@ fn answer(
             } = &server.response;
             let words: Vec<String> = [name, version].into_iter().flatten().map(text_of).collect();
             let name = words.join(" ");
-            match json {
-                true => envelope
+            if json {
+                envelope
                     .with("outcome", OutcomeName::Ok.as_str())
                     .with("implementation", name)
-                    .write(output)?,
+                    .write(output)?;
+            } else if place.resolved.endpoint.is_sru() {
                 // SRU has no Init, in which the server would name itself.
-                false if place.resolved.endpoint.is_sru() => {
-                    output.line(&format!("{place}: ok, {name}"))?;
-                }
-                false => {
-                    output.line(&format!("{place}: ok, version {}, {name}", server.version))?
-                }
+                output.line(&format!("{place}: ok, {name}"))?;
+            } else {
+                output.line(&format!("{place}: ok, version {}, {name}", server.version))?
             }
             Ok((Exit::Delivered, OutcomeName::Ok))
         }

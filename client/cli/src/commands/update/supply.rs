@@ -153,12 +153,13 @@ impl<'a> Supply<'a> {
             Err(reason) => return Ok(Err(format!("{origin}: {reason}"))),
         };
         let control_number = record.control_number().map(shown);
-        let id = match self.arguments.id_from_001 {
-            false => self.next_id()?,
-            true => match &control_number {
+        let id = if self.arguments.id_from_001 {
+            match &control_number {
                 Some(number) => Some(record_id(number, self.arguments.id_type)?),
                 None => return Ok(Err(format!("{origin}: no control number"))),
-            },
+            }
+        } else {
+            self.next_id()?
         };
         Ok(match self.external(form, &record) {
             Ok(external) => self.supplied(origin, id, control_number, external),

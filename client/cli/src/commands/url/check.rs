@@ -224,9 +224,10 @@ fn report(finding: &Finding, arguments: &Arguments, output: &mut Output) -> Resu
         (Ok(_), Some(followed)) => followed.exit,
         (Ok(_), None) => Exit::Delivered,
     };
-    output.line(&match arguments.reading.json {
-        true => object(finding).to_string(),
-        false => row(finding),
+    output.line(&if arguments.reading.json {
+        object(finding).to_string()
+    } else {
+        row(finding)
     })?;
     Ok(exit)
 }

@@ -234,9 +234,12 @@ impl Listing<'_> {
         let (url, range) = (&found.url, &found.range);
         let has_password = generic::redact(url) != *url;
         self.passwords += usize::from(has_password && !self.redact);
-        let shown = |url: &String| match self.redact {
-            true => generic::redact(url),
-            false => url.clone(),
+        let shown = |url: &String| {
+            if self.redact {
+                generic::redact(url)
+            } else {
+                url.clone()
+            }
         };
         // Whether the alternate ends at a blank, rather than joining a word broken at a hyphen.
         let at_blank = found

@@ -50,13 +50,15 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
             remark(&uri, output);
             let has_password = generic::redact(&uri) != uri;
             arguments.showing.caution(has_password, output);
-            let uri = match arguments.showing.redact {
-                true => generic::redact(&uri),
-                false => uri,
+            let uri = if arguments.showing.redact {
+                generic::redact(&uri)
+            } else {
+                uri
             };
-            output.line(&match arguments.json {
-                true => answer(&KEYS).with("uri", uri).to_string(),
-                false => uri,
+            output.line(&if arguments.json {
+                answer(&KEYS).with("uri", uri).to_string()
+            } else {
+                uri
             })?;
             Ok(Exit::Delivered)
         }

@@ -11,9 +11,10 @@ async fn read_ahead(
     range: u64,
     count: usize,
 ) -> (String, usize) {
-    let granted = match is_concurrent {
-        true => Options::CONCURRENT_OPERATIONS,
-        false => Options::default(),
+    let granted = if is_concurrent {
+        Options::CONCURRENT_OPERATIONS
+    } else {
+        Options::default()
     };
     read_with(habit, granted, 1, most, range, count).await
 }

@@ -22,16 +22,18 @@ async fn in_syntaxes(
                     .filter(|(position, _)| positions.contains(position))
                     .map(|(position, syntax)| (position, asked.is_none_or(|asked| asked == syntax)))
                     .collect();
-                match is_whole && slots.iter().any(|(_, is_had)| !is_had) {
-                    true => presented(PresentStatus::FAILURE, diagnostic(238, "")).into(),
-                    false => {
-                        let records = slots.into_iter().map(|(position, is_had)| match is_had {
-                            true => numbered(position),
-                            false => surrogate(238),
-                        });
-                        let records = Records::ResponseRecords(records.collect());
-                        presented(PresentStatus::SUCCESS, Some(records)).into()
-                    }
+                if is_whole && slots.iter().any(|(_, is_had)| !is_had) {
+                    presented(PresentStatus::FAILURE, diagnostic(238, "")).into()
+                } else {
+                    let records = slots.into_iter().map(|(position, is_had)| {
+                        if is_had {
+                            numbered(position)
+                        } else {
+                            surrogate(238)
+                        }
+                    });
+                    let records = Records::ResponseRecords(records.collect());
+                    presented(PresentStatus::SUCCESS, Some(records)).into()
                 }
             }
             _ => Close::new(CloseReason::FINISHED, None).into(),

@@ -360,9 +360,10 @@ fn distances_are_limited_by_the_number_of_phrases() {
     let open = "@attr 1=4 a @attr 1=4 @attr 5=1 ab";
     let phrases = |query: &str| {
         let query = translated(&layout, query);
-        match query.starts_with('(') {
-            true => Ok(query.matches('"').count() / 2),
-            false => Err(query),
+        if query.starts_with('(') {
+            Ok(query.matches('"').count() / 2)
+        } else {
+            Err(query)
         }
     };
     for (query, expected) in [

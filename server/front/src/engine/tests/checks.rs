@@ -34,9 +34,10 @@ async fn what_does_not_match_is_not_asked() {
         let foreign: &[Option<&[u8]>] = &[Some(b"0123456789abcdef")];
         let total: &[Option<&[u8]>] = &[Some(b"total_found"), Some(b"1")];
         let is_other = other.load(Ordering::Relaxed) && request.contains(token::LAYOUT);
-        let found = match is_other {
-            true => answer(&[foreign], &[total]),
-            false => Holdings::whole(0).answer(&request),
+        let found = if is_other {
+            answer(&[foreign], &[total])
+        } else {
+            Holdings::whole(0).answer(&request)
         };
         ready((!gone.load(Ordering::Relaxed)).then_some(found))
     });
@@ -112,9 +113,10 @@ async fn an_empty_node_among_full_ones_is_named() {
     for (most, is_named) in [(100, true), (99, false)] {
         let sample = result(1, &rows[..most], false);
         let full = FakeServer::start(move |request| {
-            ready(Some(match request.contains("books LIMIT") {
-                true => sample.clone(),
-                false => Holdings::whole(0).answer(&request),
+            ready(Some(if request.contains("books LIMIT") {
+                sample.clone()
+            } else {
+                Holdings::whole(0).answer(&request)
             }))
         });
         let (full, empty) = (full.await, sound().await);
@@ -154,9 +156,10 @@ async fn a_check_asks_for_all_that_the_layout_has() {
 async fn an_engine_that_reads_other_words_is_refused() {
     async fn reading(words: [&'static str; 2], mark: &'static str) -> FakeServer {
         let answered = move |request: String| {
-            let [first, second] = match request.contains("books_terms") {
-                true => [mark, mark],
-                false => words,
+            let [first, second] = if request.contains("books_terms") {
+                [mark, mark]
+            } else {
+                words
             };
             let total: &[Option<&[u8]>] = &[Some(b"total_found"), Some(b"0")];
             let first: &[Option<&[u8]>] = &[Some(b"keyword[0]"), Some(first.as_bytes())];
@@ -212,9 +215,12 @@ async fn each_node_has_to_have_its_own_records() {
             .collect();
         let rows: Vec<&[Option<&[u8]>]> = rows.iter().map(|row| &row[..]).collect();
         let sample = result(1, &rows, false);
-        let answer = move |request: String| match request.contains("MATCH") {
-            true => Holdings::whole(0).answer(&request),
-            false => sample.clone(),
+        let answer = move |request: String| {
+            if request.contains("MATCH") {
+                Holdings::whole(0).answer(&request)
+            } else {
+                sample.clone()
+            }
         };
         FakeServer::start(move |request| ready(Some(answer(request)))).await
     }
@@ -266,9 +272,10 @@ async fn a_distributor_has_to_ask_all_nodes() {
         let rows: Vec<&[Option<&[u8]>]> = rows.iter().map(|row| &row[..]).collect();
         let description = result(2, &rows, false);
         let distributor = FakeServer::start(move |request| {
-            ready(Some(match request.starts_with("DESCRIBE books") {
-                true => description.clone(),
-                false => Holdings::whole(0).answer(&request),
+            ready(Some(if request.starts_with("DESCRIBE books") {
+                description.clone()
+            } else {
+                Holdings::whole(0).answer(&request)
             }))
         });
         let distributor = distributor.await;
@@ -294,9 +301,12 @@ async fn all_records_have_to_be_made_with_the_layout() {
         let rows: Vec<&[Option<&[u8]>]> = rows.iter().map(|row| &row[..]).collect();
         let total: &[Option<&[u8]>] = &[Some(b"total_found"), Some(b"2")];
         let found = answer(&rows, &[total]);
-        let made_with = move |request: String| match request.contains(token::LAYOUT) {
-            true => found.clone(),
-            false => Holdings::whole(0).answer(&request),
+        let made_with = move |request: String| {
+            if request.contains(token::LAYOUT) {
+                found.clone()
+            } else {
+                Holdings::whole(0).answer(&request)
+            }
         };
         FakeServer::start(move |request| ready(Some(made_with(request)))).await
     }

@@ -57,9 +57,10 @@ fn selection(request: &str) -> String {
         let text = rest.and_then(|rest| Some(rest.split_once(end)?.0));
         text.unwrap_or_default().to_owned()
     };
-    match request.contains(" IN (") {
-        true => format!("records {}", after(" IN (", ")")),
-        false => format!("{} {}", after("SELECT ", " FROM"), after(" LIMIT ", " ")),
+    if request.contains(" IN (") {
+        format!("records {}", after(" IN (", ")"))
+    } else {
+        format!("{} {}", after("SELECT ", " FROM"), after(" LIMIT ", " "))
     }
 }
 

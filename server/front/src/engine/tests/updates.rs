@@ -9,9 +9,10 @@ use super::*;
 
 /// The answer of a node that has no records and makes every change.
 fn obliging(request: &str) -> Vec<u8> {
-    match request.starts_with("SELECT ") {
-        true => Holdings::whole(0).answer(request),
-        false => packet(OK),
+    if request.starts_with("SELECT ") {
+        Holdings::whole(0).answer(request)
+    } else {
+        packet(OK)
     }
 }
 
@@ -130,9 +131,10 @@ async fn a_change_may_take_its_time() {
 async fn a_change_that_a_node_refuses_is_no_unsupported_search() {
     let refusing = FakeServer::start(|request| {
         let refusal = packet(b"\xff\x28\x04#42000out of memory");
-        ready(Some(match is_change(&request) {
-            true => refusal,
-            false => obliging(&request),
+        ready(Some(if is_change(&request) {
+            refusal
+        } else {
+            obliging(&request)
         }))
     });
     let refusing = refusing.await;
@@ -155,14 +157,16 @@ async fn records_made_with_another_layout_get_no_others() {
         (0, "SELECT id FROM books LIMIT".to_owned()),
         (1, String::from(token::LAYOUT)),
     ] {
-        let found = match part.starts_with("SELECT") {
-            true => misplaced.clone(),
-            false => layouts.clone(),
+        let found = if part.starts_with("SELECT") {
+            misplaced.clone()
+        } else {
+            layouts.clone()
         };
         let changed = FakeServer::start(move |request| {
-            ready(Some(match request.contains(&part) {
-                true => found.clone(),
-                false => obliging(&request),
+            ready(Some(if request.contains(&part) {
+                found.clone()
+            } else {
+                obliging(&request)
             }))
         });
         let changed = changed.await;

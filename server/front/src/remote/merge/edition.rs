@@ -108,9 +108,10 @@ impl Edition {
         };
         let isbns = identifiers(tags.isbn, isbn);
         let issns = identifiers(tags.issn, issn);
-        let lccns = match is_marc_21 {
-            true => identifiers("010", lccn),
-            false => BTreeSet::new(),
+        let lccns = if is_marc_21 {
+            identifiers("010", lccn)
+        } else {
+            BTreeSet::new()
         };
         let oclc = identifiers("035", |text| oclc_number(text).map(str::to_owned));
         let [level, kind] = [record.leader.octet(7), record.leader.octet(6)];
@@ -303,9 +304,10 @@ fn is_online(record: &MarcRecord, heading: &Field) -> bool {
 
 /// The code of the language, if it is that of one.
 fn language(record: &MarcRecord, is_marc_21: bool) -> Option<String> {
-    let code = match is_marc_21 {
-        true => record.fields_by_tag("008").next()?.value()?.get(35..38)?,
-        false => record.fields_by_tag("101").next()?.subfield("a")?,
+    let code = if is_marc_21 {
+        record.fields_by_tag("008").next()?.value()?.get(35..38)?
+    } else {
+        record.fields_by_tag("101").next()?.subfield("a")?
     };
     let is_one = code.len() == 3
         && code.iter().all(u8::is_ascii_lowercase)
@@ -371,12 +373,13 @@ fn years(record: &MarcRecord, tags: &Tags, is_marc_21: bool) -> BTreeSet<u16> {
     if !stated.is_empty() {
         return stated;
     }
-    let fixed = match is_marc_21 {
-        true => record.fields_by_tag("008").next().and_then(Field::value),
-        false => record
+    let fixed = if is_marc_21 {
+        record.fields_by_tag("008").next().and_then(Field::value)
+    } else {
+        record
             .fields_by_tag("100")
             .next()
-            .and_then(|field| field.subfield("a")),
+            .and_then(|field| field.subfield("a"))
     };
     let first = if is_marc_21 { 7..11 } else { 9..13 };
     let year = fixed.and_then(|fixed| fixed.get(first)).map(lossy);

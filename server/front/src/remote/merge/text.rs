@@ -81,9 +81,10 @@ pub(super) fn are_equal_but_for_a_slip(one: &str, other: &str) -> bool {
 /// Whether each word of the shorter list begins a word of the longer one, or the other way round: `j` and `jane`, `univ` and
 /// `university`.
 pub(super) fn are_abbreviated(one: &[String], other: &[String]) -> bool {
-    let (few, many) = match one.len() <= other.len() {
-        true => (one, other),
-        false => (other, one),
+    let (few, many) = if one.len() <= other.len() {
+        (one, other)
+    } else {
+        (other, one)
     };
     few.iter()
         .all(|word| many.iter().any(|long| is_begin(word, long)))

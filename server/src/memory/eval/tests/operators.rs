@@ -171,13 +171,16 @@ fn terms_are_counted() {
 #[test]
 fn deep_queries_are_answered() {
     let catalogue = Catalogue::small();
-    let deep = |operator: &str, side: bool| match side {
-        true => format!("{}{}", format!("{operator} war ").repeat(999), "war"),
-        false => format!(
-            "{}{}",
-            format!("{operator} ").repeat(999),
-            "war ".repeat(1000)
-        ),
+    let deep = |operator: &str, side: bool| {
+        if side {
+            format!("{}{}", format!("{operator} war ").repeat(999), "war")
+        } else {
+            format!(
+                "{}{}",
+                format!("{operator} ").repeat(999),
+                "war ".repeat(1000)
+            )
+        }
     };
     for side in [true, false] {
         for operator in ["@and", "@or"] {

@@ -111,9 +111,10 @@ impl Query {
                         .iter()
                         .any(|one| rights.iter().any(|two| near(*one, *two)))
                 });
-                match exclusion {
-                    true => has(left) && has(right) && !any,
-                    false => any,
+                if *exclusion {
+                    has(left) && has(right) && !any
+                } else {
+                    any
                 }
             }
         }

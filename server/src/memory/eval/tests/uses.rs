@@ -177,9 +177,10 @@ fn every_value_finds_its_field() {
         } else {
             "=LDR  00000nam a2200000 a 4500\n".to_owned()
         };
-        let (leader, field) = match leader.is_empty() {
-            true => (format!("{field}\n"), String::new()),
-            false => (leader, format!("{field}\n")),
+        let (leader, field) = if leader.is_empty() {
+            (format!("{field}\n"), String::new())
+        } else {
+            (leader, format!("{field}\n"))
         };
         text.push_str(&format!("{leader}=001  r{number}\n{field}\n"));
     }

@@ -37,9 +37,10 @@ impl Judged<'_> {
         let bad = octets::bad_bit_strings(self.message.octets);
         self.mark(RuleId::InitBitStrings, bad.is_empty(), || {
             let first = bad.first().copied().unwrap_or_default();
-            match first.is_empty() {
-                true => "a bit string without contents".to_owned(),
-                false => format!("the bit string {}", hex::digits(first)),
+            if first.is_empty() {
+                "a bit string without contents".to_owned()
+            } else {
+                format!("the bit string {}", hex::digits(first))
             }
         });
         let (message, record) = (init.preferred_message_size, init.exceptional_record_size);

@@ -40,9 +40,12 @@ impl Judged<'_> {
             });
         } else {
             let is_bare = !names_sets && syntax.is_none();
-            self.mark(RuleId::SearchComposition, is_bare, || match names_sets {
-                true => "element sets".to_owned(),
-                false => "preferredRecordSyntax".to_owned(),
+            self.mark(RuleId::SearchComposition, is_bare, || {
+                if names_sets {
+                    "element sets".to_owned()
+                } else {
+                    "preferredRecordSyntax".to_owned()
+                }
             });
         }
         self.of_class(5, "preferredRecordSyntax", syntax);

@@ -90,9 +90,10 @@ async fn a_close_of_the_server_has_to_be_answered() {
             findings.any(|finding| finding.rule.name == name),
             !is_answered
         );
-        let reaction = match is_answered {
-            true => "closed the session",
-            false => "the fault ended the connection",
+        let reaction = if is_answered {
+            "closed the session"
+        } else {
+            "the fault ended the connection"
         };
         assert_eq!(found[0].2, reaction);
         assert_eq!(session.end, Some(SessionEnd::Fault));

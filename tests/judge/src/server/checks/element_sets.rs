@@ -59,9 +59,10 @@ async fn named(trial: &mut Trial, name: &str) -> Checked<PresentResponse> {
 
 /// Whether a record came, or a diagnostic.
 fn answered(response: &PresentResponse) -> Checked {
-    match response.first_record().is_ok() || !response.surrogates().is_empty() {
-        true => Ok(()),
-        false => response.refused(),
+    if response.first_record().is_ok() || !response.surrogates().is_empty() {
+        Ok(())
+    } else {
+        response.refused()
     }
 }
 

@@ -167,20 +167,17 @@ async fn response_first(trial: &mut Trial) -> Checked {
 
 /// Sends half an APDU and hangs up.
 async fn truncated(trial: &mut Trial, in_session: bool) -> Checked {
-    let octets = match in_session {
-        true => {
-            trial.session().await?;
-            encoded(&trial.good_search()?.into())?
-        }
-        false => {
-            trial.connect().await?;
-            // Without credentials, which half an Init would show.
-            let init = InitializeRequest {
-                id_authentication: None,
-                ..trial.base_init()
-            };
-            encoded(&init.into())?
-        }
+    let octets = if in_session {
+        trial.session().await?;
+        encoded(&trial.good_search()?.into())?
+    } else {
+        trial.connect().await?;
+        // Without credentials, which half an Init would show.
+        let init = InitializeRequest {
+            id_authentication: None,
+            ..trial.base_init()
+        };
+        encoded(&init.into())?
     };
     let half = octets.get(..octets.len() / 2).unwrap_or_default().to_vec();
     trial.send_octets(half).await?;

@@ -106,12 +106,11 @@ async fn hits(trial: &mut Trial, least: i64, most: i64) -> Checked<i64> {
     if hits != trial.offer.hits {
         return Err(Verdict::not_judged(CHANGING));
     }
-    match hits <= most {
-        true => Ok(hits),
-        false => {
-            let reason = format!("needs a query with {least} to {most} hits, not {hits}");
-            Err(Verdict::not_judged(reason))
-        }
+    if hits <= most {
+        Ok(hits)
+    } else {
+        let reason = format!("needs a query with {least} to {most} hits, not {hits}");
+        Err(Verdict::not_judged(reason))
     }
 }
 
@@ -129,9 +128,10 @@ fn came(response: &SearchResponse, number: i64) -> Checked {
                 | PresentStatus::PARTIAL_4
         )
     );
-    match is_partial && response.returned() < number {
-        true => response.counted(),
-        false => response.has_records(number),
+    if is_partial && response.returned() < number {
+        response.counted()
+    } else {
+        response.has_records(number)
     }
 }
 

@@ -110,9 +110,10 @@ fn complete(response: &PresentResponse, number: i64) -> Checked {
         response.present_status,
         PresentStatus::SUCCESS | PresentStatus::FAILURE
     );
-    match is_partial && response.returned() < number && response.returned() > 0 {
-        true => response.counted(),
-        false => response.has_records(number),
+    if is_partial && response.returned() < number && response.returned() > 0 {
+        response.counted()
+    } else {
+        response.has_records(number)
     }
 }
 
@@ -203,9 +204,10 @@ async fn database(trial: &mut Trial) -> Checked {
 /// Fails unless a Present was refused as a whole, or each of its records was.
 fn all_refused(response: &PresentResponse) -> Checked {
     let surrogates = response.surrogates().len();
-    match surrogates > 0 && surrogates == response.records().len() {
-        true => Ok(()),
-        false => response.refused(),
+    if surrogates > 0 && surrogates == response.records().len() {
+        Ok(())
+    } else {
+        response.refused()
     }
 }
 

@@ -171,11 +171,12 @@ async fn nothing_is_found(trial: &mut Trial) -> Checked {
     let query = trial.query_without_hits()?;
     let search = trial.search(query);
     let response = trial.ask(search).await.given()?;
-    match response.search_status && response.result_count == 0 {
-        true => Ok(()),
-        false => Err(Verdict::not_judged(
+    if response.search_status && response.result_count == 0 {
+        Ok(())
+    } else {
+        Err(Verdict::not_judged(
             "a term that no record should have finds records",
-        )),
+        ))
     }
 }
 
@@ -201,9 +202,10 @@ async fn combined(
 /// Opens a session in which the query has the same number of hits twice.
 async fn stable_hits(trial: &mut Trial) -> Checked<i64> {
     let hits = trial.hits(1).await?;
-    match hits == trial.offer.hits {
-        true => Ok(hits),
-        false => Err(Verdict::not_judged(CHANGING)),
+    if hits == trial.offer.hits {
+        Ok(hits)
+    } else {
+        Err(Verdict::not_judged(CHANGING))
     }
 }
 
@@ -217,17 +219,14 @@ async fn nested(trial: &mut Trial, is_left: bool) -> Checked {
     let hits = stable_hits(trial).await?;
     nothing_is_found(trial).await?;
     let (good, nothing) = (side(trial, Side::Good)?, side(trial, Side::Nothing)?);
-    let (rpn, wanted) = match is_left {
+    let (rpn, wanted) = if is_left {
         // (A and-not A) or A, which as A and-not (A or A) would find nothing.
-        true => {
-            let inner = RpnStructure::combined(good.clone(), Operator::AndNot, good.clone());
-            (RpnStructure::combined(inner, Operator::Or, good), hits)
-        }
+        let inner = RpnStructure::combined(good.clone(), Operator::AndNot, good.clone());
+        (RpnStructure::combined(inner, Operator::Or, good), hits)
+    } else {
         // A and-not (nothing or A), which as (A and-not nothing) or A would find A.
-        false => {
-            let inner = RpnStructure::combined(nothing, Operator::Or, good.clone());
-            (RpnStructure::combined(good, Operator::AndNot, inner), 0)
-        }
+        let inner = RpnStructure::combined(nothing, Operator::Or, good.clone());
+        (RpnStructure::combined(good, Operator::AndNot, inner), 0)
     };
     let response = searched(trial, rpn).await?;
     response.not_offered_if(&[3, 6, 110])?;

@@ -77,9 +77,10 @@ pub(super) const CHECKS: &[Check] = checks! {
 };
 
 async fn search_into(trial: &mut Trial, name: &str, good: bool) -> Checked<SearchResponse> {
-    let query = match good {
-        true => trial.query()?,
-        false => trial.query_without_hits()?,
+    let query = if good {
+        trial.query()?
+    } else {
+        trial.query_without_hits()?
     };
     let mut search = trial.search(query);
     search.result_set_name = name.into();
@@ -107,9 +108,10 @@ async fn with_names(trial: &mut Trial) -> Checked {
 /// Makes a set, for a check that is about another one.
 async fn given_set(trial: &mut Trial, name: &str) -> Checked {
     let made = search_into(trial, name, true).await.given()?;
-    match made.search_status && made.result_count > 0 {
-        true => Ok(()),
-        false => Err(Verdict::not_judged("the set could not be made")),
+    if made.search_status && made.result_count > 0 {
+        Ok(())
+    } else {
+        Err(Verdict::not_judged("the set could not be made"))
     }
 }
 
@@ -232,10 +234,11 @@ async fn empty(trial: &mut Trial) -> Checked {
         return Err(Verdict::not_judged("no search without hits succeeds"));
     }
     let response = first(trial, DEFAULT).await?;
-    match response.surrogates().is_empty() {
-        true => response.refused(),
+    if response.surrogates().is_empty() {
+        response.refused()
+    } else {
         // In version 3, position 1 may have a diagnostic of its own.
-        false => Ok(()),
+        Ok(())
     }
 }
 

@@ -128,13 +128,12 @@ async fn scanned(
 async fn terms_given(trial: &mut Trial, least: usize) -> Checked<Vec<Term>> {
     let response = scanned(trial, |_| {}).await.given()?;
     let terms = terms(&response);
-    match terms.len() >= least && terms.len() == entries(&response).len() {
-        true => Ok(terms),
-        false => {
-            let wanted = counted(least, "term");
-            let reason = format!("needs {wanted} from a scan, not {}", terms.len());
-            Err(Verdict::not_judged(reason))
-        }
+    if terms.len() >= least && terms.len() == entries(&response).len() {
+        Ok(terms)
+    } else {
+        let wanted = counted(least, "term");
+        let reason = format!("needs {wanted} from a scan, not {}", terms.len());
+        Err(Verdict::not_judged(reason))
     }
 }
 
@@ -281,9 +280,10 @@ async fn shifted(trial: &mut Trial, position: i64) -> Checked {
     };
     // The fourth of the list has this position in the answer; where the list overlaps with it, both have the same terms.
     let shift = usize::try_from((4 - actual).abs()).unwrap_or(usize::MAX);
-    let (of_list, of_answer) = match actual <= 4 {
-        true => (list.get(shift..), Some(&*found)),
-        false => (Some(&*list), found.get(shift..)),
+    let (of_list, of_answer) = if actual <= 4 {
+        (list.get(shift..), Some(&*found))
+    } else {
+        (Some(&*list), found.get(shift..))
     };
     let wanted = format!("the terms around the fourth of the list, with that at position {actual}");
     let holds = of_list.zip(of_answer).is_some_and(|(of_list, of_answer)| {

@@ -215,9 +215,10 @@ async fn zero_hits_without_records(trial: &mut Trial) -> Checked {
 async fn failed(trial: &mut Trial) -> Checked<SearchResponse> {
     trial.session().await?;
     let response = searched_in(trial, vec![NO_DATABASE.into()]).await?;
-    match response.search_status {
-        false => Ok(response),
-        true => Err(Verdict::not_judged("unknown databases are searched")),
+    if response.search_status {
+        Err(Verdict::not_judged("unknown databases are searched"))
+    } else {
+        Ok(response)
     }
 }
 
@@ -300,9 +301,12 @@ async fn odd_database(trial: &mut Trial, name: &[u8]) -> Checked {
 
 async fn database_case(trial: &mut Trial) -> Checked {
     trial.session().await?;
-    let swapped = |octet: &u8| match octet.is_ascii_lowercase() {
-        true => octet.to_ascii_uppercase(),
-        false => octet.to_ascii_lowercase(),
+    let swapped = |octet: &u8| {
+        if octet.is_ascii_lowercase() {
+            octet.to_ascii_uppercase()
+        } else {
+            octet.to_ascii_lowercase()
+        }
     };
     let databases = trial.databases();
     let names = databases.iter().map(|name| {

@@ -72,12 +72,13 @@ async fn record_sizes(trial: &mut Trial, number: i64) -> Checked<Vec<usize>> {
     });
     let sizes: Vec<usize> = sizes.collect();
     let count = i64::try_from(sizes.len()).unwrap_or(0);
-    match count >= number && !sizes.contains(&0) {
-        true => Ok(sizes),
-        false => Err(Verdict::not_judged(format!(
+    if count >= number && !sizes.contains(&0) {
+        Ok(sizes)
+    } else {
+        Err(Verdict::not_judged(format!(
             "needs {} in one answer",
             counted(number, "record")
-        ))),
+        )))
     }
 }
 
@@ -98,14 +99,12 @@ async fn sized(trial: &mut Trial, preferred: usize, exceptional: usize, more: Op
         response.preferred_message_size,
         response.exceptional_record_size,
     );
-    match agreed == (as_sent(preferred), as_sent(exceptional)) {
-        true => Ok(()),
-        false => {
-            let (preferred, exceptional) = agreed;
-            let reason =
-                format!("the server insists on sizes of {preferred} and {exceptional} octets");
-            Err(Verdict::not_judged(reason))
-        }
+    if agreed == (as_sent(preferred), as_sent(exceptional)) {
+        Ok(())
+    } else {
+        let (preferred, exceptional) = agreed;
+        let reason = format!("the server insists on sizes of {preferred} and {exceptional} octets");
+        Err(Verdict::not_judged(reason))
     }
 }
 
@@ -182,9 +181,10 @@ async fn half(trial: &mut Trial) -> Checked<PresentResponse> {
 
 async fn too_large(trial: &mut Trial) -> Checked {
     let response = half(trial).await?;
-    match response.surrogates().is_empty() {
-        true => response.refused(),
-        false => Ok(()),
+    if response.surrogates().is_empty() {
+        response.refused()
+    } else {
+        Ok(())
     }
 }
 

@@ -104,9 +104,10 @@ async fn given_sort(trial: &mut Trial, keys: Vec<SortKeySpec>) -> Checked {
         .ask(SortRequest::in_place(DEFAULT, keys))
         .await
         .given()?;
-    match response.sort_status == SortStatus::SUCCESS {
-        true => Ok(()),
-        false => Err(Verdict::not_offered("a sort by title was refused")),
+    if response.sort_status == SortStatus::SUCCESS {
+        Ok(())
+    } else {
+        Err(Verdict::not_offered("a sort by title was refused"))
     }
 }
 

@@ -127,9 +127,10 @@ async fn stored(trial: &mut Trial) -> Checked<Own> {
     let response = updated(trial, Action::RECORD_INSERT, target, &own.octets)
         .await
         .given()?;
-    match outcome(&response).given()? {
-        true => Ok(own),
-        false => Err(Verdict::not_offered(refusal(response))),
+    if outcome(&response).given()? {
+        Ok(own)
+    } else {
+        Err(Verdict::not_offered(refusal(response)))
     }
 }
 

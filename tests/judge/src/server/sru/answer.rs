@@ -262,8 +262,9 @@ pub(super) fn shortened(text: &str) -> String {
 pub(super) fn data_of(record: &XmlNode) -> Option<XmlNode> {
     let data = record.child("recordData")?;
     let text = data.text();
-    match data.children.is_empty() && !text.is_empty() {
-        true => XmlTree::read(text.as_bytes()).ok().map(|tree| tree.root),
-        false => None,
+    if data.children.is_empty() && !text.is_empty() {
+        XmlTree::read(text.as_bytes()).ok().map(|tree| tree.root)
+    } else {
+        None
     }
 }

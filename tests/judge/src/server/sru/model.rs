@@ -222,9 +222,10 @@ pub(super) fn namespace_fault(
     // Elements of other namespaces may stand beside those of 2.0.
     let is_foreign = |child: &XmlNode| own != OLD && !child.namespace.contains("search-ws");
     children.find_map(|child| {
-        match is_foreign(child) && model(Version::V2_0, &child.name).is_none() {
-            true => None,
-            false => namespace_fault(child, (own, of_diagnostics)),
+        if is_foreign(child) && model(Version::V2_0, &child.name).is_none() {
+            None
+        } else {
+            namespace_fault(child, (own, of_diagnostics))
         }
     })
 }

@@ -33,11 +33,11 @@ impl SruParameters {
 
     fn operation(version: Version, names_version: bool, operation: &str) -> Self {
         let new = Self { pairs: Vec::new() };
-        match version == Version::V2_0 && !names_version {
-            true => new,
-            false => new
-                .with("version", version.as_str())
-                .with("operation", operation),
+        if version == Version::V2_0 && !names_version {
+            new
+        } else {
+            new.with("version", version.as_str())
+                .with("operation", operation)
         }
     }
 

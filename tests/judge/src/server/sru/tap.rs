@@ -86,11 +86,12 @@ impl AsyncRead for Tap {
             log.left = log.left.saturating_sub(octets.len() as u64);
             log.left == 0
         });
-        match is_too_much {
-            true => Poll::Ready(Err(io::Error::other(
+        if is_too_much {
+            Poll::Ready(Err(io::Error::other(
                 "more octets than a check may receive",
-            ))),
-            false => polled,
+            )))
+        } else {
+            polled
         }
     }
 }

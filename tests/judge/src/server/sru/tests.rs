@@ -113,9 +113,10 @@ fn changed(message: &[u8], from: &str, to: &str) -> Vec<u8> {
     let text = String::from_utf8_lossy(message).replace(from, to);
     let (head, body) = text.split_once("\r\n\r\n").expect("a head");
     let lines = head.split("\r\n").map(|line| {
-        match line.to_ascii_lowercase().starts_with("content-length:") {
-            true => format!("content-length: {}", body.len()),
-            false => line.to_owned(),
+        if line.to_ascii_lowercase().starts_with("content-length:") {
+            format!("content-length: {}", body.len())
+        } else {
+            line.to_owned()
         }
     });
     let head = lines.collect::<Vec<_>>().join("\r\n");

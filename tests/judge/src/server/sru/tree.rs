@@ -111,10 +111,12 @@ impl XmlTree {
                 },
             }
         }
-        match has_root && open.is_empty() {
-            true => Ok(tree),
-            false if elements == 0 => Err("no element".to_owned()),
-            false => Err("the end within an element".to_owned()),
+        if has_root && open.is_empty() {
+            Ok(tree)
+        } else if elements == 0 {
+            Err("no element".to_owned())
+        } else {
+            Err("the end within an element".to_owned())
         }
     }
 }

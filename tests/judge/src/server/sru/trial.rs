@@ -122,13 +122,15 @@ impl SruTrial {
 
     /// Ends the check unless the server answers in this version.
     pub(super) fn offered(&self, version: Version) -> Checked {
-        match self.offer.versions.contains(&version) {
-            true => Ok(()),
-            false if self.offer.has_answered => Err(Verdict::not_offered(format!(
+        if self.offer.versions.contains(&version) {
+            Ok(())
+        } else if self.offer.has_answered {
+            Err(Verdict::not_offered(format!(
                 "the server does not answer in {}",
                 version.as_str()
-            ))),
-            false => Err(Verdict::not_judged("no answer of SRU came")),
+            )))
+        } else {
+            Err(Verdict::not_judged("no answer of SRU came"))
         }
     }
 
@@ -154,9 +156,10 @@ impl SruTrial {
 
     /// Ends the check if the server finds records without an index, as servers for tests do.
     pub(super) fn indexed(&self) -> Checked {
-        match self.offer.has_index {
-            true => Ok(()),
-            false => Err(Verdict::not_judged("a word that occurs nowhere has hits")),
+        if self.offer.has_index {
+            Ok(())
+        } else {
+            Err(Verdict::not_judged("a word that occurs nowhere has hits"))
         }
     }
 
@@ -211,9 +214,10 @@ impl SruTrial {
     pub(super) fn path_of(&self, parameters: &SruParameters) -> String {
         let (base, encoded) = (self.base(), self.whole(parameters).encoded());
         let joint = if base.contains('?') { '&' } else { '?' };
-        match encoded.is_empty() {
-            true => base,
-            false => format!("{base}{joint}{encoded}"),
+        if encoded.is_empty() {
+            base
+        } else {
+            format!("{base}{joint}{encoded}")
         }
     }
 

@@ -232,9 +232,12 @@ async fn a_judgement_has_a_limit_of_time_without_its_pauses() {
                 options.pause = Duration::from_secs(pause);
                 options.limits.time = Duration::from_secs(30);
             },
-            move |apdu| match answers {
-                true => Does::Answers,
-                false => is_silent(apdu),
+            move |apdu| {
+                if answers {
+                    Does::Answers
+                } else {
+                    is_silent(apdu)
+                }
             },
         );
         let found = findings(&mut judge).await;
@@ -321,9 +324,10 @@ async fn floods_and_garbage_are_no_answer() {
             let is_spared = AtomicBool::new(*name == "init.first");
             let change = |options: &mut JudgeOptions| options.is_hostile = true;
             let mut judge = judged(&[name], change, move |apdu| {
-                match meant(apdu) && !is_spared.swap(false, Ordering::Relaxed) {
-                    true => does(&segment),
-                    false => Does::Answers,
+                if meant(apdu) && !is_spared.swap(false, Ordering::Relaxed) {
+                    does(&segment)
+                } else {
+                    Does::Answers
                 }
             });
             let found = findings(&mut judge).await;

@@ -95,9 +95,10 @@ async fn without_query(trial: &mut SruTrial, version: Version, numbers: &[u16]) 
 async fn empty_query(trial: &mut SruTrial, version: Version) -> Checked {
     let search = trial.search(version)?.with("query", "");
     let reply = trial.ask(&search).await?;
-    match reply.is("explainResponse") {
-        true => Ok(()),
-        false => reply.refused_with(&[7, 10, 27, 6]),
+    if reply.is("explainResponse") {
+        Ok(())
+    } else {
+        reply.refused_with(&[7, 10, 27, 6])
     }
 }
 

@@ -100,12 +100,13 @@ async fn reply_to(trial: &mut SruTrial, version: Version, asked: Sample) -> Chec
         _ => reply,
     };
     // Another check is about an answer in another version.
-    match reply.is_in(version) {
-        true => Ok(reply),
-        false => Err(Verdict::fail(
+    if reply.is_in(version) {
+        Ok(reply)
+    } else {
+        Err(Verdict::fail(
             format!("an answer in {}", version.as_str()),
             reply.summary(),
-        )),
+        ))
     }
 }
 

@@ -65,9 +65,10 @@ async fn unknown(trial: &mut SruTrial, version: Version, numbers: &[u16]) -> Che
     let is_each = records.len() > 0
         && records
             .all(|record| record.text_of("recordSchema") == Some(SruRecord::DIAGNOSTIC_SCHEMA));
-    match is_each {
-        true => Ok(()),
-        false => reply.refused_with(numbers),
+    if is_each {
+        Ok(())
+    } else {
+        reply.refused_with(numbers)
     }
 }
 

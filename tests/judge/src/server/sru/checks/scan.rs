@@ -102,12 +102,13 @@ async fn listed(trial: &mut SruTrial, version: Version, maximum: usize) -> Check
 async fn terms(trial: &mut SruTrial, version: Version, least: usize) -> Checked<Vec<String>> {
     let reply = listed(trial, version, least).await.given()?;
     let found: Vec<String> = reply.values().into_iter().map(str::to_owned).collect();
-    match found.len() >= least {
-        true => Ok(found),
-        false => Err(Verdict::not_judged(format!(
+    if found.len() >= least {
+        Ok(found)
+    } else {
+        Err(Verdict::not_judged(format!(
             "needs a scan with {}",
             counted(least, "term")
-        ))),
+        )))
     }
 }
 
