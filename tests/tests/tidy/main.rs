@@ -1,7 +1,6 @@
 //! The shape of the code base: which package may use which, how long a file may be, what the top folder may hold.
 
 mod floors;
-mod names;
 mod source;
 
 use std::fs;

@@ -1,13 +1,15 @@
 //! Downloads: of a record, of a list, or of all that was found in one database or several; or a page that names the records that
 //! cannot be in the file.
 
+use std::pin::pin;
+
 use askama::Template;
-use z3950::find::Event;
-use z3950::{Error, Record};
+use futures_util::StreamExt;
+use z3950::{Error, Record, RecordForm};
 use z3950_server::web::http::StatusCode;
 use z3950_server::web::http::header::{CONTENT_DISPOSITION, HeaderValue};
 
-use super::hits::{PageSearch, failure};
+use super::hits::PageSearch;
 use super::parameters::Parameters;
 use super::record::status_of;
 use super::search::{MAX_FILE, PAGE};
@@ -17,6 +19,8 @@ use crate::files::{FORMATS, FileFormat, file_name};
 use crate::layout::{PageLayout, html, with_type};
 use crate::text::{clean, described};
 
+/// Records that are read at a time.
+const STEP: u64 = 100;
 /// Octets of a file of several records.
 const MAX_OCTETS: usize = 16 << 20;
 /// Records that cannot be in a file, as far as they are named.
@@ -153,25 +157,28 @@ impl RecordFile {
             let name = databases.get(target).map_or("", String::as_str);
             search.catalogues.title(name)
         };
-        let mut events = search.find(databases, search.wanted(start, most));
-        while let Some(event) = events.next().await {
-            match event {
-                Event::Record {
-                    target,
-                    position,
-                    record,
-                } => {
-                    let record = Record::of(record, Some(position));
+        let end = start.saturating_add(most);
+        let mut start = start;
+        while start < end && self.octets <= MAX_OCTETS {
+            let step = STEP.min(end - start);
+            let form = RecordForm::default();
+            let mut answers = pin!(search.answers_in(databases, (start, step), form));
+            start += step;
+            let mut has_more = false;
+            while let Some((target, answer)) = answers.next().await {
+                has_more |= answer.hits() >= start && !answer.records.is_empty();
+                for (position, record) in answer.records {
                     let place = format!("Record {position} of {}", title(target));
                     self.put(record, place, parameters.at.is_some());
                 }
-                Event::Done { target, error, .. } => {
-                    if let Some(error) = failure(error) {
-                        self.leave_out(title(target), String::new(), described(&error));
-                        self.failed.get_or_insert(error);
-                    }
+                if let Some(error) = answer.failure {
+                    self.leave_out(title(target), String::new(), described(&error));
+                    self.failed.get_or_insert(error);
+                    has_more = false;
                 }
-                _ => {}
+            }
+            if !has_more || search.is_for_best() {
+                break;
             }
         }
     }

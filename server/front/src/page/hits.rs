@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt, stream};
+use z3950::asn1::oid::XML;
 use z3950::find::{Event, Events, Found, SearchTarget, Sought, Wanted};
 use z3950::lookup::Preferences;
 use z3950::plan::Fallback;
@@ -127,13 +128,17 @@ impl PageSearch {
 
     /// Searches databases.
     pub(super) fn find(&self, databases: &[String], wanted: Wanted) -> Events {
+        self.client.find(self.search_targets(databases), wanted)
+    }
+
+    fn search_targets(&self, databases: &[String]) -> Vec<SearchTarget> {
         let targets = databases.iter().map(|name| {
             let mut target = self.own.clone();
             Arc::make_mut(&mut target.target).databases = vec![name.as_str().into()];
             target.name = self.catalogues.title(name);
             target
         });
-        self.client.find(targets, wanted)
+        targets.collect()
     }
 
     /// What each database has, as soon as it has answered, with its place among [`targets`](Self::targets): records with the holdings
@@ -143,16 +148,39 @@ impl PageSearch {
         start: u64,
         count: u64,
     ) -> impl Stream<Item = (usize, DatabaseAnswer)> + Send + use<> {
+        self.answers_in(&self.targets, (start, count), RecordForm::with_holdings())
+    }
+
+    /// The same of some databases, with records in a form. Those that do not come in it are asked for as XML, which holds what is too
+    /// long for MARC (ISO 2709).
+    pub(super) fn answers_in(
+        &self,
+        databases: &[String],
+        (start, count): (u64, u64),
+        form: RecordForm,
+    ) -> impl Stream<Item = (usize, DatabaseAnswer)> + Send + use<> {
         let mut wanted = self.wanted(start, count);
         let waits = self.is_for_best();
         // OPAC records are not compared.
         if !waits {
-            wanted.form = RecordForm::with_holdings();
+            wanted.form = form;
         }
+        let (client, targets) = (self.client.clone(), self.search_targets(databases));
+        let events = client.find(targets.clone(), wanted.clone());
         let mut under_way = BTreeMap::new();
-        let events = self.find(&self.targets, wanted);
         let answers = events.map(move |event| stream::iter(gather(&mut under_way, event, waits)));
-        answers.flatten()
+        answers.flatten().then(move |(place, mut answer)| {
+            let missing = answer.missing(&wanted).filter(|_| !waits);
+            let target = targets.get(place).cloned();
+            let events = missing.map(|missing| client.find(target, missing));
+            let wanted = wanted.clone();
+            async move {
+                if let Some(events) = events {
+                    answer.fill(events, &wanted).await;
+                }
+                (place, answer)
+            }
+        })
     }
 }
 
@@ -172,6 +200,49 @@ impl DatabaseAnswer {
     /// How many records it has found.
     pub(super) fn hits(&self) -> u64 {
         self.found.as_ref().map_or(0, |found| found.result.hits)
+    }
+
+    /// What is still wanted, as XML: the records from the first one on that did not come.
+    fn missing(&self, wanted: &Wanted) -> Option<Wanted> {
+        let found = self.found.as_deref()?;
+        let came = self.records.iter().take_while(|(_, came)| came.is_ok());
+        let start = wanted
+            .start
+            .saturating_add(u64::try_from(came.count()).ok()?);
+        let end = wanted.start.saturating_add(wanted.count);
+        let end = end.min(found.result.hits.saturating_add(1));
+        let count = end.checked_sub(start).filter(|count| *count > 0)?;
+        let mut missing = wanted.clone().count(count);
+        missing.start = start;
+        missing.form = RecordForm::new(Some(XML), None);
+        if !found.query.is_empty() {
+            missing.sought = Wanted::query(Query::pqf(&found.query).ok()?).sought;
+        }
+        Some(missing)
+    }
+
+    /// Takes the records that came in place of those that failed.
+    async fn fill(&mut self, mut events: Events, wanted: &Wanted) {
+        while let Some(event) = events.next().await {
+            let Event::Record {
+                position, record, ..
+            } = event
+            else {
+                continue;
+            };
+            let record = Record::of(record, Some(position));
+            let known = self.records.iter_mut().find(|(at, _)| *at == position);
+            match known {
+                Some((_, known)) if known.is_err() && record.is_ok() => *known = record,
+                Some(_) => {}
+                None if record.is_ok() => self.records.push((position, record)),
+                None => {}
+            }
+        }
+        self.records.sort_by_key(|(position, _)| *position);
+        if self.missing(wanted).is_none() {
+            self.failure = None;
+        }
     }
 }
 
@@ -235,6 +306,6 @@ fn answer_of(
 }
 
 /// The error, unless it says that nothing was found.
-pub(super) fn failure(error: Option<Error>) -> Option<Error> {
+fn failure(error: Option<Error>) -> Option<Error> {
     error.filter(|error| !matches!(error, Error::NoMatch))
 }
