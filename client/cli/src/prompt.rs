@@ -316,6 +316,7 @@ fn read(
     }
     let waiting = output.waiting();
     let mut of_all = Exit::Delivered;
+    let mut of_stop = None;
     while !state.is_leaving {
         let farewell = state.farewell(runtime.handle().clone());
         let line = match Interrupt.waiting(farewell, || input.next(state, output)) {
@@ -348,15 +349,17 @@ fn read(
             Typed::End => break,
         };
         if state.stops_after(exit) {
-            return Ok(exit);
+            of_stop = Some(exit);
+            break;
         }
         of_all = of_all.and(exit);
     }
-    Ok(if input.is_terminal() {
-        Exit::Delivered
-    } else {
-        of_all
-    })
+    match runtime.block_on(input.attend(&waiting, state.last_responses(output))) {
+        Ok(exit) => of_all = of_all.and(exit?),
+        Err(Stopped(exit)) => return Ok(of_all.and(exit)),
+    }
+    let of_terminal = input.is_terminal().then_some(Exit::Delivered);
+    Ok(of_stop.or(of_terminal).unwrap_or(of_all))
 }
 
 impl Prompt {

@@ -397,6 +397,7 @@ impl Prompt {
         if !arguments.is_empty() {
             return Err(Refusal::Usage);
         }
+        let exit = self.last_responses(output).await?;
         if self.has_session() && !self.is_open() {
             self.forget();
             output.note("the server had already closed the session");
@@ -407,7 +408,7 @@ impl Prompt {
             output.note("session closed");
         }
         self.say_current(output);
-        Ok(Exit::Delivered)
+        Ok(exit)
     }
 
     fn say_current(&self, output: &Output) {

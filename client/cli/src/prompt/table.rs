@@ -287,7 +287,7 @@ const YAZ: &[CommandEntry] = &[
     row("list_otherinfo", "[INDEX]", "show the texts of set_otherinfo", &[], Nothing, Here(Prompt::list_otherinfo)),
     row("clear_otherinfo", "[INDEX]", "remove the texts of set_otherinfo, or one of them", &["clear_otherinfo 0"], Nothing, Do(Prompt::clear_otherinfo)),
     row("list_all", "", "show all settings", &[], Nothing, Here(Prompt::list_all)),
-    row("wait_response", "[COUNT]", "wait for the responses to pending requests, oldest first", &["wait_response", "wait_response 2"],
+    row("wait_response", "[COUNT]", "wait for the response to the oldest pending request, or for so many", &["wait_response", "wait_response 2"],
         Nothing, There(|state, text, output| Box::pin(state.wait_response(text, output)))),
     row("sleep", "SECONDS", "wait for some seconds", &["sleep 1"], Nothing, There(|_, text, output| Box::pin(super::waiting::sleep(text, output)))),
     row("register_oid", "NAME CLASS OID", "name an object identifier, for use with format and schema",

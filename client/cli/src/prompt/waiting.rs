@@ -17,7 +17,7 @@ use z3950_asn1::apdu::TriggerResourceControlRequest;
 use super::command::{CommandResult, Refusal, number, number_or};
 use super::state::{Finish, OpenedSession, PendingRequest, Prompt};
 use crate::console::exit::Exit;
-use crate::console::output::Output;
+use crate::console::output::{Failure, Output};
 use crate::console::report::explain;
 
 /// The most pending requests.
@@ -126,6 +126,18 @@ impl Prompt {
             });
         }
         Ok(exit)
+    }
+
+    /// Waits for all pending requests before their sessions are closed, so that none is lost.
+    pub(super) async fn last_responses(&mut self, output: &mut Output) -> Result<Exit, Failure> {
+        let count = self.under_way.len();
+        if count == 0 {
+            return Ok(Exit::Delivered);
+        }
+        let requests = if count == 1 { "request" } else { "requests" };
+        output.note(&format!("waiting for {count} pending {requests}"));
+        let answer = self.wait_response(&count.to_string(), output).await;
+        self.said(answer, "wait_response [COUNT]", output)
     }
 
     /// Handles an answer with its session as the current one.

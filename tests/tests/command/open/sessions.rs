@@ -145,10 +145,31 @@ fn answers_can_be_waited_for_later() {
     // At most a hundred requests may be pending.
     let many = format!("set_auto_wait off\n{}", "find @attr 1=4 war\n".repeat(101));
     let ran = demo("z39.50s://localhost/books", &many, &[]);
-    assert!(
-        ran.stdout.is_empty() && ran.stderr.contains("100 requests are pending"),
-        "{ran:?}"
-    );
+    assert!(ran.stderr.contains("100 requests are pending"), "{ran:?}");
+    // At the end of the commands, all that are pending are waited for.
+    assert!(ran.stderr.contains("waiting for 100 pending"), "{ran:?}");
+    assert_eq!(ran.stdout.lines().count(), 100, "{ran:?}");
+}
+
+/// What was sent is not lost, and neither is its answer.
+#[test]
+fn pending_requests_are_waited_for_before_their_session_is_closed() {
+    for (end, code) in [
+        ("", 5),
+        ("quit\n", 5),
+        ("set_auto_wait on\nclose\n", 5),
+        ("wait_response\nquit\n", 5),
+    ] {
+        let commands = format!("set_auto_wait off\nfind @attr 1=9999 x\n{end}");
+        let ran = demo("z39.50s://localhost/books", &commands, &[]);
+        assert_eq!(ran.code, Some(code), "{end}: {ran:?}");
+        assert_eq!(ran.stderr.matches("diagnostic 114").count(), 1, "{ran:?}");
+    }
+    // A command that stops the script does not stop what was sent before.
+    let commands =
+        "set_auto_wait off\nfind @attr 1=1032 pg1342\nnosuch\nfind @attr 1=1032 pg2600\n";
+    let ran = demo("z39.50s://localhost/books", commands, &["--stop-on-error"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(2), "1 hit\n"), "{ran:?}");
 }
 
 #[test]
