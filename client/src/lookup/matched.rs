@@ -4,7 +4,7 @@
 use std::fmt;
 
 use z3950_asn1::apdu::External;
-use z3950_asn1::oid::UNIMARC;
+use z3950_asn1::oid::{Oid, UNIMARC};
 use z3950_asn1::record::RetrievedRecord;
 use z3950_marc::Field;
 use z3950_marc::MarcRecord;
@@ -55,16 +55,17 @@ const UNIMARC_PLACES: [&[Location]; 3] = [
     &[],
 ];
 
-/// The location of the identifier in a record; `None` if it is not a MARC record, or does not contain it in a known field.
+/// The location of the identifier in a record, or in the bibliographic record of an OPAC record; `None` if that is not a MARC record, or
+/// does not contain it in a known field.
 pub fn matched(identifier: &Identifier, record: &External) -> Option<Match> {
-    let marc = marc(record)?;
-    matched_in(identifier, &marc, record.direct_reference == Some(UNIMARC))
+    let (marc, syntax) = marc(record)?;
+    matched_in(identifier, &marc, syntax == Some(UNIMARC))
 }
 
 /// Whether a record contains a docid: in a MARC record as any field or subfield, since which one holds it is up to the server.
 pub(crate) fn has_docid(record: &External, docid: &[u8]) -> bool {
     let docid = docid.trim_ascii();
-    let Some(marc) = marc(record) else {
+    let Some((marc, _)) = marc(record) else {
         let octets = RetrievedRecord::octets_of(record);
         return docid.is_empty() || octets.windows(docid.len()).any(|part| part == docid);
     };
@@ -117,9 +118,20 @@ pub(super) fn matched_in(
     })
 }
 
-/// The MARC record in an answer of a server.
-pub(super) fn marc(record: &External) -> Option<MarcRecord> {
+/// The MARC record in an answer of a server, with holdings or without, and its syntax.
+pub(super) fn marc(record: &External) -> Option<(MarcRecord, Option<Oid>)> {
     match RetrievedRecord::of(record) {
+        RetrievedRecord::Opac(record) => {
+            let record = record.bibliographic_record?;
+            let marc = marc_in(RetrievedRecord::of(&record))?;
+            Some((marc, record.direct_reference))
+        }
+        other => Some((marc_in(other)?, record.direct_reference)),
+    }
+}
+
+fn marc_in(record: RetrievedRecord) -> Option<MarcRecord> {
+    match record {
         RetrievedRecord::Marc(octets) => iso2709::parse(&octets).ok().map(|parsed| parsed.record),
         RetrievedRecord::Xml(octets) => {
             let found = RecordReader::new(&octets[..], InputForm::MarcXml).next()?;
@@ -164,7 +176,9 @@ fn normal(kind: Kind, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use z3950_asn1::apdu::ExternalValue;
     use z3950_asn1::oid::{SUTRS, USMARC};
+    use z3950_asn1::record::opac::OpacRecord;
     use z3950_marc::mrk;
 
     fn external(lines: &str) -> External {
@@ -172,6 +186,12 @@ mod tests {
         let records = mrk::parse_all(&text).expect("a record");
         let record = records.first().expect("a record");
         External::octet_aligned(USMARC, iso2709::encode(record).expect("fits"))
+    }
+
+    /// The same with holdings.
+    fn opac(lines: &str) -> External {
+        let record = OpacRecord::of_marc(external(lines), &MarcRecord::default());
+        record.to_external().expect("encodes")
     }
 
     #[test]
@@ -182,8 +202,10 @@ mod tests {
             ("b1", "=001  x\n=907  \\\\$a.b1$b b1 ", true),
             ("b1", "=245  00$aAbout b1 and b2", false),
         ] {
-            let found = has_docid(&external(lines), docid.as_bytes());
-            assert_eq!(found, expected, "{docid} in {lines}");
+            for record in [external(lines), opac(lines)] {
+                let found = has_docid(&record, docid.as_bytes());
+                assert_eq!(found, expected, "{docid} in {lines}");
+            }
         }
         for (docid, text, expected) in [
             ("b1", "id b1", true),
@@ -230,12 +252,14 @@ mod tests {
             ("isbn:0306406152", "=020  \\\\$a9791090636071", "-"),
         ] {
             let identifier = identifier.parse().expect("an identifier");
-            let shown = match matched(&identifier, &external(lines)) {
-                Some(found) if found.is_cancelled => format!("{found} cancelled"),
-                Some(found) => found.to_string(),
-                None => "-".to_owned(),
-            };
-            assert_eq!(shown, place, "{identifier} in {lines}");
+            for record in [external(lines), opac(lines)] {
+                let shown = match matched(&identifier, &record) {
+                    Some(found) if found.is_cancelled => format!("{found} cancelled"),
+                    Some(found) => found.to_string(),
+                    None => "-".to_owned(),
+                };
+                assert_eq!(shown, place, "{identifier} in {lines}");
+            }
         }
     }
 }

@@ -99,7 +99,7 @@ impl Merit {
         identifier: &Identifier,
         preferences: &Preferences,
     ) -> Self {
-        let Some(marc) = marc(record) else {
+        let Some((marc, syntax)) = marc(record) else {
             return Self {
                 number: Number::Absent,
                 is_foreign: true,
@@ -111,7 +111,7 @@ impl Merit {
                 control_number: String::new(),
             };
         };
-        let is_unimarc = record.direct_reference == Some(UNIMARC) || is_unimarc(&marc);
+        let is_unimarc = syntax == Some(UNIMARC) || is_unimarc(&marc);
         let number = match matched_in(identifier, &marc, is_unimarc) {
             Some(place) if place.is_cancelled => Number::Cancelled,
             Some(_) => Number::Valid,
@@ -292,7 +292,9 @@ fn first(record: &MarcRecord, tag: &str, code: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use z3950_asn1::apdu::ExternalValue;
     use z3950_asn1::oid::USMARC;
+    use z3950_asn1::record::opac::OpacRecord;
     use z3950_marc::{iso2709, mrk};
 
     use super::*;
@@ -403,6 +405,11 @@ mod tests {
         let by = |code: &str| external(" ", &format!("=020  \\\\$a0306406152\n=040  \\\\$a{code}"));
         assert_eq!(of(&by("DLC")).compare(&of(&by("uk"))), Ordering::Equal);
         assert_eq!(of(&by("DLC")).compare(&of(&by("XYZ"))), Ordering::Less);
+        // Holdings do not matter.
+        let with_holdings = OpacRecord::of_marc(by("DLC"), &MarcRecord::default());
+        let with_holdings = with_holdings.to_external().expect("encodes");
+        assert_eq!(of(&with_holdings).compare(&of(&by("uk"))), Ordering::Equal);
+        assert_eq!(of(&with_holdings).compare(&of(&by("XYZ"))), Ordering::Less);
         let text = External::octet_aligned(z3950_asn1::oid::SUTRS, "a text");
         assert_eq!(of(&by("XYZ")).compare(&of(&text)), Ordering::Less);
     }
