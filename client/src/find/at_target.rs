@@ -252,7 +252,10 @@ impl AtTarget<'_> {
             identifier: attempt.map(|(identifier, _)| identifier),
             step: with_form(attempt.map(|(_, attempt)| attempt.attributes.to_string())),
             step_name: attempt.and_then(|(_, attempt)| with_form(Some(attempt.name()))),
-            query: attempt.map_or_else(String::new, |(_, attempt)| attempt.query.to_string()),
+            query: match attempt {
+                Some((_, attempt)) => attempt.query.to_string(),
+                None => course.other_query().unwrap_or_default(),
+            },
             terms: attempt.map_or_else(Vec::new, |(_, attempt)| attempt.terms.clone()),
             result: set.pager.found().clone(),
             sources,

@@ -143,6 +143,12 @@ impl Course {
         self.ways.form()
     }
 
+    /// The query of the current way in PQF, if it is not the query as given.
+    pub(super) fn other_query(&self) -> Option<String> {
+        let query = self.ways.query().filter(|_| self.form().is_some())?;
+        Some(query.to_string())
+    }
+
     /// Whether it matters if the first record is refused.
     pub(super) fn minds_first_record(&self) -> bool {
         matches!(self.subject, Subject::Identifiers(_)) || self.ways.minds_records()

@@ -78,7 +78,7 @@ pub struct Found {
     pub step: Option<String>,
     /// The same with the name of the index, such as `ISBN with right truncation`, if identifiers are looked up.
     pub step_name: Option<String>,
-    /// The search for the identifier in PQF; empty for a query.
+    /// The search for the identifier, or the query that was searched for in another way, in PQF; empty for a query as given.
     pub query: String,
     /// The forms of the identifier that were searched for.
     pub terms: Vec<String>,

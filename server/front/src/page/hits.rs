@@ -79,30 +79,41 @@ impl PageSearch {
     }
 
     /// Chooses between the best record of an identifier and all. Beyond the first ones, and if they are narrowed, the records of an
-    /// identifier are those of the query that finds them.
+    /// identifier are those of the query that finds them; and only what was asked for is searched in other ways, not what it is narrowed
+    /// to.
     async fn choose_records(&mut self) -> Result<(), Error> {
         let Parameters {
             narrowings,
             start,
             at,
+            has_fallback,
+            has_best,
             ..
         } = &self.parameters;
         let is_first = at.or(*start).is_none_or(|first| first == 1);
-        if !matches!(self.asked, PageQuery::Identifier(_)) {
-            return Ok(());
-        }
-        if self.parameters.has_best && at.is_none() && narrowings.is_empty() {
-            self.wanted.best = Some(Preferences::default());
-            return Ok(());
-        }
-        if is_first && narrowings.is_empty() {
-            return Ok(());
-        }
-        let mut events = self.find(&self.targets, self.wanted.clone().count(0));
+        let mut wanted = self.wanted.clone().count(0);
+        let query = match &self.asked {
+            PageQuery::Identifier(_) if *has_best && at.is_none() && narrowings.is_empty() => {
+                self.wanted.best = Some(Preferences::default());
+                return Ok(());
+            }
+            PageQuery::Identifier(_) if is_first && narrowings.is_empty() => return Ok(()),
+            PageQuery::Identifier(_) => None,
+            PageQuery::Query(..) if narrowings.is_empty() || !has_fallback => return Ok(()),
+            PageQuery::Query(query, _) => {
+                wanted.sought = Wanted::query((**query).clone()).sought;
+                Some((**query).clone())
+            }
+        };
+        let mut events = self.find(&self.targets, wanted);
         while let Some(event) = events.next().await {
             if let Event::Found(found) = event {
-                let query = narrowed(Query::pqf(&found.query)?, narrowings);
-                self.wanted.sought = Wanted::query(query).sought;
+                let query = match query {
+                    Some(query) if found.query.is_empty() => query,
+                    _ => Query::pqf(&found.query)?,
+                };
+                self.wanted.sought = Wanted::query(narrowed(query, narrowings)).sought;
+                self.wanted.fallback = Fallback::default();
                 break;
             }
         }
@@ -161,15 +172,22 @@ impl PageSearch {
     ) -> impl Stream<Item = (usize, DatabaseAnswer)> + Send + use<> {
         let mut wanted = self.wanted(start, count);
         let waits = self.is_for_best();
-        // OPAC records are not compared.
-        if !waits {
-            wanted.form = form;
-        }
+        wanted.form = form;
         let (client, targets) = (self.client.clone(), self.search_targets(databases));
         let events = client.find(targets.clone(), wanted.clone());
         let mut under_way = BTreeMap::new();
         let answers = events.map(move |event| stream::iter(gather(&mut under_way, event, waits)));
         answers.flatten().then(move |(place, mut answer)| {
+            // An identifier is searched for in several indexes in any case; with other ways, the last of them is any index.
+            let found = answer
+                .found
+                .as_ref()
+                .filter(|found| found.identifier.is_some());
+            let name = found.and_then(|found| found.step_name.as_ref());
+            if let Some(name) = name.filter(|_| wanted.fallback != Fallback::default()) {
+                let note = clean(&format!("found by {name}"));
+                answer.notes.push(note);
+            }
             let missing = answer.missing(&wanted).filter(|_| !waits);
             let target = targets.get(place).cloned();
             let events = missing.map(|missing| client.find(target, missing));

@@ -60,13 +60,13 @@ impl Parameters {
                     let words = "A search is narrowed to a term of a subject, an author or a date.";
                     read.narrowings.push(narrowing.ok_or(words)?);
                 }
-                "fallback" => read.has_fallback = true,
-                "best" => read.has_best = true,
+                "fallback" => read.has_fallback = value == "1",
+                "best" => read.has_best = value == "1",
                 "start" => read.start = Some(position(&value)?),
                 "at" => read.at = Some(position(&value)?),
                 "format" => read.format = Some(value.into_owned()),
-                "all" => read.has_all = true,
-                "incomplete" => read.may_be_incomplete = true,
+                "all" => read.has_all = value == "1",
+                "incomplete" => read.may_be_incomplete = value == "1",
                 _ => {}
             }
         }

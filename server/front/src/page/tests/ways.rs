@@ -37,6 +37,37 @@ fn other_ways_are_taken_on_request_and_told() {
     assert!(file.contains("Austen"), "{file}");
 }
 
+/// What a search is narrowed to is not searched for in other ways: the link leads to as many records as it says.
+#[test]
+fn what_was_found_in_other_ways_is_narrowed_exactly() {
+    let server = demo();
+    let (_, list) = get(&server, "/search?q=su:gutenberg&target=books&fallback=1");
+    assert!(list.contains("searched again: @attr 1=1016"), "{list}");
+    let place = "<bdi>London (England) Fiction.</bdi></a> <span class=\"note\">";
+    let (_, number) = list.split_once(place).expect("a facet");
+    let (number, _) = number.split_once('<').expect("a number");
+    let (_, narrowed) = get(&server, &link_of(&list, place));
+    assert!(
+        narrowed.contains(&format!("{number} records")),
+        "{narrowed}"
+    );
+    // Without other ways, nothing is found that could be narrowed.
+    let off = link_of(&list, place).replace("fallback=1", "fallback=0");
+    let (_, nothing) = get(&server, &off);
+    assert!(nothing.contains("nothing found"), "{nothing}");
+}
+
+#[test]
+fn an_identifier_that_is_found_in_any_index_says_so() {
+    let server = demo();
+    let (_, list) = get(&server, "/search?q=issn:9780141439518&fallback=1");
+    assert!(list.contains("found by any index"), "{list}");
+    let (_, list) = get(&server, "/search?q=isbn:9780141439518&fallback=1");
+    assert!(list.contains("found by ISBN"), "{list}");
+    let (_, list) = get(&server, "/search?q=isbn:9780141439518");
+    assert!(!list.contains("found by"), "{list}");
+}
+
 #[test]
 fn the_best_record_of_all_databases_is_shown_alone() {
     let server = builder()
