@@ -5,8 +5,8 @@ use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec;
 use z3950_asn1::codec::frame::{CONSTRUCTED, CONTEXT_CONSTRUCTED, Header, Length};
 
-/// The octets of a client without its credentials: of an APDU that a client may send, those that [`redacted_answer`] removes; of
-/// all other octets, which may be a damaged Init, everything after the header of the APDU that they begin with, if they do.
+/// The octets of a client without its credentials. In an APDU that a client may send, each octet of a name or password is `*`. Of all other
+/// octets, which may be a damaged Init, so is everything after the header of the APDU that they begin with, if they do.
 pub fn redacted_request(octets: &[u8]) -> Vec<u8> {
     match codec::decode(octets) {
         Ok(apdu) if is_plain(&apdu) => redacted_answer(octets),
