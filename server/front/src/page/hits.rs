@@ -177,7 +177,9 @@ impl PageSearch {
         let events = client.find(targets.clone(), wanted.clone());
         let mut under_way = BTreeMap::new();
         let answers = events.map(move |event| stream::iter(gather(&mut under_way, event, waits)));
-        answers.flatten().then(move |(place, mut answer)| {
+        // Side by side, so that a database that is asked again does not hold up the others.
+        let at_once = databases.len().max(1);
+        let answers = answers.flatten().map(move |(place, mut answer)| {
             // An identifier is searched for in several indexes in any case; with other ways, the last of them is any index.
             let found = answer
                 .found
@@ -198,7 +200,8 @@ impl PageSearch {
                 }
                 (place, answer)
             }
-        })
+        });
+        answers.buffer_unordered(at_once)
     }
 }
 
@@ -248,13 +251,14 @@ impl DatabaseAnswer {
             else {
                 continue;
             };
-            let record = Record::of(record, Some(position));
+            let Ok(record) = Record::of(record, Some(position)) else {
+                continue;
+            };
             let known = self.records.iter_mut().find(|(at, _)| *at == position);
             match known {
-                Some((_, known)) if known.is_err() && record.is_ok() => *known = record,
+                Some((_, known)) if known.is_err() => *known = Ok(record),
                 Some(_) => {}
-                None if record.is_ok() => self.records.push((position, record)),
-                None => {}
+                None => self.records.push((position, Ok(record))),
             }
         }
         self.records.sort_by_key(|(position, _)| *position);
