@@ -207,6 +207,8 @@ impl Z3950Url {
             return text;
         };
         let login = userinfo::with_secrets(|login| userinfo.write(login, Secrets::Shown));
+        // Literally, they would end host and port (RFC 2056 §5).
+        let login = login.replace(';', "%3B").replace('?', "%3F");
         format!("{scheme}//{login}@{rest}")
     }
 }

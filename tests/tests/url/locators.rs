@@ -52,6 +52,31 @@ fn texts_give_the_result_of_the_table() {
     }
 }
 
+/// Each octet, escaped in user and password, is read back as it was from the canonical form.
+#[test]
+fn userinfo_of_any_octets_is_read_back() {
+    for scheme in ["z39.50s", "ftp", "telnet", "rlogin", "tn3270"] {
+        for octet in 0x20..=0xFF_u8 {
+            let text = format!("{scheme}://u%{octet:02X}:p%{octet:02X}@h.example/");
+            let locator = match Locator::parse(&text, Mode::Lenient) {
+                Ok(locator) => locator,
+                Err(refusal) if octet == 0x7F => {
+                    assert_eq!(refusal.kind(), UrlErrorKind::ForbiddenControl);
+                    continue;
+                }
+                Err(refusal) => panic!("{text}: {refusal}"),
+            };
+            let canonical = locator.to_string_with_secrets();
+            let again = Locator::parse(&canonical, Mode::Lenient);
+            let again = again.unwrap_or_else(|refusal| panic!("{canonical}: {refusal}"));
+            let userinfo = again.userinfo().unwrap();
+            let password = userinfo.password().unwrap();
+            assert_eq!(userinfo.user().as_bytes(), [b'u', octet], "{canonical}");
+            assert_eq!(password.as_bytes(), [b'p', octet], "{canonical}");
+        }
+    }
+}
+
 #[test]
 fn same_and_different_locators() {
     let check = |row: &str, left: &str, relation: &str, right: &str| {
