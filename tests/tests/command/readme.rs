@@ -57,6 +57,59 @@ fn run_line(line: &str, folder: &Path) -> String {
     first
 }
 
+/// The lines that begin with `$ ` in the page's console blocks, each with the lines that follow it.
+fn console(page: &str) -> Vec<(&str, String)> {
+    let mut commands: Vec<(&str, String)> = Vec::new();
+    let mut is_console = false;
+    for line in page.lines() {
+        if let Some(kind) = line.strip_prefix("```") {
+            is_console = kind == "console";
+        } else if is_console {
+            match (line.strip_prefix("$ "), commands.last_mut()) {
+                (Some(command), _) => commands.push((command, String::new())),
+                (None, Some((_, shown))) => {
+                    shown.push_str(line);
+                    shown.push('\n');
+                }
+                (None, None) => panic!("{line} comes before any command"),
+            }
+        }
+    }
+    commands
+}
+
+/// All commands of a page's console blocks run in one empty folder, one after the other, and print what the page shows.
+#[test]
+fn console_blocks_run_as_pasted_and_print_what_they_show() {
+    let pages = [
+        ("README.md", include_str!("../../../README.md")),
+        ("urls.md", include_str!("../../../client/docs/urls.md")),
+    ];
+    let programs = path("z3950");
+    let programs = programs.parent().expect("a folder");
+    let inherited = std::env::var("PATH").unwrap_or_default();
+    for (name, page) in pages {
+        let folder = tempfile::tempdir().expect("a folder");
+        let commands = console(page);
+        assert!(commands.len() > 4, "{name} has commands");
+        for (line, shown) in commands {
+            let ran = command("sh")
+                .args(["-c", &format!("exec 2>&1\n{line}")])
+                .current_dir(folder.path())
+                .env("PATH", format!("{}:{inherited}", programs.display()))
+                .stdin(Stdio::null())
+                .output()
+                .expect("sh starts");
+            let printed = String::from_utf8(ran.stdout).expect("text");
+            if shown.is_empty() {
+                assert!(ran.status.success(), "{name}: {line}: {printed}");
+            } else {
+                assert_eq!(printed, shown, "{name}: {line}");
+            }
+        }
+    }
+}
+
 #[test]
 fn audit_d17_the_examples_with_the_demo_catalogue_run_as_written() {
     let lines: Vec<_> = PAGES
