@@ -26,8 +26,7 @@ pub struct Opened {
 pub struct OpenedSearch {
     /// The number of matching records, which are the result set `default`; `None` if the server does not know it.
     pub hits: Option<u64>,
-    /// With exactly one hit, the record or why there is none; without [`PlanOptions::auto_present`], only what the response to
-    /// the search contains.
+    /// With exactly one hit and [`PlanOptions::auto_present`], the record or why there is none.
     ///
     /// [`PlanOptions::auto_present`]: crate::plan::PlanOptions::auto_present
     pub record: Option<Outcome>,
@@ -61,7 +60,6 @@ pub async fn process(
     let hits = found.count();
     let record = match hits {
         Some(1) if plan.options.auto_present => Some(search.record(found).await),
-        Some(1) => search.pushed(found),
         _ => None,
     };
     Ok(Some(Ok(OpenedSearch {

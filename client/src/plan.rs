@@ -38,7 +38,7 @@ pub struct PlanOptions {
     pub record_syntaxes: Vec<Oid>,
     /// The preferred syntax if the URL names none.
     pub default_record_syntax: Option<Oid>,
-    /// Whether to fetch the record of a session URL with exactly one hit.
+    /// Whether to request the record of a session URL with exactly one hit; otherwise its search asks for no records.
     pub auto_present: bool,
     /// Whether to connect to ports of other protocols.
     pub allow_reserved_port: bool,

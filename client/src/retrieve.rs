@@ -283,7 +283,7 @@ impl<'a> KnownItemSearch<'a> {
     }
 
     /// The record or diagnostic in the response to the search, if any.
-    pub(crate) fn pushed(&mut self, found: SearchResult) -> Option<Outcome> {
+    fn pushed(&mut self, found: SearchResult) -> Option<Outcome> {
         let slot = found.records.into_iter().next()?;
         let outcome = judge(slot, self.course.record_syntax());
         if let Some(step) = self.steps.last_mut() {

@@ -85,8 +85,8 @@ pub use z3950::{DEFAULT_PORT, Extension, Kind, Z3950Url, Z3950UrlBuilder};
 
 /// The kind of a session or retrieval URL, from its scheme alone; `None` for other texts.
 ///
-/// The rest is not examined, so a malformed URL can be classified too. Outer blanks and one leading `URL:` are skipped, as in
-/// [`Mode::Lenient`].
+/// The rest is not examined, so a malformed URL can be classified too. Outer blanks, angle brackets and one leading `URL:` are
+/// skipped, as in [`Mode::Lenient`].
 ///
 /// Source: RFC 2056 §1; RFC 1738 §2.1 for letter case.
 pub fn classify(text: impl AsRef<[u8]>) -> Option<Kind> {

@@ -33,7 +33,7 @@ use crate::protocol::service::SubstituteForm;
 use crate::protocol::service::present::PresentOptions;
 use crate::protocol::service::search::SearchOptions;
 use crate::target::profile::Attributes;
-use crate::url::Octets;
+use crate::url::{self, Octets};
 
 /// The state of a search for a docid.
 #[derive(Debug, Clone)]
@@ -81,17 +81,22 @@ impl<'a> Course<'a> {
             ..SearchOptions::default()
         };
         let options = match self.plan.options.strategy {
-            Strategy::PresentOnly => bounds,
-            // One hit is a small set, two are a large one.
-            Strategy::Piggyback => SearchOptions {
+            Strategy::Piggyback if self.wants_record() => SearchOptions {
+                // One hit is a small set, two are a large one.
                 small_set_upper_bound: 1,
                 large_set_lower_bound: 2,
                 element_set: self.element_set(),
                 record_syntax: self.record_syntax(),
                 ..bounds
             },
+            _ => bounds,
         };
         options.request(self.query())
+    }
+
+    /// Whether a record is requested if there is exactly one hit.
+    fn wants_record(&self) -> bool {
+        self.plan.kind == url::Kind::Retrieval || self.plan.options.auto_present
     }
 
     /// The current Present, for the record at `position`, 1-based.

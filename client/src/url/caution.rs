@@ -16,6 +16,9 @@ pub enum Caution {
     CredentialsInUrl,
     /// The host name has no dot, so its meaning depends on where it is resolved.
     RelativeHostName,
+    /// The host is this machine or in a private network, so the locator means nothing, or something else, elsewhere (RFC 1736
+    /// §2.2).
+    LocalHost,
     /// The port is below 1024 and not that of the scheme, so that another protocol may be abused.
     ReservedPort(u16),
     /// The port is not that of the scheme, which may be fine.
@@ -49,6 +52,10 @@ impl Caution {
             Caution::RelativeHostName => plain(
                 "RelativeHostName",
                 "the host name has no dot, so which machine it means depends on where it is looked up",
+            ),
+            Caution::LocalHost => plain(
+                "LocalHost",
+                "the host is this machine or in a private network, so the URL leads nowhere, or to another machine, from elsewhere",
             ),
             Caution::ReservedPort(port) => (
                 format!("ReservedPort:{port}"),
@@ -109,7 +116,7 @@ pub enum Scope {
     Global,
     /// For readers with the same server, as for `news`.
     ServerRelative,
-    /// On this machine only, as for a `file` without a host.
+    /// On this machine or in its private network only, as for a `file` without a host, `localhost` and `192.168.0.1`.
     Local,
 }
 
@@ -147,7 +154,9 @@ impl<'a> Site<'a> {
     pub(crate) fn cautions(&self) -> Vec<Caution> {
         let credentials = self.userinfo.map(|_| Caution::CredentialsInUrl);
         let relative = match self.host {
-            Host::Name(name) if !name.as_str().contains('.') => Some(Caution::RelativeHostName),
+            Host::Name(name) if !name.as_str().contains('.') && !self.host.is_local() => {
+                Some(Caution::RelativeHostName)
+            }
             _ => None,
         };
         let port = match self.port {

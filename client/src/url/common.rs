@@ -63,21 +63,30 @@ pub(crate) fn envelope(text: &[u8], mode: Mode) -> Result<Span<'_>, UrlError> {
     Ok(url)
 }
 
-/// Cuts off outer blanks and line ends, then one leading `URL:` of any case (RFC 1738 Appendix).
+/// Cuts off outer blanks and line ends, then one pair of angle brackets and one leading `URL:` of any case (RFC 1738 Appendix).
 pub(crate) fn unwrapped(text: Span<'_>) -> Span<'_> {
-    let is_blank = |octet: &u8| matches!(octet, b' ' | b'\t' | b'\r' | b'\n');
-    let octets = text.octets();
-    let start = octets.iter().position(|octet| !is_blank(octet));
-    let start = start.unwrap_or(octets.len());
-    let last = octets.iter().rposition(|octet| !is_blank(octet));
-    let (text, _) = text.split_at(last.map_or(start, |last| last + 1));
-    let (_, text) = text.split_at(start);
+    let text = trimmed(text);
+    let text = match text.octets() {
+        [b'<', inner @ .., b'>'] => trimmed(text.split_at(1).1.split_at(inner.len()).0),
+        _ => text,
+    };
     let (prefix, rest) = text.split_at(b"URL:".len());
     if prefix.octets().eq_ignore_ascii_case(b"URL:") {
         rest
     } else {
         text
     }
+}
+
+/// Cuts off outer blanks and line ends.
+fn trimmed(text: Span<'_>) -> Span<'_> {
+    let is_blank = |octet: &u8| matches!(octet, b' ' | b'\t' | b'\r' | b'\n');
+    let octets = text.octets();
+    let start = octets.iter().position(|octet| !is_blank(octet));
+    let start = start.unwrap_or(octets.len());
+    let last = octets.iter().rposition(|octet| !is_blank(octet));
+    let (text, _) = text.split_at(last.map_or(start, |last| last + 1));
+    text.split_at(start).1
 }
 
 /// Refuses the first octet that is not graphic US-ASCII (RFC 1738 §2.2).
@@ -97,7 +106,18 @@ pub(crate) fn scheme(url: Span<'_>) -> Result<(Span<'_>, Span<'_>), UrlError> {
         Some(rest) if !scheme.is_empty() => rest,
         _ => return Err(url.fail(UrlErrorKind::MissingScheme)),
     };
-    scheme.allow_only(is_scheme_octet, UrlErrorKind::InvalidScheme)?;
+    let is_wrapped = scheme.first() == Some(b'<');
+    scheme
+        .allow_only(is_scheme_octet, UrlErrorKind::InvalidScheme)
+        .map_err(|refusal| {
+            if is_wrapped {
+                refusal.advising(
+                    "`<` and `>` surround a URL in text; only lenient reading takes it out of them",
+                )
+            } else {
+                refusal
+            }
+        })?;
     Ok((scheme, rest))
 }
 

@@ -49,6 +49,32 @@ impl Host {
         }
     }
 
+    /// Whether this means the machine itself or one of a private network: `localhost` and names under `.localhost`, `.local`
+    /// (RFC 6762), `.internal` and `.home.arpa`; loopback, unspecified, private (RFC 1918, RFC 4193) and link-local addresses.
+    pub(super) fn is_local(&self) -> bool {
+        match self {
+            Host::Name(name) => {
+                let domain = |domain: &str| {
+                    let above = name.as_str().strip_suffix(domain);
+                    above.is_some_and(|above| above.is_empty() || above.ends_with('.'))
+                };
+                ["localhost", "local", "internal", "home.arpa"]
+                    .into_iter()
+                    .any(domain)
+            }
+            Host::Ipv4(address) => is_local_v4(*address),
+            Host::Ipv6(address) => match address.to_ipv4_mapped() {
+                Some(address) => is_local_v4(address),
+                None => {
+                    address.is_loopback()
+                        || address.is_unspecified()
+                        || address.is_unique_local()
+                        || address.is_unicast_link_local()
+                }
+            },
+        }
+    }
+
     /// Whether this is `localhost` or a loopback address, `127.0.0.0/8` or `::1`.
     pub fn is_loopback(&self) -> bool {
         match self {
@@ -66,6 +92,14 @@ impl Host {
             Host::Ipv6(_) => false,
         }
     }
+}
+
+/// Whether an address is that of this machine, or only known in its network.
+fn is_local_v4(address: Ipv4Addr) -> bool {
+    address.is_loopback()
+        || address.is_unspecified()
+        || address.is_private()
+        || address.is_link_local()
 }
 
 impl fmt::Display for Host {

@@ -42,7 +42,7 @@ impl fmt::Display for UriKind {
 
 /// Classifies a text by its scheme alone.
 ///
-/// The rest is not examined. Outer blanks and one leading `URL:` are skipped.
+/// The rest is not examined. Outer blanks, angle brackets and one leading `URL:` are skipped.
 pub fn uri_kind(text: impl AsRef<[u8]>) -> UriKind {
     let Ok((scheme, _)) = common::scheme(common::unwrapped(Span::new(text.as_ref()))) else {
         return UriKind::Neither;
@@ -198,7 +198,8 @@ impl Locator {
         let control = self
             .has_escaped_control()
             .then_some(Caution::EscapedControl);
-        let others = [opaque, scheme, control].into_iter().flatten();
+        let local = (self.scope() == Scope::Local).then_some(Caution::LocalHost);
+        let others = [local, opaque, scheme, control].into_iter().flatten();
         site.into_iter().chain(others).collect()
     }
 
@@ -232,6 +233,7 @@ impl Locator {
             Url::File(file) if file.host().is_none() => Scope::Local,
             Url::News(_) => Scope::ServerRelative,
             Url::Nntp(nntp) if nntp.hostport.is_none() => Scope::ServerRelative,
+            _ if self.site().is_some_and(|site| site.host.is_local()) => Scope::Local,
             _ => Scope::Global,
         }
     }

@@ -116,6 +116,62 @@ fn audit_b6_check_cautions_against_escaped_controls() {
     }
 }
 
+/// RFC 1738 Appendix: `<URL:` … `>` surrounds a URL in text.
+#[test]
+fn audit_r_d4_a_wrapped_url_is_read_as_the_url() {
+    let url = "z39.50r://localhost/books?pg1342";
+    let wrapped = z3950(["url", "wrap", url]).stdout;
+    let wrapped = wrapped.trim();
+    assert_eq!(wrapped, format!("<URL:{url}>"));
+    for arguments in [
+        &["--demo", "get"][..],
+        &["--demo"],
+        &["--demo", "open"],
+        &["url", "parse", "--json"],
+        &["url", "canon"],
+        &["url", "check"],
+        &["plan"],
+    ] {
+        let plain = z3950(arguments.iter().chain(&[url]));
+        let ran = z3950(arguments.iter().chain(&[wrapped]));
+        assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
+        // `check` names each URL as it was given.
+        assert_eq!(ran.stdout.replace(wrapped, url), plain.stdout);
+    }
+    let ran = z3950_fed(["url", "check", "--input", "-"], &format!("{wrapped}\n"));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let ran = z3950(["get", "--strict", wrapped]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("surround a URL in text"), "{ran:?}");
+}
+
+/// RFC 1736 §2.2: a locator of a host that is not known everywhere has a local meaning.
+#[test]
+fn audit_r_d5_check_cautions_against_local_hosts() {
+    for (url, caution) in [
+        ("z39.50r://localhost/books?x", Some("LocalHost")),
+        ("z39.50r://127.0.0.1/books?x", Some("LocalHost")),
+        ("z39.50r://10.1.2.3/books?x", Some("LocalHost")),
+        ("z39.50r://172.31.0.1/books?x", Some("LocalHost")),
+        ("z39.50r://192.168.0.1/books?x", Some("LocalHost")),
+        ("z39.50r://169.254.1.1/books?x", Some("LocalHost")),
+        ("z39.50r://cat.local/books?x", Some("LocalHost")),
+        ("z39.50r://cat.home.arpa/books?x", Some("LocalHost")),
+        ("http://[fe80::1]/x", Some("LocalHost")),
+        ("http://[fd00::1]/x", Some("LocalHost")),
+        ("http://[::ffff:10.0.0.1]/x", Some("LocalHost")),
+        ("file:///etc/motd", Some("LocalHost")),
+        ("z39.50r://cat/books?x", Some("RelativeHostName")),
+        ("z39.50r://172.32.0.1/books?x", None),
+        ("z39.50r://mylocal.example/books?x", None),
+        ("http://[2001:db8::1]/x", None),
+    ] {
+        let ran = z3950(["url", "check", "--json", url]);
+        let caution = caution.into_iter().collect::<Vec<_>>();
+        assert_eq!(value(&ran)["cautions"], json!(caution), "{ran:?}");
+    }
+}
+
 #[test]
 fn audit_b7_record_syntaxes_are_asked_for_by_name() {
     for (name, oid) in [

@@ -79,12 +79,11 @@ fn the_docid_of_a_url_is_searched_and_shown() {
         ran.stdout.starts_with("1 hit\n") && ran.stdout.contains("001 pg1342"),
         "{ran:?}"
     );
-    let ran = demo(
-        "z39.50s://localhost/books?pg1342",
-        "",
-        &["--no-auto-present", "--strategy", "present-only"],
-    );
-    assert_eq!(ran.stdout, "1 hit\n");
+    for strategy in ["piggyback", "present-only"] {
+        let options = ["--no-auto-present", "--strategy", strategy];
+        let ran = demo("z39.50s://localhost/books?pg1342", "", &options);
+        assert_eq!(ran.stdout, "1 hit\n", "audit_r_d2: {strategy}");
+    }
     let ran = demo("z39.50s://localhost/books?twice", "show 2\n", &[]);
     assert!(
         ran.stdout.starts_with("2 hits\n") && ran.stdout.contains("001 twice"),
@@ -97,8 +96,12 @@ fn the_docid_of_a_url_is_searched_and_shown() {
     );
     assert_eq!(
         (ran.code, ran.stdout.as_str()),
-        (Some(3), "0 hits\n1 hit\n")
+        (Some(0), "0 hits\n1 hit\n"),
+        "audit_r_d6: a session URL without a hit is no failure"
     );
+    // Records were asked for.
+    let ran = demo("z39.50r://localhost/books?nosuch", "", &[]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), "0 hits\n"));
 }
 
 #[test]

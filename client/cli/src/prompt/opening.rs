@@ -13,7 +13,7 @@ use z3950::retrieve::Outcome;
 use z3950::service::{DEFAULT_RESULT_SET, ResultRecord};
 use z3950::session::{Repeat, Session, SessionOptions};
 use z3950::target::{Target, databases_of, redacted};
-use z3950::url::{self, Z3950Url};
+use z3950::url::{self, Kind, Z3950Url};
 use z3950_asn1::apdu::{DatabaseName, InitializeRequest, OtherInformation};
 use z3950_asn1::format::conventions::Convention;
 
@@ -236,18 +236,25 @@ impl Prompt {
         self.settings.follow(&plan.defaults);
         match found {
             None => Ok(Exit::Delivered),
-            Some(found) => self.found_at_first(found?, output),
+            Some(found) => self.found_at_first(found?, plan.kind, output),
         }
     }
 
-    /// Shows what the search of a URL found.
-    fn found_at_first(&mut self, found: OpenedSearch, output: &mut Output) -> CommandResult {
+    /// Shows what the search of a URL found. A session URL that finds nothing has opened a session, which is what it is for; a
+    /// retrieval URL has not led to its record.
+    fn found_at_first(
+        &mut self,
+        found: OpenedSearch,
+        kind: Kind,
+        output: &mut Output,
+    ) -> CommandResult {
         for note in attempts(&found.steps, found.step.as_deref()) {
             output.note(&note);
         }
         self.found(DEFAULT_RESULT_SET.into(), found.hits);
         say_hits(found.hits, output)?;
         match found.record {
+            None if kind == Kind::Session => Ok(Exit::Delivered),
             None => Ok(of_hits(found.hits)),
             Some(Outcome::Delivered(delivered)) => {
                 self.passed(1);

@@ -130,7 +130,16 @@ async fn session_urls_leave_a_session_open() {
             Some(no_auto),
             vec![accepted(), one_hit()],
             "1",
-            search,
+            "connect initRequest search(0/1/0,any)",
+        ),
+        // A server that sends the record though it was not asked for.
+        (
+            "S-18",
+            tail,
+            Some(no_auto),
+            vec![accepted(), send(found(1, vec![marc()]))],
+            "1",
+            "connect initRequest search(0/1/0,any)",
         ),
         (
             "S-18",

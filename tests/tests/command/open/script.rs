@@ -118,7 +118,7 @@ fn audit_b18_a_script_ends_with_the_gravest_exit_of_its_commands() {
         ),
         ("z39.50s://localhost/books", "! exit 3\n", 1),
         ("z39.50s://localhost/books?pg1342", "show 1\nquit\n", 0),
-        ("z39.50s://localhost/books?nosuch", "", 3),
+        ("z39.50s://localhost/books?nosuch", "", 0),
         ("z39.50s://localhost/books", "find nosuchword\n", 3),
         ("z39.50s://localhost/books", "find nosuchword\nfund x\n", 2),
     ] {
