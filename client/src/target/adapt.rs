@@ -54,8 +54,8 @@ impl RecordForm {
 }
 
 impl Resolved {
-    /// Returns the databases to search: those of the target, or those of the profile, or `Default`. At an SRU server, the last is
-    /// the database at its root.
+    /// Returns the databases to search: those of the target or its profile. If neither names one, this is `Default`, or at an SRU
+    /// server the database at its root.
     pub fn databases(&self) -> Vec<DatabaseName> {
         match (self.databases.is_empty(), self.endpoint.is_sru()) {
             (true, true) => vec!["".into()],
