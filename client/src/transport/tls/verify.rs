@@ -112,8 +112,7 @@ fn is_final(error: &CertificateError) -> bool {
     )
 }
 
-/// Checks the name of a certificate, but not its issuer. Its dates were checked against the roots before the issuer was found
-/// missing.
+/// Checks the name of a certificate, but not its issuer. Its dates were checked before the search for an issuer failed.
 fn verify_by_itself(
     certificate: &CertificateDer<'_>,
     name: &ServerName<'_>,
