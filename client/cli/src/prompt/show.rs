@@ -306,7 +306,7 @@ pub(super) struct RecordWriter {
     writing: Writing,
     /// Describes where the records come from.
     envelope: Envelope,
-    /// The counts of what was written to standard output.
+    /// What has been written to standard output.
     pub(super) printed: Printed,
     /// Receives the records that are shown.
     seen: Option<Seen>,
