@@ -1,5 +1,5 @@
-//! The client: URLs in, records and sessions out (RFC 2056 §3, §4). Holds what outlives a request: options, profiles, and the
-//! pool of sessions.
+//! The client takes URLs and returns records and sessions (RFC 2056 §3, §4). It holds what outlives a request: options, profiles,
+//! and the pool of sessions.
 
 mod demand;
 mod gopher;
@@ -32,22 +32,22 @@ use crate::url::{Mode, Z3950Url};
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct ClientOptions {
-    /// What is sent for a URL.
+    /// The options that decide which requests are sent for a URL.
     pub plan: PlanOptions,
     /// How long to wait.
     pub timeouts: Timeouts,
-    /// Whether sessions of retrievals stay open for the next one, until [`Client::close_all`].
+    /// Whether the sessions of retrievals stay open for the next retrieval, until [`Client::close_all`].
     pub keep_open: bool,
-    /// How long sessions are kept that nobody uses, such as those of dropped connections; `None` until the server ends them, or
-    /// [`Client::close_all`].
+    /// How long unused sessions are kept, such as those of dropped connections; `None` keeps them until the server ends them, or
+    /// until [`Client::close_all`].
     pub idle_time: Option<Duration>,
     /// Whether retrievals and [`Client::close_all`] wait for the server's answer to Close, which costs a round trip.
     pub awaits_close: bool,
-    /// Whether dropping the future of an operation cancels it, at a server that grants triggerResourceCtrl. See
+    /// Whether dropping the future of an operation cancels the operation, at a server that grants triggerResourceCtrl. See
     /// [`SessionOptions::cancels_dropped`].
     pub cancels_dropped: bool,
-    /// The servers that the requests come through, which is sent so that circles can be told; none for those of people. At the end of
-    /// implementationVersion, or in the header Via.
+    /// The servers that the requests have come through; empty for requests made by people. It is sent at the end of
+    /// implementationVersion, or in the header Via, so that loops can be detected.
     pub via: Via,
 }
 
@@ -60,9 +60,9 @@ impl ClientOptions {
     }
 }
 
-/// Follows URLs and connects to targets. Cloning it gives another handle on the same sessions.
+/// Follows URLs and connects to targets. Cloning a client creates another handle to the same sessions.
 ///
-/// A URL can make it send only Init, Search, Present and Close, and answers to requests of the server (RFC 2056 §6).
+/// A URL can make the client send only Init, Search, Present and Close, and answers to requests of the server (RFC 2056 §6).
 #[derive(Clone)]
 pub struct Client {
     options: Arc<ClientOptions>,
@@ -73,14 +73,14 @@ pub struct Client {
 }
 
 impl Client {
-    /// A hermetic client: it connects by TCP, reads no file and no environment variable, and runs no command.
+    /// Creates a hermetic client: it connects by TCP, reads no file and no environment variable, and runs no command.
     pub fn new() -> Self {
         Self::with(ClientOptions::default())
     }
 
-    /// A client with the user's configuration: the built-in targets and those of the user's `targets.toml`, by name, and with
-    /// the feature `proxy` the proxy that the environment names. Passwords are obtained as `targets.toml` says when a target
-    /// needs them.
+    /// Creates a client with the user's configuration: it knows by name the built-in targets and those in the user's
+    /// `targets.toml`, and with the feature `proxy` it uses the proxy named by the environment. Passwords are obtained as
+    /// `targets.toml` says, when a target needs them.
     ///
     /// # Errors
     /// [`Error::Target`] for an invalid `targets.toml`, [`Error::Route`] for an invalid proxy.
@@ -100,17 +100,17 @@ impl Client {
         Ok(Self::with_routes(ClientOptions::default(), routes).with_profiles(profiles))
     }
 
-    /// Like [`new`](Self::new), with options.
+    /// Creates a client like [`new`](Self::new), with options.
     pub fn with(options: ClientOptions) -> Self {
         Self::with_routes(options, Routes::default())
     }
 
-    /// A client that connects by TCP to the addresses that `resolver` finds.
+    /// Creates a client that connects by TCP to the addresses that `resolver` finds.
     pub fn with_resolver(options: ClientOptions, resolver: impl Resolve + 'static) -> Self {
         Self::with_routes(options, Routes::with_resolver(resolver))
     }
 
-    /// A client with other routes: a proxy, TLS options, or your own connector.
+    /// Creates a client with other routes: a proxy, TLS options, or your own connector.
     pub fn with_routes(options: ClientOptions, routes: Routes) -> Self {
         Self {
             options: Arc::new(options),
@@ -121,12 +121,12 @@ impl Client {
         }
     }
 
-    /// The options.
+    /// Returns the options.
     pub fn options(&self) -> &ClientOptions {
         &self.options
     }
 
-    /// A client with other options and the same sessions.
+    /// Returns a client with other options and the same sessions.
     pub fn with_options(&self, options: ClientOptions) -> Self {
         Self {
             options: Arc::new(options),
@@ -134,7 +134,7 @@ impl Client {
         }
     }
 
-    /// A client with other profiles and the same options and sessions.
+    /// Returns a client with other profiles and the same options and sessions.
     pub fn with_profiles(&self, profiles: impl Into<Arc<Profiles>>) -> Self {
         Self {
             profiles: profiles.into(),
@@ -142,11 +142,11 @@ impl Client {
         }
     }
 
-    /// A client that has a gateway carry out retrieval URLs (RFC 1738 §3), and the same options, profiles and sessions.
+    /// Returns a client that lets a gateway carry out retrieval URLs (RFC 1738 §3), with the same options, profiles and sessions.
     ///
-    /// [`get`](Self::get), [`retrieve`](Self::retrieve) and [`retrieve_plan`](Self::retrieve_plan) then connect to the gateway alone, by
-    /// the routes and within the timeouts of the client. No credentials are sent but those of the gateway's own address, and
-    /// whether a port is allowed is for the gateway to say.
+    /// [`get`](Self::get), [`retrieve`](Self::retrieve) and [`retrieve_plan`](Self::retrieve_plan) then connect to the gateway
+    /// alone, by the routes and within the timeouts of the client. No credentials are sent except those in the gateway's own
+    /// address. The gateway decides whether a port is allowed.
     #[cfg(feature = "sru")]
     pub fn with_gateway(&self, gateway: Gateway) -> Self {
         let routes = self.pool.routes().clone();
@@ -156,7 +156,7 @@ impl Client {
         }
     }
 
-    /// Whether retrieval URLs are carried out by a gateway.
+    /// Returns whether a gateway carries out retrieval URLs.
     fn has_gateway(&self) -> bool {
         #[cfg(feature = "sru")]
         return self.gateway.is_some();
@@ -164,13 +164,14 @@ impl Client {
         false
     }
 
-    /// The profiles of the client.
+    /// Returns the profiles that the client knows.
     pub fn profiles(&self) -> &Profiles {
         &self.profiles
     }
 
-    /// What to send at Init for these credentials. The environment is read or the command run once for all handles of the
-    /// client, and again after a server has rejected Init. At the deadline of the client's options the command is killed.
+    /// Returns what to send in Init for these credentials. The environment is read or the command run only once for all handles
+    /// of the client, and again after a server has rejected Init. A command that is still running at the deadline of the client's
+    /// options is killed.
     ///
     /// # Errors
     /// See [`CredentialsError`].
@@ -187,8 +188,8 @@ impl Client {
         Ok(found)
     }
 
-    /// What would be sent for `url`, with the profile of its server applied: see [`Plan::with_profile`]. The credentials of the
-    /// profile are used if neither the options nor the URL have any; a password command is run once.
+    /// Plans the requests for `url`, with the profile of its server applied: see [`Plan::with_profile`]. The credentials of the
+    /// profile are used if neither the options nor the URL have any; a password command is run only once.
     ///
     /// # Errors
     /// See [`PlanError`].
@@ -211,10 +212,10 @@ impl Client {
         }
     }
 
-    /// Fetches the one record that `url` names, and closes the session or keeps it for the next retrieval.
+    /// Fetches the one record named by `url`, and closes the session or keeps it for the next retrieval.
     ///
     /// # Errors
-    /// Only if nothing can be sent; everything else is an [`Outcome`].
+    /// Only if nothing can be sent; anything that happens after that is an [`Outcome`].
     pub async fn retrieve(&self, url: &Z3950Url) -> Result<Retrieval, PlanError> {
         self.retrieve_plan(&self.plan(url).await?).await
     }
@@ -262,20 +263,21 @@ impl Client {
         Ok(retrieval.unwrap_or_else(|error| Outcome::from(error).into()))
     }
 
-    /// Opens the session that `url` names, or finds it open, and searches if there is a docid.
+    /// Opens the session named by `url`, or reuses it if it is open, and searches if the URL has a docid.
     ///
     /// Only sessions that this client opened for session URLs are reused, not those kept for retrievals.
     ///
     /// # Errors
-    /// [`Error::Plan`], [`Error::PortRefused`], or that the session cannot be opened. A failed search is no error: see [`Opened::found`].
+    /// [`Error::Plan`], [`Error::PortRefused`], or the error that prevented the session from being opened. A failed search is not
+    /// an error: see [`Opened::found`].
     pub async fn open(&self, url: &Z3950Url) -> Result<Opened, Error> {
         self.open_plan(&self.plan(url).await?).await
     }
 
-    /// Opens the session of a plan, which may be that of a retrieval URL.
+    /// Opens the session of a plan, which may also be the plan of a retrieval URL.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub async fn open_plan(&self, plan: &Plan) -> Result<Opened, Error> {
         if let Some(port) = plan.refused_port() {
             return Err(Error::PortRefused(port));
@@ -315,12 +317,13 @@ impl Client {
         }
     }
 
-    /// Connects to a target: `host:port/database+database`, `ssl:…`, `unix:…`, `connect:proxy,…`, a `z39.50s:` URL, with the feature
-    /// `sru` an `http:` or `https:` URL of SRU, or the name of a profile. The profile of the server applies to all requests.
+    /// Connects to a target: `host:port/database+database`, `ssl:…`, `unix:…`, `connect:proxy,…`, a `z39.50s:` URL, with the
+    /// feature `sru` an `http:` or `https:` URL of SRU, or the name of a profile. The profile of the server applies to all
+    /// requests.
     ///
-    /// User and password of a URL are sent only with [`PlanOptions::allow_url_credentials`]; the profile's are not sent then, either.
-    /// If as many sessions are in use as the profile allows, 16 by default, waits until one is returned: for ever, unless
-    /// [`Timeouts::session`] says how long.
+    /// The user name and password of a URL are sent only with [`PlanOptions::allow_url_credentials`]; even if they are not sent,
+    /// those of the profile are not sent either. If as many sessions are in use as the profile allows, 16 by default, the method
+    /// waits until one is returned: without limit, unless [`Timeouts::session`] sets one.
     ///
     /// # Errors
     /// [`Error::Target`], [`Error::Credentials`]; other errors if the server cannot be reached or refuses the session.
@@ -340,12 +343,12 @@ impl Client {
         Ok(Connection::new(plan, target, lease))
     }
 
-    /// The record that a retrieval URL names, `z39.50r://host/database?docid` (RFC 2056 §4).
-    /// [`retrieve`](Self::retrieve) also returns the steps.
+    /// Returns the record named by a retrieval URL, `z39.50r://host/database?docid` (RFC 2056 §4). [`retrieve`](Self::retrieve)
+    /// also returns the steps.
     ///
     /// # Errors
     /// [`Error::Url`] and [`Error::Plan`] for a URL that cannot be followed; [`Error::NoMatch`], [`Error::Ambiguous`],
-    /// [`Error::Refused`], or the failure of the connection.
+    /// [`Error::Refused`], or the error of the connection.
     pub async fn get(&self, url: impl AsRef<str>) -> Result<Record, Error> {
         let url = Z3950Url::parse(url.as_ref(), Mode::Lenient)?;
         let charset = self.profiles.of_url(&url);
@@ -384,7 +387,7 @@ fn target_error(error: ProfileError) -> Error {
     Error::Target(Arc::new(error))
 }
 
-/// Whether a reused session turned out to have ended.
+/// Returns whether the error means that a reused session had already ended.
 fn is_over(error: &Error) -> bool {
     matches!(error, Error::Ended { .. }) || Repeat::IfLost.allows(error)
 }

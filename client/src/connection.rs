@@ -34,12 +34,12 @@ use crate::target::adapt::{DEFAULT_DATABASE, RecordForm};
 use crate::target::profile::Resolved;
 use crate::url::{Kind, Octets, Z3950Url};
 
-/// A connection to a target. Cloning it gives another handle on the same session.
+/// A connection to a target. Cloning it creates another handle to the same session.
 ///
-/// The session is opened by [`Client::connect`]. If the server has dropped it, an operation that changes nothing is repeated
-/// once in a new session. If the session ended at an operation, such as one without an answer in time, the next one opens
-/// another, unless the server closed it for cost or security. When the last handle and the last result set are dropped, the
-/// session goes back to the client's pool, until [`Client::close_all`]; [`close`](Self::close) ends it.
+/// [`Client::connect`] opens the session. If the server has dropped it, an operation that changes nothing is repeated once in a
+/// new session. If the session ended during an operation, for example because no answer came in time, the next operation opens
+/// another session, unless the server had closed it because of cost or security. When the last handle and the last result set are
+/// dropped, the session goes back to the client's pool until [`Client::close_all`]; [`close`](Self::close) ends it.
 ///
 /// [`Client::connect`]: crate::Client::connect
 /// [`Client::close_all`]: crate::Client::close_all
@@ -59,19 +59,20 @@ impl Connection {
         }
     }
 
-    /// Searches, and sorts the result if the query says how. The records stay at the server until they are read.
+    /// Searches, and sorts the result if the query has sort keys. The records stay at the server until they are read.
     ///
     /// # Errors
-    /// [`Error::Refused`] with the server's diagnostics; [`Error::Term`] for a term that the target's character set
-    /// cannot represent; others if the connection failed.
+    /// [`Error::Refused`] with the server's diagnostics; [`Error::Term`] for a term that the target's character set cannot
+    /// represent; other errors if the connection failed.
     pub async fn search(&self, query: impl Into<Query>) -> Result<ResultSet, Error> {
         self.search_first(query, 0).await
     }
 
-    /// Searches, and has the server send the first `count` records with its answer, which saves a round trip when they are read.
+    /// Searches, and asks the server to send the first `count` records with its answer, which saves a round trip when they are
+    /// read.
     ///
     /// # Errors
-    /// Those of [`search`](Self::search).
+    /// The errors of [`search`](Self::search).
     pub async fn search_first(
         &self,
         query: impl Into<Query>,
@@ -79,7 +80,7 @@ impl Connection {
     ) -> Result<ResultSet, Error> {
         let query = query.into();
         let (query, keys) = match query.as_cql().filter(|_| self.is_sru()) {
-            // With its keys.
+            // The text includes its sort keys.
             Some(text) => (type_104(text), Vec::new()),
             None => {
                 let keys = query.sort_keys().to_vec();
@@ -98,7 +99,7 @@ impl Connection {
             search = search.with_facets(&self.facets).map_err(unwritable)?;
         }
         let mut turn = name.turn().await;
-        // A failed search also deletes the previous set of this name.
+        // Even a failed search deletes the previous set of this name.
         turn.take();
         options.reconnect = Some(Arc::clone(&self.inner.reconnect));
         let (query, search, options, keys) = (&query, &search, &options, &keys);
@@ -120,19 +121,19 @@ impl Connection {
         Ok(ResultSet::new(Arc::clone(&self.inner), name, pager))
     }
 
-    /// Lists an index: twenty terms, beginning with the one of the query.
+    /// Lists twenty terms of an index, beginning with the term of the query.
     ///
     /// # Errors
-    /// Those of [`search`](Self::search), and [`Error::NotOneTerm`] for a query of several terms.
+    /// The errors of [`search`](Self::search), and [`Error::NotOneTerm`] for a query of several terms.
     pub async fn scan(&self, query: impl Into<Query>) -> Result<ScanSet, Error> {
         self.scan_with(query, ScanOptions::default()).await
     }
 
-    /// Lists an index with options: how many terms, and where the one of the query is among them. The databases are those of
-    /// the target, the attribute set is that of the query.
+    /// Lists terms of an index as the options say: how many, and at which position among them the term of the query is. The
+    /// databases are those of the target, the attribute set is that of the query.
     ///
     /// # Errors
-    /// Those of [`scan`](Self::scan).
+    /// The errors of [`scan`](Self::scan).
     pub async fn scan_with(
         &self,
         query: impl Into<Query>,
@@ -159,10 +160,11 @@ impl Connection {
         Ok(ScanSet::new(result.await?))
     }
 
-    /// Retrieves the one record with a docid (RFC 2056 §4), in the form of [`with_form`](Self::with_form) if it says anything.
+    /// Retrieves the one record with a docid (RFC 2056 §4), in the form set by [`with_form`](Self::with_form), if any.
     ///
     /// # Errors
-    /// [`Error::NoMatch`], [`Error::Incomplete`], [`Error::Ambiguous`], [`Error::Refused`]; others if the connection failed.
+    /// [`Error::NoMatch`], [`Error::Incomplete`], [`Error::Ambiguous`], [`Error::Refused`]; other errors if the connection
+    /// failed.
     pub async fn get(&self, docid: impl AsRef<[u8]>) -> Result<Record, Error> {
         let target = &self.inner.target;
         let databases = target.databases();
@@ -177,7 +179,7 @@ impl Connection {
         if let Some(name) = &self.form.element_set {
             url = url.element_set(name.as_str());
         }
-        // The form is that of the caller, and no hint of somebody else's URL.
+        // The form is chosen by the caller here, and is not a hint from somebody else's URL.
         let mut options = PlanOptions {
             hints: Hints::Prefer,
             ..self.inner.plan.clone()
@@ -192,11 +194,11 @@ impl Connection {
         Ok(record.with_charset(target.profile.record_charset))
     }
 
-    /// Inserts, replaces or deletes records of the first database with the Update service (Z39.50-2003 §3.2.9.1.5). It is sent
-    /// once: after errors other than [`Error::Refused`] it may or may not have been carried out.
+    /// Inserts, replaces or deletes records of the first database with the Update service (Z39.50-2003 §3.2.9.1.5). The request
+    /// is sent only once: after errors other than [`Error::Refused`] it may or may not have been carried out.
     ///
     /// # Errors
-    /// [`Error::Refused`]; [`Error::Unwritable`] for a record too large for ISO 2709; others if the connection failed.
+    /// [`Error::Refused`]; [`Error::Unwritable`] for a record too large for ISO 2709; other errors if the connection failed.
     pub async fn update<'a>(
         &self,
         action: Action,
@@ -216,18 +218,18 @@ impl Connection {
         self.task(&task).await
     }
 
-    /// Orders the record at a position of a result set of this connection, 1-based (Item Order, Z39.50-2003 §3.2.9.1.4). The order is
-    /// sent once.
+    /// Orders the record at a position, 1-based, of a result set of this connection (Item Order, Z39.50-2003 §3.2.9.1.4). The
+    /// order is sent only once.
     ///
     /// # Errors
-    /// Those of [`update`](Self::update), and [`Error::ForeignResultSet`].
+    /// The errors of [`update`](Self::update), and [`Error::ForeignResultSet`].
     pub async fn order(
         &self,
         hits: &ResultSet,
         position: u64,
         order: Order,
     ) -> Result<TaskResult, Error> {
-        // Other connections have sets of the same names.
+        // Other connections use the same names for their sets.
         if !hits.is_of(&self.inner) {
             return Err(Error::ForeignResultSet);
         }
@@ -238,19 +240,19 @@ impl Connection {
         self.task(&task.map_err(unwritable)?).await
     }
 
-    /// The server's description of itself in its Explain database (Z39.50-2003 §3.2.10).
+    /// Requests the server's description of itself from its Explain database (Z39.50-2003 §3.2.10).
     ///
     /// # Errors
-    /// [`Error::Refused`] by a server without one; others if the connection failed.
+    /// [`Error::Refused`] by a server without an Explain database; other errors if the connection failed.
     pub async fn explain(&self, options: &ExplainOptions) -> Result<ExplainResult, Error> {
         let explain = |session: Session| async move { session.explain(options).await };
         self.inner.run(Repeat::IfLost, explain).await
     }
 
-    /// What a server of SRU says about its database.
+    /// Returns the description that an SRU server gives of its database.
     ///
     /// # Errors
-    /// Those of [`Session::describe`].
+    /// The errors of [`Session::describe`].
     #[cfg(feature = "sru")]
     pub async fn describe(&self) -> Result<SruDescription, Error> {
         let databases = self.inner.target.databases();
@@ -265,35 +267,36 @@ impl Connection {
         self.inner.run(Repeat::IfUnsent, perform).await
     }
 
-    /// The Z39.50 session, for services without a method here. It must not outlive the connection.
+    /// Returns the Z39.50 session, for services that have no method here. It must not outlive the connection.
     ///
-    /// `None` once the connection is closed, and for another protocol, of which there is none yet.
+    /// Returns `None` once the connection is closed, and for any protocol other than Z39.50, of which none is supported yet.
     pub async fn as_z3950(&self) -> Option<Session> {
         self.inner.session().await
     }
 
-    /// The target: endpoint, databases, and profile.
+    /// Returns the target: endpoint, databases, and profile.
     pub fn target(&self) -> &Resolved {
         &self.inner.target
     }
 
-    /// A handle on the same connection whose searches, lookups and retrievals ask for records in another form.
+    /// Returns a handle to the same connection whose searches, lookups and retrievals request records in another form.
     #[must_use]
     pub fn with_form(self, form: RecordForm) -> Self {
         Self { form, ..self }
     }
 
-    /// A handle on the same connection whose searches ask for these facets of the records found, which
-    /// [`ResultSet::found`] then has if the server counts any.
+    /// Returns a handle to the same connection whose searches ask for these facets of the records found. [`ResultSet::found`]
+    /// then contains the facets that the server has counted.
     #[must_use]
     pub fn with_facets(self, facets: FacetList) -> Self {
         Self { facets, ..self }
     }
 
-    /// Closes the session, for all handles and result sets. Their requests, also those in progress, fail with [`Error::Ended`].
+    /// Closes the session for all handles and result sets. Their requests, including those in progress, fail with
+    /// [`Error::Ended`].
     ///
     /// # Errors
-    /// The session had ended otherwise before.
+    /// The session had already ended in another way.
     pub async fn close(self) -> Result<(), Error> {
         self.inner.close().await
     }

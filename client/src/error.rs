@@ -1,5 +1,5 @@
-//! The errors of sessions: the phase, the cause, and the server's diagnostics. Services and phases are those of Z39.50-2003 §3.2;
-//! diagnostics are kept as data.
+//! The errors of sessions: the phase, the cause, and the server's diagnostics, which are kept as data. Services and phases are
+//! those of Z39.50-2003 §3.2.
 
 mod fault;
 mod gateway;
@@ -25,10 +25,10 @@ pub use gateway::GatewayError;
 pub use sources::FailedSources;
 pub use sru::SruFault;
 
-/// Why a request failed.
+/// The reason why a request failed.
 ///
-/// `Display` describes one level; [`source`](std::error::Error::source) gives the next. Text from the server is unescaped: escape
-/// it before it reaches a terminal.
+/// `Display` describes one level; [`source`](std::error::Error::source) returns the next. Text from the server is not escaped:
+/// escape it before it reaches a terminal.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -80,7 +80,7 @@ pub enum Error {
     /// No record matches: the locator is invalid at this server (RFC 1736 §3).
     #[error("no record matches")]
     NoMatch,
-    /// No record matches in the sources that answered, but others failed, which may have records.
+    /// No record matches in the sources that answered, but other sources failed, and may have matching records.
     #[error("no record matches, but not all sources answered: {0}")]
     Incomplete(FailedSources),
     /// The docid matches several records.
@@ -89,7 +89,7 @@ pub enum Error {
         /// The number of matching records.
         hits: u64,
     },
-    /// The port is reserved for another protocol and not allowed; nothing was sent.
+    /// The port is reserved for another protocol and is not allowed; nothing was sent.
     #[error("port {0} is reserved for another protocol and was not connected to")]
     PortRefused(u16),
     /// The target is malformed, or the targets file cannot be read.
@@ -119,29 +119,29 @@ pub enum Error {
     /// The identifier is malformed.
     #[error(transparent)]
     Identifier(#[from] IdentifierError),
-    /// A value that cannot be encoded, such as a field of more than 9,999 octets in ISO 2709.
+    /// A value cannot be encoded, such as a field of more than 9,999 octets in ISO 2709.
     #[error("a value cannot be encoded")]
     Unwritable(#[source] Arc<dyn std::error::Error + Send + Sync>),
-    /// A scan needs exactly one term, and the query has another number.
+    /// The scan needs a query with exactly one term, and this query does not have one.
     #[error("a scan begins at one term of one index")]
     NotOneTerm,
-    /// An item is ordered from a result set of the same connection; nothing was sent.
+    /// An item can be ordered only from a result set of the same connection; nothing was sent.
     #[error("the result set belongs to another connection")]
     ForeignResultSet,
-    /// A route cannot be used, such as the proxy that the environment names.
+    /// A route cannot be used, such as the proxy named by the environment.
     #[error("{0}")]
     Route(String),
     /// The session had ended before the request; nothing was sent.
     #[error("the session has ended")]
     Ended {
-        /// Why it ended; `None` if this side closed it.
+        /// The reason why the session ended; `None` if this side closed it.
         #[source]
         cause: Option<Arc<Error>>,
     },
 }
 
 impl Error {
-    /// A protocol error in a phase.
+    /// Creates a protocol error in a phase.
     pub fn fault(phase: Phase, fault: impl Into<ProtocolFault>) -> Self {
         Self::ProtocolError {
             phase,
@@ -149,7 +149,7 @@ impl Error {
         }
     }
 
-    /// The server's diagnostics, if any.
+    /// Returns the server's diagnostics, if any.
     pub fn diagnostics(&self) -> &[DiagRec] {
         match self {
             Self::Refused { diagnostics, .. } => &diagnostics.0,
@@ -159,11 +159,11 @@ impl Error {
         }
     }
 
-    /// Whether the connection was lost, the server closed an idle session, or the session ended at another request, for instance
-    /// because its answer did not come in time, so that a new session may help.
+    /// Returns whether a new session may help: the connection was lost, the server closed an idle session, or the session ended
+    /// during another request, for instance because its answer did not arrive in time.
     ///
-    /// After [`Error::Ended`] nothing was sent. Otherwise the server may have carried out the request, so only a request that
-    /// changes nothing may be repeated.
+    /// After [`Error::Ended`], nothing was sent. After other errors, the server may have carried out the request, so only a
+    /// request that changes nothing may be repeated.
     pub fn is_connection_lost(&self) -> bool {
         match self {
             Self::Ended { cause } => cause.as_ref().is_some_and(|cause| match **cause {
@@ -194,7 +194,7 @@ impl Error {
         }
     }
 
-    /// How long the server asks to wait before the next request.
+    /// Returns how long the server asks the client to wait before the next request.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Unavailable {
@@ -205,7 +205,7 @@ impl Error {
         }
     }
 
-    /// Whether the server returned a wrong referenceId, or none, while several requests were in progress.
+    /// Returns whether the server returned a wrong referenceId, or none, while several requests were in progress.
     pub(crate) fn is_of_reference_id(&self) -> bool {
         match self {
             Self::ProtocolError { fault, .. } => matches!(
@@ -221,7 +221,7 @@ impl Error {
         }
     }
 
-    /// The error with another phase.
+    /// Returns the same error with another phase.
     pub(crate) fn in_phase(mut self, now: Phase) -> Self {
         match &mut self {
             Self::Unavailable { phase, .. }
@@ -234,7 +234,7 @@ impl Error {
     }
 }
 
-/// The phase of a connection or session: steps of the connection, then services (Z39.50-2003 §3.2).
+/// The phase of a connection or session: first the steps of the connection, then the services (Z39.50-2003 §3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {
@@ -252,7 +252,7 @@ pub enum Phase {
     Idle,
     /// Searching.
     Search,
-    /// Asking for records.
+    /// Requesting records.
     Present,
     /// Deleting result sets.
     Delete,
@@ -264,16 +264,16 @@ pub enum Phase {
     DuplicateDetection,
     /// Browsing a list of terms.
     Scan,
-    /// Asking a server of SRU what it is.
+    /// Asking an SRU server for its description.
     Explain,
-    /// Having a task done.
+    /// Requesting a task.
     ExtendedServices,
     /// Closing the session.
     Close,
 }
 
 impl Phase {
-    /// The phase a request belongs to.
+    /// Returns the phase that a request belongs to.
     pub(crate) fn of(request: &Apdu) -> Self {
         match request {
             Apdu::InitializeRequest(_) => Self::Init,
@@ -314,7 +314,7 @@ impl fmt::Display for Phase {
     }
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cause {
@@ -324,13 +324,13 @@ pub enum Cause {
     /// Nothing listens on this address and port.
     #[error("connection refused")]
     Refused(#[source] Arc<io::Error>),
-    /// The timeout of this step.
+    /// This step has reached its timeout.
     #[error("no response within {} s", .0.as_secs_f64())]
     Timeout(Duration),
-    /// The deadline passed.
+    /// The deadline has passed.
     #[error("the deadline passed")]
     Deadline,
-    /// The limit of [`Timeouts::session`](crate::Timeouts::session).
+    /// The wait for a session has reached the limit [`Timeouts::session`](crate::Timeouts::session).
     #[error("as many sessions as the target allows are in use, and none was returned within {} s", .0.as_secs_f64())]
     SessionsInUse(Duration),
     /// The server closed the connection.
@@ -339,24 +339,24 @@ pub enum Cause {
     /// The server closed the connection after this many octets of an APDU.
     #[error("connection closed {0} octets into an APDU")]
     CutOff(usize),
-    /// Several requests were in progress, and the session ended with an answer that may belong to another one of them.
+    /// Several requests were in progress, and the session ended with an answer that may belong to another request.
     #[error("the session ended with an answer to one of several requests")]
     AnotherAnswer(#[source] Arc<Error>),
     /// The server's certificate is not trusted.
     #[error("the server's certificate is not trusted")]
     Tls(#[source] Arc<io::Error>),
-    /// The TLS handshake failed: the server does not speak TLS, or rejects the client.
+    /// The TLS handshake failed: the server does not use TLS, or rejects the client.
     #[error("the handshake failed")]
     Handshake(#[source] Arc<io::Error>),
-    /// The server of SRU or the gateway answered with a status of HTTP that may change, such as 503.
+    /// The SRU server or the gateway answered with an HTTP status that may change, such as 503.
     #[error("HTTP status {status}{}", asked_to_wait(*retry_after))]
     HttpStatus {
-        /// The status, with its usual words.
+        /// The status, with the usual words for it.
         status: String,
-        /// How long the server asks to wait (`Retry-After`, RFC 9110 §10.2.3).
+        /// How long the server asks the client to wait (`Retry-After`, RFC 9110 §10.2.3).
         retry_after: Option<Duration>,
     },
-    /// The proxy refused to connect, with its message.
+    /// The proxy refused to connect; this is its message.
     #[error("{0}")]
     Proxy(String),
     /// Another transport error.
@@ -370,7 +370,7 @@ fn asked_to_wait(wait: Option<Duration>) -> String {
     })
 }
 
-/// A hint for servers that reject a client without a reason.
+/// The hint shown if a server rejects a client without giving a reason.
 const REJECTION_HINT: &str = "check credentials, address allow-list or database";
 
 fn unavailable(phase: Phase, cause: &Cause) -> String {
@@ -409,7 +409,7 @@ fn closed(phase: Phase, reason: CloseReason, info: Option<&str>) -> String {
     text
 }
 
-/// A rejected Init, and the reasons given.
+/// A rejected Init, with the reasons given by the server.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct InitRejected {
@@ -438,28 +438,28 @@ impl std::error::Error for InitRejected {}
 pub struct Diagnostics(pub Vec<DiagRec>);
 
 impl Diagnostics {
-    /// Whether there are none.
+    /// Returns whether there are no diagnostics.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The first diagnostic of the default format.
+    /// Returns the first diagnostic in the default format.
     pub fn first(&self) -> Option<&DefaultDiagFormat> {
         self.defaults().next()
     }
 
-    /// The condition of the first diagnostic of the default format.
+    /// Returns the condition of the first diagnostic in the default format.
     pub fn condition(&self) -> Option<i64> {
         self.first().map(|diagnostic| diagnostic.condition)
     }
 
-    /// The addinfo of the first diagnostic of the default format, as text.
+    /// Returns the additional information (addinfo) of the first diagnostic in the default format, as text.
     pub fn addinfo(&self) -> Option<Cow<'_, str>> {
         self.first()
             .map(|diagnostic| diagnostic.addinfo.to_string_lossy())
     }
 
-    /// Whether one of the diagnostics has this condition, in any set.
+    /// Returns whether one of the diagnostics has this condition, in any set.
     pub fn has(&self, condition: i64) -> bool {
         self.defaults()
             .any(|diagnostic| diagnostic.condition == condition)
@@ -494,8 +494,8 @@ impl fmt::Display for Diagnostics {
     }
 }
 
-/// An error and its causes in one line. A cause that repeats the words before it takes their place:
-/// `connection refused (os error 111)` instead of `connection refused: connection refused (os error 111)`.
+/// Returns an error and its causes in one line. If a cause repeats the words before it, it replaces them: `connection refused (os
+/// error 111)` instead of `connection refused: connection refused (os error 111)`.
 pub fn chain(error: &dyn std::error::Error) -> String {
     let mut parts = vec![error.to_string()];
     let mut cause = error.source();

@@ -1,16 +1,16 @@
-//! From what is wanted to records: a query or identifiers, at one target or several, with fallbacks and the choice of the best record.
-//! What happens is told as it happens.
+//! Finds records: by a query or identifiers, at one target or several, with fallbacks and the choice of the best record. Events
+//! report what happens as it happens.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `wanted` | what is searched for, where, and which records are wanted |
+//! | `wanted` | what to search for, where, and which records are wanted |
 //! | `course` | the searches at one target, and what follows each answer |
-//! | `ways` | what a [`Fallback`](crate::plan::Fallback) allows, in order |
+//! | `ways` | the searches that a [`Fallback`](crate::plan::Fallback) allows, in order |
 //! | `at_target` | carries out a course in a session |
-//! | `lending` | the session lent for it, and the result set found in it |
+//! | `lending` | the session lent for a course, and the result set found in it |
 //! | `events` | carries out the courses at all targets; the stream of events |
-//! | `event` | what happens, and how it ends |
-//! | `best` | which of several records is taken, and why |
+//! | `event` | the events, and how a search ends |
+//! | `best` | which of several records is chosen, and why |
 //! | `url` | the retrieval of the record that a URL names |
 //! | `connection` | a lookup in the session of a connection |
 
@@ -37,8 +37,8 @@ use crate::client::Client;
 use crate::error::Error;
 
 impl Client {
-    /// Looks for records at one target or several, and tells what happens. Nothing is sent before the first event is asked for. Dropping
-    /// the result ends the search.
+    /// Looks for records at one target or several, and reports what happens. Nothing is sent before the first event is requested.
+    /// Dropping the result ends the search.
     ///
     /// ```no_run
     /// use z3950::find::{Event, Wanted};
@@ -65,7 +65,7 @@ impl Client {
         Events::new(self.clone(), targets.into_iter().collect(), wanted)
     }
 
-    /// The target of a text, which [`connect`](Self::connect) explains.
+    /// Returns the target described by a text: see [`connect`](Self::connect).
     ///
     /// # Errors
     /// [`Error::Target`].

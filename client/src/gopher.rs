@@ -1,7 +1,7 @@
-//! Gopher: retrieves what a URL names, by the rules of its type (RFC 1436; Gopher+ as the Gopher URL draft uses it). One
-//! connection, one request, one reply, each within the time and size allowed.
+//! Gopher: retrieves the item named by a URL, by the rules for its type (RFC 1436; Gopher+ as the Gopher URL draft uses it).
+//! There is one connection, one request and one reply, each within the time and size allowed.
 //!
-//! | file | what it holds |
+//! | file | holds |
 //! |---|---|
 //! | `plan` | the request for a URL, without a connection |
 //! | `transfer` | one exchange over a connection |
@@ -32,18 +32,18 @@ pub use reply::{Body, Note, Reply};
 /// The default size limit of a reply: 64 MiB.
 pub const MAX_REPLY: usize = 64 * 1024 * 1024;
 
-/// The most lines of a menu or of attributes: more than anyone reads, and few enough to bound memory.
+/// The maximum number of lines in a menu or in attributes: more than anyone reads, and few enough to bound memory.
 pub const MAX_LINES: usize = 100_000;
 
 /// The options of a retrieval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GopherOptions {
-    /// How long to wait. Within `answer` the next 1024 octets or the end must arrive.
+    /// How long to wait. Within `answer`, the next 1024 octets or the end of the reply must arrive.
     pub timeouts: Timeouts,
-    /// How to send a Gopher+ string without a search string.
+    /// How to send a Gopher+ string if there is no search string.
     pub wire: PlusWire,
-    /// The most octets of a reply, with its header.
+    /// The maximum number of octets in a reply, including its header.
     pub max_octets: usize,
     /// Whether to connect to ports below 1024 other than 70 (RFC 1738 §6).
     pub allow_reserved_port: bool,
@@ -60,9 +60,9 @@ impl Default for GopherOptions {
     }
 }
 
-/// Fetches what `url` names.
+/// Fetches the item named by `url`.
 ///
-/// If a server does not support attributes by name, all are requested and filtered.
+/// If a server does not support attributes by name, all attributes are requested and then filtered.
 ///
 /// # Errors
 /// See [`GopherError`].
@@ -84,10 +84,10 @@ pub async fn retrieve(
     }
 }
 
-/// Reads a reply as it came from the server that `url` names.
+/// Parses a reply as received from the server named by `url`.
 ///
 /// # Errors
-/// Those of [`retrieve`] about replies.
+/// The errors of [`retrieve`] that concern replies.
 #[cfg(feature = "sru")]
 pub(crate) fn read(
     url: &GopherUrl,
@@ -97,7 +97,7 @@ pub(crate) fn read(
     reply::read(&plan(url, options)?, octets, false)
 }
 
-/// The questions of an item's form (draft §3.1), in order; empty without a form.
+/// Returns the questions of an item's form (draft §3.1), in order; empty if the item has no form.
 ///
 /// # Errors
 /// See [`GopherError`].
@@ -128,7 +128,8 @@ async fn fetch(
     reply::read(&plan, octets.into(), is_open)
 }
 
-/// The same URL for all attributes, and the names of those it asks for; `None` if it asks for none by name.
+/// Returns the same URL for all attributes, and the names of those that it asks for; `None` if it does not ask for attributes by
+/// name.
 fn named_attributes(url: &GopherUrl) -> Option<(GopherUrl, Vec<Octets>)> {
     let plus = url.plus()?;
     let PlusRequest::Attributes { names, .. } = plus.request() else {
@@ -139,12 +140,12 @@ fn named_attributes(url: &GopherUrl) -> Option<(GopherUrl, Vec<Octets>)> {
     (!names.is_empty()).then_some((all, names))
 }
 
-/// The URL with another Gopher+ string; `None` if that makes it too long.
+/// Returns the URL with another Gopher+ string; `None` if the URL would be too long.
 fn with_plus(url: &GopherUrl, plus: GopherPlus) -> Option<GopherUrl> {
     url.to_builder().plus(plus).build().ok()
 }
 
-/// Whether an attribute is among those wanted.
+/// Returns whether an attribute is among those wanted.
 fn is_wanted(name: &str, wanted: &[Octets]) -> bool {
     wanted
         .iter()

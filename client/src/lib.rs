@@ -21,20 +21,20 @@
 //!
 //! The names are those of ZOOM, the abstract API that all bindings of Z39.50 follow:
 //!
-//! - [`Client`] connects, and keeps sessions for reuse. [`Client::new`] is hermetic; [`Client::from_user_config`] reads the
-//!   user's `targets.toml`.
+//! - [`Client`] connects to servers, and keeps sessions for reuse. [`Client::new`] is hermetic; [`Client::from_user_config`]
+//!   reads the user's `targets.toml`.
 //! - [`Connection`] searches, scans, looks up, retrieves, updates and orders.
 //! - [`Query`] is built from parts or read from PQF, CQL, CCL or words.
 //! - [`ResultSet`] pages automatically; [`Record`] gives title, text, JSON, MARC and holdings; [`ScanSet`] lists terms.
-//! - [`Error`] has the cause, the phase, and the server's diagnostics.
+//! - [`Error`] contains the cause, the phase, and the server's diagnostics.
 //!
-//! The parts below, for programs that need more:
+//! The parts below are for programs that need more:
 //!
 //! - [`url`], [`gopher`]: URLs of every scheme as values; Gopher's requests and replies;
 //! - [`mod@plan`], [`retrieve`], [`lookup`]: the requests for a URL or an identifier, and their outcome;
 //! - [`target`]: the addresses and profiles of servers;
 //! - [`session`], [`service`], [`pager`]: one Z39.50 session, a method for each service;
-//! - `sru`: the same by HTTP, see there;
+//! - `sru`: the same services over HTTP;
 //! - [`transport`]: names, sockets, TLS, proxies, timeouts.
 //!
 //! [`asn1`] and [`marc`] re-export the packages whose types appear in signatures.
@@ -51,7 +51,7 @@
 //! `code`. `bytes` 1, `serde_json` 1 and `tokio` 1 are part of the interface. The minimum supported Rust version is 1.90; raising
 //! it requires a minor version.
 
-// Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
+// Nothing sent by a peer may end the program; `.clippy.toml` exempts tests.
 #![deny(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -1,30 +1,30 @@
-//! Session URLs: the session stays open whatever the result of the search (RFC 2056 §3).
+//! Session URLs: the session stays open, whatever the result of the search (RFC 2056 §3).
 
 use crate::error::Error;
 use crate::plan::{Plan, SessionDefaults};
 use crate::protocol::session::Session;
 use crate::retrieve::{KnownItemSearch, Outcome, Step};
 
-/// A session that a URL opened, or found open.
+/// A session that was opened for a URL, or was already open.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Opened {
     /// The session.
     pub session: Session,
-    /// Whether it was open before, so that no Init was sent.
+    /// Whether the session was already open, so that no Init was sent.
     pub reused: bool,
     /// The defaults for later searches.
     pub defaults: SessionDefaults,
-    /// The result of its search, if the URL has a docid. After [`Error::Refused`] the session is still open; after others see
-    /// [`Session::is_open`].
+    /// The result of the search, if the URL has a docid. After [`Error::Refused`] the session is still open; after other errors
+    /// see [`Session::is_open`].
     pub found: Option<Result<OpenedSearch, Error>>,
 }
 
-/// The result of the search of a session URL, with any number of hits.
+/// The result of the search for a session URL, with any number of hits.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct OpenedSearch {
-    /// The number of matching records, which are the result set `default`; `None` if the server does not know it.
+    /// The number of matching records, which make up the result set `default`; `None` if the server does not know it.
     pub hits: Option<u64>,
     /// With exactly one hit and [`PlanOptions::auto_present`], the record or why there is none.
     ///
@@ -39,7 +39,7 @@ pub struct OpenedSearch {
 /// Carries out the search of `plan` in an open session.
 ///
 /// # Errors
-/// If the first request has no answer, since the session may have been lost before.
+/// The first request has no answer. In that case the session may have been lost before.
 pub async fn process(
     session: &Session,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! The least time between two requests to a server, over all sessions: some servers ask for it, and many block clients that are
+//! The minimum time between two requests to a server, over all sessions: some servers ask for it, and many block clients that are
 //! too fast. Z39.50-2003 has no such limit.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,19 +8,19 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::target::profile::MAX_PAUSE;
 
-/// When the next request may be sent to a server, shared by all sessions with it.
+/// The time at which the next request may be sent to a server, shared by all sessions with it.
 #[derive(Debug, Default)]
 pub struct Clock {
-    /// By the pauses between requests.
+    /// The time that follows from the pauses between requests.
     next: tokio::sync::Mutex<Option<Instant>>,
-    /// By what the server asked for.
+    /// The time until which the server has asked clients to wait.
     held: Mutex<Option<Instant>>,
 }
 
 impl Clock {
-    /// Whether a request may be sent now.
+    /// Returns whether a request may be sent now.
     pub fn is_due(&self) -> bool {
-        // The lock is held while waiting.
+        // If the lock is held, somebody is waiting.
         let next = self.next.try_lock();
         let is_over = |at: &Option<Instant>| at.is_none_or(|at| at <= Instant::now());
         next.is_ok_and(|next| is_over(&next)) && is_over(&self.held())
@@ -39,12 +39,12 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// `None` for a pause of zero.
+    /// Creates a pause; `None` if the pause is zero.
     pub fn new(clock: &Arc<Clock>, pause: Duration) -> Option<Self> {
         (!pause.is_zero()).then(|| Self::with_pause(clock, pause))
     }
 
-    /// A pause that may be zero, for servers that can ask for one.
+    /// Creates a pause that may be zero, for servers that can ask the client to wait.
     pub(crate) fn with_pause(clock: &Arc<Clock>, pause: Duration) -> Self {
         Self {
             clock: Arc::clone(clock),
@@ -52,7 +52,7 @@ impl Pace {
         }
     }
 
-    /// Waits until a request may be sent, first come, first served. Dropping the future passes the turn on.
+    /// Waits until a request may be sent, first come, first served. Dropping the future passes the turn to the next request.
     pub async fn wait(&self) {
         let mut next = self.clock.next.lock().await;
         while let Some(at) = (*next).max(self.clock.held())
@@ -63,7 +63,7 @@ impl Pace {
         *next = Instant::now().checked_add(self.pause);
     }
 
-    /// Lets no request pass for this long, at most [`MAX_PAUSE`], because the server asked for it.
+    /// Lets no request pass for this time, which is at most [`MAX_PAUSE`], because the server asked for it.
     pub(crate) fn hold(&self, wait: Duration) {
         let until = Instant::now().checked_add(wait.min(MAX_PAUSE));
         let mut held = self
@@ -85,7 +85,7 @@ mod tests {
         let seconds = Duration::from_secs;
         for (pauses, went) in [
             (&[2, 2, 2][..], &[0, 2, 4][..]),
-            // Each pause counts from its own request.
+            // Each pause begins with its own request.
             (&[1, 3, 1], &[0, 1, 4]),
             (&[0, 0], &[0, 0]),
         ] {
@@ -125,7 +125,7 @@ mod tests {
             let pace = Pace::with_pause(&clock, Duration::ZERO);
             let begun = Instant::now();
             pace.wait().await;
-            // One waits already, one asks later.
+            // One request is already waiting, another is made later.
             let waiting = pace.wait();
             pace.hold(Duration::from_secs(asked));
             pace.hold(Duration::ZERO);

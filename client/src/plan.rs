@@ -1,5 +1,5 @@
-//! From a URL to the requests that it causes, octet for octet, without a connection (RFC 2056 §3, §4). Reasons against sending
-//! them are reported as [`PlanError`] or [`Caution`].
+//! Computes the requests for a URL, octet for octet, without a connection (RFC 2056 §3, §4). Reasons not to send them are
+//! reported as [`PlanError`] or [`Caution`].
 
 mod course;
 mod fallback;
@@ -21,10 +21,10 @@ pub use fallback::Fallback;
 pub(crate) use fallback::{Objection, SearchOrder};
 pub use notice::{Caution, PlanError, Warning};
 
-/// Lower ports belong to other protocols, except 210 (RFC 1738 §6).
+/// Ports below this one belong to other protocols, except 210 (RFC 1738 §6).
 const FIRST_FREE_PORT: u16 = 1024;
 
-/// The options of a plan.
+/// Options that decide which requests are sent for a URL.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PlanOptions {
@@ -34,19 +34,19 @@ pub struct PlanOptions {
     pub hints: Hints,
     /// Whether to refuse a URL with a docid if none of its record syntaxes is supported.
     pub strict: bool,
-    /// The supported record syntaxes; by default all that have a name. A dotted one in the URL is always accepted.
+    /// The supported record syntaxes; by default all that have a name. A URL may always name a syntax by its OID.
     pub record_syntaxes: Vec<Oid>,
-    /// The preferred syntax if the URL names none.
+    /// The preferred record syntax if the URL names none.
     pub default_record_syntax: Option<Oid>,
     /// Whether to request the record of a session URL with exactly one hit; otherwise its search asks for no records.
     pub auto_present: bool,
-    /// Whether to connect to ports of other protocols.
+    /// Whether to connect to ports reserved for other protocols.
     pub allow_reserved_port: bool,
-    /// Whether to send user name and password of the URL to the server.
+    /// Whether to send the user name and password of the URL to the server.
     pub allow_url_credentials: bool,
-    /// What to try after a refusal.
+    /// What to try after the server has refused a request.
     pub fallback: Fallback,
-    /// What Init offers.
+    /// The request with which Init is sent.
     pub init: InitializeRequest,
 }
 
@@ -70,27 +70,27 @@ impl Default for PlanOptions {
 /// Which request asks for the record. RFC 2056 §4 allows both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strategy {
-    /// The search, if there is exactly one hit; Present if the response has no record.
+    /// The search, if there is exactly one hit; a Present follows if the response contains no record.
     #[default]
     Piggyback,
     /// Always a separate Present.
     PresentOnly,
 }
 
-/// How to treat the element set name and the record syntaxes of a URL, which are hints. Without a docid, so are the databases
-/// of a session URL (RFC 2056 §3).
+/// How to treat the element set name and the record syntaxes of a URL, which are hints. In a session URL without a docid, the
+/// databases are hints too (RFC 2056 §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Hints {
-    /// Follow them where possible.
+    /// Follow the hints where possible.
     #[default]
     Prefer,
-    /// Follow them, or refuse the URL.
+    /// Follow the hints, or refuse the URL.
     Require,
-    /// Ignore them.
+    /// Ignore the hints.
     Ignore,
 }
 
-/// The defaults of a session for searches and presents.
+/// The defaults of a session for later searches and Presents.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SessionDefaults {
@@ -106,7 +106,7 @@ pub struct SessionDefaults {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Plan {
-    /// Session or retrieval.
+    /// Whether the URL asks for a session or a retrieval.
     pub kind: Kind,
     /// The host to connect to.
     pub host: Host,
@@ -118,24 +118,24 @@ pub struct Plan {
     pub defaults: SessionDefaults,
     /// The record syntax to request, then those of the URL that [`Fallback::syntax`] may try.
     pub record_syntaxes: Vec<Oid>,
-    /// The options; Init offers the credentials of the URL if they are to be sent.
+    /// The options. Init offers the credentials of the URL if they are to be sent.
     pub options: PlanOptions,
-    /// The source of the identity in Init; `None` if there is none.
+    /// The source of the identity sent in Init; `None` if no identity is sent.
     pub identity_source: Option<IdentitySource>,
-    /// What a person should confirm.
+    /// Cautions that a person should confirm.
     pub cautions: Vec<Caution>,
     /// Deviations from the URL.
     pub warnings: Vec<Warning>,
-    /// Whether `record_syntaxes` are those of the URL.
+    /// Whether the URL names `record_syntaxes`.
     names_syntaxes: bool,
     /// The profile of the server.
     profile: Option<Box<Profile>>,
 }
 
-/// The source of the identity in Init (RFC 1736 §5: what a locator gives away).
+/// The source of the identity sent in Init (RFC 1736 §5: what a locator gives away).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdentitySource {
-    /// User and password of the URL.
+    /// The user name and password of the URL.
     Url,
     /// [`InitializeRequest::id_authentication`].
     Options,
@@ -146,7 +146,7 @@ pub enum IdentitySource {
 /// Plans the requests for `url`.
 ///
 /// # Errors
-/// See [`PlanError`]. A reserved port is no error here: see [`Plan::refused_port`].
+/// See [`PlanError`]. A reserved port is not an error here: see [`Plan::refused_port`].
 pub fn plan(url: &Z3950Url, options: &PlanOptions) -> Result<Plan, PlanError> {
     if url.kind() == Kind::Retrieval && url.docid().is_none() {
         return Err(PlanError::NoDocid);
@@ -198,7 +198,7 @@ pub fn plan(url: &Z3950Url, options: &PlanOptions) -> Result<Plan, PlanError> {
     })
 }
 
-/// The record syntaxes to request, most preferred first.
+/// Returns the record syntaxes to request, most preferred first.
 fn choose_syntaxes(
     url: &Z3950Url,
     options: &PlanOptions,
@@ -244,7 +244,7 @@ fn choose_syntaxes(
     Ok(supported)
 }
 
-/// The credentials of a URL as Init sends them.
+/// Returns the credentials of a URL in the form in which Init sends them.
 pub fn id_pass(userinfo: &Userinfo) -> IdAuthentication {
     IdAuthentication::IdPass(IdPass {
         user_id: Some(userinfo.user().as_bytes().into()),
@@ -256,9 +256,9 @@ pub fn id_pass(userinfo: &Userinfo) -> IdAuthentication {
 }
 
 impl Plan {
-    /// Applies the profile of the server: TLS, limits, the character set of records, and for [`Fallback`]s the searches for a
-    /// docid, the attributes and the record syntax. What RFC 2056 §4 prescribes stays the same, and the profile of another host
-    /// or port changes nothing. Credentials are left to [`Client::plan`](crate::Client::plan).
+    /// Applies the profile of the server: TLS, limits, the character set of records, and for each [`Fallback`] the searches for a
+    /// docid, the attributes and the record syntax. The requests prescribed by RFC 2056 §4 stay the same. The profile of another
+    /// host or port changes nothing. [`Client::plan`](crate::Client::plan) handles the credentials.
     pub fn with_profile(mut self, profile: &Profile) -> Self {
         if (&profile.host, profile.port) == (&self.host, self.port) {
             self.profile = Some(Box::new(profile.clone()));
@@ -266,14 +266,14 @@ impl Plan {
         self
     }
 
-    /// Sets the identity from the server's profile.
+    /// Sets the identity given by the server's profile.
     pub(crate) fn with_authentication(mut self, authentication: IdAuthentication) -> Self {
         self.options.init.id_authentication = Some(authentication);
         self.identity_source = Some(IdentitySource::Profile);
         self
     }
 
-    /// The endpoint: host and port of the URL, with TLS if the profile says so.
+    /// Returns the endpoint: host and port of the URL, with TLS if the profile requires it.
     pub fn endpoint(&self) -> Endpoint {
         match &self.profile {
             Some(profile) => profile.endpoint(),
@@ -281,33 +281,33 @@ impl Plan {
         }
     }
 
-    /// The profile of the server, if there is one.
+    /// Returns the profile of the server, if there is one.
     pub(crate) fn profile(&self) -> Option<&Profile> {
         self.profile.as_deref()
     }
 
-    /// The limits that the server asks for.
+    /// Returns the limits that the profile sets for the server.
     pub fn limits(&self) -> TargetLimits {
         let profile = self.profile.as_deref();
         profile.map_or_else(TargetLimits::default, TargetLimits::from)
     }
 
-    /// The character set of records that overrides what they declare, if the profile has one.
+    /// Returns the character set that overrides the one declared by the records, if the profile names one.
     pub fn record_charset(&self) -> Option<Charset> {
         self.profile.as_ref()?.record_charset
     }
 
-    /// The port, if it is reserved and not allowed, so that nothing is sent.
+    /// Returns the port if it is reserved and not allowed; nothing is sent to it.
     pub fn refused_port(&self) -> Option<u16> {
         let mut cautions = self.cautions.iter();
         let reserved = cautions.any(|caution| matches!(caution, Caution::ReservedPort(_)));
         (reserved && !self.options.allow_reserved_port).then_some(self.port)
     }
 
-    /// The URL with what is requested for it, without user and password.
+    /// Returns the URL with the parts that are actually requested, without user name and password.
     ///
     /// # Errors
-    /// Parts that do not make a URL, such as another kind or a host set since.
+    /// The parts do not make a URL, for example because the kind or the host was changed after planning.
     pub fn url(&self) -> Result<Z3950Url, BuildError> {
         let mut url = Z3950Url::builder(self.kind, self.host.clone())
             .port(self.port)
@@ -326,23 +326,23 @@ impl Plan {
         url.build()
     }
 
-    /// The first APDU.
+    /// Returns the Init request, which is the first APDU.
     pub fn init_request(&self) -> InitializeRequest {
         self.options.init.clone()
     }
 
-    /// The search, if the URL has a docid.
+    /// Returns the search, if the URL has a docid.
     pub fn search_request(&self) -> Option<SearchRequest> {
         Course::new(self).map(|course| course.search())
     }
 
-    /// The attributes of all searches that may be made for the docid, in order, such as `1=1032,4=104`. Their number depends on
-    /// [`Fallback`].
+    /// Returns the attributes of all searches that may be made for the docid, in order, such as `1=1032,4=104`. Their number
+    /// depends on [`Fallback`].
     pub fn searches(&self) -> Vec<String> {
         Course::new(self).map_or_else(Vec::new, |course| course.names())
     }
 
-    /// The Present for the record at `position`, 1-based.
+    /// Returns the Present for the record at `position`, 1-based.
     pub fn present_request(&self, position: u64) -> PresentRequest {
         let element_set = self.defaults.element_set.as_ref();
         let element_set = element_set.map(|name| name.as_bytes().into());

@@ -1,5 +1,5 @@
-//! Sessions that outlive a request: kept open, lent by one rule, to a user alone or with others, and counted per server.
-//! RFC 2056 §3 and §4 allow the reuse of a session for the same host and port.
+//! Sessions that outlive a request. They are kept open, lent by the same rules to one user alone or to several, and counted for
+//! each server. RFC 2056 §3 and §4 allow the reuse of a session for the same host and port.
 
 mod demand;
 mod idle;
@@ -30,12 +30,12 @@ use crate::target::profile::{Credentials, SruOptions, TargetLimits};
 use crate::transport::connect::Connect;
 use crate::transport::{Routes, Timeouts};
 
-/// The sessions of a client, the routes that lead to servers, and the passwords used at Init.
+/// The sessions of a client, the routes to servers, and the passwords used in Init.
 #[derive(Default)]
 pub(crate) struct Pool {
     routes: Routes,
     servers: Mutex<HashMap<Endpoint, Arc<Server>>>,
-    /// Opened for a session URL; the caller holds the session.
+    /// Sessions opened for session URLs; the caller keeps them open.
     opened: Mutex<HashMap<Key, WeakSession>>,
     secrets: Mutex<HashMap<Credentials, IdAuthentication>>,
 }
@@ -48,13 +48,13 @@ impl Pool {
         }
     }
 
-    /// The routes to servers.
+    /// Returns the routes to servers.
     #[cfg(feature = "sru")]
     pub(crate) fn routes(&self) -> &Routes {
         &self.routes
     }
 
-    /// Opens a session. A rejected Init forgets the password, so that a mistyped one is asked for again.
+    /// Opens a session. If Init is rejected, the password is forgotten, so that the user is asked again for a mistyped one.
     pub(crate) async fn connect(
         &self,
         endpoint: &Endpoint,
@@ -76,7 +76,7 @@ impl Pool {
         session
     }
 
-    /// See [`Client::connector`](crate::Client::connector).
+    /// Returns a connector: see [`Client::connector`](crate::Client::connector).
     pub(crate) fn connector(
         &self,
         endpoint: &Endpoint,
@@ -89,14 +89,16 @@ impl Pool {
         })
     }
 
-    /// Lends a session: an idle one that was opened with the same options, or a new one, through `proxy` if there is one.
+    /// Lends a session: an idle one that was opened with the same options, or a new one, which is opened through `proxy` if there
+    /// is one.
     ///
-    /// If `limits.sessions` are in use, waits until one is returned, first come, first served, up to the limits of
-    /// `options.timeouts`: `session` and `deadline`; with others, also until there is a place in one of these. Holding one lease while
-    /// waiting for another may deadlock. Requests keep `limits.pause` between them, over all sessions with the server.
+    /// If `limits.sessions` are in use, waits until one is returned, first come, first served, within the limits `session` and
+    /// `deadline` of `options.timeouts`. If sessions may be shared, the wait also ends when one of them has a free place. Holding
+    /// one lease while waiting for another may deadlock. Requests keep `limits.pause` between them, over all sessions with the
+    /// server.
     ///
     /// # Errors
-    /// Those of [`Client::connect`](crate::Client::connect); in phase Connect also the end of the wait.
+    /// The errors of [`Client::connect`](crate::Client::connect); in phase Connect also that the wait has reached its limit.
     pub(crate) async fn lend(
         self: &Arc<Self>,
         endpoint: &Endpoint,
@@ -120,7 +122,7 @@ impl Pool {
         Ok(Lease::new(opener, session, is_reused, sharing, permit))
     }
 
-    /// The sessions with one server. Servers without any are forgotten.
+    /// Returns the entry for one server. Servers without sessions are forgotten.
     pub(crate) fn server(&self, endpoint: &Endpoint) -> Arc<Server> {
         let mut servers = lock(&self.servers);
         if let Some(server) = servers.get(endpoint) {
@@ -135,7 +137,7 @@ impl Pool {
         lock(&self.servers).len()
     }
 
-    /// The session opened for a session URL, if it is still open.
+    /// Returns the session opened for a session URL, if it is still open.
     pub(crate) fn opened(&self, key: &Key) -> Option<Session> {
         lock(&self.opened).get(key)?.upgrade()
     }
@@ -147,7 +149,7 @@ impl Pool {
         opened.insert(key, session.downgrade());
     }
 
-    /// The password that was obtained before for these credentials.
+    /// Returns the password obtained earlier for these credentials.
     pub(crate) fn secret(&self, credentials: &Credentials) -> Option<IdAuthentication> {
         lock(&self.secrets).get(credentials).cloned()
     }
@@ -157,7 +159,7 @@ impl Pool {
         lock(&self.secrets).insert(credentials.clone(), secret.clone());
     }
 
-    /// Takes out all idle sessions and those opened for session URLs.
+    /// Removes and returns all idle sessions and all sessions opened for session URLs.
     pub(crate) fn drain(&self) -> Vec<Session> {
         let servers: Vec<_> = lock(&self.servers).values().cloned().collect();
         let idle = servers.iter().flat_map(|server| server.idle.surplus(0));
@@ -171,11 +173,12 @@ impl Pool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
     Alone,
-    /// While sessions are left within the limits, it is a session of one's own; after that, a place in one that others use too.
+    /// As long as the limits allow another session, the user gets a session alone; after that, a place in a session that others
+    /// use too.
     WithOthers,
 }
 
-/// What two sessions must have in common to be interchangeable: canonical endpoint, proxy, the whole Init including
+/// What two sessions must have in common to be interchangeable: the canonical endpoint, the proxy, the whole Init including
 /// credentials, and the options of this side.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
@@ -186,7 +189,7 @@ pub(crate) struct Key {
     max_operations: usize,
     max_pipelined: usize,
     cancels_dropped: bool,
-    /// The address of the handler, which a session keeps alive.
+    /// The address of the handler, which stays valid because a session keeps the handler alive.
     access_control: Option<usize>,
     resource_control: Option<usize>,
     sru: SruOptions,
@@ -200,7 +203,7 @@ impl Key {
         Self {
             endpoint: endpoint.clone(),
             proxy: proxy.map(str::to_owned),
-            // An Init that does not encode opens no session, so no session has this key.
+            // If an Init cannot be encoded, no session is opened with it, so no session has this key.
             init: init.unwrap_or_default(),
             max_operations: options.max_operations,
             max_pipelined: options.max_pipelined,
@@ -216,13 +219,13 @@ impl Key {
 pub(crate) struct Server {
     pub(crate) clock: Arc<Clock>,
     idle: Arc<IdleSessions>,
-    /// Held while waiting for a permit: first come, first served.
+    /// Held while waiting for a permit, so that permits are given first come, first served.
     turn: tokio::sync::Mutex<()>,
     /// The number of permits given out.
     taken: watch::Sender<usize>,
     demand: watch::Sender<SessionsWanted>,
     shared: SharedSessions,
-    /// Whether it has answered a request.
+    /// Whether the server has answered a request.
     has_answered: AtomicBool,
 }
 
@@ -240,14 +243,15 @@ impl Default for Server {
     }
 }
 
-/// The right to one session with a server.
+/// The right to have one session with a server.
 pub(crate) struct Permit(Arc<Server>);
 
 impl Server {
     /// Waits until fewer than `limit` sessions are in use.
     ///
     /// # Errors
-    /// In phase Connect: [`Timeouts::session`], from when those that waited before have theirs, or the deadline.
+    /// In phase Connect: the wait has reached [`Timeouts::session`], which begins when those that waited earlier have their
+    /// permits, or the deadline.
     pub(crate) async fn enter(
         self: &Arc<Self>,
         limit: usize,
@@ -264,7 +268,7 @@ impl Server {
         let _turn = turn.hold(Phase::Connect, self.turn.lock()).await?;
         let mut taken = self.taken.subscribe();
         let freed = timeouts.to_session();
-        // Errors within: the sender was dropped, but `self` owns it.
+        // The inner result is an error only if the sender was dropped, but `self` owns it.
         let _ = freed.hold(Phase::Connect, taken.wait_for(is_free)).await?;
         Ok(self.admit())
     }
@@ -282,7 +286,7 @@ impl Server {
         self.has_answered.load(Ordering::Acquire)
     }
 
-    /// Takes out as many idle sessions, longest unused first, as must go before another one is opened.
+    /// Removes and returns the idle sessions that must be closed before another one is opened, longest unused first.
     pub(crate) fn make_room(&self, limit: usize) -> Vec<Session> {
         let taken = *self.taken.borrow();
         self.idle.surplus(limit.max(1).saturating_sub(taken))

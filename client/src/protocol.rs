@@ -1,4 +1,4 @@
-//! Z39.50-2003 as a session speaks it: a cheap handle, a file for each service, and the task that owns the stream.
+//! Z39.50-2003 as spoken in a session: a cheap handle, a file for each service, and the task that owns the stream.
 
 pub(crate) mod driver;
 pub mod pager;

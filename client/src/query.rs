@@ -9,7 +9,7 @@ use z3950_asn1::query::{Dialects, Language};
 
 pub use z3950_asn1::query::{QueryError, QueryErrorKind};
 
-/// A query: one term in one index, or several joined by `&` (and), `|` (or) and `-` (and not).
+/// A query: one term in one index, or several queries joined by `&` (and), `|` (or) and `-` (and not).
 ///
 /// ```
 /// use z3950::Query;
@@ -19,15 +19,15 @@ pub use z3950_asn1::query::{QueryError, QueryErrorKind};
 /// # assert_eq!(query, Query::words("ti:\"war and peace\" au:tolstoy")?);
 /// # Ok::<(), z3950::QueryError>(())
 /// ```
-///
-/// The language of a text is never guessed: there are [`words`](Self::words), [`pqf`](Self::pqf), [`cql`](Self::cql) and
+/// The language of a text is never guessed: choose one of [`words`](Self::words), [`pqf`](Self::pqf), [`cql`](Self::cql) and
+/// [`ccl`](Self::ccl). `Display` writes PQF, which [`pqf`](Self::pqf) reads.
 /// [`ccl`](Self::ccl). `Display` writes PQF, which [`pqf`](Self::pqf) reads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
     rpn: RpnQuery,
-    /// How its result is sorted, most important key first.
+    /// The keys by which the result is sorted, most important first.
     sort: Vec<SortKeySpec>,
-    /// As it was typed, if it is in CQL and no other query was joined to it.
+    /// The text as typed, if it is in CQL and no other query was joined to it.
     cql: Option<String>,
 }
 
@@ -45,33 +45,33 @@ macro_rules! indexes {
 
 impl Query {
     indexes! {
-        /// In any index: Bib-1 Use 1016.
+        /// Searches in any index: Bib-1 Use 1016.
         any;
-        /// In titles: Use 4.
+        /// Searches in titles: Use 4.
         title;
-        /// In names of authors: Use 1003.
+        /// Searches in names of authors: Use 1003.
         author;
-        /// In subject headings: Use 21.
+        /// Searches in subject headings: Use 21.
         subject;
-        /// An ISBN as given: Use 7. [`Connection::lookup`](crate::Connection::lookup) tries its other forms too.
+        /// Searches for an ISBN as given: Use 7. [`Connection::lookup`](crate::Connection::lookup) also tries its other forms.
         isbn;
-        /// An ISSN as given: Use 8.
+        /// Searches for an ISSN as given: Use 8.
         issn;
-        /// A Library of Congress control number as given: Use 9.
+        /// Searches for a Library of Congress control number as given: Use 9.
         lccn;
-        /// A record's identifier in its database: Use 1032 with Structure 104, as RFC 2056 §4 has it.
+        /// Searches for a record's identifier in its database: Use 1032 with Structure 104, as in RFC 2056 §4.
         docid;
-        /// A date of publication: Use 31.
+        /// Searches for a date of publication: Use 31.
         date;
-        /// A publisher: Use 1018.
+        /// Searches for a publisher: Use 1018.
         publisher;
     }
 
-    /// One term in a named index: `title` or `ti`, `author` or `au`, `callnumber` and so on
+    /// Searches for one term in a named index: `title` or `ti`, `author` or `au`, `callnumber` and so on
     /// ([`TABLE`](z3950_asn1::query::names::TABLE)).
     ///
     /// # Errors
-    /// An unknown index, with the nearest known name.
+    /// The index is unknown; the error contains the nearest known name.
     pub fn index(name: &str, term: impl AsRef<str>) -> Result<Self, QueryError> {
         let attributes = Names::default().attributes(name);
         let attributes = attributes.map_err(|nearest| {
@@ -81,8 +81,8 @@ impl Query {
         Ok(Self::term(attributes, term.as_ref()))
     }
 
-    /// One term with attributes of Bib-1, each a type and a value: `[(1, 4), (5, 1)]` is a title, truncated on the right
-    /// (Z39.50-2003 Appendix ATR).
+    /// Searches for one term with Bib-1 attributes, each given by a type and a value: `[(1, 4), (5, 1)]` is a title, truncated on
+    /// the right (Z39.50-2003 Appendix ATR).
     pub fn attributes(
         attributes: impl IntoIterator<Item = (i64, i64)>,
         term: impl AsRef<str>,
@@ -95,25 +95,25 @@ impl Query {
     /// Parses words that must all occur, with optional index names before a colon: `ti:"war and peace" au:tolstoy`.
     ///
     /// # Errors
-    /// The error, and its octet.
+    /// The text is malformed; the error has the offset of the octet at fault.
     pub fn words(text: &str) -> Result<Self, QueryError> {
         Self::read(Language::Names, text)
     }
 
-    /// Reads PQF, the prefix query format of YAZ: `@and @attr 1=4 war @attr 1=1003 tolstoy`.
+    /// Parses PQF, the prefix query format of YAZ: `@and @attr 1=4 war @attr 1=1003 tolstoy`.
     ///
     /// # Errors
-    /// The error, and its octet.
+    /// The text is malformed; the error has the offset of the octet at fault.
     pub fn pqf(text: &str) -> Result<Self, QueryError> {
         Self::read(Language::Pqf, text)
     }
 
-    /// Reads CQL 1.1 or 1.2: `dc.title="war and peace" and dc.creator=tolstoy`. By the keys after `sortby`,
-    /// [`Connection::search`](crate::Connection::search) sorts the result. A server of SRU gets it as it is, unless it is joined to
-    /// another query.
+    /// Parses CQL 1.1 or 1.2: `dc.title="war and peace" and dc.creator=tolstoy`.
+    /// [`Connection::search`](crate::Connection::search) sorts the result by the keys after `sortby`. An SRU server gets the text
+    /// unchanged, unless it is joined to another query.
     ///
     /// # Errors
-    /// The error, or what a type-1 query cannot express, and its octet.
+    /// The text is malformed, or a type-1 query cannot express it; the error has the offset of the octet at fault.
     pub fn cql(text: &str) -> Result<Self, QueryError> {
         let read = Self::read(Language::Cql, text)?;
         Ok(Self {
@@ -122,16 +122,16 @@ impl Query {
         })
     }
 
-    /// Reads CCL (ISO 8777): `ti=(war and peace) and au=tolstoy`.
+    /// Parses CCL (ISO 8777): `ti=(war and peace) and au=tolstoy`.
     ///
     /// # Errors
-    /// The error, and its octet.
+    /// The text is malformed; the error has the offset of the octet at fault.
     pub fn ccl(text: &str) -> Result<Self, QueryError> {
         Self::read(Language::Ccl, text)
     }
 
-    /// The query with these sort keys, most important first, in place of its own. [`Connection::search`](crate::Connection::search) sorts the
-    /// result by them.
+    /// Sets the sort keys, most important first, which replace those of the query.
+    /// [`Connection::search`](crate::Connection::search) sorts the result by them.
     #[must_use]
     pub fn sorted_by(self, keys: impl IntoIterator<Item = impl Into<SortKeySpec>>) -> Self {
         Self {
@@ -141,17 +141,17 @@ impl Query {
         }
     }
 
-    /// The query as sent, before a target's profile is applied.
+    /// Returns the query as it is sent before a target's profile is applied.
     pub fn as_rpn(&self) -> &RpnQuery {
         &self.rpn
     }
 
-    /// The query as it was typed, if it is in CQL.
+    /// Returns the query as it was typed, if it is in CQL.
     pub(crate) fn as_cql(&self) -> Option<&str> {
         self.cql.as_deref()
     }
 
-    /// The keys by which the result is to be sorted.
+    /// Returns the keys by which the result is sorted.
     pub(crate) fn sort_keys(&self) -> &[SortKeySpec] {
         &self.sort
     }
@@ -165,7 +165,7 @@ impl Query {
         })
     }
 
-    /// A term in an index of the table, which has all indexes with a method above.
+    /// Searches for a term in an index of the table, which contains all indexes with a method above.
     fn named(index: &str, term: &str) -> Self {
         let attributes = Names::default().attributes(index);
         Self::term(attributes.unwrap_or_default(), term)
@@ -180,7 +180,7 @@ impl Query {
             rpn: left, sort, ..
         } = self;
         let (mut right, other_sort) = (other.rpn, other.sort);
-        // A query has one attribute set; attributes of another name theirs.
+        // A query has a single attribute set; attributes from another set name theirs.
         if right.attribute_set != left.attribute_set {
             let operands = right.rpn.terms_mut();
             for attribute in operands.flat_map(|operand| &mut operand.attributes) {
@@ -201,7 +201,7 @@ impl Query {
 impl BitAnd for Query {
     type Output = Self;
 
-    /// Both.
+    /// Joins two queries: both must match.
     fn bitand(self, other: Self) -> Self {
         self.joined(other, Operator::And)
     }
@@ -210,7 +210,7 @@ impl BitAnd for Query {
 impl BitOr for Query {
     type Output = Self;
 
-    /// Either.
+    /// Joins two queries: at least one must match.
     fn bitor(self, other: Self) -> Self {
         self.joined(other, Operator::Or)
     }
@@ -219,7 +219,7 @@ impl BitOr for Query {
 impl Sub for Query {
     type Output = Self;
 
-    /// The first and not the second.
+    /// Joins two queries: the first must match, and the second must not.
     fn sub(self, other: Self) -> Self {
         self.joined(other, Operator::AndNot)
     }
@@ -333,7 +333,7 @@ mod tests {
         let sorted = Query::cql("war sortby author").expect("a query");
         let sorted = sorted.sorted_by(keys.clone());
         assert_eq!(sorted.sort_keys(), keys);
-        // The text has other keys.
+        // The CQL text has other keys.
         assert_eq!(sorted.as_cql(), None);
     }
 

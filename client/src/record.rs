@@ -18,10 +18,10 @@ use z3950_marc::{MarcRecord, iso2709, marcjson, marcline, marcxml, text_lossless
 use crate::error::{Error, Phase};
 use crate::protocol::service::ResultRecord;
 
-/// A record as received.
+/// A record, as received.
 ///
-/// The octets stay as received; text is returned in UTF-8. The character set is the one that the record declares or that is
-/// detected, unless the profile of the target overrides it.
+/// The octets stay as received; text is returned in UTF-8. The character set is declared by the record or detected, unless the
+/// profile of the target overrides it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     external: External,
@@ -32,7 +32,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// A record in an EXTERNAL, with its 1-based position in a result set, if any.
+    /// Creates a record from an EXTERNAL, with its 1-based position in a result set, if any.
     pub fn new(external: External, position: Option<u64>) -> Self {
         Self {
             external,
@@ -43,7 +43,7 @@ impl Record {
         }
     }
 
-    /// The record at a position of a result set, or the diagnostic in its place.
+    /// Returns the record at a position of a result set; a diagnostic in its place is an error.
     ///
     /// # Errors
     /// [`Error::Refused`] with the diagnostic.
@@ -65,7 +65,7 @@ impl Record {
         }
     }
 
-    /// Sets the character set, overriding what the record declares.
+    /// Sets the character set, which overrides the one that the record declares.
     #[must_use]
     pub fn with_charset(self, charset: Option<Charset>) -> Self {
         Self { charset, ..self }
@@ -78,43 +78,44 @@ impl Record {
         Self { database, ..self }
     }
 
-    /// The position in its result set, 1-based, if any.
+    /// Returns the position of the record in its result set, 1-based, if any.
     pub fn position(&self) -> Option<u64> {
         self.position
     }
 
-    /// Its database, if the server says.
+    /// Returns the name of the record's database, if the server reports it.
     pub fn database(&self) -> Option<&str> {
         self.database.as_deref()
     }
 
-    /// The databases that have it, if it is made of several records and the server says so over Z39.50, as `z3950d` does for databases
-    /// that merge those of other servers.
+    /// Returns the databases that contain the record, if it was merged from several records and the server says so over Z39.50,
+    /// as `z3950d` does for databases that merge those of other servers.
     pub fn sources(&self) -> &[RecordSource] {
         &self.sources
     }
 
-    /// Its record syntax, if the server says.
+    /// Returns the record syntax, if the server reports it.
     pub fn syntax(&self) -> Option<Oid> {
         self.external.direct_reference
     }
 
-    /// The octets as received.
+    /// Returns the octets as received.
     pub fn octets(&self) -> Bytes {
         RetrievedRecord::octets_of(&self.external)
     }
 
-    /// The EXTERNAL as received.
+    /// Returns the EXTERNAL as received.
     pub fn external(&self) -> &External {
         &self.external
     }
 
-    /// The record decoded by its syntax, for what has no method here.
+    /// Returns the record decoded according to its syntax, for access to what has no method here.
     pub fn retrieved(&self) -> RetrievedRecord {
         RetrievedRecord::of(&self.external)
     }
 
-    /// The MARC record, in UTF-8: from ISO 2709, MARCXML, or an OPAC record. `None` for other and for malformed records.
+    /// Returns the MARC record in UTF-8: from ISO 2709, MARCXML, or an OPAC record. Returns `None` for other records and for
+    /// malformed ones.
     pub fn marc(&self) -> Option<MarcRecord> {
         match self.retrieved() {
             RetrievedRecord::Marc(octets) => self.marc_of(&octets),
@@ -130,7 +131,7 @@ impl Record {
         }
     }
 
-    /// The bibliographic record inside an OPAC record; `None` if it has none, and for records of other syntaxes.
+    /// Returns the bibliographic record inside an OPAC record; `None` if it has none, and for records in other syntaxes.
     pub fn bibliographic(&self) -> Option<Self> {
         let RetrievedRecord::Opac(record) = self.retrieved() else {
             return None;
@@ -141,12 +142,12 @@ impl Record {
         })
     }
 
-    /// The title on one line: of MARC 21 (245), UNIMARC (200) or Summary, or the first `dc:title` of an XML record.
+    /// Returns the title on one line: that of MARC 21 (245), UNIMARC (200) or Summary, or the first `dc:title` of an XML record.
     pub fn title(&self) -> Option<String> {
         self.citation().title
     }
 
-    /// Title, author, year and identifiers of a MARC record; only the [`title`](Self::title) of other records.
+    /// Returns title, author, year and identifiers of a MARC record; for other records only the [`title`](Self::title).
     pub fn citation(&self) -> Citation {
         if let Some(record) = self.marc() {
             return Citation::of(&record);
@@ -161,8 +162,8 @@ impl Record {
         citation
     }
 
-    /// The record for people, not escaped for terminals: MARC as lines, SUTRS and XML as they are, ASN.1 syntaxes as indented
-    /// lines, anything else as a listing of its BER values. Octets that are not text show as `\xNN`.
+    /// Returns the record as text for people, not escaped for terminals: MARC as lines, SUTRS and XML unchanged, ASN.1 syntaxes
+    /// as indented lines, anything else as a listing of its BER values. Octets that are not text are shown as `\xNN`.
     pub fn text(&self) -> String {
         let octets = match self.retrieved() {
             RetrievedRecord::Marc(octets) => match self.marc_of(&octets) {
@@ -183,8 +184,8 @@ impl Record {
         text_lossless(&octets).into_owned()
     }
 
-    /// The record as JSON: MARC-in-JSON for MARC and MARCXML, the elements of an ASN.1 syntax, or a string for other text. `None`
-    /// for anything else.
+    /// Returns the record as JSON: MARC-in-JSON for MARC and MARCXML, the elements of an ASN.1 syntax, or a string for other
+    /// text. Returns `None` for anything else.
     pub fn json(&self) -> Option<Value> {
         match self.retrieved() {
             RetrievedRecord::Opac(record) => Some(record.to_json()),
@@ -201,13 +202,13 @@ impl Record {
         }
     }
 
-    /// The record as a MARCXML document; `None` if [`marc`](Self::marc) is.
+    /// Returns the record as a MARCXML document; `None` if [`marc`](Self::marc) returns `None`.
     pub fn marcxml(&self) -> Option<String> {
         self.marc().map(|record| marcxml::to_xml(&record).text)
     }
 
-    /// The copies that the record tells of, and whether they are available: those of an OPAC record, or fields 852 to 878 of a
-    /// MARC 21 record. Empty if it tells of none.
+    /// Returns the copies that the record describes, with their availability: those of an OPAC record, or of fields 852 to 878 of
+    /// a MARC 21 record. The list is empty if the record describes no copies.
     pub fn holdings(&self) -> Vec<Holding> {
         match self.retrieved() {
             RetrievedRecord::Opac(record) => holdings::of_opac(&record, self.charset),
@@ -217,8 +218,9 @@ impl Record {
         }
     }
 
-    /// Why the record is not whole: octets of it are missing, nothing says what they are, or they are no record of its syntax.
-    /// What was wrong but lost nothing, such as a length, is no damage. `None` for a whole record.
+    /// Returns the reason why the record is damaged: octets are missing, nothing says what the octets are, or they are not a
+    /// record in its syntax. Errors that lost nothing, such as a wrong length, are not damage. Returns `None` for a complete
+    /// record.
     pub fn damage(&self) -> Option<String> {
         if self.octets().is_empty() {
             return Some("it is empty".to_owned());
@@ -243,7 +245,7 @@ fn damage_of(external: &External) -> Option<String> {
             let found = found.ok().filter(|found| found.incomplete)?;
             match found.record {
                 Ok(_) => Some(found.notes.join("; ")),
-                // Records of other schemas are no MARCXML.
+                // Records in other schemas are not MARCXML.
                 Err(error) => says_marcxml(&octets).then_some(error),
             }
         }
@@ -256,7 +258,7 @@ fn damage_of(external: &External) -> Option<String> {
     }
 }
 
-/// Whether a document has the namespace of MARCXML.
+/// Returns whether a document uses the namespace of MARCXML.
 fn says_marcxml(document: &[u8]) -> bool {
     const NAMESPACE: &[u8] = marcxml::NAMESPACE.as_bytes();
     let mut places = document.windows(NAMESPACE.len());
@@ -276,14 +278,14 @@ fn damage_of_marc(octets: &Bytes) -> Option<String> {
     loss.map(ToString::to_string)
 }
 
-/// The first MARCXML record in an XML document.
+/// Returns the first MARCXML record in an XML document.
 fn marc_in_xml(octets: &[u8]) -> Option<MarcRecord> {
     let found = RecordReader::new(octets, InputForm::MarcXml).next()?.ok()?;
     let record = found.record.ok()?;
     (!record.fields.is_empty()).then_some(record)
 }
 
-/// The first element `title` of a GRS-1 record (tagSet-G 1) in JSON.
+/// Returns the first element `title` of a GRS-1 record (tagSet-G 1), given as JSON.
 fn titled(elements: &Value) -> Option<String> {
     let mut elements = elements.as_array()?.iter();
     let title = elements.find(|element| element.get("name") == Some(&"title".into()))?;

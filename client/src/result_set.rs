@@ -21,8 +21,8 @@ use crate::record::Record;
 use crate::target::adapt::RecordForm;
 use crate::target::profile::Attributes;
 
-/// The result of a search. Several result sets of one connection can be read at the same time; at servers that keep only one,
-/// searches are repeated as necessary.
+/// The result of a search. Several result sets of one connection can be read at the same time; at a server that keeps only one
+/// result set, searches are repeated as necessary.
 pub struct ResultSet {
     connection: Arc<Inner>,
     name: Name,
@@ -35,7 +35,7 @@ pub struct ResultSet {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SortKey(SortKeySpec);
 
-/// A text that is not a sort key.
+/// The error of a text that is not a sort key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SortKeyError {
@@ -47,10 +47,10 @@ pub enum SortKeyError {
     Index {
         /// The name.
         name: String,
-        /// The most similar known name.
+        /// The known name that is most similar.
         nearest: Option<String>,
     },
-    /// A malformed attribute.
+    /// The attributes are malformed.
     #[error("{0}")]
     Attributes(String),
 }
@@ -61,7 +61,7 @@ fn hint(nearest: &Option<String>) -> String {
         .map_or_else(String::new, |nearest| format!("; did you mean {nearest}?"))
 }
 
-/// Records of a result set in order, fetched in chunks as needed.
+/// The records of a result set in order, which are fetched in chunks as needed.
 pub struct Records<'a> {
     set: &'a ResultSet,
     cursor: Cursor,
@@ -78,38 +78,39 @@ impl ResultSet {
         }
     }
 
-    /// The number of matching records according to the server, which may be an estimate ([`is_estimate`](Self::is_estimate));
-    /// 0 if the server does not know it.
+    /// Returns the number of matching records according to the server, which may be an estimate
+    /// ([`is_estimate`](Self::is_estimate)); 0 if the server does not know it.
     pub fn count(&self) -> u64 {
         self.found.hits
     }
 
-    /// Whether the number is an estimate or unknown; reading all records gives the true number.
+    /// Returns whether the number is an estimate or unknown. Reading all records shows the true number.
     pub fn is_estimate(&self) -> bool {
         self.found.is_estimate() || self.found.count().is_none()
     }
 
-    /// How many of the first records came with the answer to the search (piggyback, Z39.50-2003 §3.2.2.1.4): they are read without
-    /// another request. See [`Connection::search_first`](crate::Connection::search_first).
+    /// Returns how many of the first records came with the answer to the search (piggyback, Z39.50-2003 §3.2.2.1.4), so that they
+    /// are read without another request. See [`Connection::search_first`](crate::Connection::search_first).
     pub fn piggybacked(&self) -> u64 {
         self.piggybacked
     }
 
-    /// The server's result: facets, hits of each term, and diagnostics.
+    /// Returns the server's result: facets, the hits of each term, and diagnostics.
     pub fn found(&self) -> &SearchResult {
         &self.found
     }
 
-    /// The sources of the records, each with what it found or why it failed, if they come from several and the server says so. That
-    /// a search found nothing is only certain if none [has failed](SearchSources::has_failed).
+    /// Returns the sources of the records, if the records come from several sources and the server says so. Each source has the
+    /// number of records it found or the reason why it failed. Only if no source [has failed](SearchSources::has_failed) is it
+    /// certain that nothing matches a search without hits.
     pub fn sources(&self) -> SearchSources {
         self.found.sources()
     }
 
-    /// The record at a position, 1-based.
+    /// Returns the record at a position, 1-based.
     ///
-    /// # Errors
-    /// [`Error::Refused`] for a position outside the set, and for a diagnostic in the place of the record; others if the
+    /// [`Error::Refused`] for a position outside the set, and for a diagnostic in place of the record; other errors if the
+    /// connection failed.
     /// connection failed.
     pub async fn record(&self, position: u64) -> Result<Record, Error> {
         let record = self.connection.until_closed(async {
@@ -120,12 +121,12 @@ impl ResultSet {
         self.connection.record(record.await?, position)
     }
 
-    /// All records.
+    /// Returns all records.
     pub fn stream(&self) -> Records<'_> {
         self.range(..)
     }
 
-    /// The records at these positions, 1-based, or up to the end of the set.
+    /// Returns the records at these positions, 1-based, or up to the end of the set.
     ///
     /// ```no_run
     /// # async fn example(hits: z3950::ResultSet) -> Result<(), z3950::Error> {
@@ -154,7 +155,7 @@ impl ResultSet {
         }
     }
 
-    /// Has the records that are read from now on in another form; it costs no request.
+    /// Sets the form in which further records are requested. This does not send a request.
     pub fn set_form(&mut self, form: &RecordForm) {
         self.piggybacked = 0;
         let options = self.connection.target.pager_options(form);
@@ -164,7 +165,7 @@ impl ResultSet {
     /// Sorts the records at the server by keys, most important first.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the server does not support these keys; others if the connection failed.
+    /// [`Error::Refused`] if the server does not support these keys; other errors if the connection failed.
     pub async fn sort(&mut self, keys: &[SortKey]) -> Result<(), Error> {
         self.piggybacked = 0;
         let sorted = self.connection.until_closed(async {
@@ -177,17 +178,17 @@ impl ResultSet {
         sorted.await
     }
 
-    /// Whether it was found through this connection.
+    /// Returns whether the set was found through this connection.
     pub(crate) fn is_of(&self, connection: &Arc<Inner>) -> bool {
         Arc::ptr_eq(&self.connection, connection)
     }
 
-    /// Its name at the server.
+    /// Returns the name of the set at the server.
     pub(crate) fn name(&self) -> InternationalString {
         self.name.name()
     }
 
-    /// Makes sure that the server has this set under its name, as long as the result is held.
+    /// Makes sure that the server has this set under its name as long as the result of this method is held.
     pub(crate) async fn held(&self) -> Result<impl Sized + use<>, Error> {
         let held = self.connection.until_closed(async {
             let mut pager = self.pager.lock().await;
@@ -208,8 +209,8 @@ impl ResultSet {
 }
 
 impl Records<'_> {
-    /// The next record; `None` after the last. After a diagnostic in the place of a record, which is an error, the next record
-    /// follows; any other error is the last item.
+    /// Returns the next record; `None` after the last record. A diagnostic in place of a record is an error, after which the next
+    /// record follows; any other error is the last item.
     pub async fn next(&mut self) -> Option<Result<Record, Error>> {
         let Self { set, cursor } = self;
         let position = cursor.position();
@@ -231,17 +232,17 @@ impl Records<'_> {
         Some(record.and_then(|record| set.connection.record(record, position)))
     }
 
-    /// The remaining records.
+    /// Returns the remaining records.
     ///
     /// # Errors
-    /// Those of [`next`](Self::next).
+    /// The errors of [`next`](Self::next).
     pub async fn collect(self) -> Result<Vec<Record>, Error> {
         self.into_stream().try_collect().await
     }
 }
 
 impl<'a> Records<'a> {
-    /// The records as a [`Stream`].
+    /// Returns the records as a [`Stream`].
     pub fn into_stream(self) -> impl Stream<Item = Result<Record, Error>> + Send + use<'a> {
         futures_util::stream::unfold(self, |mut records| async move {
             records.next().await.map(|record| (record, records))
@@ -250,23 +251,23 @@ impl<'a> Records<'a> {
 }
 
 impl SortKey {
-    /// By a named index, such as `title`, `author` or `date`, in ascending order.
+    /// Sorts by a named index, such as `title`, `author` or `date`, in ascending order.
     ///
     /// # Errors
-    /// An unknown index.
+    /// The index is unknown.
     pub fn ascending(index: &str) -> Result<Self, SortKeyError> {
         Self::of(index, SortRelation::ASCENDING)
     }
 
-    /// By a named index, in descending order.
+    /// Sorts by a named index, in descending order.
     ///
     /// # Errors
-    /// An unknown index.
+    /// The index is unknown.
     pub fn descending(index: &str) -> Result<Self, SortKeyError> {
         Self::of(index, SortRelation::DESCENDING)
     }
 
-    /// The key as it is sent.
+    /// Returns the key in the form in which it is sent.
     pub fn as_spec(&self) -> &SortKeySpec {
         &self.0
     }
@@ -288,7 +289,7 @@ impl SortKey {
 }
 
 impl From<SortKeySpec> for SortKey {
-    /// A key as it is sent.
+    /// Returns the key in the form in which it is sent.
     fn from(key: SortKeySpec) -> Self {
         Self(key)
     }

@@ -1,5 +1,5 @@
-//! Retrieval: search, then the record or the reason why there is none (RFC 2056 §4). RFC 2056 leaves open what to do unless
-//! exactly one record matches: here none is delivered, and no Present is sent. The plan decides what follows a refusal.
+//! Retrieval: a search, then the record or the reason why there is none (RFC 2056 §4). RFC 2056 does not say what to do unless
+//! exactly one record matches: here no record is delivered then, and no Present is sent. The plan decides what follows a refusal.
 
 mod name;
 mod outcome;
@@ -28,10 +28,11 @@ pub struct Retrieval {
     pub outcome: Outcome,
     /// The requests in order, with the server's diagnostics.
     pub steps: Vec<Step>,
-    /// The [`Step::form`] of the step that found something, if any: [`is_prescribed`](crate::plan::is_prescribed) tells whether that was the
-    /// search of RFC 2056 §4, and not a [`Fallback`](crate::plan::Fallback).
+    /// The [`Step::form`] of the step that found something, if any. [`is_prescribed`](crate::plan::is_prescribed) tells whether
+    /// that was the search of RFC 2056 §4 or a [`Fallback`](crate::plan::Fallback).
     pub step: Option<String>,
-    /// The sources of the records, if they come from several and the server says so. A source of which all searches failed has failed.
+    /// The sources of the records, if the records come from several sources and the server says so. A source counts as failed if
+    /// all searches in it have failed.
     pub sources: SearchSources,
 }
 
@@ -39,7 +40,7 @@ pub struct Retrieval {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Step {
-    /// What was asked.
+    /// What was requested.
     pub request: Asked,
     /// The attributes of the search, then the deviations from the URL: `1=1032,4=104`,
     /// `1=12;database=books;rs=1.2.840.10003.5.1`, `1=7;rs=none;esn=none`.
@@ -51,7 +52,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// Why another one in another form follows: the server's reasons, or that there is no record.
+    /// Returns why a step in another form follows: the server's reasons, or that there is no record.
     pub fn reason(&self) -> String {
         match (self.request, self.hits) {
             (Asked::Search, Some(0)) => "no record matches".to_owned(),
@@ -67,21 +68,21 @@ impl Step {
 pub enum Asked {
     /// The search, which may return the record.
     Search,
-    /// The record.
+    /// The Present that asks for the record.
     Present,
 }
 
 impl Retrieval {
-    /// The record, or why there is none.
+    /// Returns the record, or the reason why there is none.
     ///
     /// # Errors
-    /// [`Error::NoMatch`], [`Error::Incomplete`], [`Error::Ambiguous`], [`Error::PortRefused`], [`Error::Refused`] with diagnostics, or the failure of
-    /// the connection.
+    /// [`Error::NoMatch`], [`Error::Incomplete`], [`Error::Ambiguous`], [`Error::PortRefused`], [`Error::Refused`] with
+    /// diagnostics, or the error of the connection.
     pub fn into_record(self) -> Result<Record, Error> {
         self.outcome.into_record()
     }
 
-    /// Whether the record does not contain the docid of the plan that led to it.
+    /// Returns whether the record lacks the docid of the plan that led to it.
     pub(crate) fn lacks(&self, plan: &Plan) -> bool {
         match (&self.outcome, &plan.docid) {
             (Outcome::Delivered(delivered), Some(docid)) => {
@@ -93,7 +94,7 @@ impl Retrieval {
 }
 
 impl From<Outcome> for Retrieval {
-    /// An outcome without a request.
+    /// Creates a retrieval in which no request was sent.
     fn from(outcome: Outcome) -> Self {
         Self {
             outcome,
@@ -104,12 +105,12 @@ impl From<Outcome> for Retrieval {
     }
 }
 
-/// Carries out `plan` in an open session, which stays open; in a session with other users in an own result set. For a plan without a
-/// docid nothing is sent: [`Error::NoMatch`].
+/// Carries out `plan` in an open session, which stays open. In a session with other users, the search uses a result set of its
+/// own. For a plan without a docid, nothing is sent, and the outcome is [`Error::NoMatch`].
 ///
 /// # Errors
-/// The first search has no answer, since the session may have been lost before. With an own result set, any loss of the session, which
-/// may be due to the request of another user.
+/// The first search has no answer; the session may have been lost before. With a result set of its own, also any later loss of
+/// the session, because a request of another user may have caused it.
 pub(crate) async fn attempt(
     session: &Session,
     plan: &Plan,
@@ -128,12 +129,12 @@ pub(crate) async fn attempt(
 }
 
 impl KnownItemSearch<'_> {
-    /// The result, and the error if the last request was lost with the session.
+    /// Returns the result, and the error if the last request was lost with the session.
     async fn carry_out(mut self) -> Result<(Retrieval, Option<Error>), Error> {
         let outcome = match self.search().await {
             Err(error) if self.is_unanswered(&error) => return Err(error),
             Err(error) => self.failed(error),
-            // Exactly one record must be meant, so the count matters.
+            // Exactly one record must match, so the count matters.
             Ok(found) if u64::try_from(found.records.len()).is_ok_and(|came| came > found.hits) => {
                 let words = format!(
                     "more records than hits: {} for {}",
@@ -157,7 +158,7 @@ impl KnownItemSearch<'_> {
         Ok((retrieval, self.lost))
     }
 
-    /// The outcome of a failed request.
+    /// Returns the outcome of a failed request.
     fn failed(&mut self, error: Error) -> Outcome {
         if error.is_connection_lost() || matches!(error, Error::Ended { .. }) {
             self.lost = Some(error.clone());
@@ -171,9 +172,9 @@ pub(crate) struct KnownItemSearch<'a> {
     session: &'a Session,
     course: Course<'a>,
     pub(crate) steps: Vec<Step>,
-    /// Of all searches.
+    /// The sources of all searches.
     sources: SearchSources,
-    /// As in [`SearchOptions`](crate::service::search::SearchOptions): a person can look at a set of unknown size, but a
+    /// As in [`SearchOptions`](crate::service::search::SearchOptions). A person can look at a result set of unknown size, but a
     /// retrieval needs exactly one record.
     pub(crate) takes_unknown_count: bool,
     result_set: InternationalString,
@@ -182,7 +183,7 @@ pub(crate) struct KnownItemSearch<'a> {
 }
 
 impl<'a> KnownItemSearch<'a> {
-    /// `None` for a plan without a docid.
+    /// Returns `None` for a plan without a docid.
     pub(crate) fn new(session: &'a Session, plan: &'a Plan) -> Option<Self> {
         Some(Self {
             session,
@@ -195,8 +196,8 @@ impl<'a> KnownItemSearch<'a> {
         })
     }
 
-    /// Searches, with fallbacks, until something is found. If every search was refused, the last refusal is returned, otherwise
-    /// an empty result.
+    /// Searches, with fallbacks, until something is found. If every search was refused, returns the last refusal, otherwise an
+    /// empty result.
     pub(crate) async fn search(&mut self) -> Result<SearchResult, Error> {
         let mut empty = None;
         loop {
@@ -230,20 +231,20 @@ impl<'a> KnownItemSearch<'a> {
         }
     }
 
-    /// Whether the first request had no answer, so that the session may have been lost while idle.
+    /// Returns whether the first request has no answer, so that the session may have been lost while it was idle.
     pub(crate) fn is_unanswered(&self, error: &Error) -> bool {
         self.steps.len() == 1 && !matches!(error, Error::Refused { .. })
     }
 
-    /// The form of the step that found something.
+    /// Returns the form of the step that found something.
     pub(crate) fn step(&self) -> Option<String> {
         let mut hits = self.steps.iter().filter_map(|step| step.hits);
         hits.any(|hits| hits > 0).then(|| self.course.form())
     }
 
-    /// The record of a result set with exactly one, from the response to the search or by Present.
+    /// Returns the record of a result set with exactly one record, either from the response to the search or by Present.
     ///
-    /// A Present follows even if the response gave a reason for sending no record, since it may concern the search only.
+    /// A Present follows even if the response gave a reason for sending no record, since the reason may concern only the search.
     pub(crate) async fn record(&mut self, found: SearchResult) -> Outcome {
         let mut outcome = match self.pushed(found) {
             Some(outcome) => outcome,
@@ -260,8 +261,8 @@ impl<'a> KnownItemSearch<'a> {
         }
     }
 
-    /// Asks again for a record that is too large or empty: with other element sets, then in other syntaxes, as far as the URL does
-    /// not name them. If none helps, what came first stays.
+    /// Requests a record that is too large or empty again: with other element sets, then in other syntaxes, unless the URL names
+    /// them. If no form helps, the original answer is kept.
     async fn in_other_forms(&mut self, first: Outcome) -> Outcome {
         for form in self.course.substitutes() {
             if !self.course.substitute(&form) {
@@ -298,7 +299,7 @@ impl<'a> KnownItemSearch<'a> {
         let result = self.session.present_request(request).await;
         let outcome = match result.map(|presented| presented.records.into_iter().next()) {
             Ok(Some(slot)) => judge(slot, self.course.record_syntax()),
-            // Success without a record violates the standard, but some servers do that.
+            // Success without a record violates the standard, but some servers respond like that.
             Ok(None) => Outcome::Failed(Error::Refused {
                 phase: Phase::Present,
                 diagnostics: Diagnostics::default(),
@@ -320,7 +321,7 @@ impl<'a> KnownItemSearch<'a> {
     }
 }
 
-/// Whether a record is too large or empty, so that it may be usable in another form.
+/// Returns whether a record is too large or empty, so that another form of it may be usable.
 fn is_unusable(outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Delivered(delivered) => is_empty(&delivered.record),
@@ -331,7 +332,7 @@ fn is_unusable(outcome: &Outcome) -> bool {
     }
 }
 
-/// The outcome for a record or the diagnostic in its place.
+/// Returns the outcome for a record, or for the diagnostic in its place.
 fn judge(slot: ResultRecord, requested: Option<Oid>) -> Outcome {
     match slot {
         ResultRecord::Diagnostic { diagnostic, .. } => Outcome::RecordDiagnostic { diagnostic },

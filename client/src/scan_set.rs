@@ -1,4 +1,4 @@
-//! ZOOM's ScanSet: part of an index (Z39.50-2003 §3.2.8).
+//! ZOOM's ScanSet: a part of an index (Z39.50-2003 §3.2.8).
 
 use z3950_asn1::apdu::{Entry, Term};
 use z3950_marc::charset::utf8_or_latin1;
@@ -19,14 +19,14 @@ pub struct ScanSet {
 pub struct ScanTerm {
     /// The term to search for.
     pub term: String,
-    /// The term to display, if it differs.
+    /// The term to display, if it differs from `term`.
     pub display: Option<String>,
-    /// The number of records with the term, if the server says.
+    /// The number of records with the term, if the server reports it.
     pub count: Option<u64>,
 }
 
 impl ScanSet {
-    /// Leaves out diagnostics in the place of entries.
+    /// Creates a set without the diagnostics in place of entries.
     pub(crate) fn new(result: ScanResult) -> Self {
         let terms = result.entries.iter();
         Self {
@@ -35,12 +35,12 @@ impl ScanSet {
         }
     }
 
-    /// The terms.
+    /// Returns the terms.
     pub fn terms(&self) -> &[ScanTerm] {
         &self.terms
     }
 
-    /// The position of the requested term, or of the term after it, among the terms: 1-based, if the server says.
+    /// Returns the position of the requested term, or of the term after it, among the terms; 1-based, if the server reports it.
     pub fn position(&self) -> Option<usize> {
         let position = usize::try_from(self.result.position_of_term?).ok()?;
         (1..=self.terms.len())
@@ -48,12 +48,12 @@ impl ScanSet {
             .then_some(position)
     }
 
-    /// The complete response.
+    /// Returns the complete response.
     pub fn result(&self) -> &ScanResult {
         &self.result
     }
 
-    /// The diagnostics in the place of terms, as errors.
+    /// Returns the diagnostics in place of terms, as errors.
     pub fn errors(&self) -> impl Iterator<Item = Error> {
         self.result.entries.iter().filter_map(|entry| match entry {
             Entry::SurrogateDiagnostic(diagnostic) => Some(Error::Refused {

@@ -1,21 +1,21 @@
-//! SRU behind a [`Session`](crate::session::Session): searches, records, sorting, scans and updates of Z39.50 by requests of SRU 1.1,
-//! 1.2 or 2.0 over HTTP, so that everything above a session works at servers of either protocol.
+//! SRU behind a [`Session`](crate::session::Session): Z39.50 searches, records, sorting, scans and updates are carried out by
+//! requests of SRU 1.1, 1.2 or 2.0 over HTTP, so that everything above a session works with servers of either protocol.
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `task` | takes the requests of a session as values, never encoded, and answers them |
-//! | `search` | result sets, which SRU does not have: a query that is asked again for each range of records |
-//! | `scan` | lists of terms |
+//! | `task` | takes the requests of a session as values, which are never encoded, and answers them |
+//! | `search` | result sets, which SRU does not have: a query that is sent again for each range of records |
+//! | `scan` | lists the terms of an index |
 //! | `update` | updates, by SOAP |
-//! | `facets` | the counts of terms that a search asks for |
-//! | `explain` | what a server says about itself |
+//! | `facets` | the counts of terms that a search requests |
+//! | `explain` | the server's description of itself |
 //! | `query` | type-1 queries as CQL, and sort keys |
-//! | `records` | which schema to ask for; records and diagnostics as those of Z39.50 |
-//! | `sets` | what a session keeps |
-//! | `server` | one request of SRU and its answer, and what the status of HTTP means |
+//! | `records` | which schema to request; records and diagnostics converted to those of Z39.50 |
+//! | `sets` | the state that a session keeps |
+//! | `server` | one SRU request and its answer, and the meaning of the HTTP status |
 //!
-//! What SRU does not have is refused with a diagnostic: result sets shared with other sessions, several databases at once, Explain
-//! databases, orders, segmentation, resource control.
+//! Services that SRU does not have are refused with a diagnostic: result sets shared with other sessions, several databases at
+//! once, Explain databases, orders, segmentation, resource control.
 
 mod explain;
 mod facets;
@@ -36,11 +36,11 @@ pub use crate::target::profile::{SruMethod, SruOptions};
 use z3950_asn1::apdu::{DefaultDiagFormat, DiagRec};
 use z3950_asn1::bib1::diagnostics::Condition;
 
-/// Why a request is not carried out.
+/// The reason why a request is not carried out.
 enum Refused {
-    /// A refusal of this side or of the server: the answer has it.
+    /// A refusal by this side or by the server, which becomes part of the answer.
     For(Vec<DiagRec>),
-    /// There is no answer.
+    /// An error because of which there is no answer.
     Error(crate::error::Error),
 }
 

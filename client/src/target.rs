@@ -1,5 +1,5 @@
-//! Targets as users write them: the host forms of YAZ (`lib.example:2100/books+maps`, `tcp:`, `ssl:`, `unix:`, `connect:`) and
-//! session URLs (RFC 2056 §3); and the URLs of SRU. A target names a server and its databases.
+//! Targets as users write them: the host forms of YAZ (`lib.example:2100/books+maps`, `tcp:`, `ssl:`, `unix:`, `connect:`),
+//! session URLs (RFC 2056 §3), and SRU URLs. A target names a server and its databases.
 
 pub mod adapt;
 pub(crate) mod http;
@@ -23,18 +23,18 @@ use crate::url::{
 pub struct Target {
     /// The address of the server.
     pub endpoint: Endpoint,
-    /// HTTP proxy of a `connect:` target, as `[user:password@]host[:port]`.
+    /// The HTTP proxy of a `connect:` target, as `[user:password@]host[:port]`.
     pub proxy: Option<String>,
-    /// In the order given; may be empty. At a server of SRU it is one, the path of its URL.
+    /// The databases in the order given; may be empty. At an SRU server there is only one, which is the path of the URL.
     pub databases: Vec<DatabaseName>,
-    /// How requests of SRU travel, if the target says so.
+    /// How SRU requests are sent, if the target says so.
     pub sru_method: Option<SruMethod>,
-    /// User and password of a URL; they are sent only if the user allows it.
+    /// The user name and password of a URL, which are sent only if the user allows it.
     pub userinfo: Option<Userinfo>,
 }
 
 impl Target {
-    /// A server without a proxy or databases.
+    /// Creates a target without a proxy or databases.
     pub fn new(endpoint: Endpoint) -> Self {
         Self {
             endpoint,
@@ -63,7 +63,7 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// The host; `127.0.0.1` for a Unix socket.
+    /// Returns the host; `127.0.0.1` for a Unix socket.
     pub fn host(&self) -> Host {
         match self {
             Self::Tcp(host, _)
@@ -74,7 +74,7 @@ impl Endpoint {
         }
     }
 
-    /// The port; that of Z39.50 for a Unix socket.
+    /// Returns the port; that of Z39.50 for a Unix socket.
     pub fn port(&self) -> u16 {
         match self {
             Self::Tcp(_, port)
@@ -87,7 +87,7 @@ impl Endpoint {
 }
 
 impl fmt::Display for Endpoint {
-    /// As YAZ writes it: `lib.example:210`, `ssl:lib.example:210`, `unix:/run/z`, `http://lib.example`.
+    /// Writes the address as YAZ does: `lib.example:210`, `ssl:lib.example:210`, `unix:/run/z`, `http://lib.example`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp(host, port) => write!(f, "{host}:{port}"),
@@ -116,7 +116,7 @@ impl fmt::Display for Target {
     }
 }
 
-/// A malformed target.
+/// The error of a malformed target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TargetError {
@@ -128,7 +128,7 @@ pub enum TargetError {
     Malformed {
         /// The text.
         text: String,
-        /// The error, and its offset.
+        /// The error and its offset.
         #[source]
         error: UrlError,
     },
@@ -137,26 +137,26 @@ pub enum TargetError {
         "{0}: is not a scheme of targets: they begin with z39.50s://, tcp:, ssl:, unix:, http:// or https://, or with a host"
     )]
     Scheme(String),
-    /// `tcp://` and `ssl://` are written without slashes.
+    /// `tcp:` or `ssl:` is followed by slashes.
     #[error("write {0} without the slashes after the colon")]
     Slashes(String),
-    /// `sru:` without a URL.
+    /// `sru:` is not followed by a URL.
     #[error("an address of SRU is written http://host/database, or sru:post:http://host/database")]
     NoUrl,
-    /// A URL of SRU with the parameters of a request.
+    /// An SRU URL contains the parameters of a request.
     #[error(
         "write {address}, without {names}: these belong to a request; a command takes the query, a profile the version, the method and the schema"
     )]
     Parameters {
-        /// Their names.
+        /// The names of the parameters.
         names: String,
-        /// The URL without them, user and password.
+        /// The URL without the parameters, user name and password.
         address: String,
     },
-    /// A URL of SRU with a fragment; the value is the URL without it, user and password.
+    /// An SRU URL has a fragment; the value is the URL without the fragment, user name and password.
     #[error("write {0}, without the part after #, which is never sent")]
     Fragment(String),
-    /// `connect:` without a comma and a target.
+    /// `connect:` is not followed by a comma and a target.
     #[error("a connect: target is written connect:proxy:port,target")]
     NoTarget,
 }
@@ -200,7 +200,7 @@ impl FromStr for Target {
     }
 }
 
-/// The words before a colon that are not hosts.
+/// The words before a colon that do not name hosts.
 const SCHEMES: &[&str] = &["tcp", "ssl", "unix", "connect", "http", "https", "sru"];
 
 fn of_url(text: &str) -> Result<Target, TargetError> {
@@ -212,7 +212,7 @@ fn of_url(text: &str) -> Result<Target, TargetError> {
     })
 }
 
-/// The databases of a URL.
+/// Returns the databases of a URL.
 pub fn databases_of(url: &Z3950Url) -> Vec<DatabaseName> {
     let names = url.databases().iter();
     names
@@ -238,7 +238,7 @@ fn internet(
     })
 }
 
-/// A path has no colon; databases follow it.
+/// Parses the text after `unix:`: a path, which contains no colon, and databases.
 fn unix(rest: &str) -> Target {
     let (path, names) = rest.split_once(':').unwrap_or((rest, ""));
     Target {
@@ -247,7 +247,7 @@ fn unix(rest: &str) -> Target {
     }
 }
 
-/// The names between plus signs.
+/// Splits the names at plus signs.
 fn databases(names: &str) -> Vec<DatabaseName> {
     let names = names.split('+').filter(|name| !name.is_empty());
     names.map(DatabaseName::from).collect()
@@ -260,8 +260,8 @@ fn malformed(text: &str, error: UrlError) -> TargetError {
     }
 }
 
-/// Redacts user and password in a target or URL, possibly malformed, for messages. It hides too much rather than too
-/// little: everything from the start or the scheme up to an `@` after a colon. An `@` is kept only after a `?`, where
+/// Redacts the user name and password in a target or URL, which may be malformed, for use in messages. It hides too much rather
+/// than too little: everything from the start or the scheme up to an `@` after a colon. An `@` is kept only after a `?`, where
 /// docids are, and if the text before it is complete without it.
 pub fn redacted(text: &str) -> String {
     if let Some((proxy, target)) = text
@@ -274,7 +274,7 @@ pub fn redacted(text: &str) -> String {
     let is_address = scheme
         .split_once(':')
         .is_some_and(|(name, behind)| behind.is_empty() && generic::names_addresses(name));
-    // A path may contain an `@`, as may the databases after it.
+    // A path may contain an `@`, and so may the databases after it.
     if is_address || scheme == "unix:" && (rest.starts_with(['/', '.']) || !rest.contains(':')) {
         return text.to_owned();
     }
@@ -283,7 +283,7 @@ pub fn redacted(text: &str) -> String {
         text.bytes()
             .all(|octet| octet.is_ascii_digit() || octet == b']')
     };
-    // After the whole address of a server, an `@` is in the name of a database.
+    // After the complete address of a server, an `@` is part of the name of a database.
     let host = authority
         .rsplit_once(':')
         .map(|(host, port)| (host, port.parse::<u16>()));
@@ -300,7 +300,7 @@ pub fn redacted(text: &str) -> String {
         let behind = rest.get(authority.len()..).unwrap_or_default();
         authority.len() + behind.find('?').unwrap_or(behind.len())
     } else {
-        // A slash or a question mark may be part of a password that is not escaped.
+        // A slash or a question mark may be part of an unescaped password.
         rest.len()
     };
     let has_slashes = scheme.ends_with(['/', '\\']);
@@ -309,19 +309,19 @@ pub fn redacted(text: &str) -> String {
         let before = rest.get(..*at).unwrap_or_default();
         authority.contains('@') || before.contains(':') || !has_slashes
     });
-    // `@:2100` is localhost.
+    // `@:2100` means localhost.
     match at.filter(|at| *at > 0).and_then(|at| rest.get(at..)) {
         Some(place) => format!("{scheme}<redacted>{place}"),
         None => text.to_owned(),
     }
 }
 
-/// The offset after the scheme and any number of slashes or backslashes, where user and password may begin. A word before a colon
-/// that is not a known scheme may be a user.
+/// Returns the offset after the scheme and any number of slashes or backslashes, where user name and password may begin. A word
+/// before a colon that is not a known scheme may be a user name.
 fn secrets_begin(text: &str) -> usize {
     let is_slash = ['/', '\\'];
     let name = match text.split_once("://") {
-        // Such as `<URL:z39.50r`.
+        // For example `<URL:z39.50r`.
         Some((before, _))
             if !before.contains('@') && before.to_ascii_lowercase().contains("url:") =>
         {
@@ -333,7 +333,7 @@ fn secrets_begin(text: &str) -> usize {
         .get(name.len()..)
         .and_then(|rest| rest.strip_prefix(':'))
     else {
-        // The colon is missing: `z39.50r//`.
+        // The colon is missing, as in `z39.50r//`.
         let slashes = text.find("//").map(|at| at + 2);
         return slashes.unwrap_or_default();
     };
@@ -352,7 +352,7 @@ fn secrets_begin(text: &str) -> usize {
     if part.len() < behind.len() || is_known() {
         text.len() - part.len()
     } else {
-        // `z39.50r//ann:pw@h`, without its colon.
+        // The colon is missing, as in `z39.50r//ann:pw@h`.
         name.find("//").map_or(0, |slashes| slashes + 2)
     }
 }

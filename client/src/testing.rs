@@ -1,5 +1,5 @@
-//! Test servers that follow a script and record the requests. Streams are `tokio::io::duplex`, so no sockets are needed and the
-//! clock can be paused.
+//! Test servers that follow a script and record the requests. Streams are `tokio::io::duplex`, so that no sockets are needed and
+//! the clock can be paused.
 
 mod messages;
 
@@ -39,9 +39,9 @@ pub(crate) enum Turn {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Script {
     pub(crate) turns: Vec<Turn>,
-    /// The number of octets after which the connection is cut, if any.
+    /// The number of octets after which the connection is cut off, if any.
     pub(crate) budget: Option<usize>,
-    /// Whether a Close is left unanswered when no turn is left.
+    /// Whether a Close is left unanswered when no turns are left.
     pub(crate) ignores_close: bool,
 }
 
@@ -54,7 +54,7 @@ impl<T: Into<Vec<Turn>>> From<T> for Script {
     }
 }
 
-/// The requests, in order: `connect`, `initRequest`, …, `end`.
+/// The names of the requests, in order: `connect`, `initRequest`, …, `end`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Transcript(Arc<Mutex<Vec<String>>>);
 
@@ -63,7 +63,7 @@ impl Transcript {
         self.0.lock().expect("no panic").join(" ")
     }
 
-    /// The same, once every connection is over.
+    /// Returns the transcript when every connection has ended.
     pub(crate) async fn finished(&self) -> String {
         loop {
             let text = self.text();
@@ -72,7 +72,7 @@ impl Transcript {
             if count(&["connect"]) == count(&["end", "hangup", "cut"]) {
                 return text;
             }
-            // The server notes the end of its stream in its own task.
+            // The server records the end of its stream in its own task.
             tokio::task::yield_now().await;
         }
     }
@@ -82,7 +82,7 @@ impl Transcript {
     }
 }
 
-/// Starts a server and gives the client's end of the stream.
+/// Starts a server, and returns the client's end of the stream.
 pub(crate) fn serve(script: impl Into<Script>, transcript: &Transcript) -> DuplexStream {
     let (ours, theirs) = tokio::io::duplex(65_536);
     transcript.note("connect");
@@ -90,7 +90,7 @@ pub(crate) fn serve(script: impl Into<Script>, transcript: &Transcript) -> Duple
     ours
 }
 
-/// Plays the server on a stream that the caller has noted as `connect`, if it matters.
+/// Plays the server on a stream. If the transcript should contain `connect`, the caller has recorded it.
 pub(crate) async fn run<S>(stream: S, script: Script, transcript: Transcript)
 where
     S: AsyncRead + AsyncWrite,
@@ -119,7 +119,7 @@ where
         };
         budget -= octets.len();
         for piece in octets.chunks(step) {
-            // Errors: the client is gone, which the test checks.
+            // An error means that the client is gone, which the test checks.
             let _ = writer.write_all(piece).await;
             tokio::task::yield_now().await;
         }
@@ -148,7 +148,7 @@ pub(crate) fn answering(
     ours
 }
 
-/// The other end of a session, played by the test itself.
+/// The other end of a session, which is played by the test itself.
 pub(crate) struct Peer {
     requests: FramedRead<ReadHalf<DuplexStream>, ApduCodec>,
     writer: WriteHalf<DuplexStream>,
@@ -163,7 +163,7 @@ impl Peer {
         }
     }
 
-    /// A session that was opened with `options` at a server that answers Init with `response`.
+    /// Opens a session with `options` at a server that answers Init with `response`.
     pub(crate) async fn accept(
         options: SessionOptions,
         response: InitializeResponse,
@@ -176,7 +176,7 @@ impl Peer {
         (opening.await.expect("no panic").expect("a session"), peer)
     }
 
-    /// The same in version 3, with these options granted in addition to those of [`init_response`].
+    /// Opens a session in version 3, with these options granted in addition to those of [`init_response`].
     pub(crate) async fn granting(options: SessionOptions, granted: Options) -> (Session, Self) {
         let mut response = init_response(true, ProtocolVersion::UP_TO_3);
         response.options = response.options | granted;
@@ -192,18 +192,18 @@ impl Peer {
         self.next().await.expect("a request")
     }
 
-    /// Whether nothing is sent for a second.
+    /// Returns whether nothing is sent for a second.
     pub(crate) async fn hears_nothing(&mut self) -> bool {
         let second = std::time::Duration::from_secs(1);
         tokio::time::timeout(second, self.next()).await.is_err()
     }
 
     pub(crate) async fn send(&mut self, apdu: impl Into<Apdu>) {
-        // Errors: the client is gone, which the test checks.
+        // An error means that the client is gone, which the test checks.
         let _ = self.writer.write_all(&encode(&apdu.into())).await;
     }
 
-    /// The names of the remaining APDUs, up to the end of the stream.
+    /// Returns the names of the remaining APDUs, up to the end of the stream.
     pub(crate) async fn rest(mut self) -> String {
         let mut names = Vec::new();
         while let Some(request) = self.next().await {
@@ -234,7 +234,7 @@ fn describe(request: &Apdu) -> String {
     }
 }
 
-/// A connector whose n-th connection leads to the n-th script; further ones are refused.
+/// A connector whose n-th connection leads to the n-th script; further connections are refused.
 pub(crate) struct Scripted {
     scripts: Mutex<VecDeque<Script>>,
     pub(crate) transcript: Transcript,
@@ -266,12 +266,12 @@ pub(crate) fn send(apdu: impl Into<Apdu>) -> Turn {
     Turn::Send(vec![apdu.into()])
 }
 
-/// An Init accepted in version 3.
+/// Accepts an Init in version 3.
 pub(crate) fn accepted() -> Turn {
     send(init_response(true, ProtocolVersion::UP_TO_3))
 }
 
-/// One record presented.
+/// Presents one record.
 pub(crate) fn one(record: NamePlusRecord) -> Turn {
     send(presented(
         PresentStatus::SUCCESS,

@@ -1,5 +1,5 @@
-//! From an endpoint to a stream of octets: names, sockets, TLS, proxies, and how long to wait for each.
-//! Z39.50-2003 §1 leaves the transport open; RFC 2056 means TCP, with default port 210.
+//! Opens a stream of octets to an endpoint: name resolution, sockets, TLS, proxies, and how long to wait for each. Z39.50-2003 §1
+//! leaves the transport open; RFC 2056 means TCP, with default port 210.
 //!
 //! | connector | connects |
 //! |---|---|
@@ -48,8 +48,8 @@ use crate::error::{Cause, Error, Phase};
 use crate::target::Endpoint;
 use crate::url::Host;
 
-/// How to reach endpoints: the settings that apply to all of them. Clones share the trusted certificates, which are
-/// read on the first use of TLS.
+/// How to reach endpoints: the settings that apply to all of them. Clones share the trusted certificates, which are read when TLS
+/// is first used.
 #[derive(Clone, Default)]
 pub struct Routes {
     tcp: Tcp,
@@ -67,7 +67,7 @@ pub struct Routes {
 /// What [`Routes::wrapped`] puts around a connector.
 type Wrap = Arc<dyn Fn(Arc<dyn Connect>) -> Arc<dyn Connect> + Send + Sync>;
 
-/// Why there is no route to an endpoint.
+/// The reason why there is no route to an endpoint.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RouteError {
@@ -85,7 +85,7 @@ pub enum RouteError {
 }
 
 impl Routes {
-    /// TCP to the addresses that `resolver` finds.
+    /// Connects by TCP to the addresses that `resolver` finds.
     pub fn with_resolver(resolver: impl Resolve + 'static) -> Self {
         Self {
             tcp: Tcp::new(resolver),
@@ -93,7 +93,7 @@ impl Routes {
         }
     }
 
-    /// One connector for all endpoints, without TLS or proxy on top.
+    /// Uses one connector for all endpoints, without TLS or proxy on top.
     pub fn fixed(connector: impl Connect + 'static) -> Self {
         Self {
             fixed: Some(Arc::new(connector)),
@@ -109,16 +109,16 @@ impl Routes {
         self
     }
 
-    /// Reads the certificates that the TLS options name, to report a bad file before anything is sent.
+    /// Reads the certificates named by the TLS options, so that a bad file is reported before anything is sent.
     ///
     /// # Errors
-    /// Options that cannot be followed.
+    /// The options cannot be followed.
     #[cfg(feature = "tls")]
     pub fn read_certificates(&self) -> Result<(), TlsError> {
         self.trust().map(drop)
     }
 
-    /// Sets the proxy, and the hosts that are reached without it.
+    /// Sets the proxy, and the hosts that are reached without the proxy.
     #[cfg(feature = "proxy")]
     pub fn proxy(mut self, proxy: Proxy, exempt: NoProxy) -> Self {
         self.proxy = Some((proxy, exempt));
@@ -134,10 +134,10 @@ impl Routes {
         self
     }
 
-    /// The connector for an endpoint; `proxy` is that of a `connect:` target. Nothing is connected yet.
+    /// Returns the connector for an endpoint; `proxy` is the proxy of a `connect:` target. No connection is made yet.
     ///
     /// # Errors
-    /// Options that cannot be followed.
+    /// The options cannot be followed.
     pub fn to(
         &self,
         endpoint: &Endpoint,
@@ -212,7 +212,7 @@ impl Routes {
     fn trust(&self) -> Result<TlsConnector, TlsError> {
         Ok(match self.trust.get() {
             Some(trust) => trust.clone(),
-            // If two threads read them at once, either result will do.
+            // If two threads read the certificates at once, either result will do.
             None => {
                 let trust = tls::connector(&self.tls)?;
                 self.trust.get_or_init(|| trust).clone()
@@ -221,15 +221,15 @@ impl Routes {
     }
 }
 
-/// How long to try an address before trying the next one in parallel (RFC 8305 §5).
+/// How long to try an address before also trying the next one (RFC 8305 §5).
 const HEAD_START: Duration = Duration::from_millis(250);
 
 /// Finds the addresses of a host.
 pub trait Resolve: Send + Sync {
-    /// The socket addresses to try, in this order.
+    /// Returns the socket addresses to try, in order.
     ///
     /// # Errors
-    /// When the host has none, or the lookup failed.
+    /// The host has no addresses, or the lookup failed.
     fn resolve<'a>(&'a self, host: &'a Host, port: u16) -> Resolving<'a>;
 }
 
@@ -242,7 +242,7 @@ impl<R: Resolve + ?Sized> Resolve for Arc<R> {
 /// The lookup of a host.
 pub type Resolving<'a> = BoxFuture<'a, io::Result<Vec<SocketAddr>>>;
 
-/// The resolver of the operating system.
+/// Finds addresses with the resolver of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemResolver;
 
@@ -255,30 +255,30 @@ impl Resolve for SystemResolver {
     }
 }
 
-/// A fixed address, whatever the host and port.
+/// Returns this address, whatever the host and port.
 impl Resolve for SocketAddr {
     fn resolve<'a>(&'a self, _: &'a Host, _: u16) -> Resolving<'a> {
         Box::pin(async move { Ok(vec![*self]) })
     }
 }
 
-/// TCP to the first address that answers: IPv6 and IPv4 in turn, each with a head start on the next (RFC 8305, "happy
-/// eyeballs"), so that a silent address costs a quarter of a second, not its timeout. Clones remember the addresses of a host for a
-/// minute.
+/// Connects by TCP to the first address that answers. IPv6 and IPv4 alternate, and each attempt has a head start on the next (RFC
+/// 8305, "happy eyeballs"), so that a silent address costs a quarter of a second and not its whole timeout. Clones remember the
+/// addresses of a host for a minute.
 #[derive(Clone)]
 pub struct Tcp {
     resolver: Arc<dyn Resolve>,
     known: Arc<Mutex<HashMap<(Host, u16), KnownAddresses>>>,
 }
 
-/// The addresses of a host, and when they were found.
+/// The addresses of a host, and the time at which they were found.
 type KnownAddresses = (Instant, Vec<SocketAddr>);
 
 /// How long the addresses of a host are remembered.
 const REMEMBERED: Duration = Duration::from_secs(60);
 
 impl Tcp {
-    /// TCP to the addresses that `resolver` finds.
+    /// Connects by TCP to the addresses that `resolver` finds.
     pub fn new(resolver: impl Resolve + 'static) -> Self {
         Self {
             resolver: Arc::new(resolver),
@@ -309,7 +309,7 @@ impl Connect for Tcp {
                 if let Ok(stream) = first_reachable(in_turn(addresses), &limit).await {
                     return Ok(Box::new(stream) as BoxStream);
                 }
-                // The host may have moved.
+                // The host may have moved to another address.
                 self.remembered().remove(&key);
             }
             let addresses = limit
@@ -323,7 +323,7 @@ impl Connect for Tcp {
     }
 }
 
-/// Alternates the address families, beginning with that of the first address; each keeps its order.
+/// Alternates the address families, beginning with that of the first address; the addresses of each family keep their order.
 fn in_turn(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let first_is_ipv6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
     let (preferred, other): (Vec<_>, Vec<_>) = addresses
@@ -339,7 +339,7 @@ fn in_turn(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     order
 }
 
-/// The first connection that succeeds, or the error of the last attempt.
+/// Returns the first connection that succeeds, or the error of the last attempt.
 async fn first_reachable(addresses: Vec<SocketAddr>, limit: &Limit) -> Result<TcpStream, Error> {
     let mut failure = no_address(io::ErrorKind::NotFound.into());
     let mut waiting = addresses.into_iter();
@@ -365,7 +365,7 @@ async fn attempt(address: SocketAddr, limit: &Limit) -> Result<TcpStream, Error>
         .await
         .and_then(|connected| connected.map_err(not_connected));
     match &connected {
-        // Requests are small and answered one by one. An error only costs speed.
+        // Requests are small and answered one by one. If this fails, only speed is lost.
         Ok(stream) => drop(stream.set_nodelay(true)),
         Err(failure) => tracing::info!(%address, %failure, "address not reachable"),
     }
@@ -388,7 +388,7 @@ pub struct Unix {
 
 #[cfg(unix)]
 impl Unix {
-    /// The socket at `path`.
+    /// Creates a connector to the socket at `path`.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }

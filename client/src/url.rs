@@ -1,5 +1,5 @@
 //! URLs of Z39.50 sessions and records (RFC 2056, based on RFC 1738), and of all other schemes. [`Z3950Url::parse`] and, for any
-//! scheme, [`Locator::parse`] give values that are valid by construction.
+//! scheme, [`Locator::parse`] return values that are valid by construction.
 //!
 //! | file | holds | source |
 //! |---|---|---|
@@ -83,7 +83,7 @@ pub use spell::spell;
 pub use userinfo::Userinfo;
 pub use z3950::{DEFAULT_PORT, Extension, Kind, Z3950Url, Z3950UrlBuilder};
 
-/// The kind of a session or retrieval URL, from its scheme alone; `None` for other texts.
+/// Returns the kind of a session or retrieval URL, judged by its scheme alone; `None` for other texts.
 ///
 /// The rest is not examined, so a malformed URL can be classified too. Outer blanks, angle brackets and one leading `URL:` are
 /// skipped, as in [`Mode::Lenient`].
@@ -94,14 +94,14 @@ pub fn classify(text: impl AsRef<[u8]>) -> Option<Kind> {
     Kind::of_scheme(scheme.octets())
 }
 
-/// Parses a complete `host [ ":" port ]`, as in a URL or a target.
+/// Parses a complete `host [ ":" port ]`, as it appears in a URL or a target.
 ///
-/// Errors: those of [`Host::parse`] and `EmptyPort`, `InvalidPort`, `PortOutOfRange`. Source: RFC 1738 §5.
+/// Errors: those of [`Host::parse`], and `EmptyPort`, `InvalidPort`, `PortOutOfRange`. Source: RFC 1738 §5.
 pub fn host_and_port(text: impl AsRef<[u8]>, mode: Mode) -> Result<(Host, Option<u16>), UrlError> {
     host::hostport(Span::new(text.as_ref()), mode)
 }
 
-/// Parses a complete `user [ ":" password ]` with its escapes (RFC 1738 §3.1).
+/// Parses a complete `user [ ":" password ]` and decodes its escapes (RFC 1738 §3.1).
 pub(crate) fn userinfo(text: &str) -> Result<Userinfo, UrlError> {
     Userinfo::parse(Span::new(text.as_bytes()), Mode::Lenient)
 }

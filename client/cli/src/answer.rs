@@ -1,7 +1,7 @@
-//! The answer to one input of `get`, `lookup` or `search`: pieces as they come, then how it ended.
+//! The answer to one input of `get`, `lookup` or `search`: its pieces as they arrive, then how it ended.
 //!
-//! [`Job::work`] is how a command answers. [`Job::print`] writes the pieces to standard output; a batch writes them where its options
-//! say.
+//! [`Job::work`] is the function by which a command answers. [`Job::print`] writes the pieces to standard output; a batch writes
+//! them to the destination that its options name.
 
 mod envelope;
 mod print;
@@ -28,39 +28,39 @@ use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output, Words};
 use crate::render::{Format, Style, render, shown};
 
-/// The longest input, in octets; a longer one is refused.
+/// The maximum length of an input, in octets; a longer input is refused.
 pub(crate) const MAX_INPUT: usize = 65_536;
 
-/// The most control numbers that an answer has.
+/// The maximum number of control numbers in an answer.
 const MAX_NUMBERS: usize = 20;
 
-/// What the names of several targets that are asked in turn are joined by.
+/// The separator between the names of several targets that are asked in turn.
 pub(crate) const OR: &str = " or ";
 
-/// An input for one target.
+/// An input that is to be answered by one target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ask {
-    /// The number of the input, from 1. The same text further down is another input.
+    /// The number of the input, 1-based. If the same text occurs again, it is another input.
     pub(crate) position: u64,
     /// The index of the target.
     pub(crate) target: usize,
     /// The input, shared by all targets.
     pub(crate) input: Arc<[u8]>,
-    /// Whether the input is longer than [`MAX_INPUT`]; of a line that long in a file, `input` has only the beginning.
+    /// Whether the input is longer than [`MAX_INPUT`]. If it is such a line of a file, `input` has only its beginning.
     pub(crate) is_cut: bool,
-    /// Where it was read, unless on the command line.
+    /// The place where the input was read; `None` if it was given on the command line.
     pub(crate) origin: Option<Origin>,
-    /// The record that `input` names, if it is one of a file of records.
+    /// The record that `input` names, if the input comes from a file of records.
     pub(crate) record: Option<Arc<MarcRecord>>,
 }
 
-/// A line or record of a file.
+/// The place of a line or record in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub(crate) name: Arc<str>,
-    /// From 1.
+    /// The number of the line or record, 1-based.
     pub(crate) number: u64,
-    /// Whether it is a record.
+    /// Whether this is a record.
     pub(crate) is_record: bool,
 }
 
@@ -71,11 +71,11 @@ impl fmt::Display for Origin {
     }
 }
 
-/// How a command names a record of a file that it takes as an input.
+/// Returns the name of a record in a file, for a command that takes records as inputs.
 pub(crate) type NameRecord = fn(&MarcRecord) -> String;
 
 impl Ask {
-    /// The control number of an input that is a record, on one line.
+    /// Returns the control number of an input that is a record, on one line.
     pub(crate) fn control_number(&self) -> Option<String> {
         let number = self.record.as_ref()?.control_number()?;
         (!number.is_empty()).then(|| shown(number))
@@ -83,7 +83,7 @@ impl Ask {
 }
 
 impl fmt::Display for Ask {
-    /// The input, with octets that are not text as `\xNN`.
+    /// Writes the input, with octets that are not text as `\xNN`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&shown(&self.input))
     }
@@ -94,18 +94,18 @@ impl fmt::Display for Ask {
 pub(crate) struct Piece {
     /// Messages for standard error.
     pub(crate) words: Vec<Words>,
-    /// The line before the octets on a terminal, if they are a record in a format for people to read.
+    /// The line written before the octets on a terminal, if they are a record in a format for people.
     pub(crate) heading: Option<String>,
-    /// Data for the output; may be empty.
+    /// Data for the output, which may be empty.
     pub(crate) octets: Vec<u8>,
-    /// Whether the octets are a record rather than a line of text or JSON.
+    /// Whether the octets are a record, and not a line of text or JSON.
     pub(crate) is_record: bool,
     /// Whether the record had to be repaired.
     pub(crate) is_repaired: bool,
 }
 
 impl Piece {
-    /// Data that is not a record.
+    /// Creates a piece with data that is not a record.
     pub(crate) fn line(octets: Vec<u8>) -> Self {
         Self {
             octets,
@@ -123,35 +123,35 @@ impl From<Words> for Piece {
     }
 }
 
-/// The result of an input: how its search ended, and what is printed about it.
+/// The result for an input: how its search ended, and what is printed about it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Answer {
     pub(crate) ending: Ending,
-    /// The exit code of a run with only this input.
+    /// The exit code that a run with only this input would have.
     pub(crate) exit: Exit,
-    /// The control numbers (001) of the first records that were delivered.
+    /// The control numbers (001) of the first records delivered.
     pub(crate) records: Vec<String>,
-    /// The targets and sources that had no answer although another one may have, each with the reason in words.
+    /// The targets and sources that did not answer, although others may have, each with the reason in words.
     pub(crate) failed: Vec<(String, String)>,
-    /// The outcome in words.
+    /// The outcome, in words.
     pub(crate) message: Option<String>,
 }
 
 impl Answer {
-    /// The same answer with another outcome, and its exit code.
+    /// Returns the same answer with another outcome, and the exit code for that outcome.
     pub(crate) fn ended(mut self, outcome: OutcomeName) -> Self {
         self.ending.outcome = outcome;
         self.exit = outcome.into();
         self
     }
 
-    /// The same answer with the number of records that match.
+    /// Returns the same answer with the number of matching records.
     pub(crate) fn with_hits(mut self, hits: Option<u64>) -> Self {
         self.ending.hits = hits;
         self
     }
 
-    /// The same answer with a message.
+    /// Returns the same answer with a message.
     pub(crate) fn saying(self, message: impl Into<String>) -> Self {
         Self {
             message: Some(message.into()),
@@ -159,7 +159,7 @@ impl Answer {
         }
     }
 
-    /// The same answer with a message after the one it has.
+    /// Returns the same answer with a message added after the one it has.
     pub(crate) fn adding(self, more: &str) -> Self {
         let message = match &self.message {
             Some(message) => format!("{message}; {more}"),
@@ -168,13 +168,13 @@ impl Answer {
         self.saying(message)
     }
 
-    /// The same answer with these diagnostics.
+    /// Returns the same answer with these diagnostics.
     pub(crate) fn diagnosed(mut self, diagnostics: &[DiagRec]) -> Self {
         self.ending.diagnostics = Diagnostics(diagnostics.to_vec());
         self
     }
 
-    /// Reports why there is no record: a message after `subject`, or the object of `--json`.
+    /// Reports why there is no record: as a message after `subject`, or as the object of `--json`.
     pub(crate) fn report(
         self,
         json: bool,
@@ -187,9 +187,9 @@ impl Answer {
         Ok(self.exit)
     }
 
-    /// The more serious of two answers: that of an input and that of one of its records.
+    /// Returns the more serious of two answers: that to an input, and that for one of its records.
     ///
-    /// The control numbers of both remain, at most [`MAX_NUMBERS`].
+    /// The control numbers of both are kept, at most [`MAX_NUMBERS`].
     pub(crate) fn graver(mut self, mut of_record: Self) -> Self {
         let mut records = std::mem::take(&mut self.records);
         records.append(&mut of_record.records);
@@ -207,7 +207,7 @@ impl Answer {
     }
 }
 
-/// Answers an invalid input with a message but no JSON object. The report has the first line of the message.
+/// Answers an invalid input with a message but without a JSON object. The report has the first line of the message.
 pub(crate) async fn refuse(ask: &Ask, words: String, recipient: &mut Recipient) -> Answer {
     let mut answer = Answer::default().ended(OutcomeName::NotSent);
     answer.message = words.lines().next().map(str::to_owned);
@@ -231,7 +231,7 @@ async fn answer(
     }
     if ask.input.is_empty() && ask.origin.is_some() {
         let mut answer = refuse(ask, "the cell is empty".to_owned(), recipient).await;
-        // Nothing can match it.
+        // Nothing can match such an input.
         answer.exit = Exit::NoMatch;
         return answer;
     }
@@ -241,17 +241,17 @@ async fn answer(
 /// How the answers of `get`, `lookup` and `search` are written.
 #[derive(Debug, Clone)]
 pub(crate) struct Writing {
-    /// Whether as JSON objects.
+    /// Whether answers are written as JSON objects.
     pub(crate) json: bool,
-    /// How records are written without `json`.
+    /// How records are written if `json` is false.
     pub(crate) style: Style,
     /// The character set of the records, if the command line or the profile names one.
     pub(crate) charset: Option<Charset>,
 }
 
 impl Writing {
-    /// Writes a record, or why the format cannot hold it. `answer` is what is known so far, and `envelope` makes its
-    /// object. Messages begin with `subject`.
+    /// Writes a record, or the reason why the format cannot represent it. `answer` is what is known so far, and `envelope` is its
+    /// JSON object. Messages begin with `subject`.
     pub(crate) fn record(
         &self,
         answer: Answer,
@@ -290,8 +290,8 @@ impl Writing {
         (piece, answer)
     }
 
-    /// Writes a record of a server, which may have come in another form than the requested one, or the diagnostic in its place. The
-    /// answer says it of `which`.
+    /// Writes a record sent by a server, possibly in another form than the requested one, or the diagnostic in its place.
+    /// Messages in the answer name the record as `which`.
     pub(crate) fn slot(
         &self,
         answer: Answer,
@@ -340,7 +340,8 @@ impl Writing {
         (piece, answer)
     }
 
-    /// Names the target of a record that people read in a file or a pipe, in a line that a reader of records skips.
+    /// Adds a line with the target to a record that people read in a file or a pipe. Programs that read such records skip this
+    /// line.
     pub(crate) fn head(&self, piece: &mut Piece, is_written: bool) {
         let is_read = piece.is_record && !self.json && self.style.format().is_to_read();
         let is_seen = !is_written && io::stdout().is_terminal();
@@ -354,7 +355,7 @@ impl Writing {
         }
     }
 
-    /// Writes an answer without a record: its message after `subject`, or its object.
+    /// Writes an answer without a record: its message after `subject`, or its JSON object.
     pub(crate) fn end(
         &self,
         answer: Answer,

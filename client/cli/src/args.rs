@@ -1,4 +1,4 @@
-//! The command line: all commands, read by their own definitions.
+//! The command line: defines all commands, and parses the arguments.
 
 pub(crate) mod examples;
 mod help;
@@ -108,10 +108,10 @@ pub(crate) enum Command {
 }
 
 impl Cli {
-    /// Reads the arguments of the process. A URL without a command gets the command of its scheme.
+    /// Parses the arguments of the process. For a URL without a command, the command for its scheme is added.
     ///
     /// # Errors
-    /// clap's answer to print: an error, help or the version.
+    /// What clap wants to print: an error, the help or the version.
     pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut arguments: Vec<OsString> = arguments.into_iter().collect();
         if let Some(command) = implied_command(arguments.get(1..).unwrap_or_default()) {
@@ -125,7 +125,7 @@ impl Cli {
         }
     }
 
-    /// Reads by the definition of all commands.
+    /// Parses the arguments by the definition of all commands.
     fn read_whole(arguments: &[OsString]) -> Result<Self, clap::Error> {
         Self::try_parse_from(arguments).map_err(|error| {
             let answer = match error.kind() {
@@ -140,8 +140,8 @@ impl Cli {
         })
     }
 
-    /// Reads by the definition of one command, because building all of them takes longer than a lookup. `None` for other
-    /// commands, errors and requests for help.
+    /// Parses the arguments by the definition of one command, because building all definitions takes longer than a lookup.
+    /// Returns `None` for other commands, errors and requests for help.
     fn read_alone(arguments: &[OsString]) -> Option<Self> {
         let [_, name, arguments @ ..] = arguments else {
             return None;
@@ -159,7 +159,7 @@ impl Cli {
     }
 }
 
-/// A command's name, its options, and how it is made from arguments.
+/// The name of a command, a function that adds its options, and one that makes the command from arguments.
 type Definition = (
     &'static str,
     fn(clap::Command) -> clap::Command,
@@ -182,7 +182,7 @@ const ALONE: [Definition; 4] = [
     }),
 ];
 
-/// The message for a target in place of a command.
+/// Returns the message for a target given in place of a command.
 fn target_alone(error: &clap::Error) -> Option<clap::Error> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
@@ -196,7 +196,7 @@ fn target_alone(error: &clap::Error) -> Option<clap::Error> {
              with it, and `z3950 get URL` retrieves a record"
         )
     } else if name != *word {
-        // clap's message would show a password.
+        // The message of clap would show a password.
         format!("{name} is not a command")
     } else {
         return None;
@@ -204,7 +204,7 @@ fn target_alone(error: &clap::Error) -> Option<clap::Error> {
     Some(Cli::command().error(ErrorKind::InvalidSubcommand, message))
 }
 
-/// `get` or `open`, if a URL comes before any command name.
+/// Returns `get` or `open`, if a URL comes before any command name.
 fn implied_command(arguments: &[OsString]) -> Option<&'static str> {
     for argument in arguments {
         if leading::is_command(argument) {
@@ -238,7 +238,7 @@ mod tests {
         Cli::read(arguments(line))
     }
 
-    /// A page of help on a terminal of this width.
+    /// Returns a page of help for a terminal of this width.
     fn page(line: &str, width: usize) -> String {
         let arguments: Vec<OsString> = arguments(line).collect();
         let page = help::answer(&arguments, false, width).expect(line);
@@ -250,7 +250,7 @@ mod tests {
     fn help_fits_into_terminals_of_any_width() {
         for (columns, expected) in [(0, 52), (20, 52), (60, 60), (80, 80), (100, 100)] {
             let page = page("search --help", columns);
-            // Descriptions are wrapped, in a column of their own, but for words that are longer than it.
+            // Descriptions are wrapped in a column of their own, except words that are longer than the column is wide.
             let described = page
                 .lines()
                 .filter(|line| line.starts_with(&" ".repeat(30)) && line.trim().contains(' '));

@@ -1,4 +1,4 @@
-//! The commands, one file each, with their arguments and their work.
+//! The commands, with a file for each: its arguments and its work.
 
 pub(crate) mod connection;
 pub(crate) mod convert;

@@ -1,7 +1,7 @@
 #![forbid(unsafe_code)]
-//! The program z3950: arguments in, exit code out. Data goes to standard output, messages to standard error.
+//! The program z3950: takes arguments, and returns an exit code. Data goes to standard output, messages to standard error.
 
-// Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
+// Nothing sent by a peer may end the program; `.clippy.toml` exempts tests.
 #![deny(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -38,12 +38,12 @@ fn main() -> ExitCode {
     run(std::env::args_os()).into()
 }
 
-/// Runs the program with the arguments of the process, the program's name first.
+/// Runs the program with the arguments of the process, of which the first is the program's name.
 fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let cli = match Cli::read(arguments) {
         Ok(cli) => cli,
         Err(message) => {
-            // The user asked for help and version; anything else is wrong usage. A closed pipe is no error.
+            // The user asked for the help or the version; anything else is wrong usage. A closed pipe is not an error.
             let whole = message.render().to_string();
             let printed = match render::with_short_words(&whole) {
                 Cow::Owned(short) if message.use_stderr() => {
@@ -63,7 +63,7 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         }
     };
     console::logging::install(cli.messages.verbose, cli.messages.color);
-    // Otherwise a signal ends the program when a file grows too large. If this fails, nothing else changes.
+    // Without this, a signal ends the program when a file grows too large. If the call fails, nothing else changes.
     let _ = z3950_asn1::file::survive_size_limit();
     let mut output = Output::new(cli.messages.color, cli.messages.verbose > 0);
     match execute(&cli, &mut output) {
@@ -104,7 +104,7 @@ fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
 }
 
 /// Runs a command that needs the network in this thread, because starting threads takes as long as a request.
-// Not inlined: otherwise `execute` would reserve stack for the futures of all commands.
+// It is not inlined, because otherwise `execute` would reserve stack for the futures of all commands.
 #[inline(never)]
 fn connecting<W>(command: impl FnOnce() -> W) -> Result<Exit, Failure>
 where
@@ -120,7 +120,7 @@ fn threaded(command: impl FnOnce(&Runtime) -> Result<Exit, Failure>) -> Result<E
     on(Builder::new_multi_thread().worker_threads(2), command)
 }
 
-/// How long background tasks may take to end.
+/// The time that background tasks may take to end.
 const SHUTDOWN: Duration = Duration::from_millis(100);
 
 fn on(

@@ -1,7 +1,7 @@
-//! `z3950 open` and the prompt (RFC 2056 §3): commands from a terminal, a pipe or a file, until `quit` or the end of input, and
-//! Ctrl-C (Z39.50-2003 §3.2.6.2).
+//! `z3950 open` and its prompt (RFC 2056 §3): runs commands from a terminal, a pipe or a file, until `quit` or the end of input,
+//! and handles Ctrl-C (Z39.50-2003 §3.2.6.2).
 //!
-//! `table` lists and finds the commands; there is a file for each group of them.
+//! `table` lists and finds the commands; each group of commands has a file.
 
 mod browse;
 mod command;
@@ -54,10 +54,10 @@ use crate::console::output::{Failure, Output};
 use crate::console::waiting::WaitingLine;
 use crate::render::Format;
 
-/// The largest depth of nested files.
+/// The maximum depth of nested files.
 const MAX_DEPTH: usize = 8;
 
-/// How long to wait when asking the server to stop.
+/// How long to wait when asking the server to stop an operation.
 const LONGEST_TRIGGER: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Args)]
@@ -110,7 +110,7 @@ pub(crate) fn open(
         asker: is_terminal.then(|| Arc::new(asker)),
     };
     let records = &arguments.records;
-    // Only checks the options, as the format may change.
+    // This only checks the options, since the format may be changed later.
     records.style()?;
     let mut state = Prompt::new(
         context,
@@ -125,14 +125,14 @@ pub(crate) fn open(
     exit.and_then(|exit| ended.map(|()| exit))
 }
 
-/// The source of commands, and of answers to questions of servers.
+/// The source of commands, and of answers to the questions of servers.
 struct Input {
     source: CommandSource,
     questions: mpsc::Receiver<Question>,
 }
 
 enum CommandSource {
-    /// A user, with editing and history.
+    /// A user, with line editing and history.
     Terminal(Box<Terminal>),
     /// A file or another program.
     Pipe(Lines),
@@ -159,7 +159,7 @@ impl Input {
         }
     }
 
-    /// Does work while answering questions of servers; a signal ends it.
+    /// Carries out work while answering questions of servers; a signal ends the work.
     async fn attend<T>(
         &mut self,
         waiting: &WaitingLine,
@@ -176,7 +176,7 @@ impl Input {
                         let _held = waiting.hold();
                         question.put_to(&mut **terminal);
                     }
-                    // Dropping the question gives no answer.
+                    // If the question is dropped, it is not answered.
                     CommandSource::Pipe(_) => {}
                 },
             }
@@ -191,8 +191,8 @@ impl Input {
     }
 }
 
-/// Completes a typed line: an empty line continues `show` and `scan`, a missing password is asked for. Lines with secrets are
-/// not added to the history.
+/// Completes a typed line: an empty line continues `show` and `scan`, and the user is asked for a missing password. Lines with
+/// secrets are not added to the history.
 fn typed(terminal: &mut Terminal, state: &mut Prompt, line: String) -> Result<Typed, Failure> {
     let has_stopped = terminal.has_stopped();
     let Some((name, arguments)) = command::split(&line) else {
@@ -232,17 +232,17 @@ fn typed(terminal: &mut Terminal, state: &mut Prompt, line: String) -> Result<Ty
     }
 }
 
-/// The text, quoted as one argument.
+/// Quotes a text so that it is one argument.
 fn kept_together(text: &str) -> String {
     text.chars()
         .flat_map(|character| ['\\', character])
         .collect()
 }
 
-/// Opens the target of the command line, if there is one, and runs commands until the last, or the first that fails with
-/// `--stop-on-error`.
+/// Opens the target given on the command line, if there is one, and runs commands until the last one, or with `--stop-on-error`
+/// until one fails.
 ///
-/// A script ends with the most serious exit code of its commands, a terminal with success.
+/// A script ends with the most serious exit code of its commands, and a terminal session with success.
 fn run(
     state: &mut Prompt,
     mut input: Input,
@@ -259,7 +259,7 @@ fn run(
             exit
         }
     };
-    // After a failed open, a user may continue; a script cannot.
+    // A user may continue after a failed open; a script cannot.
     let cannot_begin = target.is_some() && !state.has_session() && !input.is_terminal();
     if !state.is_leaving && (is_to_end(exit) || cannot_begin || state.stops_after(exit)) {
         if cannot_begin {
@@ -277,12 +277,12 @@ fn run(
     })
 }
 
-/// Whether a signal ends the whole program, not only one request.
+/// Returns whether a signal ends the whole program, and not only one request.
 fn is_to_end(exit: Exit) -> bool {
     exit.is_by_signal() && exit != Exit::Interrupted
 }
 
-/// Runs the user's `.z3950rc` and opens the target of the command line.
+/// Runs the user's `.z3950rc` and opens the target given on the command line.
 async fn begin(
     state: &mut Prompt,
     target: Option<&[u8]>,
@@ -290,7 +290,7 @@ async fn begin(
 ) -> Result<Exit, Failure> {
     let given = state.settings.output;
     let exit = state.own_file(output).await?;
-    // The command line has the last word.
+    // The command line takes precedence.
     if given != Format::default() {
         state.write_as(given, output)?;
     }
@@ -363,7 +363,7 @@ fn read(
 }
 
 impl Prompt {
-    /// Runs a line.
+    /// Runs one line.
     async fn line(&mut self, line: &str, output: &mut Output) -> Result<Exit, Failure> {
         let Some((name, arguments)) = command::split(line) else {
             return Ok(Exit::Delivered);
@@ -388,7 +388,8 @@ impl Prompt {
         self.line(&line, output).await
     }
 
-    /// After Ctrl-C, asks the server to stop the current operation; if it does not, its answer is ignored. Returns the message.
+    /// After Ctrl-C, asks the server to stop the current operation; if the server does not stop it, its answer is ignored.
+    /// Returns the message.
     async fn interrupted(&mut self) -> &'static str {
         self.depth = 0;
         let words = self.take_back();

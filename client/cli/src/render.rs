@@ -1,4 +1,4 @@
-//! Records in the formats of `--format`, alone or several as one document, and text made safe for a terminal.
+//! Writes records in the formats of `--format`, alone or several as one document, and makes text safe for a terminal.
 
 mod indent;
 mod other;
@@ -60,7 +60,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// The format for a file: `asked` unless it is the default, else the one of the file's extension.
+    /// Returns the format for a file: `asked` unless that is the default, else the format for the file's extension.
     ///
     /// # Errors
     /// A message about an unknown extension.
@@ -87,7 +87,7 @@ impl Format {
         })
     }
 
-    /// The format of a file's extension; of an unknown one, `other` unless that is the default.
+    /// Returns the format for a file's extension. If the extension is unknown, returns `other` unless that is the default.
     pub(crate) fn by_extension(path: &Path, other: Self) -> Result<Self, String> {
         Self::for_file(path, Self::default()).or_else(|words| {
             if other == Self::default() {
@@ -98,12 +98,12 @@ impl Format {
         })
     }
 
-    /// The format of a name that `--format` takes, in any case.
+    /// Returns the format with a name that `--format` accepts, in any letter case.
     pub(crate) fn by_name(name: &str) -> Option<Self> {
         clap::ValueEnum::from_str(name, true).ok()
     }
 
-    /// The name that `--format` takes.
+    /// Returns the name that `--format` accepts.
     pub(crate) fn name(self) -> &'static str {
         match (self, self.form()) {
             (Self::Text, _) => "text",
@@ -115,12 +115,12 @@ impl Format {
         }
     }
 
-    /// Whether people read it rather than programs.
+    /// Returns whether the format is read by people rather than by programs.
     pub(crate) fn is_to_read(self) -> bool {
         matches!(self, Self::Text | Self::Brief)
     }
 
-    /// The form that MARC records are written in; `None` for tables and raw octets.
+    /// Returns the form in which MARC records are written; `None` for tables and raw octets.
     pub(crate) fn form(self) -> Option<Form> {
         Some(match self {
             Self::Text => Form::Line,
@@ -141,12 +141,12 @@ impl Format {
 pub(crate) struct Rendered {
     /// Data for standard output.
     pub(crate) octets: Vec<u8>,
-    /// Messages for standard error: repairs, text that cannot be shown.
+    /// Messages for standard error, about repairs and text that cannot be shown.
     pub(crate) notes: Vec<String>,
-    /// Why the format cannot hold the record; there are no octets then.
+    /// The reason why the format cannot represent the record; in that case there are no octets.
     pub(crate) failure: Option<String>,
-    /// Whether data is lost: octets are missing or belong to no field, cannot be decoded, or the format cannot hold them.
-    /// A wrong length that could be repaired is no loss.
+    /// Whether data is lost: octets are missing or belong to no field, cannot be decoded, or cannot be represented in the format.
+    /// A wrong length that could be repaired is not a loss.
     pub(crate) is_loss: bool,
     /// Whether something was repaired; the notes say what.
     pub(crate) is_repaired: bool,
@@ -154,11 +154,12 @@ pub(crate) struct Rendered {
     pub(crate) control_number: Option<String>,
 }
 
-/// Renders one record; [`Document`] adds what makes several records one document. `origin` says where it comes from.
+/// Renders one record. [`Document`] adds what combines several records into one document. `origin` says where the record comes
+/// from.
 ///
-/// Text is written in UTF-8 and read in `charset`, or else in the character set that the record declares or its octets show.
-/// Without a readable MARC structure, `text` and `json` give the octets, with a note. Records of other syntaxes are text in
-/// `text` and `brief` and an object in `json`; the MARC formats, `brief` and tables hold the MARC record inside an XML or OPAC
+/// Text is written in UTF-8. It is decoded from `charset`, or else from the character set that the record declares or its octets
+/// show. Without a readable MARC structure, `text` and `json` show the octets, with a note. A record in another syntax is text in
+/// `text` and `brief`, and an object in `json`; the MARC formats, `brief` and tables show the MARC record inside an XML or OPAC
 /// record. Text and JSON end with a newline; raw octets are unchanged.
 pub(crate) fn render(
     external: &External,
@@ -219,7 +220,7 @@ pub(crate) fn render(
     }
 }
 
-/// A MARC record, read leniently from its ISO 2709 octets.
+/// Renders a MARC record, which is parsed leniently from its ISO 2709 octets.
 fn marc(octets: &Bytes, style: &Style, context: RecordContext<'_>) -> Rendered {
     let parsed = match iso2709::parse(octets) {
         Ok(parsed) => parsed,
@@ -276,7 +277,8 @@ fn marc(octets: &Bytes, style: &Style, context: RecordContext<'_>) -> Rendered {
     }
 }
 
-/// The first MARCXML record inside an XML record, or the MARC record inside an OPAC record; `None` if there is none.
+/// Renders the first MARCXML record inside an XML record, or the MARC record inside an OPAC record. Returns `None` if there is
+/// none.
 fn within(record: &RetrievedRecord, style: &Style, context: RecordContext<'_>) -> Option<Rendered> {
     match record {
         RetrievedRecord::Xml(octets) => {
@@ -337,7 +339,8 @@ fn written(
     }
 }
 
-/// Several records as one document: a collection in XML, blank lines between texts, a JSON object or a row per line.
+/// Several records as one document: a collection in XML, texts with blank lines between them, or a JSON object or a table row per
+/// line.
 #[derive(Debug, Clone)]
 pub(crate) struct Document {
     style: Style,
@@ -345,17 +348,17 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// A document without records.
+    /// Creates a document without records.
     pub(crate) fn new(style: Style) -> Self {
         Self { style, records: 0 }
     }
 
-    /// The number of records.
+    /// Returns the number of records.
     pub(crate) fn records(&self) -> u64 {
         self.records
     }
 
-    /// Continues a document that has this many records, if this one is empty.
+    /// Continues a document that already has this many records, if this one is empty.
     pub(crate) fn go_on(&mut self, records: u64) {
         if self.records == 0 {
             self.records = records;
@@ -366,13 +369,13 @@ impl Document {
         self.style.format()
     }
 
-    /// Begins the next record; returns what comes before it.
+    /// Begins the next record, and returns the text that precedes it.
     pub(crate) fn next(&mut self) -> String {
         self.records += 1;
         self.style.before(self.records == 1).to_owned()
     }
 
-    /// What follows the last record; nothing if there was none.
+    /// Returns the text that follows the last record; nothing if there was no record.
     pub(crate) fn end(&mut self) -> &'static str {
         match std::mem::take(&mut self.records) {
             0 => "",

@@ -1,11 +1,11 @@
-//! Who waits for sessions of a client's pool.
+//! Shows who is waiting for sessions of a client's pool.
 
 use super::Client;
 use crate::pool::SessionDemand;
 use crate::target::Endpoint;
 
 impl Client {
-    /// The demand for sessions with the server at this endpoint.
+    /// Returns the demand for sessions with the server at this endpoint.
     pub fn demand(&self, endpoint: &Endpoint) -> SessionDemand {
         SessionDemand(self.pool.server(endpoint))
     }

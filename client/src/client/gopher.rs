@@ -1,4 +1,4 @@
-//! Gopher items by the gateway of a client.
+//! Fetches Gopher items by way of the client's gateway.
 
 #![cfg(feature = "sru")]
 
@@ -7,11 +7,11 @@ use crate::gopher::{GopherError, GopherOptions, Reply};
 use crate::url::GopherUrl;
 
 impl Client {
-    /// Fetches what a Gopher URL names by the gateway of this client; `None` if it has none. The timeouts are those of the client. Which
-    /// ports are allowed, and how a Gopher+ request is written, is for the gateway to say.
+    /// Fetches the item named by a Gopher URL by way of this client's gateway, within the client's timeouts; `None` if the client
+    /// has no gateway. The gateway decides which ports are allowed and how a Gopher+ request is written.
     ///
     /// # Errors
-    /// Those of [`gopher::retrieve`](crate::gopher::retrieve); the gateway's own in [`GopherError::Connect`].
+    /// The errors of [`gopher::retrieve`](crate::gopher::retrieve); those of the gateway itself are in [`GopherError::Connect`].
     pub async fn gopher_by_gateway(
         &self,
         url: &GopherUrl,

@@ -1,4 +1,4 @@
-//! Sessions with targets: from the pool, shared, and outside of the pool.
+//! Sessions with targets: from the pool, shared, and outside the pool.
 
 use std::sync::Arc;
 
@@ -14,21 +14,21 @@ use crate::target::profile::{Resolved, TargetLimits};
 use crate::transport::Connect;
 
 impl Client {
-    /// Lends a session with a target to the caller alone, within the limits of its profile. The credentials are those of `init`, or
-    /// else of the profile. If as many sessions are in use as the limits allow, waits until one is returned; holding one lease while
-    /// waiting for another may deadlock.
+    /// Lends a session with a target to the caller alone, within the limits of the target's profile. The credentials are those of
+    /// `init`, or else those of the profile. If as many sessions are in use as the limits allow, the method waits until one is
+    /// returned; holding one lease while waiting for another may deadlock.
     ///
     /// # Errors
-    /// [`Error::Credentials`]; those of [`Client::connect`]; in phase Connect also the end of the wait.
+    /// [`Error::Credentials`]; the errors of [`Client::connect`]; in phase Connect also that the wait has reached its limit.
     pub async fn lease(&self, target: &Resolved, init: InitializeRequest) -> Result<Lease, Error> {
         self.lend(target, init, Sharing::Alone).await
     }
 
-    /// A place in a session with a target. While sessions are left within the limits of its profile, it is a session of one's own;
-    /// after that, a session in use whose server carries out operations side by side.
+    /// Lends a place in a session with a target. As long as the limits of the target's profile allow another session, the caller
+    /// gets a session alone; after that, a place in a session in use whose server carries out operations concurrently.
     ///
     /// # Errors
-    /// Those of [`lease`](Self::lease).
+    /// The errors of [`lease`](Self::lease).
     pub async fn share(&self, target: &Resolved, init: InitializeRequest) -> Result<Lease, Error> {
         self.lend(target, init, Sharing::WithOthers).await
     }
@@ -46,7 +46,7 @@ impl Client {
         lease.await
     }
 
-    /// The options of a session with a target. The credentials are those of `init`, or else of the profile.
+    /// Returns the options of a session with a target. The credentials are those of `init`, or else those of the profile.
     ///
     /// # Errors
     /// [`Error::Credentials`].
@@ -63,12 +63,12 @@ impl Client {
         Ok(self.session_options(init, Some(&target.profile)))
     }
 
-    /// Opens a session outside the pool, through `proxy` if there is one. Only `options` apply, not those of
+    /// Opens a session outside the pool, through `proxy` if there is one. Only `options` apply, and not
     /// [`ClientOptions`](super::ClientOptions).
     ///
     /// # Errors
-    /// Those of [`Session::connect`]; in phase Connect also a route that cannot be used, such as TLS with a missing
-    /// certificate file.
+    /// The errors of [`Session::connect`]; in phase Connect also that a route cannot be used, for example TLS because a
+    /// certificate file is missing.
     pub async fn session(
         &self,
         endpoint: &Endpoint,
@@ -78,11 +78,11 @@ impl Client {
         self.pool.connect(endpoint, proxy, options).await
     }
 
-    /// What connects to an endpoint, through `proxy` if there is one, for programs that speak the protocol themselves. Nothing is
-    /// connected yet.
+    /// Returns the connector for an endpoint, through `proxy` if there is one, for programs that speak the protocol themselves.
+    /// No connection is made yet.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] for a route that cannot be used, such as TLS with a missing certificate file.
+    /// [`Error::Unavailable`] if a route cannot be used, for example TLS because a certificate file is missing.
     pub fn connector(
         &self,
         endpoint: &Endpoint,
@@ -91,7 +91,7 @@ impl Client {
         self.pool.connector(endpoint, proxy)
     }
 
-    /// Closes all idle sessions and those opened for session URLs, within [`Timeouts::close`](crate::Timeouts::close).
+    /// Closes all idle sessions and all sessions opened for session URLs, within [`Timeouts::close`](crate::Timeouts::close).
     pub async fn close_all(&self) {
         let sessions = self.pool.drain();
         join_all(sessions.iter().map(|session| self.close(session))).await;
@@ -99,7 +99,7 @@ impl Client {
 
     /// Closes a session, and waits for the server's Close if the options say so.
     pub async fn close(&self, session: &Session) {
-        // Errors: a session that has ended need not be closed.
+        // An error means that the session has ended and need not be closed.
         let _ = if self.options.awaits_close {
             session.close().await
         } else {

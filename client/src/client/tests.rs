@@ -1,4 +1,4 @@
-//! The outcome of URLs, scenario by scenario, against a scripted server (RFC 2056 §3, §4).
+//! The outcomes of URLs, scenario by scenario, against a scripted server (RFC 2056 §3, §4).
 
 mod fallback;
 mod faults;
@@ -79,7 +79,7 @@ fn say(outcome: &Outcome) -> String {
     }
 }
 
-/// A retrieval: URL, options, what the server does, the outcome, and the requests it received.
+/// Checks a retrieval: the URL, the options, what the server does, the outcome, and the requests that the server received.
 async fn check(
     id: &str,
     text: &str,

@@ -1,5 +1,5 @@
-//! What a connection and its result sets share: the target, the lent session, and the names of result sets (Z39.50-2003
-//! §3.2.2.1.4). At servers with named result sets each set has its own name; otherwise all share the name `default` and
+//! The state shared by a connection and its result sets: the target, the lent session, and the names of result sets (Z39.50-2003
+//! §3.2.2.1.4). At servers with named result sets, each set has its own name; at others, all sets share the name `default` and
 //! take turns.
 
 use std::sync::{self, Arc, PoisonError};
@@ -18,7 +18,7 @@ use crate::protocol::session::{Reconnect, Repeat, Session};
 use crate::record::Record;
 use crate::target::profile::Resolved;
 
-/// The session goes back to the client's pool when the last reference is dropped.
+/// The shared state. The session goes back to the client's pool when the last reference to it is dropped.
 pub(crate) struct Inner {
     pub(super) plan: PlanOptions,
     pub(crate) target: Arc<Resolved>,
@@ -26,7 +26,7 @@ pub(crate) struct Inner {
     pub(crate) reconnect: Arc<dyn Reconnect>,
     /// Cancelled when the connection is closed.
     closing: CancellationToken,
-    /// `None` once the connection is closed.
+    /// The lent session; `None` once the connection is closed.
     lease: Mutex<Option<Lease>>,
 }
 
@@ -42,10 +42,10 @@ impl Inner {
         }
     }
 
-    /// Makes a request when those before it have ended: see [`Lease::run`].
+    /// Makes a request when those made before it have ended: see [`Lease::run`].
     ///
     /// # Errors
-    /// Those of [`Lease::run`], and of [`until_closed`](Self::until_closed).
+    /// The errors of [`Lease::run`], and of [`until_closed`](Self::until_closed).
     pub(crate) async fn run<T, F>(
         &self,
         repeat: Repeat,
@@ -54,7 +54,7 @@ impl Inner {
     where
         F: Future<Output = Result<T, Error>>,
     {
-        // Boxed, or each future around it would be made by copying thousands of octets.
+        // Boxed, because otherwise each future around it would be created by copying thousands of octets.
         let work = Box::pin(async {
             let lease = self.lease.lock().await;
             let lease = lease.as_ref().ok_or_else(closed)?;
@@ -63,10 +63,10 @@ impl Inner {
         self.until_closed(work).await
     }
 
-    /// Work with the session or a replacement of it.
+    /// Carries out work in the session or a replacement for it.
     ///
     /// # Errors
-    /// Those of the work; [`Error::Ended`] if the connection is closed before the work has ended.
+    /// The errors of the work; [`Error::Ended`] if the connection is closed before the work has ended.
     pub(crate) async fn until_closed<T>(
         &self,
         work: impl Future<Output = Result<T, Error>>,
@@ -75,15 +75,15 @@ impl Inner {
         ended.unwrap_or_else(|| Err(closed()))
     }
 
-    /// The session in use; `None` once the connection is closed.
+    /// Returns the session in use; `None` once the connection is closed.
     pub(super) async fn session(&self) -> Option<Session> {
         Some(self.lease.lock().await.as_ref()?.session())
     }
 
-    /// Ends requests in progress, closes the session, and makes room for another one in the client's pool.
+    /// Ends requests in progress, closes the session, and frees its place in the client's pool.
     ///
     /// # Errors
-    /// Those of [`Session::close`].
+    /// The errors of [`Session::close`].
     pub(super) async fn close(&self) -> Result<(), Error> {
         self.closing.cancel();
         let lease = self.lease.lock().await.take();
@@ -93,43 +93,43 @@ impl Inner {
         }
     }
 
-    /// The record at a position, in the character set of the profile, or the diagnostic in its place.
+    /// Returns the record at a position, in the character set of the profile, or the diagnostic in its place as an error.
     pub(crate) fn record(&self, record: ResultRecord, position: u64) -> Result<Record, Error> {
         let record = Record::of(record, Some(position))?;
         Ok(record.with_charset(self.target.profile.record_charset))
     }
 }
 
-/// The error of requests to a connection that was closed.
+/// Returns the error for requests to a connection that has been closed.
 fn closed() -> Error {
     Error::Ended { cause: None }
 }
 
-/// The names of a connection.
+/// The names of the result sets of a connection.
 #[derive(Debug)]
 pub(crate) struct Names {
     /// Whether the server supports named result sets.
     is_named: bool,
     numbers: sync::Mutex<Numbers>,
-    /// The number of the set that is now `default`, if that is the only name.
+    /// The number of the set that is currently called `default`, if that is the only name.
     holder: Arc<Mutex<Option<u64>>>,
 }
 
 #[derive(Debug, Default)]
 struct Numbers {
-    /// Returned for reuse: a new set replaces the old one of the same name.
+    /// Numbers returned for reuse: a new set replaces the old set of the same name.
     free: Vec<u64>,
     next: u64,
 }
 
-/// The name of one result set, returned for reuse when dropped.
+/// The name of one result set. When it is dropped, it can be used again.
 #[derive(Debug)]
 pub(crate) struct Name {
     names: Arc<Names>,
     number: u64,
 }
 
-/// The right to use a result set; no other set with the same name is in use meanwhile.
+/// The right to use a result set; meanwhile no other set with the same name is in use.
 #[derive(Debug)]
 pub(crate) struct Turn {
     number: u64,
@@ -146,10 +146,10 @@ impl Names {
         }
     }
 
-    /// A name that no other result set has.
+    /// Takes a name that no other result set has.
     pub(crate) fn take(self: &Arc<Self>) -> Name {
         let mut numbers = self.numbers();
-        // The number of a set with a shared name is unique, since it identifies the set.
+        // Even if the name is shared, the number must be unique, since it identifies the set.
         let free = if self.is_named {
             numbers.free.pop()
         } else {
@@ -171,7 +171,7 @@ impl Names {
 }
 
 impl Name {
-    /// The name to send.
+    /// Returns the name to send to the server.
     pub(crate) fn name(&self) -> InternationalString {
         if self.names.is_named {
             self.number.to_string().as_str().into()
@@ -202,13 +202,13 @@ impl Drop for Name {
 }
 
 impl Turn {
-    /// Whether another set has replaced this one, so that its search must be repeated.
+    /// Returns whether another set has replaced this one, so that its search must be repeated.
     pub(crate) fn is_taken(&self) -> bool {
         let holder = self.holder.as_deref();
         holder.is_some_and(|holder| *holder != Some(self.number))
     }
 
-    /// Marks this set as the one that the server has now.
+    /// Records that the server now has this set under the name.
     pub(crate) fn take(&mut self) {
         if let Some(holder) = self.holder.as_deref_mut() {
             *holder = Some(self.number);

@@ -1,4 +1,4 @@
-//! What has to be in step with the session: closing it at any moment, and asking for records in a form.
+//! What has to stay in step with the session: closing it at any moment, and requesting records in a form.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::testing::*;
 use crate::transport::Routes;
 use crate::{Client, ClientOptions};
 
-/// A connection to servers that follow scripts, one after another.
+/// Opens a connection to servers that follow the scripts, one after another.
 async fn connected(
     scripts: impl IntoIterator<Item = Vec<Turn>>,
 ) -> (Client, Connection, Transcript) {
@@ -64,7 +64,7 @@ async fn closing_ends_what_is_in_progress() {
         while transcript.text() != said {
             tokio::task::yield_now().await;
         }
-        // Errors: the first session was lost.
+        // An error means that the first session was lost.
         let _ = cat.clone().close().await;
         assert!(is_closed(&request.await.expect("no panic")), "{said}");
         transcript.finished().await;
@@ -81,7 +81,7 @@ async fn closing_ends_the_sessions_that_result_sets_have_opened() {
     let (_, cat, transcript) = connected([lost, vec![accepted(), hits(), one(marc())]]).await;
     let hits = cat.search(Query::title("emma")).await.expect("hits");
     hits.record(1).await.expect("a record");
-    // Errors: the first session was lost.
+    // An error means that the first session was lost.
     let _ = cat.close().await;
     let said = transcript.finished().await;
     assert!(

@@ -1,5 +1,5 @@
-//! Violations of Z39.50-2003 by a server. Each ends the session, in version 3 with Close(protocolError); except the last four,
-//! after which it continues.
+//! Violations of Z39.50-2003 by a server. Each one ends the session, in version 3 with Close(protocolError). The exceptions are
+//! the last four, after which the session continues.
 
 use z3950_asn1::error::{DecodeError, EncodeError, FrameError};
 
@@ -9,57 +9,57 @@ use super::sru::SruFault;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtocolFault {
-    /// Octets that are not an APDU, or an APDU beyond the size limit.
+    /// The octets are not an APDU, or the APDU exceeds the size limit.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// An APDU that does not decode.
+    /// An APDU cannot be decoded.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// An APDU that is not allowed at this point.
+    /// An APDU is not allowed at this point.
     #[error("unexpected {0}")]
     Unexpected(&'static str),
-    /// An answer with a referenceId that no request in progress has.
+    /// An answer has a referenceId that belongs to no request in progress.
     #[error("a response with a referenceId that was not sent")]
     ReferenceId,
-    /// An answer without a referenceId, while several requests are in progress.
+    /// An answer has no referenceId, although several requests are in progress.
     #[error("a response without the referenceId of its request")]
     NoReferenceId,
-    /// A count that is negative, or differs from the records or entries received or requested.
+    /// A count is negative, or differs from the number of records or entries received or requested.
     #[error("{0}")]
     Count(String),
-    /// A fragment of a record, although segmentation was not negotiated.
+    /// A record is a fragment, although segmentation was not negotiated.
     #[error("a fragment of a record, although segmentation was not negotiated")]
     Fragment,
-    /// Fragments that do not form a record: one is missing or out of order.
+    /// Fragments do not form a record: one of them is missing or out of order.
     #[error("fragments that do not form a record")]
     Fragments,
     /// The segments of an answer exceed this many octets.
     #[error("segments of more than {0} octets in total")]
     Segments(usize),
-    /// The server sent more than this many requests during one of ours.
+    /// The server sent more than this many requests during one of our requests.
     #[error("more than {0} requests from the server during one of ours")]
     Interruptions(usize),
-    /// A malformed answer over SRU.
+    /// An answer over SRU is malformed.
     #[error(transparent)]
     Sru(#[from] SruFault),
     /// A result set has changed after a reconnection.
     #[error("the size of the result set has changed from {was} to {is} records")]
     ResultSetChanged {
-        /// The number of records before.
+        /// The number of records before the reconnection.
         was: u64,
-        /// The number of records now.
+        /// The number of records after the reconnection.
         is: u64,
     },
-    /// A request that cannot be encoded; nothing was sent.
+    /// The request cannot be encoded; nothing was sent.
     #[error(transparent)]
     Encode(#[from] EncodeError),
-    /// The server did not grant this option at Init; nothing was sent.
+    /// The server did not grant this option in Init; nothing was sent.
     #[error("the server does not offer {0}")]
     NotGranted(&'static str),
 }
 
 impl ProtocolFault {
-    /// Whether an answer was wrong, so that the session has ended.
+    /// Returns whether an answer was wrong, so that the session has ended.
     pub(crate) fn is_of_answer(&self) -> bool {
         !matches!(
             self,

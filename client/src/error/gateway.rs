@@ -1,38 +1,38 @@
-//! What gateways answer in place of a record.
+//! What a gateway answers instead of sending a record.
 
 use std::sync::Arc;
 
 use super::Error;
 
-/// Why a gateway did not carry out a URL. The words are those of the gateway.
+/// The reason why a gateway did not carry out a URL. The text is that of the gateway.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum GatewayError {
-    /// It does not accept the URL (400).
+    /// The gateway does not accept the URL (400).
     #[error("the gateway does not accept the URL: {0}")]
     Url(String),
-    /// It does not carry out URLs of this server or for this client (401, 403).
+    /// The gateway does not carry out URLs of this server or for this client (401, 403).
     #[error("the gateway does not allow this: {0}")]
     Forbidden(String),
-    /// It has no form of the record that was asked for (406).
+    /// The gateway cannot deliver the record in the requested form (406).
     #[error("the gateway cannot send the record: {0}")]
     Form(String),
     /// The server refused, or its answers violate the protocol (502).
     #[error("the server refused the gateway: {0}")]
     Refused(String),
-    /// The gateway did not reach the server, or had no answer in time (504).
+    /// The gateway did not reach the server, or got no answer in time (504).
     #[error("the gateway has no answer from the server: {0}")]
     NoAnswer(String),
     /// The gateway itself cannot be reached.
     #[error("cannot reach the gateway {gateway}")]
     Unreachable {
-        /// Its address.
+        /// The address of the gateway.
         gateway: String,
-        /// Why not.
+        /// The reason.
         #[source]
         error: Arc<Error>,
     },
-    /// No answer of a gateway: another status, or something else than a record.
+    /// The answer is not that of a gateway: it has another status, or is not a record.
     #[error("no gateway answers there: {0}")]
     NoGateway(String),
 }

@@ -1,4 +1,4 @@
-//! Sources of a database that failed while the others found nothing.
+//! Sources of a database that failed while the other sources found nothing.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use z3950_asn1::format::sources::SearchSources;
 
 use super::{Diagnostics, Error};
 
-/// Which sources failed, and why. `Display` names them: `union@closed: cannot connect: connection refused`.
+/// The sources that failed, and the reasons. `Display` names them: `union@closed: cannot connect: connection refused`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailedSources {
     sources: SearchSources,
     diagnostics: Diagnostics,
 }
 
-/// What may be otherwise at another time.
+/// Conditions that may not apply at another time.
 const TEMPORARY: [Condition; 4] = [
     Condition::DATABASE_UNAVAILABLE,
     Condition::TEMPORARY_SYSTEM_ERROR,
@@ -24,17 +24,17 @@ const TEMPORARY: [Condition; 4] = [
 ];
 
 impl FailedSources {
-    /// All sources, also those that answered.
+    /// Returns all sources, including those that answered.
     pub fn sources(&self) -> &SearchSources {
         &self.sources
     }
 
-    /// Their diagnostics; the additional information begins with the name of the source.
+    /// Returns the diagnostics of the sources; the additional information begins with the name of the source.
     pub fn diagnostics(&self) -> &Diagnostics {
         &self.diagnostics
     }
 
-    /// Whether a source cannot be reached now. Otherwise all of them refused.
+    /// Returns whether a source cannot be reached now. Otherwise all failed sources have refused.
     pub fn is_unavailable(&self) -> bool {
         let mut temporary = TEMPORARY.into_iter();
         temporary.any(|condition| self.diagnostics.has(condition.0))
@@ -42,7 +42,7 @@ impl FailedSources {
 }
 
 impl Error {
-    /// The error of a search that found nothing: sources may have failed.
+    /// Returns the error of a search that found nothing, which depends on whether sources have failed.
     pub fn of_nothing(sources: &SearchSources) -> Self {
         if !sources.has_failed() {
             return Self::NoMatch;

@@ -1,4 +1,4 @@
-//! A course carried out at one target, in a session of the pool or in an open one.
+//! Carries out a course at one target, in a session of the pool or in one that is already open.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::protocol::service::ResultRecord;
 use crate::protocol::service::search::SearchResult;
 use crate::protocol::session::Session;
 
-/// What is wanted of one target.
+/// What is wanted from one target.
 pub(crate) struct AtTarget<'a> {
     pub(super) lender: Lender<'a>,
     pub(super) wanted: &'a Wanted,
@@ -25,23 +25,23 @@ pub(crate) struct AtTarget<'a> {
     pub(super) target: usize,
     pub(super) events: &'a mpsc::Sender<Box<Event>>,
     pub(super) held: &'a HeldSet,
-    /// Whether the records of an identifier are kept, and not told.
+    /// Whether the records with an identifier are kept instead of being sent as events.
     pub(super) keeps_records: bool,
 }
 
-/// What a target had.
+/// The result of a search at one target.
 #[derive(Default)]
 pub(crate) struct TargetOutcome {
     pub(crate) found: Option<Arc<Found>>,
     /// The first records, if they are kept.
     pub(crate) records: Vec<ResultRecord>,
-    /// How many records came, without the diagnostics in the place of records.
+    /// The number of records received, without the diagnostics in place of records.
     pub(super) delivered: u64,
     pub(crate) error: Option<Error>,
 }
 
 impl AtTarget<'_> {
-    /// Searches, and tells what is found.
+    /// Searches, and sends events about what is found.
     pub(super) async fn carry_out(&self) -> TargetOutcome {
         let (outcome, record_syntax) = match self.search().await {
             Ok(done) => done,
@@ -117,7 +117,7 @@ impl AtTarget<'_> {
         }
     }
 
-    /// Tells of a query that found nothing, although a later search failed.
+    /// Reports a query that found nothing, although a later search failed.
     async fn nothing(
         &self,
         empty: SearchResult,
@@ -137,7 +137,7 @@ impl AtTarget<'_> {
         (outcome, None)
     }
 
-    /// Tells what was found, and the records.
+    /// Reports what was found, and sends the records.
     async fn records(
         &self,
         course: &Course,
@@ -151,7 +151,7 @@ impl AtTarget<'_> {
         }
         let mut outcome = TargetOutcome::default();
         let (mut held, mut found) = ((set, lent), found);
-        // The session stays lent while records are read, unless the reader lets it go.
+        // The session stays lent while records are read, unless the reader gives it back.
         let (mut set, lent) = loop {
             if let Some(error) = held.0.unsorted.take() {
                 let target = self.target;
@@ -160,7 +160,7 @@ impl AtTarget<'_> {
             outcome.found = Some(Arc::clone(&found));
             self.held.hold(held);
             self.tell(Event::Found(Arc::clone(&found))).await;
-            // The reader has taken the event when there is room for another.
+            // There is room for another event, so the reader has taken this one.
             let _ = self.events.reserve().await;
             if let Some(kept) = self.held.take() {
                 break kept;
@@ -196,7 +196,7 @@ impl AtTarget<'_> {
         }
         drop(records);
         let record_syntax = set.pager.record_syntax();
-        // The pool takes the session back if there is no other handle on it.
+        // The pool takes the session back only if there is no other handle to it.
         drop(set);
         drop(lent);
         (outcome, record_syntax)
@@ -215,7 +215,7 @@ impl AtTarget<'_> {
             ..
         } = set;
         let record_syntax = pager.record_syntax();
-        // All that is wanted has come, so the reader holds no session.
+        // All records that are wanted have been received, so the reader does not hold a session.
         drop(pager);
         drop(lent);
         self.tell(Event::Found(Arc::clone(&found))).await;
@@ -226,7 +226,7 @@ impl AtTarget<'_> {
                 self.record(position, record).await;
                 continue;
             }
-            // The best record comes when it is known.
+            // The best record is sent when it is known.
             if delivered == 0 || !is_record(&record) {
                 self.record(position, record.clone()).await;
             }
@@ -262,7 +262,7 @@ impl AtTarget<'_> {
         })
     }
 
-    /// Makes the current search of a course, and reads records as far as the course depends on them.
+    /// Makes the current search of a course, and reads as many records as the course needs to continue.
     async fn search_once(&self, lent: &Lent, course: &Course) -> Result<FoundSet, Error> {
         let target = self.target;
         self.tell(Event::Asked { target }).await;
@@ -270,7 +270,7 @@ impl AtTarget<'_> {
         let identifier = course
             .attempt()
             .and_then(|(index, _)| self.wanted.identifiers().get(index));
-        // Boxed, or each future around it would be made by copying thousands of octets.
+        // Boxed, because otherwise each future around it would be created by copying thousands of octets.
         let request = |session: Session| {
             Box::pin(async move {
                 let set = self.found_set(session, lent, course).await?;
@@ -283,19 +283,19 @@ impl AtTarget<'_> {
         lent.read(identifier, request).await
     }
 
-    /// Searches and sorts.
+    /// Makes a search and sorts the result.
     async fn found_set(
         &self,
         session: Session,
         lent: &Lent,
         course: &Course,
     ) -> Result<FoundSet, Error> {
-        // There is always an identifier or a query.
+        // This does not happen, because there is always an identifier or a query.
         let Some((query, mut search, mut options)) = course.search() else {
             return Err(Error::NoMatch);
         };
         search.result_set = lent.result_set();
-        // If the connection is lost between records, a new session continues after them.
+        // If the connection is lost between records, a new session continues after the records already read.
         options.reconnect = lent.reconnect();
         let mut set = FoundSet {
             pager: Box::new(session.pager(query, &search, options).await?),
@@ -321,7 +321,7 @@ impl AtTarget<'_> {
         Ok(set)
     }
 
-    /// Reads the records with an identifier. An error is that of the search, unless a record came before it.
+    /// Reads the records with an identifier. An error becomes that of the search, unless a record was read before it.
     async fn with_records(&self, mut set: FoundSet) -> Result<FoundSet, Error> {
         if set.count() == Some(0) {
             return Ok(set);
@@ -338,7 +338,7 @@ impl AtTarget<'_> {
         Ok(set)
     }
 
-    /// Looks whether the first record is refused because of its element set, if that matters.
+    /// Checks whether the first record is refused because of its element set, if that matters.
     async fn with_first(&self, mut set: FoundSet, minds_first: bool) -> Result<FoundSet, Error> {
         if minds_first && set.count() != Some(0) {
             let first = set.pager.record(self.wanted.start).await;
@@ -359,10 +359,10 @@ impl AtTarget<'_> {
     }
 
     fn tell(&self, event: Event) -> impl Future<Output = ()> {
-        // Boxed at once, so that futures have no room for events.
+        // Boxed at once, so that futures do not need room for events.
         let event = Box::new(event);
         async move {
-            // Errors: nobody reads events any more, and this work is about to be dropped.
+            // An error means that nobody reads the events any more, and that this work is about to be dropped.
             let _ = self.events.send(event).await;
         }
     }
@@ -372,7 +372,7 @@ fn is_record(record: &ResultRecord) -> bool {
     matches!(record, ResultRecord::Record { .. })
 }
 
-/// The refusal of a record because of its element set.
+/// Returns the refusal of a record because of its element set.
 fn of_element_set(first: Result<ResultRecord, Error>) -> Option<Error> {
     let diagnostics = match first {
         Ok(ResultRecord::Diagnostic { diagnostic, .. }) => diagnostic.into(),

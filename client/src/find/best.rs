@@ -1,4 +1,4 @@
-//! Which of the records found is taken for copy cataloguing, and why.
+//! Chooses one of the records found for copy cataloguing, and gives the reason.
 
 use super::at_target::TargetOutcome;
 use super::event::{Best, Found};
@@ -6,7 +6,7 @@ use super::wanted::{SearchTarget, Wanted};
 use crate::lookup::{Merit, Preferences};
 use crate::protocol::service::ResultRecord;
 
-/// A record that may be taken.
+/// A record that may be chosen.
 struct Candidate<'a> {
     merit: Merit,
     found: &'a Found,
@@ -14,7 +14,7 @@ struct Candidate<'a> {
     record: &'a ResultRecord,
 }
 
-/// The best of the records that were found, and the record; `None` if there are only diagnostics.
+/// Returns the best of the records that were found, with the reason for the choice; `None` if there are only diagnostics.
 pub(super) fn best<'a>(
     outcomes: &'a [TargetOutcome],
     targets: &[SearchTarget],
@@ -25,7 +25,7 @@ pub(super) fn best<'a>(
         .iter()
         .flat_map(|outcome| candidates(outcome, wanted, preferences))
         .collect();
-    // Of equals, the first stays first.
+    // Of equally good records, the first stays first.
     candidates.sort_by(|one, other| one.merit.compare(&other.merit));
     let first = candidates.first()?;
     let delivered = outcomes.iter().filter(|outcome| outcome.delivered > 0);

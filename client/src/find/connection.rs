@@ -1,4 +1,4 @@
-//! Lookups in the session of a connection.
+//! Looks up identifiers in the session of a connection.
 
 use std::sync::Arc;
 
@@ -14,31 +14,31 @@ use crate::connection::inner::Inner;
 use crate::error::Error;
 use crate::record::Record;
 
-/// The number of records of a lookup.
+/// The maximum number of records returned by a lookup.
 const SHOWN: u64 = 20;
 
 /// The result of [`Connection::lookup`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LookupResult {
-    /// The search that found them, as PQF.
+    /// The search that found the records, as PQF.
     pub query: String,
     /// The number of matching records.
     pub hits: u64,
-    /// The sources of the records, if they come from several and the server says so.
+    /// The sources of the records, if the records come from several sources and the server says so.
     pub sources: SearchSources,
-    /// The first records, up to 20; a diagnostic in the place of a record is an error.
+    /// The first records, at most 20; a diagnostic in place of a record is an error.
     pub records: Vec<Result<Record, Error>>,
 }
 
 impl Connection {
-    /// Looks up an identifier: `isbn:0-14-143951-3`, `issn:`, `lccn:`, `oclc:`, `local:`, `docid:`, or a number whose form
-    /// tells its kind. Several searches are tried in turn until one finds something; `None` if none does. [`Client::find`] does more: at
-    /// several targets, with fallbacks, and with the choice of the best record.
+    /// Looks up an identifier: `isbn:0-14-143951-3`, `issn:`, `lccn:`, `oclc:`, `local:`, `docid:`, or a number whose form tells
+    /// its kind. Several searches are tried in turn until one finds something; returns `None` if none does. [`Client::find`] does
+    /// more: it searches at several targets, with fallbacks, and chooses the best record.
     ///
     /// # Errors
-    /// [`Error::Identifier`]; [`Error::Refused`] if every search was refused; [`Error::Incomplete`] if nothing was found and a source
-    /// of the records failed; others if the connection failed.
+    /// [`Error::Identifier`]; [`Error::Refused`] if every search was refused; [`Error::Incomplete`] if nothing was found and a
+    /// source of the records failed; other errors if the connection failed.
     ///
     /// [`Client::find`]: crate::Client::find
     pub async fn lookup(&self, identifier: &str) -> Result<Option<LookupResult>, Error> {
@@ -65,7 +65,7 @@ impl Connection {
     }
 }
 
-/// Looks identifiers up in the session of a connection, and keeps the records.
+/// Looks up identifiers in the session of a connection, and keeps the records.
 async fn look_up(connection: &Arc<Inner>, wanted: &Wanted) -> TargetOutcome {
     let place = SearchTarget::new("", connection.target.clone(), InitializeRequest::default());
     let (events, _) = mpsc::channel(1);

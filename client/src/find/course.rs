@@ -1,4 +1,4 @@
-//! The searches for what is wanted at one target, and what follows each answer. It sends nothing itself.
+//! The searches for what is wanted at one target, and what follows each answer. This file sends nothing itself.
 //!
 //! ```text
 //!                 next attempt                       another way (Fallback)
@@ -10,7 +10,7 @@
 //!               +------------------------------------------------+
 //! ```
 //!
-//! A query has a single attempt in each way; an identifier has several: its forms in the indexes that may contain it.
+//! A query has a single attempt in each way; an identifier has several attempts: its forms in the indexes that may contain it.
 
 use z3950_asn1::apdu::{DiagRec, Query, RpnQuery};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -31,29 +31,29 @@ pub(super) struct Course {
 
 #[derive(Debug)]
 enum Subject {
-    /// A query that the ways do not change: CQL for a server of SRU.
+    /// A query that the ways do not change: CQL for an SRU server.
     Fixed(Query),
-    /// A query of type 1, which the ways have.
+    /// A query of type 1, which is stored in the ways.
     Query,
     Identifiers(Box<Identifiers>),
 }
 
-/// Identifiers, and which of their searches is made now.
+/// Identifiers, and which of their searches is made next.
 #[derive(Debug)]
 struct Identifiers {
-    /// The searches for each.
+    /// The searches for each identifier.
     attempts: Vec<Vec<Attempt>>,
     current: usize,
     attempt: usize,
     /// Whether the forms of the identifier are searched for one by one, because the search for all of them was refused.
     one_by_one: bool,
-    /// Of the searches made in this way.
+    /// The answers to the searches made in the current way.
     answers: Answers,
-    /// Of the identifiers before this one.
+    /// The answers to the searches for earlier identifiers.
     earlier: Answers,
 }
 
-/// What several searches without a record have led to.
+/// The results of several searches that found no record.
 #[derive(Debug, Default)]
 struct Answers {
     refusal: Option<Error>,
@@ -62,7 +62,7 @@ struct Answers {
 }
 
 impl Answers {
-    /// Why there is no record: the last refusal if no search was answered.
+    /// Returns the reason why there is no record: the last refusal if no search was answered.
     fn end(&mut self) -> Error {
         let Self {
             refusal,
@@ -76,34 +76,34 @@ impl Answers {
     }
 }
 
-/// What follows an answer.
+/// What to do after an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Next {
-    /// The same in the next index or for the next identifier.
+    /// Make the same search in the next index or for the next identifier.
     Search,
-    /// Another way, because of the reason.
+    /// Search in another way, for this reason.
     Again(String),
-    /// Nothing is left to try.
+    /// Stop, because nothing is left to try.
     End,
 }
 
-/// The reason for another way if a search found nothing.
+/// The reason for searching in another way if a search found nothing.
 const NOTHING: &str = "no record matches";
 
 impl Course {
-    /// The searches for a query of type 1.
+    /// Creates the searches for a query of type 1.
     pub(super) fn of_query(ways: Ways) -> Self {
         let subject = Subject::Query;
         Self { subject, ways }
     }
 
-    /// The search for a query that stays as it is.
+    /// Creates the search for a query that is never changed.
     pub(super) fn of_fixed_query(query: Query, ways: Ways) -> Self {
         let subject = Subject::Fixed(query);
         Self { subject, ways }
     }
 
-    /// The searches for identifiers, at least one, each with those of its own.
+    /// Creates the searches for identifiers. There must be at least one identifier, and each has searches of its own.
     pub(super) fn of_identifiers(attempts: Vec<Vec<Attempt>>, ways: Ways) -> Self {
         let mut identifiers = Identifiers {
             attempts,
@@ -118,7 +118,8 @@ impl Course {
         Self { subject, ways }
     }
 
-    /// The current search: the query, how to search, and how to fetch records. `None` if there is nothing to search for.
+    /// Returns the current search: the query, how to search, and how to fetch records. Returns `None` if there is nothing to
+    /// search for.
     pub(super) fn search(&self) -> Option<(Query, SearchOptions, PagerOptions)> {
         let query = match &self.subject {
             Subject::Fixed(query) => query.clone(),
@@ -128,7 +129,7 @@ impl Course {
         Some((query, self.ways.search(), self.ways.records()))
     }
 
-    /// The index of the identifier that is searched for, and the search.
+    /// Returns the index of the identifier that is being looked up, and the current search for it.
     pub(super) fn attempt(&self) -> Option<(usize, &Attempt)> {
         match &self.subject {
             Subject::Identifiers(identifiers) => {
@@ -138,18 +139,18 @@ impl Course {
         }
     }
 
-    /// The deviations of the current way from the request as given; `None` for that itself.
+    /// Returns how the current way deviates from the request as given; `None` if it does not.
     pub(super) fn form(&self) -> Option<String> {
         self.ways.form()
     }
 
-    /// The query of the current way in PQF, if it is not the query as given.
+    /// Returns the query of the current way in PQF, if it differs from the query as given.
     pub(super) fn other_query(&self) -> Option<String> {
         let query = self.ways.query().filter(|_| self.form().is_some())?;
         Some(query.to_string())
     }
 
-    /// Whether it matters if the first record is refused.
+    /// Returns whether it matters if the first record is refused.
     pub(super) fn minds_first_record(&self) -> bool {
         matches!(self.subject, Subject::Identifiers(_)) || self.ways.minds_records()
     }
@@ -165,13 +166,13 @@ impl Course {
         self.next_attempt()
     }
 
-    /// Advances after an error. Only a refusal leaves something to try.
+    /// Advances after an error. Something is left to try only if the error is a refusal.
     pub(super) fn after_error(&mut self, error: &Error) -> Next {
         let Error::Refused { phase, diagnostics } = error else {
             return Next::End;
         };
         match &mut self.subject {
-            // Some of the records came before a later one was refused.
+            // Some of the records were received before a later one was refused.
             Subject::Identifiers(identifiers) if *phase == Phase::Search => {
                 identifiers.one_by_one = !diagnostics.has(Condition::USE.0);
                 identifiers.answers.refusal = Some(error.clone());
@@ -192,14 +193,14 @@ impl Course {
         }
     }
 
-    /// Advances after a diagnostic in the place of the first record.
+    /// Advances after a diagnostic in place of the first record.
     pub(super) fn after_first_refused(&mut self, diagnostic: &DiagRec) -> Next {
         self.another_way(diagnostic.to_string(), |ways| {
             ways.after_refusal(std::slice::from_ref(diagnostic))
         })
     }
 
-    /// Why no identifier led to a record, after [`Next::End`].
+    /// Returns the reason why no identifier led to a record, after [`Next::End`].
     pub(super) fn end(&mut self) -> Option<Error> {
         match &mut self.subject {
             Subject::Identifiers(identifiers) => Some(identifiers.earlier.end()),
@@ -217,7 +218,7 @@ impl Course {
         Next::Again(reason)
     }
 
-    /// The next search for the identifier in the current way, or what follows the last.
+    /// Advances to the next search for the identifier in the current way. If there is none, returns what follows.
     fn next_attempt(&mut self) -> Next {
         if let Subject::Identifiers(identifiers) = &mut self.subject {
             identifiers.attempt += 1;
@@ -229,7 +230,7 @@ impl Course {
         self.next_way()
     }
 
-    /// The next way to search for the identifier, or what follows the last.
+    /// Advances to the next way to search for the identifier. If there is none, returns what follows.
     fn next_way(&mut self) -> Next {
         let Subject::Identifiers(identifiers) = &mut self.subject else {
             return Next::End;
@@ -276,7 +277,7 @@ impl Identifiers {
         self.skip_single();
     }
 
-    /// Passes over the searches for single forms, unless they are wanted.
+    /// Skips the searches for single forms, unless they are wanted.
     fn skip_single(&mut self) {
         while !self.one_by_one && self.attempt().is_some_and(|attempt| attempt.is_single) {
             self.attempt += 1;

@@ -1,4 +1,4 @@
-//! What happens while records are looked for.
+//! The events of a search for records.
 
 use std::sync::Arc;
 
@@ -10,73 +10,74 @@ use crate::protocol::service::ResultRecord;
 use crate::protocol::service::search::SearchResult;
 use crate::retrieve::OutcomeName;
 
-/// What happens while records are looked for. Targets are named by their index in the list given to [`Client::find`](crate::Client::find).
+/// An event of a search for records. Targets are named by their index in the list given to [`Client::find`](crate::Client::find).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Event {
-    /// A search is sent.
+    /// A search is being sent.
     Asked {
-        /// The target.
+        /// The index of the target.
         target: usize,
     },
     /// A search found nothing or was refused, and another one follows, as a [`Fallback`](crate::plan::Fallback) allows.
     Again {
-        /// The target.
+        /// The index of the target.
         target: usize,
         /// The index of the identifier, if identifiers are looked up.
         identifier: Option<usize>,
-        /// Why.
+        /// The reason for the other search.
         reason: String,
-        /// What is different in the next search: `@attr 1=1016 war;database=books;esn=none`.
+        /// How the next search differs: `@attr 1=1016 war;database=books;esn=none`.
         step: String,
     },
-    /// The records are not sorted as wanted.
+    /// The records could not be sorted as wanted.
     Unsorted {
-        /// The target.
+        /// The index of the target.
         target: usize,
-        /// Why.
+        /// The reason.
         error: Error,
     },
-    /// A search was answered. For a query, nothing may have been found.
+    /// A search was answered. If it was a query, it may have found nothing.
     Found(Arc<Found>),
-    /// A record, or the diagnostic in its place. With [`Wanted::best`](super::Wanted::best) only the best record comes, and the diagnostics.
+    /// A record, or the diagnostic in its place. With [`Wanted::best`](super::Wanted::best), only the best record is sent, and
+    /// diagnostics.
     Record {
-        /// The target.
+        /// The index of the target.
         target: usize,
-        /// The position in the result set, from 1.
+        /// The position in the result set, 1-based.
         position: u64,
         /// The record or diagnostic.
         record: ResultRecord,
     },
-    /// All that a target has to say has been told.
+    /// The search at one target has ended.
     Done {
-        /// The target.
+        /// The index of the target.
         target: usize,
         /// The record syntax in which records were requested last; `None` leaves the choice to the server.
         record_syntax: Option<Oid>,
-        /// How many records came, without the diagnostics in the place of records.
+        /// The number of records received, without the diagnostics in place of records.
         delivered: u64,
-        /// Why no record came, or why there are no more.
+        /// The reason why no record was received, or why there are no more.
         error: Option<Error>,
     },
-    /// One of several records is the best; it comes next.
+    /// The best of several records has been chosen; that record is the next event.
     Best(Box<Best>),
-    /// The end, which is always the last event.
+    /// The end of the search, which is always the last event.
     Ended(Box<Ending>),
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Found {
-    /// The target.
+    /// The index of the target.
     pub target: usize,
     /// The index of the identifier that was found, if identifiers are looked up.
     pub identifier: Option<usize>,
-    /// The search that found something: the attributes of a lookup or retrieval, such as `1=7`, then what is different from what was asked
-    /// for, such as `@attr 1=1016 war;database=books;esn=none`. `None` for a query as given.
+    /// The search that found something: the attributes of a lookup or retrieval, such as `1=7`, then how the search differs from
+    /// the request as given, such as `@attr 1=1016 war;database=books;esn=none`. `None` for a query as given.
     pub step: Option<String>,
-    /// The same with the name of the index, such as `ISBN with right truncation`, if identifiers are looked up.
+    /// The same as `step`, with the name of the index, such as `ISBN with right truncation`, if identifiers are looked up.
     pub step_name: Option<String>,
     /// The search for the identifier, or the query that was searched for in another way, in PQF; empty for a query as given.
     pub query: String,
@@ -84,19 +85,19 @@ pub struct Found {
     pub terms: Vec<String>,
     /// The server's result, without the records.
     pub result: SearchResult,
-    /// The sources of the records in all searches at the target, if they come from several and the server says so.
+    /// The sources of the records in all searches at the target, if the records come from several sources and the server says so.
     pub sources: SearchSources,
 }
 
-/// Which of several records is taken, and why.
+/// The choice of one of several records, and the reason for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Best {
-    /// The target.
+    /// The index of the target.
     pub target: usize,
-    /// Its position in the result set, from 1.
+    /// The position of the record in its result set, 1-based.
     pub position: u64,
-    /// How many records match at all targets that have some.
+    /// The number of matching records at all targets that have any.
     pub hits: u64,
     /// The reason: `b1 is the best of 2 records: its encoding level is full, that of b2 is minimal`.
     pub choice: String,
@@ -108,26 +109,26 @@ pub struct Best {
 pub struct Ending {
     /// The outcome. Several records are [`OutcomeName::Ambiguous`] only where an identifier should have found one.
     pub outcome: OutcomeName,
-    /// How many records match at all targets that were asked; `None` if no server has said so.
+    /// The number of matching records at all targets that were asked; `None` if no server has reported it.
     pub hits: Option<u64>,
     /// The name of the target that had a record first, or the best record; `None` for a URL.
     pub target: Option<String>,
-    /// Which search found something there: see [`Found::step`].
+    /// The search that found something at this target: see [`Found::step`].
     pub step: Option<String>,
-    /// The same in words: see [`Found::step_name`].
+    /// The same search in words: see [`Found::step_name`].
     pub step_name: Option<String>,
-    /// Which of several records was taken, and why.
+    /// The reason why the best record was chosen from several.
     pub choice: Option<String>,
-    /// The sources of the records, if they come from several and the servers say so.
+    /// The sources of the records, if the records come from several sources and the servers say so.
     pub sources: SearchSources,
-    /// The targets that had no answer, by their names, each with the reason.
+    /// The names of the targets that did not answer, each with the reason.
     pub failed: Vec<(String, Error)>,
-    /// The diagnostics of the first target that refused.
+    /// The diagnostics of the first target that refused the search.
     pub diagnostics: Diagnostics,
 }
 
 impl From<&Found> for Ending {
-    /// What is known before any record.
+    /// Creates an ending from what is known before any record is received.
     fn from(found: &Found) -> Self {
         Self {
             hits: found.result.count(),

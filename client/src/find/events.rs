@@ -1,4 +1,4 @@
-//! The courses at all targets, and the stream of events.
+//! Carries out the courses at all targets, and returns a stream of events.
 
 use std::fmt;
 use std::pin::Pin;
@@ -18,12 +18,12 @@ use crate::client::Client;
 use crate::error::{Diagnostics, Error};
 use crate::retrieve::{Outcome, OutcomeName};
 
-/// The events of a search for records, in order. Work goes on while an event is waited for, so that no more than one record is in
-/// memory beyond those that the reader has, except for identifiers, of which [`Wanted::count`] records are read at once.
+/// The events of a search for records, in order. The search continues while an event is awaited, so that at most one record is in
+/// memory beyond those that the reader has. The exception is identifiers, for which [`Wanted::count`] records are read at once.
 pub struct Events {
-    /// Boxed, since a channel has room for many events from the start.
+    /// Boxed, since a channel allocates room for many events when it is created.
     events: mpsc::Receiver<Box<Event>>,
-    /// `None` when it has ended.
+    /// The work that sends the events; `None` when it has ended.
     work: Option<BoxFuture<'static, ()>>,
     held: Arc<[HeldSet]>,
 }
@@ -36,7 +36,7 @@ impl Events {
         Self::of(events, work.boxed(), held)
     }
 
-    /// The events that `work` sends.
+    /// Creates the stream of the events sent by `work`.
     pub(super) fn of(
         events: mpsc::Receiver<Box<Event>>,
         work: BoxFuture<'static, ()>,
@@ -49,13 +49,13 @@ impl Events {
         }
     }
 
-    /// The next event; `None` after the last.
+    /// Returns the next event; `None` after the last.
     pub async fn next(&mut self) -> Option<Event> {
         StreamExt::next(self).await
     }
 
-    /// Gives the session back that a target's records would be read in, after [`Event::Found`] and before the next event: when the next
-    /// event is asked for, the search is made again, and told again. For a reader that has no room for records yet.
+    /// Gives back the session in which a target's records would be read, after [`Event::Found`] and before the next event. When
+    /// the next event is requested, the search is made and reported again. This is for a reader that has no room for records yet.
     pub fn let_go(&self, target: usize) {
         if let Some(held) = self.held.get(target) {
             held.let_go();
@@ -73,7 +73,7 @@ impl Stream for Events {
         if let Some(work) = &mut self.work
             && work.poll_unpin(context).is_ready()
         {
-            // Its sender is gone, so that the last event is followed by the end.
+            // The sender is dropped with the work, so that the last event is followed by the end of the stream.
             self.work = None;
         }
         let event = self.events.poll_recv(context);
@@ -89,7 +89,7 @@ impl fmt::Debug for Events {
     }
 }
 
-/// Asks all targets at once, or in turn until one has a record.
+/// Asks all targets at once, or one after another until one has a record.
 async fn carry_out(
     client: Client,
     targets: Vec<SearchTarget>,
@@ -136,11 +136,11 @@ async fn carry_out(
     let best = best.as_ref().map(|(best, _)| best);
     let ending = Ending::of(&outcomes, &targets, &wanted, best);
     let ended = Event::Ended(Box::new(ending));
-    // Errors: nobody reads events any more.
+    // An error means that nobody reads the events any more.
     let _ = events.send(Box::new(ended)).await;
 }
 
-/// Whether the targets after this one need not be asked: it has a record, or as many as are wanted.
+/// Returns whether the remaining targets need not be asked, because this one has a record, or as many records as are wanted.
 fn has_record(outcome: &TargetOutcome, wanted: &Wanted) -> bool {
     let has_hits = outcome
         .found

@@ -1,4 +1,4 @@
-//! The session that a search is made in, from the pool or open already, and the result set found in it.
+//! The session in which a search is made, lent by the pool or already open, and the result set found in it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,11 +15,11 @@ use crate::protocol::pager::Pager;
 use crate::protocol::service::ResultRecord;
 use crate::protocol::session::{Reconnect, Repeat, Session};
 
-/// Who lends sessions.
+/// What lends sessions.
 #[derive(Clone, Copy)]
 pub(crate) enum Lender<'a> {
     Client(&'a Client),
-    /// Only for identifiers, whose records are read in one request.
+    /// A connection; only for identifiers, whose records are read in one request.
     Connection(&'a Arc<Inner>),
 }
 
@@ -29,15 +29,15 @@ pub(super) enum Lent {
     Pool(Lease),
     /// The session of a connection, with a name that no other result set has.
     Connection(Arc<Inner>, Name),
-    /// A session that somebody else opened, and reopens.
+    /// A session that somebody else opened and reopens if it is lost.
     Open(Session, InternationalString),
 }
 
 impl Lender<'_> {
-    /// Lends a session with a target, unless that has one of its own.
+    /// Lends a session with a target, unless the target has a session of its own.
     ///
     /// # Errors
-    /// Those of [`Client::share`].
+    /// The errors of [`Client::share`].
     pub(super) async fn lend(self, place: &SearchTarget) -> Result<Lent, Error> {
         if let Some((session, name)) = &place.session {
             return Ok(Lent::Open(session.clone(), name.clone()));
@@ -56,7 +56,7 @@ impl Lender<'_> {
 }
 
 impl Lent {
-    /// The name for a result set.
+    /// Returns the name for a result set.
     pub(super) fn result_set(&self) -> InternationalString {
         match self {
             Self::Pool(lease) => lease.result_set().clone(),
@@ -65,7 +65,7 @@ impl Lent {
         }
     }
 
-    /// How to reconnect if the session is lost.
+    /// Returns how to reconnect if the session is lost.
     pub(super) fn reconnect(&self) -> Option<Arc<dyn Reconnect>> {
         match self {
             Self::Pool(lease) => Some(lease.reconnect()),
@@ -74,9 +74,9 @@ impl Lent {
         }
     }
 
-    /// Makes a request that changes nothing. If the server has dropped a session of the pool, it is repeated in a new one. A record
-    /// without the identifier that is looked up may be the answer to another user's request, which a server that confuses
-    /// referenceIds gives: then the request is repeated while no other user makes one.
+    /// Makes a request that changes nothing. If the server has dropped a session of the pool, the request is repeated in a new
+    /// session. If the record lacks the identifier that is looked up, it may be the answer to another user's request, sent by a
+    /// server that confuses referenceIds: then the request is repeated while no other user makes one.
     pub(super) async fn read<F>(
         &self,
         identifier: Option<&Identifier>,
@@ -88,7 +88,7 @@ impl Lent {
         match (self, identifier) {
             (Self::Open(session, _), _) => request(session.clone()).await,
             (Self::Connection(connection, name), _) => {
-                // A search also deletes the set of another user of this name.
+                // A search also deletes another user's set with this name.
                 let mut turn = name.turn().await;
                 turn.take();
                 connection.run(Repeat::IfLost, request).await
@@ -105,12 +105,12 @@ impl Lent {
 
 /// A result set, with the records read so far.
 pub(super) struct FoundSet {
-    /// Boxed, since several futures have room for a set.
+    /// The pager, boxed because several futures have room for a set.
     pub(super) pager: Box<Pager>,
     pub(super) records: Vec<ResultRecord>,
-    /// Why there are no further records.
+    /// The reason why there are no further records.
     pub(super) failure: Option<Error>,
-    /// Why it is not sorted.
+    /// The reason why the set is not sorted.
     pub(super) unsorted: Option<Error>,
 }
 
@@ -119,7 +119,7 @@ impl FoundSet {
         self.pager.found().count()
     }
 
-    /// The diagnostic in the place of the first record.
+    /// Returns the diagnostic in place of the first record.
     pub(super) fn first_refused(&self) -> Option<&DiagRec> {
         match self.records.first()? {
             ResultRecord::Diagnostic { diagnostic, .. } => Some(diagnostic),
@@ -127,7 +127,7 @@ impl FoundSet {
         }
     }
 
-    /// Whether a record lacks the identifier by which it was found.
+    /// Returns whether one of the records lacks the identifier by which it was found.
     fn lacks(&self, identifier: &Identifier) -> bool {
         self.records.iter().any(|record| match record {
             ResultRecord::Record { external, .. } => !has_identifier(external, identifier),
@@ -136,17 +136,17 @@ impl FoundSet {
     }
 }
 
-/// The session and the result set of a query, which the reader of events may let go before it reads records.
+/// The session and the result set of a query, which the reader of events may give back before reading records.
 #[derive(Default)]
 pub(super) struct HeldSet(Mutex<Option<Box<(FoundSet, Lent)>>>);
 
 impl HeldSet {
-    /// Holds a set. Of a pair, it is dropped before its session.
+    /// Holds a set. The set is dropped before its session, since it comes first in the pair.
     pub(super) fn hold(&self, held: (FoundSet, Lent)) {
         *self.lock() = Some(Box::new(held));
     }
 
-    /// The set, unless it was let go.
+    /// Takes the set, unless it was given back.
     pub(super) fn take(&self) -> Option<(FoundSet, Lent)> {
         self.lock().take().map(|held| *held)
     }

@@ -1,4 +1,4 @@
-//! Lookups at a server that accepts some searches and refuses others: which are made, and which is reported as
+//! Lookups at a server that accepts some searches and refuses others: which searches are made, and which one is reported as
 //! successful.
 
 use std::sync::{Arc, Mutex};
@@ -36,8 +36,8 @@ async fn look_up(
     (found, records, failure)
 }
 
-/// Looks up an identifier at a server that gives each query in PQF the hits of `answer`, or a diagnostic. `expected` is
-/// the searches, then the result.
+/// Looks up an identifier at a server that gives each query in PQF the hits returned by `answer`, or a diagnostic. `expected`
+/// lists the searches, then the result.
 async fn check(identifier: &str, answer: fn(&str) -> Result<i64, i64>, expected: &[&str]) {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&asked);
@@ -89,7 +89,7 @@ async fn searches_are_made_until_one_finds_something() {
         &[both, "1 of 1 by 1=8 0378-5955|03785955"],
     )
     .await;
-    // Operators are refused, so each form is searched for separately.
+    // The server refuses operators, so each form is searched for separately.
     check(
         "issn:0378-5955",
         |query| match query {
@@ -105,7 +105,7 @@ async fn searches_are_made_until_one_finds_something() {
         ],
     )
     .await;
-    // There is no such index, so the single forms would be refused too.
+    // The index does not exist, so the single forms would be refused too.
     check(
         "local:7",
         |query| match query {
@@ -121,7 +121,7 @@ async fn searches_are_made_until_one_finds_something() {
         &["@attr 1=12 7", "@attr 1=1007 7", "nothing"],
     )
     .await;
-    // One refusal does not matter if another search was answered.
+    // A refusal does not matter if another search was answered.
     check(
         "local:7",
         |query| match query {

@@ -1,4 +1,4 @@
-//! The retrieval of the record that a URL names, told as events: the searches, then the record or why there is none (RFC 2056 §4).
+//! Retrieves the record named by a URL, with events: the searches, then the record or the reason why there is none (RFC 2056 §4).
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::protocol::service::search::SearchResult;
 use crate::retrieve::{Asked, Outcome, OutcomeName, Retrieval, Step};
 
 impl Client {
-    /// Fetches the record of a URL's plan, as [`retrieve_plan`](Self::retrieve_plan) does, and tells what happens. The server of the URL
-    /// is the only target; it has no name.
+    /// Fetches the record of a URL's plan, as [`retrieve_plan`](Self::retrieve_plan) does, and reports what happens. The server
+    /// of the URL is the only target; it has no name.
     pub fn find_planned(&self, plan: Plan) -> Events {
         let (sender, events) = mpsc::channel(1);
         let work = carry_out(self.clone(), plan, sender);
@@ -24,17 +24,17 @@ impl Client {
     }
 }
 
-/// Fetches the record of a plan, and tells what happens.
+/// Fetches the record of a plan, and sends events about it.
 async fn carry_out(client: Client, plan: Plan, events: mpsc::Sender<Box<Event>>) {
     let retrieval = client.retrieve_plan(&plan).await;
     let retrieval = retrieval.unwrap_or_else(|error| Outcome::Failed(Error::Plan(error)).into());
     for event in told(&plan, retrieval) {
-        // Errors: nobody reads events any more.
+        // An error means that nobody reads the events any more.
         let _ = events.send(Box::new(event)).await;
     }
 }
 
-/// The events of a retrieval.
+/// Returns the events of a retrieval.
 fn told(plan: &Plan, retrieval: Retrieval) -> Vec<Event> {
     let target = 0;
     let mut events = asked(target, &retrieval.steps);
@@ -95,12 +95,12 @@ fn told(plan: &Plan, retrieval: Retrieval) -> Vec<Event> {
     events
 }
 
-/// The searches, and why each other way of asking was tried.
+/// Returns events for the searches, with the reason why each other form of the request was tried.
 fn asked(target: usize, steps: &[Step]) -> Vec<Event> {
     let mut events = Vec::new();
     let mut last: Option<&Step> = None;
     for step in steps {
-        // A Present in the form of its search is no other way.
+        // A Present in the same form as its search is not another way of asking.
         if let Some(failed) = last.filter(|last| last.form != step.form) {
             events.push(Event::Again {
                 target,
@@ -117,7 +117,7 @@ fn asked(target: usize, steps: &[Step]) -> Vec<Event> {
     events
 }
 
-/// How many records match, as far as the outcome says.
+/// Returns the number of matching records, if the outcome tells it.
 fn hits(outcome: &Outcome) -> Option<u64> {
     match outcome {
         Outcome::Delivered(_) => Some(1),

@@ -1,4 +1,4 @@
-//! What is searched for, where, and which records are wanted.
+//! What to search for, where, and which records are wanted.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,47 +20,47 @@ use crate::target::adapt::RecordForm;
 use crate::target::profile::Resolved;
 use crate::target::redacted;
 
-/// What is searched for.
+/// What to search for.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Sought {
     /// A query of type 1.
     Query(RpnQuery),
-    /// A query in CQL, as typed, with its sort keys: for servers of SRU.
+    /// A query in CQL, as typed, with its sort keys; for SRU servers.
     Cql(String),
-    /// Identifiers of one record, in order until one finds something.
+    /// Identifiers of one record, which are looked up in order until one finds something.
     Identifiers(Vec<Identifier>),
 }
 
-/// What is searched for, and which records are wanted.
+/// What to search for, and which records are wanted.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Wanted {
-    /// What is searched for.
+    /// What to search for.
     pub sought: Sought,
     /// The form of the records.
     pub form: RecordForm,
     /// What to try after a refusal, or if nothing is found.
     pub fallback: Fallback,
-    /// By what the best of several records is chosen; `None` if all are wanted. Only for identifiers.
+    /// The preferences by which the best of several records is chosen; `None` if all records are wanted. Only for identifiers.
     pub best: Option<Preferences>,
-    /// Whether all targets are asked at once, and not in turn until one has a record.
+    /// Whether to ask all targets at once. Otherwise they are asked one after another until one has a record.
     pub all_targets: bool,
-    /// The position of the first record wanted of a query, from 1.
+    /// The position of the first record wanted from a query, 1-based.
     pub start: u64,
-    /// The most records of each target; 0 for the number of hits alone.
+    /// The maximum number of records from each target; 0 requests only the number of hits.
     pub count: u64,
-    /// How the result of a query is sorted, most important key first.
+    /// The keys by which the result of a query is sorted, most important first.
     pub sort: Vec<SortKeySpec>,
-    /// The facets wanted of the result of a query.
+    /// The facets wanted for the result of a query.
     pub facets: FacetList,
 }
 
-/// The number of records, unless another is wanted.
+/// The default number of records.
 const COUNT: u64 = 10;
 
 impl Wanted {
-    /// The first ten records, with no fallback.
+    /// Asks for the first ten records, without fallbacks.
     pub fn new(sought: Sought) -> Self {
         Self {
             sought,
@@ -75,7 +75,7 @@ impl Wanted {
         }
     }
 
-    /// The records that a query finds, sorted as it says.
+    /// Asks for the records that a query finds, sorted as the query says.
     pub fn query(query: impl Into<Query>) -> Self {
         let query = query.into();
         let sort = query.sort_keys().to_vec();
@@ -85,7 +85,7 @@ impl Wanted {
         }
     }
 
-    /// The records with an identifier: see [`Connection::lookup`](crate::Connection::lookup).
+    /// Asks for the records with an identifier: see [`Connection::lookup`](crate::Connection::lookup).
     ///
     /// # Errors
     /// [`Error::Identifier`].
@@ -100,7 +100,7 @@ impl Wanted {
         Self { fallback, ..self }
     }
 
-    /// Wants the best record alone.
+    /// Asks for the best record only.
     #[must_use]
     pub fn best(self, preferences: Preferences) -> Self {
         Self {
@@ -109,7 +109,7 @@ impl Wanted {
         }
     }
 
-    /// Wants this many records of each target at most; 0 for the number of hits alone.
+    /// Sets the maximum number of records from each target; 0 requests only the number of hits.
     #[must_use]
     pub fn count(self, count: u64) -> Self {
         Self { count, ..self }
@@ -124,7 +124,7 @@ impl Wanted {
         }
     }
 
-    /// How many of the records found are wanted; `None` hits are unknown.
+    /// Returns how many of the records found are wanted. If `hits` is `None`, the number of hits is unknown.
     pub fn wanted_of(&self, hits: Option<u64>) -> u64 {
         let after_start = hits
             .unwrap_or(u64::MAX)
@@ -132,7 +132,7 @@ impl Wanted {
         after_start.min(self.count)
     }
 
-    /// The identifiers that are looked up.
+    /// Returns the identifiers to look up.
     pub(super) fn identifiers(&self) -> &[Identifier] {
         match &self.sought {
             Sought::Identifiers(identifiers) => identifiers,
@@ -141,17 +141,17 @@ impl Wanted {
     }
 }
 
-/// Where records are looked for: a target, in sessions of the client's pool or in one that is open.
+/// Where to look for records: a target, in sessions of the client's pool or in a session that is already open.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct SearchTarget {
-    /// The name of the target in answers.
+    /// The name of the target in events.
     pub name: String,
     /// The target.
     pub target: Arc<Resolved>,
-    /// What Init sends; the credentials of the target's profile are added if there are none.
+    /// The Init request; if it has no credentials, those of the target's profile are added.
     pub init: InitializeRequest,
-    /// An open session that is used instead of those of the pool, and the name for the result set in it.
+    /// An open session that is used instead of those of the pool, and the name for the result set in that session.
     pub session: Option<(Session, InternationalString)>,
 }
 
@@ -165,7 +165,7 @@ impl fmt::Debug for SearchTarget {
 }
 
 impl SearchTarget {
-    /// A target by its name, of which answers show no password, in sessions of the pool.
+    /// Creates a target that is searched in sessions of the pool. Events show its name without a password.
     pub fn new(name: &str, target: impl Into<Arc<Resolved>>, init: InitializeRequest) -> Self {
         Self {
             name: redacted(name),
@@ -175,7 +175,7 @@ impl SearchTarget {
         }
     }
 
-    /// The searches for what is wanted, with the attributes and the character set of the target's profile.
+    /// Creates the searches for what is wanted, with the attributes and the character set of the target's profile.
     ///
     /// # Errors
     /// [`Error::Term`] for a term that the character set cannot represent; [`Error::ProtocolError`] for facets that cannot be encoded.
@@ -200,7 +200,7 @@ impl SearchTarget {
         })
     }
 
-    /// Whether a search is sorted by the server of SRU that carries it out, and not afterwards.
+    /// Returns whether the search is carried out by an SRU server, which sorts the result as part of the search.
     pub(super) fn is_sru(&self) -> bool {
         self.target.endpoint.is_sru()
     }
@@ -214,7 +214,7 @@ impl SearchTarget {
         }
         search.takes_unknown_count = true;
         records.chunk_size = records.chunk_size.min(wanted.count.max(1));
-        // The first records come with the search, unless others are wanted first.
+        // The first records are sent with the answer to the search, unless other records are needed first.
         if self.is_sru() {
             search.sort.clone_from(&wanted.sort);
         }
@@ -224,7 +224,7 @@ impl SearchTarget {
         (search, records)
     }
 
-    /// The searches for an identifier.
+    /// Returns the searches for an identifier.
     fn attempts(&self, identifier: &Identifier, fallback: Fallback) -> Result<Vec<Attempt>, Error> {
         let habits = &self.target.profile.docid;
         let of_profile = habits.iter().filter(|_| identifier.kind == Kind::Docid);

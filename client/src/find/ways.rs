@@ -1,5 +1,5 @@
 //! The ways in which a search may be made after a refusal or an empty result: what a [`Fallback`] allows, in order and bounded.
-//! Unlike that for a docid, such a search may find several records.
+//! Unlike the search for a docid, such a search may find several records.
 
 use z3950_asn1::apdu::{AttributeElement, AttributeValue, DatabaseName, DiagRec, RpnQuery};
 use z3950_asn1::bib1::attributes::{RELATION, STRUCTURE, TRUNCATION, USE, USE_ANY};
@@ -9,11 +9,11 @@ use crate::plan::{Fallback, Objection, SearchOrder};
 use crate::protocol::pager::PagerOptions;
 use crate::protocol::service::search::SearchOptions;
 
-/// A search, and what may follow it.
+/// A search, and what may follow a refusal or an empty result.
 #[derive(Debug, Clone)]
 pub(super) struct Ways {
     order: SearchOrder,
-    /// The query as given, then others; none for a lookup, which has its own.
+    /// The query as given, followed by wider ones; empty for a lookup, which has searches of its own.
     queries: Vec<RpnQuery>,
     search: SearchOptions,
     records: PagerOptions,
@@ -21,8 +21,8 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    /// Begins with the request as given; a lookup has no `query`. If another syntax is allowed, the pager asks for MARC 21,
-    /// UNIMARC, XML and the server's choice.
+    /// Begins with the request as given; a lookup has no `query`. If another syntax is allowed, the pager tries MARC 21, UNIMARC,
+    /// XML and the server's choice.
     pub(super) fn new(
         query: Option<&RpnQuery>,
         search: SearchOptions,
@@ -44,12 +44,12 @@ impl Ways {
         }
     }
 
-    /// The current query.
+    /// Returns the current query.
     pub(super) fn query(&self) -> Option<&RpnQuery> {
         self.queries.get(self.order.search)
     }
 
-    /// How to search now.
+    /// Returns how to search in the current way.
     pub(super) fn search(&self) -> SearchOptions {
         let mut search = self.search.clone();
         if let Some(name) = self.database() {
@@ -61,7 +61,7 @@ impl Ways {
         search
     }
 
-    /// How to fetch records now.
+    /// Returns how to fetch records in the current way.
     pub(super) fn records(&self) -> PagerOptions {
         let mut records = self.records.clone();
         if !self.has_element_set {
@@ -70,7 +70,8 @@ impl Ways {
         records
     }
 
-    /// The deviations from the request as given: `@attr 1=1016 war;database=books;esn=none`. `None` for the request itself.
+    /// Returns how the current way deviates from the request as given: `@attr 1=1016 war;database=books;esn=none`. Returns `None`
+    /// for the request itself.
     pub(super) fn form(&self) -> Option<String> {
         let query = self.query().filter(|_| self.order.search > 0);
         let query = query.map(ToString::to_string);
@@ -84,12 +85,12 @@ impl Ways {
         (!parts.is_empty()).then(|| parts.join(";"))
     }
 
-    /// Whether it helps to know that the first record is refused.
+    /// Returns whether it is useful to know that the first record is refused.
     pub(super) fn minds_records(&self) -> bool {
         self.order.fallback.element_set && self.has_element_set && self.search.element_set.is_some()
     }
 
-    /// Advances after a refused search or record; false if nothing is left to try.
+    /// Advances after a refused search or record. Returns false if nothing is left to try.
     pub(super) fn after_refusal(&mut self, diagnostics: &[DiagRec]) -> bool {
         let objection = Objection::of(diagnostics);
         let drops_element_set = objection == Objection::ElementSet && self.minds_records();
@@ -99,7 +100,7 @@ impl Ways {
         (drops_element_set || self.order.after_refusal(objection)) && self.order.spend()
     }
 
-    /// Advances after an empty result; false if nothing is left to try.
+    /// Advances after an empty result. Returns false if nothing is left to try.
     pub(super) fn after_nothing(&mut self) -> bool {
         self.order.after_nothing() && self.order.spend()
     }
@@ -110,19 +111,19 @@ impl Ways {
         self.has_element_set = true;
     }
 
-    /// The database that is searched alone.
+    /// Returns the database that is searched alone.
     fn database(&self) -> Option<&DatabaseName> {
         self.search.databases.get(self.order.database?)
     }
 }
 
-/// The position and completeness of terms in Bib-1 (Z39.50-2003 Appendix ATR.3).
+/// The attribute types for the position and completeness of terms in Bib-1 (Z39.50-2003 Appendix ATR.3).
 const POSITION: i64 = 3;
 const COMPLETENESS: i64 = 6;
 /// The relation "equal".
 const EQUAL: i64 = 3;
 
-/// Narrow indexes and those that contain them.
+/// Narrow indexes, each with the broader index that contains it.
 const BROADER: [(i64, i64); 9] = [
     (1004, 1003),
     (1005, 1003),
@@ -135,18 +136,18 @@ const BROADER: [(i64, i64); 9] = [
     (27, 21),
 ];
 
-/// Indexes of words, for which any index may stand.
+/// Indexes of words, in place of which a search in any index is tried.
 const OF_WORDS: [i64; 6] = [4, 21, 62, 63, 1003, 1018];
 
-/// A query and wider ones, each once: without Structure; without position, completeness and "equal"; without truncation; in
-/// broader indexes; in any index.
+/// Returns a query and wider ones, each once: without Structure; without position, completeness and "equal"; without truncation;
+/// in broader indexes; in any index.
 fn wider(query: &RpnQuery, fallback: Fallback) -> Vec<RpnQuery> {
     let mut queries = vec![query.clone()];
     let mut change = |change: &dyn Fn(&mut Vec<AttributeElement>)| {
         let mut next = queries.last().unwrap_or(query).clone();
         let set = next.attribute_set;
         for term in next.rpn.terms_mut() {
-            // Attributes of other sets stay.
+            // Attributes of other sets are kept.
             let is_own =
                 |attribute: &AttributeElement| attribute.attribute_set.unwrap_or(set) == BIB_1;
             let all = std::mem::take(&mut term.attributes).into_iter();
@@ -208,7 +209,7 @@ mod tests {
 
     use super::*;
 
-    /// Reports each condition, or 0 for an empty result, and lists what follows.
+    /// Reports each condition, or 0 for an empty result, and compares the ways that follow with `expected`.
     fn check(query: &str, fallback: Fallback, conditions: &[i64], expected: &[Option<&str>]) {
         let search = SearchOptions {
             databases: vec!["a".into(), "b".into()],
@@ -285,7 +286,7 @@ mod tests {
                 None,
             ],
         );
-        // Ranges stay ranges, and numbers in their index.
+        // Ranges stay ranges, and numbers stay in their index.
         check(
             "@and @attr 1=31 @attr 2=4 1850 @attr 1=7 @attr 2=3 0306406152",
             Fallback::ALL,

@@ -1,6 +1,6 @@
-//! The answer of a gateway as an outcome: a record by its media type, or the reason why there is none by its status (RFC 9110 §15)
-//! and, if it is there, by a description of the problem (RFC 9457) whose members `outcome`, `hits` and `diagnostic` are those of
-//! `z3950 get --json`.
+//! Converts the answer of a gateway into an outcome: a record, identified by its media type, or the reason why there is none,
+//! given by the status (RFC 9110 §15) and possibly a description of the problem (RFC 9457), whose members `outcome`, `hits` and
+//! `diagnostic` are those of `z3950 get --json`.
 
 use hyper::StatusCode;
 use serde_json::Value;
@@ -14,12 +14,12 @@ use crate::plan::Plan;
 use crate::retrieve::{Delivered, Outcome, OutcomeName};
 use crate::transport::http::HttpAnswer;
 
-/// The most characters of a gateway's own words that a message has.
+/// The maximum number of characters of a gateway's own words in a message.
 const MAX_WORDS: usize = 500;
 
-/// What became of a plan.
+/// Returns the outcome of a plan.
 pub(super) fn outcome(answer: HttpAnswer, plan: &Plan) -> Outcome {
-    // 206 would be a part of a record.
+    // Status 206 would be a part of a record.
     if answer.status == StatusCode::OK {
         return match record(&answer, plan.defaults.record_syntax) {
             Some(external) => Outcome::Delivered(Box::new(Delivered::new(
@@ -38,7 +38,7 @@ pub(super) fn outcome(answer: HttpAnswer, plan: &Plan) -> Outcome {
     failure(&answer)
 }
 
-/// Why there is nothing.
+/// Returns the reason why there is no record.
 pub(super) fn failure(answer: &HttpAnswer) -> Outcome {
     let problem = ProblemDetails::of(answer);
     let name = problem.name();
@@ -74,13 +74,13 @@ pub(super) fn failure(answer: &HttpAnswer) -> Outcome {
         }
         (StatusCode::BAD_GATEWAY, _) => GatewayError::Refused(words).into(),
         (StatusCode::GATEWAY_TIMEOUT, _) => GatewayError::NoAnswer(words).into(),
-        // A server without a gateway has nothing at this path, either, which says nothing about the record.
+        // A server that is not a gateway has nothing at this path either, so the status says nothing about the record.
         _ => GatewayError::NoGateway(words).into(),
     })
 }
 
-/// The record in the syntax that its media type stands for; `None` for other types. MARC is in the syntax asked for, if that is one
-/// of MARC.
+/// Returns the record in the syntax that its media type stands for; `None` for other media types. If the requested syntax is one
+/// of MARC, MARC is assumed to be in that syntax.
 fn record(answer: &HttpAnswer, requested: Option<Oid>) -> Option<External> {
     let octets = answer.body.clone();
     match &*answer.media_type {
@@ -96,7 +96,7 @@ fn record(answer: &HttpAnswer, requested: Option<Oid>) -> Option<External> {
     }
 }
 
-/// What a gateway says about a failure: a JSON object, or text.
+/// A gateway's description of a failure: a JSON object, or text.
 enum ProblemDetails {
     Object(Value),
     Text(String),
@@ -129,7 +129,7 @@ impl ProblemDetails {
         self.member("hits")?.as_u64()
     }
 
-    /// The diagnostic of the server, if it is one of the default format.
+    /// Returns the diagnostic of the server, if it is in the default format.
     fn diagnostic(&self) -> Option<DiagRec> {
         let member = self.member("diagnostic")?;
         let text = |name: &str| member.get(name).and_then(Value::as_str);
@@ -142,7 +142,7 @@ impl ProblemDetails {
         }))
     }
 
-    /// The refusal that the server gave the gateway.
+    /// Returns the refusal that the gateway received from the server.
     fn refused(&self, phase: Phase) -> Error {
         Error::Refused {
             phase,
@@ -150,7 +150,7 @@ impl ProblemDetails {
         }
     }
 
-    /// The gateway's own words, on one line, or else those of the status.
+    /// Returns the gateway's own words, on one line, or else the words for the status.
     fn words(&self, status: StatusCode) -> String {
         let words = match self {
             Self::Object(object) => object.get("detail").and_then(Value::as_str),

@@ -1,4 +1,4 @@
-//! Gopher items by a gateway, which sends the reply of their server as it came.
+//! Fetches Gopher items by way of a gateway, which sends the reply of their server unchanged.
 
 use hyper::StatusCode;
 
@@ -11,12 +11,12 @@ use crate::transport::Timeouts;
 use crate::transport::http::HttpRequest;
 use crate::url::GopherUrl;
 
-/// The reply as it came, or a description of the problem (RFC 9457).
+/// The accepted media types: the unchanged reply, or a description of the problem (RFC 9457).
 const OCTETS: &str = "application/octet-stream, application/problem+json;q=0.1";
 
 impl GatewayClient {
     /// # Errors
-    /// Those of the reply; the gateway's own in [`GopherError::Connect`].
+    /// The errors of the reply; those of the gateway itself are in [`GopherError::Connect`].
     pub(crate) async fn fetch(
         &self,
         url: &GopherUrl,
@@ -25,7 +25,7 @@ impl GatewayClient {
     ) -> Result<Reply, GopherError> {
         let mut options = *options;
         options.allow_reserved_port = true;
-        // What the gateway could not send either.
+        // This refuses what the gateway could not send either.
         gopher::plan(url, &options)?;
         let request = HttpRequest {
             path: format!(

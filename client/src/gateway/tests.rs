@@ -1,4 +1,4 @@
-//! Retrieval by scripted gateways: what is asked, and what becomes of each answer.
+//! Retrieval by way of scripted gateways: which requests are sent, and what becomes of each answer.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,8 @@ use crate::url::{Host, Mode, Z3950Url};
 
 const URL: &str = "z39.50r://lib.example/books+maps?id7;esn=f;rs=marc";
 
-/// A gateway that gives its answers in order, and keeps the lines and the header Accept and Authorization of what it is asked.
+/// A gateway that sends its answers in order, and records the request lines and the headers Accept and Authorization that it
+/// receives.
 #[derive(Clone, Default)]
 struct Peer {
     answers: Arc<Mutex<VecDeque<Vec<u8>>>>,
@@ -179,7 +180,7 @@ async fn statuses_are_the_outcomes_of_a_retrieval() {
             "ambiguous",
             "7 records match, so none is delivered",
         ),
-        // The choice is a person's.
+        // The choice is left to a person.
         (
             answer("300 Multiple Choices", "Location: /one", ""),
             "ambiguous",

@@ -1,5 +1,5 @@
-//! Attributes of items in Gopher+: blocks, each a line `+NAME:` and indented lines. Source: the Gopher+ protocol (1993) for
-//! blocks, views and questions; Gopher URL draft §2.6–§3.1 for their names.
+//! Attributes of items in Gopher+: blocks that consist of a line `+NAME:` and indented lines. Source: the Gopher+ protocol (1993)
+//! for blocks, views and questions; Gopher URL draft §2.6–§3.1 for their names.
 
 use super::is_wanted;
 use super::menu::MenuItem;
@@ -9,7 +9,7 @@ use crate::url::{GopherType, Octets, same_attribute};
 /// The attributes of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Attributes {
-    /// The blocks, in order.
+    /// The blocks of attributes, in order.
     pub blocks: Vec<Block>,
 }
 
@@ -31,19 +31,19 @@ pub struct View {
     pub format: String,
     /// The language, such as `Es_ES`.
     pub language: Option<String>,
-    /// The size as the server writes it, such as `10k`.
+    /// The size as written by the server, such as `10k`.
     pub size: Option<String>,
 }
 
-/// A question of a form, `+ASK`.
+/// A question of a form, from `+ASK`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Question {
-    /// The kind of answer.
+    /// The kind of answer that is expected.
     pub kind: QuestionKind,
-    /// The question.
+    /// The text of the question.
     pub prompt: String,
-    /// The default answer, or the choices, after further tabs.
+    /// The default answer, or the choices, which follow further tabs.
     pub options: Vec<String>,
 }
 
@@ -51,24 +51,24 @@ pub struct Question {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum QuestionKind {
-    /// `Ask`: a line.
+    /// `Ask`: a line of text.
     Line,
-    /// `AskP`: a line that is not echoed.
+    /// `AskP`: a line of text that is not echoed.
     Password,
-    /// `AskL`: several lines.
+    /// `AskL`: several lines of text.
     Lines,
     /// `AskF`, `ChooseF`: a file.
     File,
-    /// `Select`: yes or no, sent as 1 or 0.
+    /// `Select`: yes or no, which are sent as 1 or 0.
     Select,
     /// `Choose`: one of the options.
     Choose,
-    /// `Note`: no answer; a text for people.
+    /// `Note`: a text for people, which is not answered.
     Note,
 }
 
 impl Attributes {
-    /// The lines of a block; empty without such a block. `name` has its `+`.
+    /// Returns the lines of a block; empty if there is no such block. `name` includes the `+`.
     pub fn lines(&self, name: &str) -> &[String] {
         let block = self
             .blocks
@@ -77,31 +77,31 @@ impl Attributes {
         block.map_or(&[], |block| &block.lines)
     }
 
-    /// The item as in its menu, from `+INFO`.
+    /// Returns the item as it appears in its menu, from `+INFO`.
     pub fn item(&self) -> Option<MenuItem> {
         let line = self.lines("+INFO").first()?;
         Some(MenuItem::read(line.as_bytes(), None))
     }
 
-    /// The views of the item, from `+VIEWS`.
+    /// Returns the views of the item, from `+VIEWS`.
     pub fn views(&self) -> Vec<View> {
         let lines = self.lines("+VIEWS").iter();
         lines.filter_map(|line| View::read(line)).collect()
     }
 
-    /// The abstract, with newlines between its lines.
+    /// Returns the abstract, with newlines between its lines.
     pub fn abstract_text(&self) -> Option<String> {
         let lines = self.lines("+ABSTRACT");
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
-    /// The form, from `+ASK`.
+    /// Returns the questions of the form, from `+ASK`.
     pub fn questions(&self) -> Vec<Question> {
         let lines = self.lines("+ASK").iter();
         lines.filter_map(|line| Question::read(line)).collect()
     }
 
-    /// Removes all blocks except those named and `+INFO`, which identifies the item.
+    /// Removes all blocks except the named ones and `+INFO`, which identifies the item.
     pub(super) fn keep(&mut self, names: &[Octets]) {
         self.blocks
             .retain(|block| block.name == "+INFO" || is_wanted(&block.name, names));
@@ -146,7 +146,7 @@ impl Question {
     }
 }
 
-/// Parses the attributes of one or several items, each beginning with `+INFO`. Lines before the first block are ignored.
+/// Parses the attributes of one or several items, each of which begins with `+INFO`. Lines before the first block are ignored.
 pub(super) fn read(text: &[u8]) -> Vec<Attributes> {
     let mut items: Vec<Attributes> = Vec::new();
     for line in lines(text) {
@@ -173,7 +173,7 @@ pub(super) fn read(text: &[u8]) -> Vec<Attributes> {
     items
 }
 
-/// The block that begins with a line such as `+INFO: 0About…`.
+/// Creates the block that begins with a line such as `+INFO: 0About…`.
 fn begin(line: &str) -> Option<Block> {
     let (name, rest) = line.strip_prefix('+')?.split_once(':')?;
     let is_name = |each: char| GopherType::new(u8::try_from(each).unwrap_or(0)).is_some();

@@ -1,14 +1,14 @@
-//! The errors of a Gopher retrieval: nothing to send, no connection, a reply that is too large or incomplete, or an error of the
-//! server (RFC 1736 §3 requires that they differ).
+//! The errors of a Gopher retrieval: nothing to send, no connection, a reply that is too large or incomplete, or an error
+//! reported by the server (RFC 1736 §3 requires that these differ).
 
 use std::fmt;
 
 use super::GopherPlanError;
 use crate::error::{Cause, Error};
 
-/// Why a retrieval failed. `Display` describes one level; `source` gives the next.
+/// The reason why a retrieval failed. `Display` describes one level; `source` returns the next.
 ///
-/// Text from the server is unescaped: escape it before it reaches a terminal.
+/// Text from the server is not escaped: escape it before it reaches a terminal.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum GopherError {
@@ -21,7 +21,7 @@ pub enum GopherError {
     /// The connection failed during the reply.
     #[error("{}", interrupted(*received))]
     Interrupted {
-        /// The octets received.
+        /// The number of octets received.
         received: usize,
         /// The cause.
         #[source]
@@ -30,13 +30,13 @@ pub enum GopherError {
     /// The reply exceeds the size limit.
     #[error("the reply is larger than {0} octets, the limit")]
     TooLarge(usize),
-    /// A menu or attributes with too many lines.
+    /// A menu or attributes have too many lines.
     #[error("the reply has more than {0} lines, the limit for menus and attributes")]
     TooManyLines(usize),
-    /// The connection ended before the announced length or lone dot.
+    /// The connection ended before the announced length or the lone dot was reached.
     #[error("the reply ended {received} octets into its body, before the end it announced")]
     CutOff {
-        /// The octets of the body received.
+        /// The number of octets of the body received.
         received: usize,
     },
     /// Attributes were requested, but the server sent something else.
@@ -54,25 +54,25 @@ fn interrupted(received: usize) -> String {
     }
 }
 
-/// An error of the server in the place of the item.
+/// An error sent by the server in place of the item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerError {
-    /// The code of Gopher+: 1 not available, 2 try again later, 3 moved. `None` from a server without Gopher+.
+    /// The error code of Gopher+: 1 not available, 2 try again later, 3 moved. `None` from a server without Gopher+.
     pub code: Option<u32>,
-    /// The contact, if any.
+    /// The person to contact, if named.
     pub contact: Option<String>,
-    /// The message; may be empty.
+    /// The message, which may be empty.
     pub message: String,
 }
 
 impl ServerError {
-    /// Whether the item does not exist, so that the locator is invalid (RFC 1736 §3).
+    /// Returns whether the item does not exist, so that the locator is invalid (RFC 1736 §3).
     pub fn is_gone(&self) -> bool {
         !matches!(self.code, Some(code) if code != 1 && code != 3)
     }
 
-    /// Whether the server says to try again later.
+    /// Returns whether the server asks the client to try again later.
     pub fn is_temporary(&self) -> bool {
         self.code == Some(2)
     }

@@ -1,32 +1,32 @@
 //! The first line of a Gopher+ reply: success or error, and how the body ends. Source: the Gopher+ protocol (Anklesaria et al.,
-//! 1993), which the Gopher URL draft §2.4 builds on.
+//! 1993), on which the Gopher URL draft §2.4 is based.
 
-/// `+` or `-`, a length, CR LF.
+/// The header line: `+` or `-`, a length, CR LF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
-    /// Whether it is `-`: the body is an error.
+    /// Whether the line begins with `-`: the body is an error.
     pub(super) failed: bool,
     pub(super) length: Length,
-    /// The length of the line in octets.
+    /// The length of the line, in octets.
     pub(super) size: usize,
 }
 
 /// How the body ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Length {
-    /// After this many octets.
+    /// The body ends after this many octets.
     Octets(usize),
-    /// `-1`: with a lone dot.
+    /// `-1`: the body ends with a lone dot.
     ToDot,
-    /// `-2`: at the end of the connection.
+    /// `-2`: the body ends when the connection is closed.
     ToEnd,
 }
 
-/// The most octets of a header.
+/// The maximum number of octets in a header.
 const MAX_HEADER: usize = 24;
 
 impl Header {
-    /// Parses the header of a reply; `None` if it has none, or it is incomplete.
+    /// Parses the header of a reply. Returns `None` if the reply has no header, or if it is incomplete.
     pub(super) fn read(reply: &[u8]) -> Option<Self> {
         let head = reply.get(..MAX_HEADER).unwrap_or(reply);
         let end = head.iter().position(|&octet| octet == b'\n')?;
@@ -47,7 +47,7 @@ impl Header {
         })
     }
 
-    /// The part of the body received so far.
+    /// Returns the part of the body received so far.
     pub(super) fn body<'a>(&self, reply: &'a [u8]) -> &'a [u8] {
         reply.get(self.size..).unwrap_or_default()
     }

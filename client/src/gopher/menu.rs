@@ -1,5 +1,5 @@
-//! Menus: a line per item, with fields separated by tabs, and the URL of each (RFC 1436 §3.2, Appendix). Informational lines
-//! (`i`) and links to other schemes (`URL:`) are common, but in no standard.
+//! Menus: each line is an item, with fields separated by tabs, which give its URL (RFC 1436 §3.2, Appendix). Informational lines
+//! (`i`) and links to other schemes (`URL:`) are common, but not in any standard.
 
 use std::num::NonZeroU16;
 
@@ -10,13 +10,13 @@ use crate::url::{GopherPlus, GopherType, GopherUrl, Host, Mode, Octets};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MenuItem {
-    /// The type, the first character of the line.
+    /// The type, which is the first character of the line.
     pub item_type: char,
-    /// The text to display: UTF-8, or else ISO 8859-1.
+    /// The text to display, decoded from UTF-8, or else from ISO 8859-1.
     pub display: String,
     /// The selector.
     pub selector: Octets,
-    /// The host as written.
+    /// The host, as written.
     pub host: String,
     /// The port; `None` unless it is a number from 1 to 65535.
     pub port: Option<u16>,
@@ -29,12 +29,12 @@ pub struct MenuItem {
 }
 
 impl MenuItem {
-    /// Whether it is informational, or has no fields.
+    /// Returns whether the line is informational, or has no fields.
     pub fn is_information(&self) -> bool {
         self.item_type == GopherType::INFO.as_char()
     }
 
-    /// Parses a line without its end. `primary` is the type of the item before it, which an item of type `+` shares.
+    /// Parses a line without its end. `primary` is the type of the item before it; an item of type `+` has the same type.
     pub(super) fn read(line: &[u8], primary: Option<GopherType>) -> Self {
         let mut fields = line.split(|&octet| octet == b'\t');
         let head = fields.next().unwrap_or_default();
@@ -65,7 +65,7 @@ impl MenuItem {
         item
     }
 
-    /// A line without tabs.
+    /// Creates an item from a line without tabs.
     fn words(line: &[u8]) -> Self {
         Self {
             item_type: GopherType::INFO.as_char(),
@@ -112,7 +112,7 @@ pub(super) fn read(text: &[u8]) -> Vec<MenuItem> {
         .collect()
 }
 
-/// The URL in a selector such as `URL:http://www.example/`, with octets escaped that are not allowed.
+/// Returns the URL in a selector such as `URL:http://www.example/`, escaping octets that are not allowed.
 fn link(selector: &[u8]) -> Option<String> {
     let selector = selector.strip_prefix(b"/").unwrap_or(selector);
     let (prefix, url) = selector.split_at_checked(b"URL:".len())?;

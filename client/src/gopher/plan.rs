@@ -1,5 +1,5 @@
-//! The request for a Gopher URL and the interpretation of its reply, without a connection. Source: Gopher URL draft §2.1–§2.8;
-//! RFC 1738 §6 for ports of other protocols.
+//! Computes the request for a Gopher URL and how to interpret its reply, without a connection. Source: Gopher URL draft
+//! §2.1–§2.8; RFC 1738 §6 for ports of other protocols.
 
 use super::GopherOptions;
 use super::header::{Header, Length};
@@ -28,7 +28,7 @@ pub struct GopherPlan {
 /// How to interpret the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reading {
-    /// As lines, with or without a lone dot at the end.
+    /// As lines of text, with or without a lone dot at the end.
     Text,
     /// As a menu.
     Menu,
@@ -38,7 +38,7 @@ pub enum Reading {
     Attributes,
 }
 
-/// Why nothing is sent for a URL.
+/// The reason why nothing is sent for a URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GopherPlanError {
@@ -48,13 +48,13 @@ pub enum GopherPlanError {
     /// The item has a form (draft §2.5).
     #[error("the item has a form that must be filled in first")]
     NeedsAnswers,
-    /// This type is not fetched by Gopher.
+    /// Items of this type are not fetched by Gopher.
     #[error("{}", not_retrievable(*.0))]
     NotRetrievable(GopherType),
     /// A search term or answers cannot be put into a request.
     #[error(transparent)]
     Unsendable(#[from] BuildError),
-    /// The port is reserved for another protocol and not allowed.
+    /// The port is reserved for another protocol, and is not allowed.
     #[error("port {0} is reserved for another protocol and was not connected to")]
     PortRefused(u16),
 }
@@ -118,12 +118,12 @@ fn by_format(format: &[u8]) -> Reading {
 }
 
 impl GopherPlan {
-    /// The Gopher+ header of a reply, if one was requested and received.
+    /// Returns the Gopher+ header of a reply, if one was requested and received.
     pub(super) fn header(&self, reply: &[u8]) -> Option<Header> {
         Header::read(reply).filter(|_| self.is_plus)
     }
 
-    /// Whether the reply is complete. `dot` searches for the lone dot as the reply grows.
+    /// Returns whether the reply is complete. `dot` searches for the lone dot as the reply grows.
     pub(super) fn is_complete(&self, reply: &[u8], dot: &mut LoneDot) -> bool {
         match self.header(reply) {
             Some(header) => match header.length {
@@ -131,13 +131,13 @@ impl GopherPlan {
                 Length::ToDot => dot.is_in(reply),
                 Length::ToEnd => false,
             },
-            // Lines of a menu have tabs.
+            // Only a menu is checked for a lone dot here: its other lines contain tabs.
             None => self.reading == Reading::Menu && dot.is_in(reply),
         }
     }
 
-    /// Whether a lone dot may be part of the reply, so that the connection decides: in a text, since some servers send files
-    /// unchanged.
+    /// Returns whether a lone dot may be part of the reply, so that only the end of the connection decides. That is so in a text,
+    /// since some servers send files unchanged.
     pub(super) fn may_go_on_after_dot(&self, reply: &[u8]) -> bool {
         self.reading == Reading::Text && self.header(reply).is_none()
     }

@@ -1,4 +1,4 @@
-//! Interprets a reply: header, then text, menu, octets, attributes, or the server's error.
+//! Interprets a reply: the header, then text, a menu, octets, attributes, or the server's error.
 
 use bytes::Bytes;
 
@@ -14,11 +14,11 @@ use super::text;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reply {
-    /// The octets as received, with header and lone dot.
+    /// The octets as received, including header and lone dot.
     pub octets: Bytes,
     /// The body.
     pub body: Body,
-    /// Notes on deviations.
+    /// Notes about deviations from the protocol.
     pub notes: Vec<Note>,
 }
 
@@ -31,7 +31,7 @@ pub enum Body {
     Menu(Vec<MenuItem>),
     /// Octets.
     Binary(Bytes),
-    /// Attributes, per item.
+    /// The attributes of each item.
     Attributes(Vec<Attributes>),
 }
 
@@ -42,16 +42,16 @@ pub enum Note {
     /// The reply is empty.
     #[error("the server sent nothing")]
     Empty,
-    /// A view was requested, and the reply has no header.
+    /// A view was requested, but the reply has no header.
     #[error("the server does not answer by Gopher+, so this is the item in its only view")]
     NoHeader,
     /// The server does not support attributes by name.
     #[error("the server cannot select attributes, so all were requested")]
     AllAttributes,
-    /// Octets after the lone dot, from a server that keeps the connection open; there may be more.
+    /// There are octets after the lone dot, from a server that keeps the connection open; more may follow.
     #[error("a lone dot ends the reply, and {} after it are left out; --format raw shows them", octets(*.0))]
     AfterDot(usize),
-    /// Lines of a menu without host or port.
+    /// Lines of the menu have no host or port.
     #[error("{0} lines of the menu have no location")]
     IncompleteItems(usize),
 }
@@ -63,11 +63,11 @@ fn octets(count: usize) -> String {
     }
 }
 
-/// The most octets of an error in the form of a menu.
+/// The maximum number of octets in an error that has the form of a menu.
 const MAX_ERROR: usize = 4096;
 
-/// Parses a reply. A text ends at its last lone dot if the server closed the connection, and at its first if it is kept open
-/// (`is_open`).
+/// Parses a reply. A text ends at its last lone dot if the server closed the connection, and at its first lone dot if the
+/// connection is kept open (`is_open`).
 pub(super) fn read(plan: &GopherPlan, octets: Bytes, is_open: bool) -> Result<Reply, GopherError> {
     let mut notes = Vec::new();
     if octets.is_empty() {
@@ -131,7 +131,7 @@ pub(super) fn read(plan: &GopherPlan, octets: Bytes, is_open: bool) -> Result<Re
     })
 }
 
-/// The body after a header, and whether a lone dot ends it, which it does not with an announced length.
+/// Returns the body after a header, and whether a lone dot ends it. If the length was announced, no lone dot ends it.
 fn headed(
     header: &Header,
     octets: &Bytes,
@@ -157,7 +157,7 @@ fn after_dot(excess: usize) -> Option<Note> {
     (excess > 0).then_some(Note::AfterDot(excess))
 }
 
-/// The body of an error reply: a line `code contact`, then a message.
+/// Parses the body of an error reply: a line `code contact`, then a message.
 fn plus_error(body: &[u8]) -> ServerError {
     let mut lines = text::lines(body).map(text::decoded);
     let first = lines.next().unwrap_or_default();
@@ -178,7 +178,7 @@ fn plus_error(body: &[u8]) -> ServerError {
     }
 }
 
-/// The error of a server without Gopher+: a menu of type 3.
+/// Parses the error of a server without Gopher+: a menu of type 3.
 fn menu_error(body: &[u8]) -> Option<ServerError> {
     if body.len() > MAX_ERROR || body.first() != Some(&b'3') {
         return None;

@@ -1,5 +1,5 @@
-//! Retrieval against scripted servers, with every kind of reply and every way it can end. Streams are
-//! `tokio::io::duplex` and the clock is paused, so that waits take no time.
+//! Retrieval from scripted servers, with every kind of reply and every way in which it can end. Streams are `tokio::io::duplex`
+//! and the clock is paused, so that waits take no time.
 
 mod hostile;
 mod mutation;
@@ -17,7 +17,7 @@ use crate::url::{Host, Mode};
 /// What a server does after a request.
 #[derive(Debug, Clone)]
 enum Turn {
-    /// Sends octets, and closes after the last turn.
+    /// Sends octets; after the last turn, closes the connection.
     Send(Vec<u8>),
     /// Sends an octet at intervals, for ever.
     Trickle,
@@ -70,7 +70,7 @@ impl Connect for Scripted {
                 request.truncate(length);
                 requests.lock().expect("no panic")[count] = request;
                 for turn in turns {
-                    // Errors: the client is gone, which the test checks.
+                    // An error means that the client is gone, which the test checks.
                     let _ = play(&mut theirs, turn).await;
                 }
             });
@@ -105,7 +105,7 @@ async fn get(path: &str, server: &Scripted) -> Result<Reply, GopherError> {
     retrieve(&url(path), &GopherOptions::default(), server).await
 }
 
-/// The body in a few words, then the notes; or the error with its causes.
+/// Returns the body in a few words, then the notes; or the error with its causes.
 fn shown(result: Result<Reply, GopherError>) -> String {
     match result {
         Ok(reply) => {
@@ -294,8 +294,8 @@ async fn a_reply_with_its_own_end_needs_no_end_of_connection() {
     }
 }
 
-/// RFC 1436 §3.4: a lone dot ends a text even if the connection stays open; octets after it are reported. A server that
-/// closes the connection may have sent a file unchanged, with such lines in it, so nothing is left out then.
+/// RFC 1436 §3.4: a lone dot ends a text even if the connection stays open; octets after it are reported. If a server closes the
+/// connection, it may have sent a file unchanged that contains such lines, so nothing is left out then.
 #[tokio::test(start_paused = true)]
 async fn audit_b17_a_lone_dot_ends_a_text() {
     let note = |octets: &str| {
@@ -368,7 +368,7 @@ async fn audit_b17_a_lone_dot_ends_a_text() {
     }
 }
 
-/// Gopher URL draft §2.1: any octets but tab, CR and LF, so an octet 0 is sent, with a caution.
+/// Gopher URL draft §2.1: a selector may contain any octets except tab, CR and LF. So an octet 0 is sent, with a caution.
 #[tokio::test(start_paused = true)]
 async fn audit_b19_an_octet_0_in_a_selector_is_sent() {
     let server = Scripted::new(&[&[sent("a\r\n.\r\n")]]);

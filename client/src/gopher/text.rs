@@ -1,11 +1,11 @@
-//! Text as in RFC 1436 §3.4 and Appendix: lines, with leading dots doubled and a lone dot after the last. Many servers just send
-//! a file, so a text without a lone dot is unchanged.
+//! Text as in RFC 1436 §3.4 and Appendix: lines whose leading dots are doubled, with a lone dot after the last line. Many servers
+//! just send a file, so a text without a lone dot is left unchanged.
 
 use std::ops::Range;
 
 use bytes::Bytes;
 
-/// The text without its final lone dot and with single leading dots; unchanged without a lone dot.
+/// Returns the text without its final lone dot and with single leading dots; unchanged if there is no lone dot.
 pub(super) fn unstuffed(text: &Bytes) -> Bytes {
     let without_dot = || {
         let line = text.strip_suffix(b"\n")?;
@@ -19,7 +19,7 @@ pub(super) fn unstuffed(text: &Bytes) -> Bytes {
     }
 }
 
-/// Undoubles leading dots.
+/// Replaces doubled leading dots by single ones.
 fn without_doubles(lines: Bytes) -> Bytes {
     let mut plain = Vec::with_capacity(lines.len());
     for line in lines.split_inclusive(|&octet| octet == b'\n') {
@@ -33,30 +33,30 @@ fn without_doubles(lines: Bytes) -> Bytes {
     }
 }
 
-/// The text before the first lone dot, with single leading dots, and the number of octets after the dot's line; `None` if there is
-/// none, and so no doubled dots.
+/// Returns the text before the first lone dot, with single leading dots, and the number of octets after the dot's line. Returns
+/// `None` if there is no lone dot; then leading dots are not doubled either.
 pub(super) fn ended(octets: &Bytes) -> Option<(Bytes, usize)> {
     let dot = LoneDot::default().find(octets)?;
     let text = without_doubles(octets.slice(..dot.start));
     Some((text, octets.len() - dot.end))
 }
 
-/// Searches growing octets for a lone dot, examining each octet once.
+/// Searches for a lone dot as octets arrive, examining each octet only once.
 #[derive(Debug, Default)]
 pub(super) struct LoneDot {
     /// The start of the current line.
     line: usize,
-    /// The offset up to which the current line has no end.
+    /// The offset up to which the current line is known not to end.
     seen: usize,
 }
 
 impl LoneDot {
-    /// Whether the octets, which extend those of the last call, contain a lone dot.
+    /// Returns whether the octets, which extend those of the last call, contain a lone dot.
     pub(super) fn is_in(&mut self, octets: &[u8]) -> bool {
         self.find(octets).is_some()
     }
 
-    /// The first lone dot, with its line end.
+    /// Returns the range of the first lone dot, including its line end.
     fn find(&mut self, octets: &[u8]) -> Option<Range<usize>> {
         while let Some(rest) = octets.get(self.line..) {
             let rest = match rest {
@@ -76,7 +76,7 @@ impl LoneDot {
     }
 }
 
-/// The lines of a menu or of attributes up to a lone dot, without their ends.
+/// Returns the lines of a menu or of attributes up to a lone dot, without their line ends.
 pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     let all = text.split(|&octet| octet == b'\n');
@@ -85,7 +85,7 @@ pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(move |_| !text.is_empty())
 }
 
-/// Octets as text: UTF-8, or else ISO 8859-1, the charset of RFC 1436 §3.
+/// Decodes octets as UTF-8, or else as ISO 8859-1, the charset of RFC 1436 §3.
 pub(super) fn decoded(octets: &[u8]) -> String {
     match std::str::from_utf8(octets) {
         Ok(text) => text.to_owned(),
@@ -104,7 +104,7 @@ mod tests {
             let found = found.map(|(text, excess)| (decoded(&text), excess));
             let expected = expected.map(|(text, excess)| (text.to_owned(), excess));
             assert_eq!(found, expected, "{sent:?}");
-            // As the octets come one by one, it is found with its last octet.
+            // If the octets arrive one by one, the dot is found when its last octet arrives.
             let mut dot = LoneDot::default();
             let first = (0..=sent.len()).find(|&length| dot.is_in(&sent.as_bytes()[..length]));
             let end = expected.map(|(_, excess)| sent.len() - excess);

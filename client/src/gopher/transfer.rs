@@ -1,5 +1,5 @@
-//! One request and its reply over one connection, within the time and the size allowed (RFC 1436 §2). Each wait must bring a
-//! number of octets, so that a server cannot stall by trickling.
+//! Makes one request and receives its reply over one connection, within the time and the size allowed (RFC 1436 §2). Each wait
+//! must bring a minimum number of octets, so that a server cannot stall by trickling.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,15 +12,16 @@ use super::{GopherError, GopherOptions, GopherPlan};
 use crate::error::{Cause, Error, Phase};
 use crate::transport::Connect;
 
-/// Octets that must come within each [`Timeouts::answer`](crate::Timeouts), unless the reply ends.
+/// The number of octets that must arrive within each [`Timeouts::answer`](crate::Timeouts), unless the reply ends.
 const LEAST: usize = 1024;
-/// How long to wait after a lone dot for more octets or the end of the connection, which tells whether the dot is part of a file.
+/// How long to wait after a lone dot for more octets or for the end of the connection, which shows whether the dot is part of a
+/// file.
 const LINGER: Duration = Duration::from_secs(1);
 /// The size of reads, in octets.
 const CHUNK: usize = 16 * 1024;
 
-/// Sends the request of a plan and receives the reply, up to its end or that of the connection. Returns whether the server keeps the
-/// connection open, so that the reply has its own end.
+/// Sends the request of a plan and receives the reply, until the end of the reply or of the connection. Returns whether the
+/// server keeps the connection open, so that the reply marks its own end.
 pub(super) async fn exchange(
     plan: &GopherPlan,
     options: &GopherOptions,
@@ -42,7 +43,7 @@ pub(super) async fn exchange(
     let mut within = 0;
     let mut dot = LoneDot::default();
     while !plan.is_complete(&reply, &mut dot) {
-        // A file sent unchanged may contain such a line; more octets then follow at once.
+        // A file sent unchanged may contain such a line; then more octets follow immediately.
         let has_ended = plan.may_go_on_after_dot(&reply) && dot.is_in(&reply);
         let read = limit.hold(Phase::Idle, stream.read(&mut chunk));
         let read = if has_ended {
@@ -74,7 +75,7 @@ pub(super) async fn exchange(
     Ok((reply, true))
 }
 
-/// The length announced in the header, in octets, or 0.
+/// Returns the length announced in the header, in octets, or 0.
 fn announces(plan: &GopherPlan, reply: &[u8]) -> usize {
     match plan.header(reply).map(|header| header.length) {
         Some(Length::Octets(length)) => length,

@@ -1,4 +1,5 @@
-//! The searches for an identifier, most likely first: its notations, the indexes that may contain it, and finally truncation.
+//! The searches for an identifier, most likely first: its notations, the indexes that may contain it, and finally a truncated
+//! search.
 
 use z3950_asn1::apdu::{AttributeValue, Operator, RpnQuery, RpnStructure};
 use z3950_asn1::bib1::attributes::{
@@ -19,11 +20,11 @@ pub(crate) struct Attempt {
     pub(crate) terms: Vec<String>,
     /// The query.
     pub(crate) query: RpnQuery,
-    /// Whether it searches for one form, and is made only if a search for several forms was refused.
+    /// Whether the search is for a single form, and is made only if a search for several forms was refused.
     pub(crate) is_single: bool,
 }
 
-/// The searches for a docid, most likely first, as pairs of type and value. The first is the one of RFC 2056 §4.
+/// The searches for a docid, most likely first, as pairs of attribute type and value. The first is the search of RFC 2056 §4.
 pub(crate) const DOCID_ATTRIBUTES: [&[(i64, i64)]; 4] = [
     &[(USE, USE_DOC_ID), (STRUCTURE, STRUCTURE_URX)],
     &[(USE, USE_DOC_ID)],
@@ -37,11 +38,11 @@ const LOCAL: (i64, i64) = (USE, USE_LOCAL_NUMBER);
 const STANDARD: (i64, i64) = (USE, USE_STANDARD_IDENTIFIER);
 const RIGHT: (i64, i64) = (TRUNCATION, TRUNCATION_RIGHT);
 
-/// Values of Bib-1 (Z39.50-2003 Appendix ATR.3) without a constant elsewhere.
+/// Bib-1 values (Z39.50-2003 Appendix ATR.3) that have no constant elsewhere.
 pub(crate) const LCCN: i64 = 9;
 pub(crate) const OCLC_NUMBER: i64 = 1211;
 
-/// The searches for an identifier, in order.
+/// Returns the searches for an identifier, in order.
 pub(crate) fn attempts(identifier: &Identifier) -> Vec<Attempt> {
     let searches: &[&[(i64, i64)]] = match identifier.kind {
         Kind::Isbn => &[&[ISBN], &[ISBN, RIGHT], &[STANDARD]],
@@ -64,7 +65,7 @@ pub(crate) fn attempts(identifier: &Identifier) -> Vec<Attempt> {
     attempts
 }
 
-/// The notations of the identifier in records, most usual first, each once.
+/// Returns the notations in which the identifier occurs in records, most common first, each once.
 fn forms(identifier: &Identifier) -> Vec<String> {
     let written = identifier.text.clone();
     let mut forms = match identifier.kind {
@@ -88,7 +89,8 @@ fn forms(identifier: &Identifier) -> Vec<String> {
     forms
 }
 
-/// The searches for a number in any index, as a last resort; none for identifiers that mean nothing outside their own.
+/// Returns the searches for a number in any index, as a last resort. There are none for identifiers that mean nothing outside
+/// their own index.
 pub(crate) fn anywhere(identifier: &Identifier) -> Vec<Attempt> {
     match identifier.kind {
         Kind::Local | Kind::Docid => Vec::new(),
@@ -100,12 +102,12 @@ pub(crate) fn anywhere(identifier: &Identifier) -> Vec<Attempt> {
 }
 
 impl Attempt {
-    /// A search for an identifier as written, with these attributes.
+    /// Creates a search for an identifier as written, with these attributes.
     pub(crate) fn by(attributes: &Attributes, identifier: &Identifier) -> Self {
         Self::of(attributes, std::slice::from_ref(&identifier.text), false)
     }
 
-    /// The index, such as `ISBN`, with the other attributes: `ISBN with right truncation`.
+    /// Returns the name of the index, such as `ISBN`, with the other attributes: `ISBN with right truncation`.
     pub(crate) fn name(&self) -> String {
         name(&self.attributes)
     }
@@ -117,14 +119,14 @@ impl Attempt {
         Self {
             attributes: attributes.clone(),
             terms: forms.to_vec(),
-            // There is always a form: the identifier as written.
+            // There is always at least one form: the identifier as written.
             query: RpnQuery::bib1(rpn.unwrap_or_else(|| operand(""))),
             is_single,
         }
     }
 }
 
-/// The index in words, then the other attributes; those without a name as in PQF.
+/// Returns the index in words, then the other attributes; attributes without a name are written as in PQF.
 fn name(attributes: &Attributes) -> String {
     let mut index = "any index".to_owned();
     let mut others = Vec::new();
@@ -148,7 +150,7 @@ fn name(attributes: &Attributes) -> String {
     }
 }
 
-/// The usual name of an index or attribute.
+/// Returns the usual name of an index or attribute.
 fn name_of(attribute_type: i64, value: i64) -> Option<&'static str> {
     Some(match (attribute_type, value) {
         (USE, USE_ISBN) => "ISBN",

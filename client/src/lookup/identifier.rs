@@ -1,5 +1,5 @@
-//! Identifiers as users write them: `isbn:0306406152`, `issn:`, `lccn:`, `oclc:`, `local:`, `docid:`; without a prefix the form
-//! decides.
+//! Identifiers as users write them: `isbn:0306406152`, `issn:`, `lccn:`, `oclc:`, `local:`, `docid:`. Without a prefix, the form
+//! decides the kind.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,13 +10,13 @@ use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Identifier {
-    /// Its kind.
+    /// The kind of the identifier.
     pub kind: Kind,
     /// The identifier as written, without the prefix.
     pub text: String,
-    /// Whether a prefix determined the kind, and not the form.
+    /// Whether the kind was determined by a prefix, and not by the form.
     pub is_certain: bool,
-    /// Whether a record has it only as a cancelled or invalid number.
+    /// Whether the record contains the identifier only as a cancelled or invalid number.
     pub is_cancelled: bool,
 }
 
@@ -30,16 +30,16 @@ pub enum Kind {
     Issn,
     /// Library of Congress Control Number.
     Lccn,
-    /// Control number of OCLC.
+    /// The control number assigned by OCLC.
     Oclc,
-    /// The control number of the catalogue's own record.
+    /// The control number of the record in the catalogue itself.
     Local,
     /// The docid of RFC 2056 §4; its meaning is up to the server.
     Docid,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 6] = [
         Self::Isbn,
         Self::Issn,
@@ -49,7 +49,7 @@ impl Kind {
         Self::Docid,
     ];
 
-    /// The prefix without its colon.
+    /// Returns the prefix without its colon.
     pub fn name(self) -> &'static str {
         match self {
             Self::Isbn => "isbn",
@@ -61,7 +61,7 @@ impl Kind {
         }
     }
 
-    /// The kind of a number without a prefix. Eight digits without a hyphen are more likely an LCCN than an ISSN.
+    /// Returns the kind of a number without a prefix. Eight digits without a hyphen are more likely to be an LCCN than an ISSN.
     fn of_shape(text: &str) -> Self {
         match text {
             _ if Isbn::parse(text).is_some() => Self::Isbn,
@@ -74,13 +74,13 @@ impl Kind {
 }
 
 impl Identifier {
-    /// Parses an identifier; without a prefix of its own, it has this kind, or that of its form.
+    /// Parses an identifier. Without a prefix, it has this `kind`, or the kind that its form suggests.
     ///
-    /// An ISBN or ISSN is found in what catalogues and tables print: `ISBN-13: 978-0-306-40615-7 (pbk.) : $9.95`. If the
-    /// kind is known, leading zeros that a spreadsheet program has removed are restored.
+    /// An ISBN or ISSN is recognized in the forms that catalogues and tables print: `ISBN-13: 978-0-306-40615-7 (pbk.) : $9.95`.
+    /// If the kind is known, leading zeros that a spreadsheet program has removed are restored.
     ///
     /// # Errors
-    /// A prefix without a number, or an empty text.
+    /// The text is empty, or nothing follows a prefix.
     pub fn read(text: &str, kind: Option<Kind>) -> Result<Self, IdentifierError> {
         let text = text.trim();
         let known = labelled(text).or(kind.map(|kind| (kind, text)));
@@ -112,7 +112,8 @@ impl Identifier {
         }
     }
 
-    /// A hint if no record is found: it begins with an unknown prefix, or may be an ISSN without its hyphen.
+    /// Returns a hint for the case that no record is found: the identifier begins with an unknown prefix, or may be an ISSN
+    /// without its hyphen.
     pub fn hint(&self) -> Option<String> {
         if self.kind == Kind::Lccn && !self.is_certain && Issn::parse(&self.text).is_some() {
             return Some(format!("if it is an ISSN, write issn:{}", self.text));
@@ -129,9 +130,9 @@ impl Identifier {
         })
     }
 
-    /// A doubt whether the identifier is right: it is not a valid ISBN or ISSN, although it has the prefix or looks like one.
+    /// Returns a reason to doubt the identifier: it is not a valid ISBN or ISSN, although it has the prefix or looks like one.
     ///
-    /// Eight digits without a hyphen look like an LCCN, and so do ten that begin with the year of one.
+    /// Eight digits without a hyphen look like an LCCN, and so do ten digits that begin with the year of one.
     pub fn doubt(&self) -> Option<String> {
         let text = self.text.as_str();
         if self.is_cancelled {
@@ -180,7 +181,7 @@ impl Identifier {
     }
 }
 
-/// The kind and the rest of a text that begins with the name of a kind: `isbn:…`, and as catalogues print it, `ISBN …`,
+/// Splits a text that begins with the name of a kind into the kind and the rest: `isbn:…`, and as catalogues print it, `ISBN …`,
 /// `ISBN-13: …`, `ISSN0378-5955`.
 fn labelled(text: &str) -> Option<(Kind, &str)> {
     let end = text.find(|letter: char| !letter.is_ascii_alphabetic())?;
@@ -190,7 +191,7 @@ fn labelled(text: &str) -> Option<(Kind, &str)> {
     if let Some(rest) = rest.strip_prefix(':') {
         return Some((kind, rest.trim()));
     }
-    // `-13` and `10` say how long the number is, if they are no part of it.
+    // `-13` and `10` give the length of the number, unless they are part of the number.
     let is_end = |rest: &&str| rest.starts_with([':', ' ']);
     let sized = rest.trim_start_matches(['-', ' ']);
     let sized = sized.strip_prefix("13").or(sized.strip_prefix("10"));
@@ -210,8 +211,8 @@ fn labelled(text: &str) -> Option<(Kind, &str)> {
     (has_digit && begins).then_some((kind, number))
 }
 
-/// The number in a text of a catalogue or table: an ISBN or ISSN without label, qualifier and price, as in `0471383147 (pbk.) :`,
-/// `ISBN 0471383147` and `"0471383147"`; others without white space around them.
+/// Returns the number in a text from a catalogue or table: an ISBN or ISSN without label, qualifier and price, as in `0471383147
+/// (pbk.) :`, `ISBN 0471383147` and `"0471383147"`; other identifiers without surrounding white space.
 pub(super) fn number(kind: Kind, text: &str) -> &str {
     let is_it: fn(&str) -> bool = match kind {
         Kind::Isbn => |part| Isbn::check_digit_of(part).is_some(),
@@ -231,12 +232,12 @@ pub(super) fn number(kind: Kind, text: &str) -> &str {
         .unwrap_or(if part.is_empty() { text.trim() } else { part })
 }
 
-/// A text without white space and marks around it.
+/// Removes surrounding white space and punctuation marks.
 fn bare(text: &str) -> &str {
     text.trim_matches(|mark: char| mark.is_whitespace() || "\"'.:#/".contains(mark))
 }
 
-/// An ISBN or ISSN with the leading zeros that a spreadsheet program has removed.
+/// Restores the leading zeros of an ISBN or ISSN that a spreadsheet program has removed.
 fn with_zeros(kind: Kind, text: &str) -> Option<String> {
     let is_number = |text: &str| {
         text.bytes()
@@ -253,7 +254,7 @@ fn with_zeros(kind: Kind, text: &str) -> Option<String> {
     }
 }
 
-/// Whether a text is a number as spreadsheet programs show large ones: `9.78026E+12`.
+/// Returns whether a text is a number in the form in which spreadsheet programs show large numbers: `9.78026E+12`.
 fn is_rounded(text: &str) -> bool {
     let Some((number, power)) = text.split_once(['E', 'e']) else {
         return false;
@@ -264,7 +265,7 @@ fn is_rounded(text: &str) -> bool {
     is_power && number.split(['.', ',']).all(are_digits)
 }
 
-/// The number of digits, including X; `None` if there are other characters than hyphens and blanks.
+/// Counts the digits, including X. Returns `None` if there are characters other than digits, hyphens and blanks.
 fn digits(text: &str) -> Option<usize> {
     let is_mark = |character: &char| matches!(character, '-' | ' ');
     let mut digits = text.chars().filter(|character| !is_mark(character));
@@ -279,7 +280,7 @@ fn wrong_check_digit(text: &str, name: &str, expected: char) -> String {
     format!("the {name} {text} has a wrong check digit ({expected} expected)")
 }
 
-/// Mentions the number of digits if it is wrong; it is `right` if an X is misplaced.
+/// Mentions the number of digits, unless it is one of the numbers in `right`: then an X is misplaced.
 fn wrong_length(
     text: &str,
     name: &str,
@@ -296,20 +297,20 @@ fn wrong_length(
     }
 }
 
-/// Whether ten digits begin with a year, as in an LCCN since 2001.
+/// Returns whether ten digits begin with a year, as in an LCCN assigned since 2001.
 fn begins_with_year(text: &str) -> bool {
     text.len() == 10
         && lccn(text).is_some()
         && ("2001".."2100").contains(&text.get(..4).unwrap_or_default())
 }
 
-/// Whether a hyphen divides eight characters in the middle, as in an ISSN.
+/// Returns whether a hyphen divides eight characters in the middle, as in an ISSN.
 fn is_hyphenated(text: &str) -> bool {
     let mut halves = text.split('-').map(|half| half.chars().count());
     halves.by_ref().eq([4, 4])
 }
 
-/// A malformed identifier.
+/// The error of a malformed identifier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IdentifierError {
@@ -324,10 +325,10 @@ pub enum IdentifierError {
 impl FromStr for Identifier {
     type Err = IdentifierError;
 
-    /// Parses an identifier; without a prefix, its form decides its kind.
+    /// Parses an identifier. Without a prefix, its form decides the kind.
     ///
     /// # Errors
-    /// A prefix without a number, or an empty text.
+    /// The text is empty, or nothing follows a prefix.
     fn from_str(text: &str) -> Result<Self, IdentifierError> {
         Self::read(text, None)
     }

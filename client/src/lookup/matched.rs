@@ -1,5 +1,5 @@
-//! The field of a MARC record that contains an identifier, and whether it is valid or cancelled there (MARC 21 and UNIMARC: 010,
-//! 020, 022, 035 and their subfields).
+//! Finds the field of a MARC record that contains an identifier, and whether the number is valid or cancelled there (MARC 21 and
+//! UNIMARC: 010, 020, 022, 035 and their subfields).
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use z3950_marc::stream::{InputForm, RecordReader};
 
 use super::identifier::{Identifier, Kind, number};
 
-/// The location of an identifier in a record.
+/// The place of an identifier in a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Match {
@@ -22,9 +22,9 @@ pub struct Match {
     pub tag: &'static str,
     /// The subfield; `None` in a control field.
     pub code: Option<&'static str>,
-    /// The text found.
+    /// The text found in this place.
     pub text: String,
-    /// Whether the number is cancelled, wrong, or that of another form of the publication.
+    /// Whether the number is cancelled, wrong, or belongs to another form of the publication.
     pub is_cancelled: bool,
 }
 
@@ -37,13 +37,13 @@ impl fmt::Display for Match {
     }
 }
 
-/// A field, its subfields (none in a control field), and whether numbers there are cancelled or belong to another form. Valid
-/// numbers come first.
+/// A field, its subfields (none in a control field), and whether the numbers there are cancelled or belong to another form.
+/// Places of valid numbers are listed first.
 type Location = (&'static str, &'static [&'static str], bool);
 
 const LOCAL: Location = ("001", &[], false);
 const OCLC: &[Location] = &[("035", &["a"], false), LOCAL, ("035", &["z"], true)];
-/// ISBN, ISSN, LCCN.
+/// Places of ISBN, ISSN and LCCN in MARC 21.
 const MARC_21: [&[Location]; 3] = [
     &[("020", &["a"], false), ("020", &["z"], true)],
     &[("022", &["a", "l"], false), ("022", &["m", "y", "z"], true)],
@@ -55,14 +55,14 @@ const UNIMARC_PLACES: [&[Location]; 3] = [
     &[],
 ];
 
-/// The location of the identifier in a record, or in the bibliographic record of an OPAC record; `None` if that is not a MARC record, or
-/// does not contain it in a known field.
+/// Finds the identifier in a record, or in the bibliographic record inside an OPAC record. Returns `None` if that is not a MARC
+/// record, or does not contain the identifier in a known field.
 pub fn matched(identifier: &Identifier, record: &External) -> Option<Match> {
     let (marc, syntax) = marc(record)?;
     matched_in(identifier, &marc, syntax == Some(UNIMARC))
 }
 
-/// Whether a record contains a docid: in a MARC record as any field or subfield, since which one holds it is up to the server.
+/// Returns whether a record contains a docid. In a MARC record, any field or subfield may contain it, since servers differ.
 pub(crate) fn has_docid(record: &External, docid: &[u8]) -> bool {
     let docid = docid.trim_ascii();
     let Some((marc, _)) = marc(record) else {
@@ -76,7 +76,7 @@ pub(crate) fn has_docid(record: &External, docid: &[u8]) -> bool {
     })
 }
 
-/// Whether a record contains the identifier by which it was found.
+/// Returns whether a record contains the identifier by which it was found.
 pub(crate) fn has_identifier(record: &External, identifier: &Identifier) -> bool {
     if identifier.kind == Kind::Docid {
         has_docid(record, identifier.text.as_bytes())
@@ -85,7 +85,7 @@ pub(crate) fn has_identifier(record: &External, identifier: &Identifier) -> bool
     }
 }
 
-/// The location of the identifier in a MARC record.
+/// Finds the identifier in a MARC record.
 pub(super) fn matched_in(
     identifier: &Identifier,
     marc: &MarcRecord,
@@ -118,7 +118,7 @@ pub(super) fn matched_in(
     })
 }
 
-/// The MARC record in an answer of a server, with holdings or without, and its syntax.
+/// Returns the MARC record sent by a server, with or without holdings, and its syntax.
 pub(super) fn marc(record: &External) -> Option<(MarcRecord, Option<Oid>)> {
     match RetrievedRecord::of(record) {
         RetrievedRecord::Opac(record) => {
@@ -141,7 +141,7 @@ fn marc_in(record: RetrievedRecord) -> Option<MarcRecord> {
     }
 }
 
-/// The texts of a subfield, or of a control field.
+/// Returns the texts of a subfield, or the text of a control field.
 pub(super) fn texts(field: &Field, code: Option<&str>) -> Vec<String> {
     let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
     match code {
@@ -154,7 +154,7 @@ pub(super) fn texts(field: &Field, code: Option<&str>) -> Vec<String> {
     }
 }
 
-/// The normal form of a number, for comparison, without its qualifier.
+/// Returns the normal form of a number, without its qualifier, for comparison.
 fn normal(kind: Kind, text: &str) -> String {
     let number = number(kind, text);
     let normal = match kind {
@@ -188,7 +188,7 @@ mod tests {
         External::octet_aligned(USMARC, iso2709::encode(record).expect("fits"))
     }
 
-    /// The same with holdings.
+    /// Builds the same record with holdings.
     fn opac(lines: &str) -> External {
         let record = OpacRecord::of_marc(external(lines), &MarcRecord::default());
         record.to_external().expect("encodes")

@@ -1,4 +1,4 @@
-//! Which of several records is the best for copy cataloguing: by encoding level (leader position 17), and by source, language and
+//! Chooses the best of several records for copy cataloguing: by encoding level (leader position 17), and by source, language and
 //! rules of the cataloguing (MARC 21 field 040, UNIMARC field 801).
 
 use std::cmp::{Ordering, Reverse};
@@ -11,19 +11,19 @@ use z3950_marc::crosswalk::is_unimarc;
 use super::identifier::Identifier;
 use super::matched::{marc, matched_in, texts};
 
-/// What is preferred of records that are otherwise equal.
+/// What to prefer among records that are otherwise equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Preferences {
-    /// The codes of cataloguing agencies (040 `$a`), best first; by default those of [`SOURCES`].
+    /// The codes of cataloguing agencies (040 `$a`), most preferred first; by default those of [`SOURCES`].
     pub sources: Vec<String>,
-    /// The language of cataloguing (040 `$b`) that decides before the encoding level, such as `eng`; by default any.
+    /// The language of cataloguing (040 `$b`) that is considered before the encoding level, such as `eng`; by default any.
     pub language: Option<String>,
-    /// The language of cataloguing that decides after the source; by default any.
+    /// The language of cataloguing that is considered after the source; by default any.
     pub usual_language: Option<String>,
 }
 
-/// The agencies preferred by default: national libraries, by the codes of MARC, OCLC and ISIL.
+/// The agencies preferred by default: national libraries, by their codes in MARC, OCLC and ISIL.
 pub const SOURCES: [&str; 11] = [
     "DLC",
     "DNLM",
@@ -38,24 +38,25 @@ pub const SOURCES: [&str; 11] = [
     "FR-751131015",
 ];
 
-/// How good a record is for copy cataloguing. Better ones are less; the first criterion on which two records differ decides.
+/// How good a record is for copy cataloguing. Better records compare as less; the first criterion on which two records differ
+/// decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Merit {
-    /// Whether it contains the identifier as a valid number, as a cancelled one, or not at all.
+    /// Whether the record contains the identifier as a valid number, as a cancelled number, or not at all.
     number: Number,
-    /// Whether it is in another language of cataloguing than was asked for.
+    /// Whether the language of cataloguing differs from the one that was requested.
     is_foreign: bool,
-    /// The rank of its encoding level, and the level in words.
+    /// The rank of the encoding level, and the level in words.
     level: (usize, &'static str),
-    /// The rank of its source, and its code.
+    /// The rank of the cataloguing source, and its code.
     source: (usize, String),
-    /// Whether it is in another than the usual language, and its code.
+    /// Whether the language of cataloguing differs from the usual language, and its code.
     language: (bool, String),
-    /// Whether its rules are unknown, and their code; RDA comes before others.
+    /// The rank of the cataloguing rules, and their code: RDA comes first, unknown rules last.
     rules: (u8, String),
-    /// The number of fields; more are better.
+    /// The number of fields; more fields are better.
     fields: Reverse<usize>,
-    /// Its control number.
+    /// The control number of the record.
     control_number: String,
 }
 
@@ -84,7 +85,7 @@ const LEVELS: [(u8, &str); 14] = [
     (b'z', "not applicable"),
 ];
 
-/// Those of UNIMARC.
+/// The encoding levels of UNIMARC, best first.
 const UNIMARC_LEVELS: [(u8, &str); 4] = [
     (b' ', "full"),
     (b'1', "full, material not examined"),
@@ -93,7 +94,7 @@ const UNIMARC_LEVELS: [(u8, &str); 4] = [
 ];
 
 impl Merit {
-    /// The merit of a record that was found by an identifier. One that is not MARC has the least.
+    /// Returns the merit of a record that was found by an identifier. A record that is not MARC has the least merit.
     pub(crate) fn of(
         record: &External,
         identifier: &Identifier,
@@ -154,12 +155,13 @@ impl Merit {
         }
     }
 
-    /// The control number of the record (001); `None` without one.
+    /// Returns the control number of the record (001); `None` if it has none.
     pub(crate) fn control_number(&self) -> Option<&str> {
         Some(self.control_number.as_str()).filter(|number| !number.is_empty())
     }
 
-    /// Why this record is better than another, which has a name: `its encoding level is full, that of b2 is minimal`.
+    /// Returns why this record is better than another one, which is called `name`: `its encoding level is full, that of b2 is
+    /// minimal`.
     pub(crate) fn reason(&self, other: &Self, name: &str) -> String {
         let known = |code: &str| match code {
             "" => "unknown".to_owned(),
@@ -197,7 +199,7 @@ impl Merit {
         }
     }
 
-    /// The comparisons in their order.
+    /// Returns the comparisons in the order of the criteria.
     fn comparisons(&self, other: &Self) -> [(Criterion, Ordering); 7] {
         [
             (Criterion::Number, self.number.cmp(&other.number)),
@@ -217,7 +219,7 @@ impl Merit {
         comparisons.find_map(differs)
     }
 
-    /// Whether a record is better than another, or as good.
+    /// Compares two records; the better one is less.
     pub(crate) fn compare(&self, other: &Self) -> Ordering {
         let comparisons = self.comparisons(other).into_iter();
         comparisons.fold(Ordering::Equal, |so_far, (_, next)| so_far.then(next))
@@ -234,7 +236,7 @@ enum Criterion {
     Fields,
 }
 
-/// The language in which a record is catalogued: 040 `$b`, in UNIMARC 100 `$a`.
+/// Returns the language in which a record is catalogued: 040 `$b`, or in UNIMARC 100 `$a`.
 pub fn cataloguing_language(record: &MarcRecord) -> Option<String> {
     let language = if is_unimarc(record) {
         language_of_unimarc(record)
@@ -244,7 +246,7 @@ pub fn cataloguing_language(record: &MarcRecord) -> Option<String> {
     (!language.is_empty()).then_some(language)
 }
 
-/// The rank of an encoding level, and its name.
+/// Returns the rank of an encoding level, and its name.
 fn level(octet: u8, is_unimarc: bool) -> (usize, &'static str) {
     let octet = match octet {
         b'#' | b'|' => b' ',
@@ -257,7 +259,7 @@ fn level(octet: u8, is_unimarc: bool) -> (usize, &'static str) {
     (rank.unwrap_or(LEVELS.len()), name)
 }
 
-/// The rank of a cataloguing source; all others come last.
+/// Returns the rank of a cataloguing source; all sources that are not preferred come last.
 fn rank(source: &str, preferences: &Preferences) -> usize {
     let is_it = |known: &str| known.eq_ignore_ascii_case(source);
     let known = match preferences.sources.as_slice() {
@@ -267,7 +269,7 @@ fn rank(source: &str, preferences: &Preferences) -> usize {
     known.unwrap_or(usize::MAX)
 }
 
-/// The description conventions: 040 `$e`, else those of leader position 18.
+/// Returns the description conventions: 040 `$e`, or else those given by leader position 18.
 fn rules(record: &MarcRecord) -> String {
     match (first(record, "040", "e"), record.leader.octet(18)) {
         (code, b'a') if code.is_empty() => "aacr".to_owned(),
@@ -276,13 +278,13 @@ fn rules(record: &MarcRecord) -> String {
     }
 }
 
-/// Positions 22 to 24 of 100 `$a`.
+/// Returns positions 22 to 24 of 100 `$a`.
 fn language_of_unimarc(record: &MarcRecord) -> String {
     let general = first(record, "100", "a");
     general.get(22..25).unwrap_or_default().trim().to_owned()
 }
 
-/// The first text of a subfield, or nothing.
+/// Returns the first text of a subfield, or an empty text.
 fn first(record: &MarcRecord, tag: &str, code: &str) -> String {
     let mut found = record
         .fields_by_tag(tag)
@@ -405,7 +407,7 @@ mod tests {
         let by = |code: &str| external(" ", &format!("=020  \\\\$a0306406152\n=040  \\\\$a{code}"));
         assert_eq!(of(&by("DLC")).compare(&of(&by("uk"))), Ordering::Equal);
         assert_eq!(of(&by("DLC")).compare(&of(&by("XYZ"))), Ordering::Less);
-        // Holdings do not matter.
+        // The comparison does not consider holdings.
         let with_holdings = OpacRecord::of_marc(by("DLC"), &MarcRecord::default());
         let with_holdings = with_holdings.to_external().expect("encodes");
         assert_eq!(of(&with_holdings).compare(&of(&by("uk"))), Ordering::Equal);

@@ -1,4 +1,4 @@
-//! The identifiers that a MARC record has of its own, in the order in which they are looked up: 010, 020, 022, 035.
+//! The identifiers that a MARC record contains, in the order in which they are looked up: 010, 020, 022, 035.
 
 use z3950_marc::MarcRecord;
 use z3950_marc::crosswalk::is_unimarc;
@@ -7,13 +7,14 @@ use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 use super::identifier::{Identifier, Kind, number};
 use super::matched::texts;
 
-/// The most identifiers taken from a record.
+/// The maximum number of identifiers taken from a record.
 pub const MAX_IDENTIFIERS: usize = 20;
 
-/// A field, the kind of its numbers, and the subfields of cancelled ones.
+/// A field, the kind of its numbers, and the subfields for cancelled numbers.
 type NumberField = (&'static str, Kind, &'static [&'static str]);
 
-/// The fields and their numbers: that of a library names one record, that of a publisher may name several.
+/// The fields and their numbers. A number assigned by a library identifies one record; one assigned by a publisher may identify
+/// several.
 const MARC_21: [NumberField; 4] = [
     ("010", Kind::Lccn, &["z"]),
     ("020", Kind::Isbn, &["z"]),
@@ -26,11 +27,11 @@ const UNIMARC: [NumberField; 3] = [
     ("035", Kind::Oclc, &["z"]),
 ];
 
-/// The LCCN, ISBNs, ISSNs and OCLC numbers of a record, in this order and each once, in their normal forms.
+/// Returns the LCCN, ISBNs, ISSNs and OCLC numbers of a record, in this order and each once, in their normal forms.
 ///
-/// They are in subfield `a` of 010, 020, 022 and 035, and in UNIMARC of 010, 011 and 035; those of 035 have the prefix of
-/// OCLC. Only a record without any has those with a wrong check digit, then cancelled ones in other subfields, which may be
-/// those of another edition. Of more than [`MAX_IDENTIFIERS`], the first are taken.
+/// They are taken from subfield `a` of 010, 020, 022 and 035, and in UNIMARC of 010, 011 and 035; those in 035 have the prefix of
+/// OCLC. Only if a record has none of these, numbers with a wrong check digit are taken, and then cancelled numbers in other
+/// subfields, which may belong to another edition. If there are more than [`MAX_IDENTIFIERS`], the first are taken.
 pub fn identifiers(record: &MarcRecord) -> Vec<Identifier> {
     let places = if is_unimarc(record) {
         &UNIMARC[..]
@@ -66,7 +67,7 @@ pub fn identifiers(record: &MarcRecord) -> Vec<Identifier> {
     distinct(wrong.chain(cancelled))
 }
 
-/// The first identifiers, each once.
+/// Returns the first identifiers, each once.
 fn distinct(identifiers: impl Iterator<Item = Identifier>) -> Vec<Identifier> {
     let mut found = Vec::new();
     for identifier in identifiers {
@@ -80,7 +81,7 @@ fn distinct(identifiers: impl Iterator<Item = Identifier>) -> Vec<Identifier> {
     found
 }
 
-/// A number in its normal form; `None` if it is wrong.
+/// Returns a number in its normal form; `None` if the number is wrong.
 fn normal(kind: Kind, text: &str) -> Option<String> {
     let number = number(kind, text);
     match kind {
@@ -92,7 +93,7 @@ fn normal(kind: Kind, text: &str) -> Option<String> {
     }
 }
 
-/// A number with a wrong check digit.
+/// Returns a number whose check digit is wrong.
 fn misprinted(kind: Kind, text: &str) -> Option<String> {
     let number = number(kind, text);
     let expected = match kind {
@@ -121,7 +122,7 @@ mod tests {
                 "=035  \\\\$a(DE-599)123\n=035  \\\\$a(OCoLC)ocm00012345\n=022  \\\\$a0378-5955$y2434-561X",
                 "issn:0378-5955 oclc:12345",
             ),
-            // Only if there are no others.
+            // Cancelled numbers are taken only if there are no others.
             (
                 "=020  \\\\$a0306406153\n=020  \\\\$z0306406152\n=022  \\\\$y0378-5955",
                 "isbn:0306406153 isbn:9780306406157 (cancelled) issn:0378-5955 (cancelled)",

@@ -1,4 +1,4 @@
-//! The requests for a docid, in order and bounded: the search that RFC 2056 §4 prescribes, then the [`Fallback`]s after a refusal
+//! The requests for a docid, in order and bounded: the search prescribed by RFC 2056 §4, then the [`Fallback`]s after a refusal
 //! or an empty result.
 //!
 //! ```text
@@ -43,16 +43,16 @@ pub(crate) struct Course<'a> {
     /// The access points to search, in order and never empty, without the attributes that the profile adds.
     points: Vec<Attributes>,
     order: SearchOrder,
-    /// The record syntaxes to request in order; `None` leaves the choice to the server.
+    /// The record syntaxes to request, in order; `None` leaves the choice to the server.
     syntaxes: Vec<Option<Oid>>,
     syntax: usize,
     has_element_set: bool,
-    /// The form requested for a record that is too large or empty in that of the URL.
+    /// The form that is requested because the record is too large or empty in the form that the URL asks for.
     substitute: Option<SubstituteForm>,
 }
 
 impl<'a> Course<'a> {
-    /// `None` without a docid.
+    /// Returns `None` if the plan has no docid.
     pub(crate) fn new(plan: &'a Plan) -> Option<Self> {
         let docid = plan.docid.as_ref()?;
         let points = access_points(plan, docid);
@@ -69,7 +69,7 @@ impl<'a> Course<'a> {
         })
     }
 
-    /// The current search.
+    /// Returns the current search.
     pub(crate) fn search(&self) -> SearchRequest {
         let names = self.plan.defaults.databases.iter().enumerate();
         let database = self.order.database;
@@ -104,7 +104,7 @@ impl<'a> Course<'a> {
         present(position, self.element_set(), self.record_syntax())
     }
 
-    /// The current record syntax.
+    /// Returns the current record syntax.
     pub(crate) fn record_syntax(&self) -> Option<Oid> {
         if let Some(SubstituteForm::Syntax(syntax)) = self.substitute {
             return syntax;
@@ -112,8 +112,8 @@ impl<'a> Course<'a> {
         self.syntaxes.get(self.syntax).copied().flatten()
     }
 
-    /// A stable description of the current step: the attributes, then the deviations from the URL, such as `1=1032,4=104`,
-    /// `1=12;database=books;rs=1.2.840.10003.5.1`, `1=7;rs=none;esn=none`.
+    /// Returns a stable description of the current step: the attributes, then the deviations from the URL, such as
+    /// `1=1032,4=104`, `1=12;database=books;rs=1.2.840.10003.5.1`, `1=7;rs=none;esn=none`.
     pub(crate) fn form(&self) -> String {
         let point = self.points.get(self.order.search);
         let mut word = point.map_or_else(String::new, Attributes::to_string);
@@ -140,30 +140,31 @@ impl<'a> Course<'a> {
         word
     }
 
-    /// The attributes of all searches, in order.
+    /// Returns the attributes of all searches, in order.
     pub(super) fn names(&self) -> Vec<String> {
         self.points.iter().map(Attributes::to_string).collect()
     }
 
-    /// Advances after a refused search; false if nothing is left to try.
+    /// Advances after a refused search. Returns false if nothing is left to try.
     pub(crate) fn after_refusal(&mut self, diagnostics: &[DiagRec]) -> bool {
         let objection = Objection::of(diagnostics);
         let has_changed = self.change_form(objection) || self.order.after_refusal(objection);
         has_changed && self.order.spend()
     }
 
-    /// Advances after an empty result; false if nothing is left to try.
+    /// Advances after an empty result. Returns false if nothing is left to try.
     pub(crate) fn after_nothing(&mut self) -> bool {
         self.order.after_nothing() && self.order.spend()
     }
 
-    /// Advances after a refused record; false if nothing is left to try.
+    /// Advances after a refused record. Returns false if nothing is left to try.
     pub(crate) fn after_no_record(&mut self, diagnostics: &[DiagRec]) -> bool {
         self.change_form(Objection::of(diagnostics)) && self.order.spend()
     }
 
-    /// Other forms to request for a record that is too large or empty, unless the URL names the form: the full and the brief
-    /// element set, then the other record syntaxes of the URL or, if it names none, MARC 21, UNIMARC, XML and the server's choice.
+    /// Returns other forms in which to request a record that is too large or empty, unless the URL names the form: the full and
+    /// the brief element set, then the other record syntaxes of the URL or, if it names none, MARC 21, UNIMARC, XML and the
+    /// server's choice.
     pub(crate) fn substitutes(&self) -> Vec<SubstituteForm> {
         let sets = match self.plan.defaults.element_set {
             None => &["F", "B"][..],
@@ -186,18 +187,18 @@ impl<'a> Course<'a> {
         sets.chain(syntaxes.map(SubstituteForm::Syntax)).collect()
     }
 
-    /// Requests another form from now on; false if too many requests were made.
+    /// Requests another form from now on. Returns false if too many requests have been made.
     pub(crate) fn substitute(&mut self, form: &SubstituteForm) -> bool {
         self.substitute = Some(form.clone());
         self.order.spend()
     }
 
-    /// Requests the form of the URL again.
+    /// Requests the form named by the URL again.
     pub(crate) fn end_substitutes(&mut self) {
         self.substitute = None;
     }
 
-    /// Changes the record syntax or the element set, if that was refused.
+    /// Changes the record syntax or the element set, if the server refused it.
     fn change_form(&mut self, objection: Objection) -> bool {
         let fallback = self.plan.options.fallback;
         match objection {
@@ -222,7 +223,7 @@ impl<'a> Course<'a> {
         name.map(|name| name.as_bytes().into())
     }
 
-    /// The query, whose only term is the docid.
+    /// Returns the query, whose only term is the docid.
     fn query(&self) -> Query {
         let point = self.points.get(self.order.search);
         let mut attributes = point.cloned().unwrap_or_default();
@@ -237,7 +238,7 @@ impl<'a> Course<'a> {
     }
 }
 
-/// The Present for one record.
+/// Returns the Present for one record.
 pub(super) fn present(
     position: u64,
     element_set: Option<InternationalString>,
@@ -251,7 +252,7 @@ pub(super) fn present(
     options.request(position, 1)
 }
 
-/// The access points to try, each once.
+/// Returns the access points to try, each once.
 fn access_points(plan: &Plan, docid: &Octets) -> Vec<Attributes> {
     let fallback = plan.options.fallback;
     if !fallback.attributes {
@@ -270,24 +271,24 @@ fn access_points(plan: &Plan, docid: &Octets) -> Vec<Attributes> {
     points
 }
 
-/// Whether a step such as [`Found::step`](crate::find::Found::step) makes the search that RFC 2056 §4 prescribes, in whatever form it asks
-/// for the record.
+/// Returns whether a step such as [`Found::step`](crate::find::Found::step) makes the search prescribed by RFC 2056 §4, in
+/// whatever form it requests the record.
 pub fn is_prescribed(step: &str) -> bool {
     let (search, rest) = step.split_once(';').unwrap_or((step, ""));
     search == prescribed().to_string() && !rest.starts_with("database=")
 }
 
-/// The access point that RFC 2056 §4 prescribes: Bib-1, Use Doc-id, Structure URx.
+/// Returns the access point prescribed by RFC 2056 §4: Bib-1, Use Doc-id, Structure URx.
 fn prescribed() -> Attributes {
     Attributes::numeric(&[(USE, USE_DOC_ID), (STRUCTURE, STRUCTURE_URX)])
 }
 
-/// The index for the kind of number that a docid looks like.
+/// Returns the index for the kind of number that a docid looks like.
 fn by_shape(docid: &Octets) -> Option<Attributes> {
     let text = std::str::from_utf8(docid.as_bytes()).ok()?;
     let identifier: Identifier = text.parse().ok()?;
     let index = match identifier.kind {
-        // A docid with a prefix is no such number.
+        // A docid with a prefix is an identifier of a named kind, not a bare number.
         _ if identifier.is_certain => return None,
         Kind::Isbn => USE_ISBN,
         Kind::Issn => USE_ISSN,
@@ -298,7 +299,7 @@ fn by_shape(docid: &Octets) -> Option<Attributes> {
     Some(Attributes::numeric(&[(USE, index)]))
 }
 
-/// The record syntaxes to request, each once: that of the plan, which may be `None`, then the others.
+/// Returns the record syntaxes to request, each once: first the syntax of the plan, which may be `None`, then the others.
 fn syntaxes(plan: &Plan) -> Vec<Option<Oid>> {
     let known = plan.profile.as_ref();
     let known = known.and_then(|profile| profile.record_syntax);

@@ -1,11 +1,11 @@
 //! What to try after a refusal, and the Bib-1 diagnostics that trigger it (Z39.50-2003 Appendix ERR). RFC 2056 §4 prescribes one
-//! search and one record syntax, so all of it is off by default.
+//! search and one record syntax, so all fallbacks are off by default.
 
 use z3950_asn1::apdu::DiagRec;
 use z3950_asn1::bib1::diagnostics::Condition;
 
-/// What to try after a refusal; by default nothing. [`Retrieval::steps`] lists what was tried. For other searches,
-/// [`Client::find`](crate::Client::find) carries it out.
+/// What to try after a refusal; by default nothing. [`Retrieval::steps`] lists what was tried. For searches other than
+/// retrievals, [`Client::find`](crate::Client::find) applies the fallbacks.
 ///
 /// [`Retrieval::steps`]: crate::retrieve::Retrieval::steps
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -14,8 +14,8 @@ pub struct Fallback {
     /// After diagnostic 118, search without the Structure attribute.
     pub structure: bool,
     /// After a refusal of the attributes (3, 113 to 126, 247, 1024, 1056), or when nothing is found, try other searches for the
-    /// docid: those of the server's profile, that of RFC 2056, the same without the Structure attribute, local number,
-    /// standard identifier, and the kind of number that the docid looks like. A query is searched for with fewer attributes, in
+    /// docid: those of the server's profile, the search of RFC 2056, the same without the Structure attribute, local number,
+    /// standard identifier, and the kind of number that the docid looks like. A query is repeated with fewer attributes, in
     /// broader indexes, and in any index.
     pub attributes: bool,
     /// After diagnostic 23 or 111, search the databases one by one until a record is found.
@@ -28,7 +28,7 @@ pub struct Fallback {
 }
 
 impl Fallback {
-    /// All of them.
+    /// All fallbacks.
     pub const ALL: Self = Self {
         structure: true,
         attributes: true,
@@ -38,10 +38,10 @@ impl Fallback {
     };
 }
 
-/// The most searches made for one query or URL.
+/// The maximum number of searches made for one query or URL.
 const MAX_SEARCHES: usize = 100;
 
-/// Which of several searches is made now, and in which databases: what a [`Fallback`] allows, in order and bounded.
+/// Which of several searches is made next, and in which databases: what a [`Fallback`] allows, in order and bounded.
 #[derive(Debug, Clone)]
 pub(crate) struct SearchOrder {
     pub(crate) fallback: Fallback,
@@ -55,7 +55,7 @@ pub(crate) struct SearchOrder {
 }
 
 impl SearchOrder {
-    /// Begins with the first of so many searches, in all databases.
+    /// Begins with the first of `searches` searches, in all databases.
     pub(crate) fn new(fallback: Fallback, searches: usize, databases: usize) -> Self {
         Self {
             fallback,
@@ -67,24 +67,24 @@ impl SearchOrder {
         }
     }
 
-    /// Begins again.
+    /// Begins again with the first search.
     pub(crate) fn restart(&mut self) {
         *self = Self::new(self.fallback, self.searches, self.databases);
     }
 
-    /// Advances after an empty result: to the next database or search; false if there is none.
+    /// Advances to the next database or search after an empty result. Returns false if there is none.
     pub(crate) fn after_nothing(&mut self) -> bool {
         self.after_refusal(Objection::Attributes)
     }
 
-    /// Counts a request; false if too many were made.
+    /// Counts a request. Returns false if too many requests have been made.
     pub(crate) fn spend(&mut self) -> bool {
         let left = self.requests_left.checked_sub(1);
         self.requests_left = left.unwrap_or_default();
         left.is_some()
     }
 
-    /// Advances after a refusal: to the first database, the next one, or the next search; false if there is none.
+    /// Advances after a refusal: to the first database, the next database, or the next search. Returns false if there is none.
     pub(crate) fn after_refusal(&mut self, objection: Objection) -> bool {
         let may_split = self.fallback.databases && self.databases > 1;
         if objection == Objection::Databases && self.database.is_none() && may_split {
@@ -98,7 +98,7 @@ impl SearchOrder {
         let may_go_on = match objection {
             Objection::Structure => self.fallback.structure || self.fallback.attributes,
             Objection::Attributes => self.fallback.attributes,
-            // The refusal may concern a single database; in others the next attributes may work.
+            // The refusal may concern a single database; the next attributes may work in the other databases.
             _ => self.fallback.attributes && self.database.is_some(),
         };
         if may_go_on && self.search + 1 < self.searches {
@@ -110,7 +110,7 @@ impl SearchOrder {
     }
 }
 
-/// The part of a request that a server refused, and that another request may avoid.
+/// The part of a request that a server refused and that another request may avoid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Objection {
     Structure,
@@ -122,7 +122,7 @@ pub(crate) enum Objection {
 }
 
 impl Objection {
-    /// The first objection that another request may avoid.
+    /// Returns the first objection that another request may avoid.
     pub(crate) fn of(diagnostics: &[DiagRec]) -> Self {
         let objections = diagnostics
             .iter()
@@ -168,5 +168,5 @@ impl Objection {
     }
 }
 
-/// 227: the record has no data in the syntax asked for.
+/// 227: no data available in the requested record syntax.
 const NO_DATA_IN_SYNTAX: Condition = Condition(227);

@@ -1,5 +1,5 @@
-//! The notices of a plan: refusals, cautions that a person should confirm, and warnings about deviations from the URL
-//! (RFC 2056 §4, §6; RFC 1738 §6).
+//! The notices of a plan: refusals, cautions that a person should confirm, and warnings about deviations from the URL (RFC 2056
+//! §4, §6; RFC 1738 §6).
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use z3950_asn1::query::nearest;
 
 use crate::url::{self, Octets};
 
-/// Why nothing is sent for a URL.
+/// The reason why nothing is sent for a URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
@@ -23,7 +23,7 @@ pub enum PlanError {
     HintUnsatisfiable {
         /// The keyword of the hint.
         hint: &'static str,
-        /// Its values.
+        /// The values of the hint.
         values: Vec<Octets>,
     },
     /// The credentials of the server's profile are not available, for this reason.
@@ -32,7 +32,7 @@ pub enum PlanError {
 }
 
 impl PlanError {
-    /// A stable name for programs, such as `NoDocid`.
+    /// Returns a stable name for programs, such as `NoDocid`.
     pub fn code(&self) -> &'static str {
         match self {
             Self::NoDocid => "NoDocid",
@@ -43,7 +43,7 @@ impl PlanError {
     }
 }
 
-/// What a person should confirm before the URL is followed.
+/// Something that a person should confirm before the URL is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Caution {
@@ -51,13 +51,13 @@ pub enum Caution {
     ReservedPort(u16),
     /// The URL contains a user name or password.
     Credentials {
-        /// Whether they are sent.
+        /// Whether the credentials are sent to the server.
         sent: bool,
     },
 }
 
 impl Caution {
-    /// A stable name for programs, such as `ReservedPort:25`.
+    /// Returns a stable name for programs, such as `ReservedPort:25`.
     pub fn code(&self) -> String {
         match self {
             Self::ReservedPort(port) => format!("ReservedPort:{port}"),
@@ -89,7 +89,7 @@ pub enum Warning {
     HintIgnored {
         /// The keyword of the hint.
         hint: &'static str,
-        /// Its values.
+        /// The values of the hint.
         values: Vec<Octets>,
     },
     /// No record syntax is requested, because none of these is supported.
@@ -97,7 +97,7 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// A stable name for programs: `Name` or `Name:detail`, such as `HintIgnored:rs`.
+    /// Returns a stable name for programs: `Name` or `Name:detail`, such as `HintIgnored:rs`.
     pub fn code(&self) -> String {
         match self {
             Self::Url(warning) => warning.code(),
@@ -142,7 +142,7 @@ impl fmt::Display for Unsupported<'_> {
     }
 }
 
-/// The known name nearest to an unknown one.
+/// Returns the known name nearest to an unknown one.
 fn similar(name: &[u8]) -> Option<&'static str> {
     let known = Oid::record_syntax_names().map(|(known, _)| known);
     let name = std::str::from_utf8(name).ok()?;

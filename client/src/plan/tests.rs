@@ -297,7 +297,8 @@ fn every_name_of_the_table_is_known_in_any_case() {
     }
 }
 
-/// RFC 2056 §4 leaves the names to the client: each that the table of object identifiers has for a record syntax will do.
+/// RFC 2056 §4 leaves the names to the client: it accepts every name that the table of object identifiers has for a record
+/// syntax.
 #[test]
 fn audit_b7_every_registered_record_syntax_can_be_named() {
     let names: Vec<(&str, Oid)> = Oid::record_syntaxes().collect();
@@ -327,7 +328,7 @@ fn audit_b7_every_registered_record_syntax_can_be_named() {
     }
 }
 
-/// Warnings have a code for programs, and a message with suggestions for people.
+/// Each warning has a code for programs and a message with suggestions for people.
 #[test]
 fn audit_b20_warnings_are_words_with_a_code() {
     for (tail, code, words) in [

@@ -1,4 +1,5 @@
-//! Who waits for a session with a server while as many are in use as its limits allow, so that others can give theirs up.
+//! Shows who is waiting for a session with a server while as many are in use as its limits allow, so that others can give theirs
+//! up.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,31 +8,32 @@ use tokio::sync::watch;
 
 use super::Server;
 
-/// Those who wait, and how many sessions were promised to them.
+/// The number of waiting users, and the number of sessions promised to them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SessionsWanted {
     waiting: usize,
     promised: usize,
 }
 
-/// The demand for sessions with a server, over all users of a client's pool. Who keeps an idle session can give it up when others wait.
+/// The demand for sessions with a server, over all users of a client's pool. A user with an idle session can give it up when
+/// others wait.
 #[derive(Clone)]
 pub struct SessionDemand(pub(crate) Arc<Server>);
 
 impl SessionDemand {
-    /// Whether somebody waits to whom no session was promised.
+    /// Returns whether somebody is waiting who has not been promised a session.
     pub fn is_open(&self) -> bool {
         self.0.demand.borrow().is_open()
     }
 
-    /// Waits until somebody waits to whom no session was promised.
+    /// Waits until somebody is waiting who has not been promised a session.
     pub async fn opened(&self) {
         let mut demand = self.0.demand.subscribe();
-        // Errors: the sender was dropped, but `self` owns it.
+        // An error would mean that the sender was dropped, but `self` owns it.
         let _ = demand.wait_for(SessionsWanted::is_open).await;
     }
 
-    /// Promises the session of the caller, who drops it then. `false` if nobody needs it any more.
+    /// Promises the session of the caller, who then drops it. Returns `false` if nobody needs the session any more.
     pub fn promise(&self) -> bool {
         self.0.demand.send_if_modified(|demand| {
             let is_open = demand.is_open();
@@ -40,7 +42,7 @@ impl SessionDemand {
         })
     }
 
-    /// Whether somebody waits.
+    /// Returns whether somebody is waiting.
     pub fn is_crowded(&self) -> bool {
         self.0.demand.borrow().waiting > 0
     }
@@ -58,7 +60,7 @@ impl SessionsWanted {
     }
 }
 
-/// Someone who waits, until it is dropped.
+/// A waiting user; the wait ends when this is dropped.
 pub(super) struct WaitingUser<'a>(&'a watch::Sender<SessionsWanted>);
 
 impl<'a> WaitingUser<'a> {

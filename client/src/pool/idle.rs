@@ -1,4 +1,5 @@
-//! The sessions with a server that nobody uses: kept for the next user, and given up after a time if the options say so.
+//! The sessions with a server that nobody is using. They are kept for the next user, and closed after a time if the options say
+//! so.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -15,35 +16,36 @@ pub(super) struct IdleSessions(Mutex<IdleState>);
 
 #[derive(Default)]
 struct IdleState {
-    /// Least recently used first.
+    /// The sessions, least recently used first.
     sessions: Vec<IdleSession>,
-    /// Whether a task gives up sessions when their time is over.
+    /// Whether a task is running that closes sessions when their time is over.
     is_swept: bool,
 }
 
 struct IdleSession {
     key: Key,
     session: Session,
-    /// When it is given up; `None` for never.
+    /// The time at which the session is closed; `None` for never.
     until: Option<Instant>,
 }
 
 impl IdleSessions {
-    /// Those that are still open.
+    /// Returns the state without the sessions that have ended.
     fn open(&self) -> MutexGuard<'_, IdleState> {
         let mut state = lock(&self.0);
         state.sessions.retain(|idle| idle.session.is_open());
         state
     }
 
-    /// Takes out one that is still open.
+    /// Removes and returns a session with this key that is still open.
     pub(super) fn take(&self, key: &Key) -> Option<Session> {
         let mut state = self.open();
         let index = state.sessions.iter().rposition(|idle| idle.key == *key)?;
         Some(state.sessions.remove(index).session)
     }
 
-    /// Keeps a session, for a time if one is given with the runtime that has it, unless `limit` are kept already.
+    /// Keeps a session, unless `limit` sessions are kept already. If a time is given, with the runtime that measures it, the
+    /// session is kept for that time.
     pub(super) fn put(
         self: &Arc<Self>,
         key: Key,
@@ -68,7 +70,7 @@ impl IdleSessions {
         }
     }
 
-    /// Takes out the least recently used ones that must go so that no more than `most` are left.
+    /// Removes and returns the least recently used sessions, so that at most `most` are left.
     pub(super) fn surplus(&self, most: usize) -> Vec<Session> {
         let mut state = lock(&self.0);
         let excess = state.sessions.len().saturating_sub(most);
@@ -76,12 +78,12 @@ impl IdleSessions {
         excess.map(|idle| idle.session).collect()
     }
 
-    /// Whether none is open.
+    /// Returns whether no session is open.
     pub(super) fn is_empty(&self) -> bool {
         self.open().sessions.is_empty()
     }
 
-    /// Takes out those whose time is over; when the next one's is, if there is one.
+    /// Removes the sessions whose time is over. Returns them, and the time at which the next session is due, if there is one.
     fn expired(&self) -> (Vec<IdleSession>, Option<Instant>) {
         let now = Instant::now();
         let mut state = self.open();
@@ -93,12 +95,12 @@ impl IdleSessions {
     }
 }
 
-/// Gives up sessions when their time is over, until none is left.
+/// Closes sessions when their time is over, until none is left.
 async fn sweep(idle: Arc<IdleSessions>) {
     loop {
         let (expired, next) = idle.expired();
         for expired in expired {
-            // Errors: a session that has ended need not be closed.
+            // An error means that the session has ended and need not be closed.
             let _ = expired.session.close_now().await;
         }
         match next {

@@ -1,5 +1,5 @@
-//! A session that is lent: to one user alone, or to as many at once as operations may be in progress, side by side
-//! (concurrentOperations, Z39.50-2003 §3.5) or sent ahead, each with a result set of its own.
+//! A session that is lent: to one user alone, or to as many users as operations may be in progress at once, carried out
+//! concurrently (concurrentOperations, Z39.50-2003 §3.5) or sent ahead. Each user has a result set of its own.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,47 +16,47 @@ use crate::protocol::service::DEFAULT_RESULT_SET;
 use crate::protocol::session::{Reconnect, Repeat, Session};
 use crate::transport::connect::BoxFuture;
 
-/// How often a request is made again.
+/// The maximum number of times that a request is repeated.
 const MAX_REPEATS: usize = 4;
 
-/// The right to use a session. When its last user drops it, the session goes back to the pool, unless it has ended, another handle on it
-/// exists, or one of its requests has no answer; then it is closed.
+/// The right to use a session. When its last user drops it, the session goes back to the pool. If the session has ended, another
+/// handle to it exists, or one of its requests has not been answered, it is closed instead.
 pub struct Lease {
     session: Arc<LentSession>,
-    /// The number of its place; the first user has 0.
+    /// The number of the user's place; the first user has place 0.
     place: usize,
     result_set: InternationalString,
 }
 
-/// A session with its users.
+/// A lent session and its users.
 pub(super) struct LentSession {
     opener: Opener,
     /// The session in use.
     current: Mutex<Session>,
-    /// Held while another one is opened in its place.
+    /// Held while another session is opened in place of this one.
     renewal: tokio::sync::Mutex<()>,
-    /// Whether it was used before it was lent.
+    /// Whether the session had been used before it was lent.
     is_reused: bool,
     sharing: Sharing,
-    /// How many users it may have.
+    /// The maximum number of users at once.
     places: usize,
-    /// Whether requests are sent ahead of answers, although the server does not carry out operations side by side.
+    /// Whether requests are sent ahead of answers, although the server does not carry out operations concurrently.
     is_pipelined: bool,
-    /// Whether the server has failed at several requests in progress, so that they are made one at a time.
+    /// Whether the server has failed at several requests in progress, so that requests are made one at a time.
     has_tripped: AtomicBool,
-    /// Whether records lack the docid by which they are found, so that they cannot be told from those of other requests.
+    /// Whether records lack the docid by which they are found, so that they cannot be distinguished from those of other requests.
     hides_docids: AtomicBool,
-    /// Locked for reading by requests that may be made at the same time, for writing by one that is made alone.
+    /// Locked for reading by requests that may be made at the same time, and for writing by a request that must be made alone.
     gate: RwLock<()>,
-    /// The numbers of the places that nobody has.
+    /// The numbers of the free places.
     free: Mutex<Vec<usize>>,
-    /// How many users have joined the first one, counting those that left.
+    /// The number of users that have joined the first one, including those that have left.
     joined: AtomicUsize,
     _permit: Permit,
 }
 
 impl Lease {
-    /// Lends a session of this opener. Others may join it if it has places for them, which it has if result sets have names.
+    /// Lends a session of this opener. Others may join it if it has further places, which it has only if result sets have names.
     pub(super) fn new(
         opener: Opener,
         session: Session,
@@ -97,7 +97,7 @@ impl Lease {
         }
     }
 
-    /// A place in a session with these options, if one is free.
+    /// Takes a place in a session with these options, if one is free.
     pub(super) fn join(session: Arc<LentSession>, key: &Key) -> Option<Self> {
         if session.opener.key != *key {
             return None;
@@ -114,22 +114,22 @@ impl Lease {
         })
     }
 
-    /// The session in use. The handle must not outlive the lease.
+    /// Returns the session in use. The handle must not outlive the lease.
     pub fn session(&self) -> Session {
         self.session.current()
     }
 
-    /// The name of the result set that belongs to this user.
+    /// Returns the name of the result set that belongs to this user.
     pub fn result_set(&self) -> &InternationalString {
         &self.result_set
     }
 
-    /// Makes a request while no other user makes one. If the session was lost, for instance dropped by the server while idle, and
-    /// `repeat` allows it, the request is made again in a new session, up to four times. The handle passed to `request` must not
-    /// outlive the lease.
+    /// Makes a request while no other user makes one. If the session was lost, for instance because the server dropped it while
+    /// it was idle, and `repeat` allows it, the request is made again in a new session, up to four times. The handle passed to
+    /// `request` must not outlive the lease.
     ///
     /// # Errors
-    /// Those of the last request, or of opening the session for it.
+    /// The errors of the last request, or of opening the session for it.
     pub async fn run<T, F>(
         &self,
         repeat: Repeat,
@@ -142,12 +142,13 @@ impl Lease {
         turn.carry_out(self.session(), Some(repeat), request).await
     }
 
-    /// Makes a request that changes nothing outside of the own result set: repeated after any loss if the server has answered others,
-    /// but otherwise only if nothing was sent, since the request may be what the server fails at. After a second loss it is repeated
-    /// while no other user makes a request, so that only its own can end the session.
+    /// Makes a request that changes nothing except the user's own result set. If the server has answered other requests, it is
+    /// repeated after any loss of the session; otherwise only if nothing was sent, since the request itself may be the reason for
+    /// the loss. After a second loss it is repeated while no other user makes a request, so that only this request can end the
+    /// session.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run).
+    /// The errors of [`run`](Self::run).
     pub async fn read<T, F>(&self, request: impl Fn(Session) -> F) -> Result<T, Error>
     where
         F: Future<Output = Result<T, Error>>,
@@ -170,12 +171,12 @@ impl Lease {
         turn.carry_out(session, None, request).await
     }
 
-    /// Makes a request for what a record is to contain, and again alone if `is_foreign` says that it does not, since a server that
-    /// confuses referenceIds answers with the record of another user. If even then records do not contain their docids, the
-    /// requests for docids are made alone from then on.
+    /// Makes a request whose record should contain certain data. If `is_foreign` says that the record does not, the request is
+    /// made again alone, since a server that confuses referenceIds answers with the record of another user. If records do not
+    /// contain their docids even then, requests for docids are made alone from then on.
     ///
     /// # Errors
-    /// Those of [`read`](Self::read).
+    /// The errors of [`read`](Self::read).
     pub(crate) async fn read_own<T, F>(
         &self,
         is_of_docid: bool,
@@ -191,12 +192,13 @@ impl Lease {
             hides_docids,
             ..
         } = &*self.session;
-        // Pipelined requests are answered in order, so only numbers that records usually contain are worth another request.
+        // Pipelined requests are answered in order, so another request is worthwhile only for numbers that records usually
+        // contain.
         let is_checked = *places > 1 && !(is_of_docid && *is_pipelined);
         if is_checked && is_of_docid && hides_docids.load(Ordering::Acquire) {
             return self.read_when(true, request).await;
         }
-        // Without other users, the answer can be to no other request.
+        // Without other users, the answer cannot belong to another request.
         let joined = || self.session.joined.load(Ordering::Acquire);
         let (had_others, before) = (lock(&self.session.free).len() + 1 < *places, joined());
         let found = self.read(&request).await?;
@@ -213,13 +215,13 @@ impl Lease {
         Ok(again)
     }
 
-    /// Returns the session that replaces a lost one, for all its users and while it is lent: see
+    /// Returns a way to replace a lost session, for all its users and as long as it is lent: see
     /// [`PagerOptions::reconnect`](crate::pager::PagerOptions::reconnect).
     pub fn reconnect(&self) -> Arc<dyn Reconnect> {
         Arc::new(Replacement(Arc::downgrade(&self.session)))
     }
 
-    /// Whether the session was used before it was lent, so that the server may have dropped it meanwhile.
+    /// Returns whether the session had been used before it was lent, so that the server may have dropped it meanwhile.
     pub fn is_reused(&self) -> bool {
         self.session.is_reused
     }
@@ -247,7 +249,7 @@ impl LentSession {
         lock(&self.current).clone()
     }
 
-    /// The session in use; opens another if it has ended.
+    /// Returns the session in use, or opens another one if it has ended.
     async fn open(&self) -> Result<Session, Error> {
         let session = self.current();
         if session.is_open() {
@@ -256,7 +258,7 @@ impl LentSession {
         self.other_than(&session).await
     }
 
-    /// The session in place of a lost one; opens it unless another user has, or that has ended too.
+    /// Returns the session that replaces a lost one. It is opened here, unless another user has opened one that is still open.
     async fn other_than(&self, lost: &Session) -> Result<Session, Error> {
         let _renewal = self.renewal.lock().await;
         let session = self.current();
@@ -268,7 +270,7 @@ impl LentSession {
         Ok(session)
     }
 
-    /// Makes requests one at a time from now on, because the server confuses them.
+    /// Makes requests one at a time from now on, because the server confuses their answers.
     fn distrust(&self) {
         if !self.has_tripped.swap(true, Ordering::AcqRel) {
             tracing::warn!("the server confuses requests in progress; sending one at a time");
@@ -286,7 +288,7 @@ impl Drop for LentSession {
     }
 }
 
-/// The replacement of a lost session, as long as that is lent.
+/// Replaces a lost session as long as it is lent.
 struct Replacement(Weak<LentSession>);
 
 impl Reconnect for Replacement {
@@ -298,14 +300,14 @@ impl Reconnect for Replacement {
     }
 }
 
-/// A request of a user, which keeps those that have to be alone from beginning.
+/// A request of a user. While it exists, requests that have to be made alone cannot begin.
 struct LentRequest<'a> {
     session: &'a LentSession,
     together: Option<RwLockReadGuard<'a, ()>>,
-    /// Held to be alone.
+    /// The lock held while the request is made alone.
     alone: Option<RwLockWriteGuard<'a, ()>>,
     losses: usize,
-    /// Whether its own answer was wrong.
+    /// Whether the answer to the request itself was wrong.
     has_failed_alone: bool,
 }
 
@@ -326,8 +328,9 @@ impl<'a> LentRequest<'a> {
         request
     }
 
-    /// Makes a request, and again after the session was lost if `repeat` allows it. Without `repeat`, a request that changes nothing
-    /// is repeated after any loss if the server has answered others, so that the request is not what it fails at.
+    /// Makes a request, and repeats it after the session was lost if `repeat` allows it. Without `repeat`, a request that changes
+    /// nothing is repeated after any loss if the server has answered others, because then the request is probably not the reason
+    /// for the loss.
     async fn carry_out<T, F>(
         mut self,
         mut session: Session,
@@ -362,10 +365,10 @@ impl<'a> LentRequest<'a> {
         }
     }
 
-    /// Whether this error may come from a request of another user.
+    /// Returns whether this error may have been caused by a request of another user.
     fn is_by_others(&self, error: &Error) -> bool {
         match error {
-            // The session may be out of step since earlier answers; a new one is not.
+            // The session may be out of step because of earlier answers; a new session is not.
             Error::ProtocolError { fault, .. } if self.session.places > 1 => {
                 !self.has_failed_alone && fault.is_of_answer()
             }
@@ -373,7 +376,7 @@ impl<'a> LentRequest<'a> {
             Error::Ended { .. } => true,
             Error::Unavailable { cause, .. } => match cause {
                 Cause::AnotherAnswer(_) => true,
-                // An answer before its own did not come.
+                // The answer to an earlier request did not come.
                 Cause::Timeout(_) => self.session.is_pipelined,
                 _ => false,
             },
@@ -381,7 +384,7 @@ impl<'a> LentRequest<'a> {
         }
     }
 
-    /// The session in place of one that was lost with this error.
+    /// Returns the session that replaces one lost with this error.
     async fn replace(&mut self, lost: &Session, error: &Error) -> Result<Session, Error> {
         self.losses += 1;
         self.has_failed_alone |= matches!(error, Error::ProtocolError { .. });
@@ -392,7 +395,7 @@ impl<'a> LentRequest<'a> {
         if error.is_of_reference_id() {
             self.session.distrust();
         }
-        // Alone, only its own answer can be wrong.
+        // If the request was made alone, only the answer to it can be wrong.
         let is_suspect = matches!(
             error,
             Error::Unavailable {

@@ -1,4 +1,4 @@
-//! Opens sessions of the pool like those of one user, and keeps them for the next.
+//! Opens sessions of the pool that have the same options, and keeps them for the next user.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::protocol::session::{Session, SessionOptions};
 use crate::target::profile::TargetLimits;
 use crate::transport::connect::BoxFuture;
 
-/// Opens sessions with a server by the same options.
+/// Opens sessions with a server, always with the same options.
 pub(super) struct Opener {
     pool: Arc<Pool>,
     pub(super) server: Arc<Server>,
@@ -20,7 +20,7 @@ pub(super) struct Opener {
     options: SessionOptions,
     max_sessions: usize,
     pace: Option<Pace>,
-    /// The runtime of the sessions, since a lease may be dropped outside of it.
+    /// The runtime in which sessions run, since a lease may be dropped outside it.
     runtime: Option<Handle>,
 }
 
@@ -56,15 +56,15 @@ impl Opener {
         Some(session.with_pace(self.pace.clone()))
     }
 
-    /// Opens a session, and closes idle ones that there is no room for. Boxed, since this is seldom done and takes room in every
-    /// future that may do it.
+    /// Opens a session, and closes idle sessions that exceed the limit. Boxed, since this is seldom done and would take room in
+    /// every future that may do it.
     pub(super) fn open(&self) -> BoxFuture<'_, Result<Session, Error>> {
         Box::pin(self.open_now())
     }
 
     async fn open_now(&self) -> Result<Session, Error> {
         let surplus = self.server.make_room(self.max_sessions);
-        // Errors: a session that has ended need not be closed.
+        // An error means that the session has ended and need not be closed.
         let _ = join_all(surplus.iter().map(Session::close)).await;
         if let Some(pace) = &self.pace {
             let limit = self.options.timeouts.to_deadline();

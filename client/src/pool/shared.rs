@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use super::lease::{Lease, LentSession};
 use super::{Key, lock};
 
-/// The sessions that have several places.
+/// The sessions that have room for several users.
 #[derive(Default)]
 pub(super) struct SharedSessions {
     list: Mutex<Vec<Weak<LentSession>>>,
@@ -25,7 +25,7 @@ impl SharedSessions {
         self.notify();
     }
 
-    /// Tells those who wait that a place is free.
+    /// Tells waiting users that a place is free.
     pub(super) fn notify(&self) {
         self.freed.notify_waiters();
     }

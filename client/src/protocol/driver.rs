@@ -1,5 +1,5 @@
-//! What a session's task works on: the stream as APDUs, the requests of the handles, and the operations in progress. An answer
-//! is matched to its request, checked, and handed to the caller (Z39.50-2003 §3.1.2, §3.4, §3.5).
+//! The data that a session's task works on: the stream as APDUs, the requests of the handles, and the operations in progress.
+//! Each answer is matched to its request, checked, and handed to the caller (Z39.50-2003 §3.1.2, §3.4, §3.5).
 
 mod segments;
 mod server_requests;
@@ -36,14 +36,14 @@ use crate::transport::timeouts::{Limit, Timeouts};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum End {
-    /// This side closed it.
+    /// This side closed the session.
     Closed,
-    /// Something went wrong, or the server closed it.
+    /// Something went wrong, or the server closed the session.
     Failed(Arc<Error>),
 }
 
 impl End {
-    /// The error of a request made after the end.
+    /// Returns the error for a request made after the session has ended.
     pub(crate) fn error(&self) -> Error {
         match self {
             Self::Closed => Error::Ended { cause: None },
@@ -76,35 +76,35 @@ impl State {
 /// A request for the task.
 pub(crate) struct Command {
     pub(crate) request: Apdu,
-    /// The keys by which a server of SRU sorts the result of a search. Z39.50 has a service for that.
+    /// The keys by which an SRU server sorts the result of a search. Z39.50 has a separate service for sorting.
     #[cfg_attr(not(feature = "sru"), expect(dead_code, reason = "for SRU alone"))]
     pub(crate) sort: Vec<SortKeySpec>,
     pub(crate) timeouts: Timeouts,
     pub(crate) reply: oneshot::Sender<Result<Apdu, Error>>,
 }
 
-/// A TriggerResourceControl for every operation in progress; the reply is their number.
+/// A request to send TriggerResourceControl for every operation in progress; the reply is the number of these operations.
 pub(crate) struct Trigger {
     pub(crate) request: TriggerResourceControlRequest,
     pub(crate) reply: oneshot::Sender<usize>,
 }
 
-/// A request without its answer.
+/// A request that has not been answered yet.
 struct Operation {
-    /// Identifies it on this side, whatever its referenceId.
+    /// Identifies the operation on this side, whatever its referenceId.
     number: u64,
     /// The request, with its referenceId.
     request: Apdu,
     timeouts: Timeouts,
-    /// When the wait for the answer ends.
+    /// The time at which the wait for the answer ends.
     limit: Option<Limit>,
-    /// The server's own requests within this operation.
+    /// The number of requests that the server has made within this operation.
     interruptions: usize,
-    /// How many of them await a decision here; the answer timeout is suspended meanwhile.
+    /// The number of requests of the server that await a decision on this side; the answer timeout is suspended meanwhile.
     questions: usize,
     /// The part of the answer received so far.
     segments: Segments,
-    /// Whether the server was asked to cancel it.
+    /// Whether the server was asked to cancel the operation.
     is_cancelled: bool,
     /// The number of APDUs received before the request was sent.
     heard: u64,
@@ -116,14 +116,14 @@ impl Operation {
         Phase::of(&self.request)
     }
 
-    /// Gives the caller its result, unless it has one.
+    /// Sends the result to the caller, unless the caller already has one.
     fn answer(&mut self, result: Result<Apdu, Error>) {
         if let Some(reply) = self.reply.take() {
             let _ = reply.send(result);
         }
     }
 
-    /// Restarts the timeout; while the server waits for a decision, only the deadline counts.
+    /// Restarts the timeout; while the server waits for a decision, only the deadline applies.
     fn wait(&mut self) {
         self.limit = Some(match self.questions {
             0 => self.timeouts.to_answer(),
@@ -132,10 +132,10 @@ impl Operation {
     }
 }
 
-/// Whether `answer` answers `request` and is consistent.
+/// Checks that `answer` answers `request` and is consistent.
 ///
 /// # Errors
-/// What ends the session: a [`ProtocolFault`], or the rejection of Init. A diagnostic is no error here.
+/// An error ends the session: a [`ProtocolFault`], or the rejection of Init. A diagnostic is not an error here.
 pub(crate) fn examine(request: &Apdu, answer: &Apdu) -> Result<(), Error> {
     let checked = match (request, answer) {
         (Apdu::InitializeRequest(_), Apdu::InitializeResponse(response)) => {
@@ -158,7 +158,8 @@ pub(crate) fn examine(request: &Apdu, answer: &Apdu) -> Result<(), Error> {
     checked.map_err(|fault| Error::fault(Phase::of(request), fault))
 }
 
-/// Whether a response is consistent; a `resultCount` that is negative, or less than the records, is left to the caller.
+/// Checks that a response is consistent. A `resultCount` that is negative, or less than the number of records, is left to the
+/// caller.
 fn examine_search(response: &SearchResponse) -> Result<(), ProtocolFault> {
     count(
         response.records.as_ref(),
@@ -167,7 +168,7 @@ fn examine_search(response: &SearchResponse) -> Result<(), ProtocolFault> {
     .map(|_| ())
 }
 
-/// Whether a response is consistent.
+/// Checks that a response is consistent.
 fn examine_present(
     request: &PresentRequest,
     response: &PresentResponse,
@@ -187,7 +188,8 @@ fn examine_present(
     Ok(())
 }
 
-/// Whether a response is consistent. Non-surrogate diagnostics do not count as entries, whatever `numberOfEntriesReturned` says.
+/// Checks that a response is consistent. Non-surrogate diagnostics do not count as entries, whatever `numberOfEntriesReturned`
+/// says.
 fn examine_scan(request: &ScanRequest, response: &ScanResponse) -> Result<(), ProtocolFault> {
     let announced = response.number_of_entries_returned;
     if announced < 0 {
@@ -215,14 +217,15 @@ fn examine_scan(request: &ScanRequest, response: &ScanResponse) -> Result<(), Pr
 #[derive(Default)]
 struct Operations {
     list: Vec<Operation>,
-    /// The last number given to an operation.
+    /// The number given to the most recent operation.
     count: u64,
-    /// The last referenceId given to a request.
+    /// The referenceId given to the most recent request.
     reference: u32,
 }
 
 impl Operations {
-    /// Gives a request a referenceId if other operations are in progress and it has none of its own, or one that is in use.
+    /// Gives a request a referenceId if other operations are in progress and the request has no referenceId, or one that is in
+    /// use.
     fn label(&mut self, request: &mut Apdu) {
         let own = request.reference_id();
         if !self.list.is_empty() && own.is_none_or(|own| self.bears(own)) {
@@ -231,7 +234,7 @@ impl Operations {
         }
     }
 
-    /// Begins an operation; `heard` APDUs have been received.
+    /// Begins an operation; `heard` is the number of APDUs received so far.
     fn begin(&mut self, command: Command, heard: u64) {
         self.count += 1;
         self.list.push(Operation {
@@ -263,12 +266,12 @@ impl Operations {
         list.any(|operation| operation.request.reference_id() == Some(reference))
     }
 
-    /// The operation that an APDU with this referenceId belongs to; `None` if none is in progress.
+    /// Returns the operation that an APDU with this referenceId belongs to; `None` if no operation is in progress.
     ///
-    /// An APDU without a referenceId belongs to the only operation, or to the one whose request had none.
+    /// An APDU without a referenceId belongs to the only operation in progress, or to the operation whose request had none.
     ///
     /// # Errors
-    /// A referenceId that was not sent, or a missing one where several operations are possible.
+    /// The referenceId was never sent, or it is missing although several operations are possible.
     fn find(
         &mut self,
         reference: Option<&ReferenceId>,
@@ -297,17 +300,17 @@ impl Operations {
         Some(self.list.remove(index))
     }
 
-    /// The phase of the oldest operation, or [`Phase::Idle`].
+    /// Returns the phase of the oldest operation, or [`Phase::Idle`].
     fn phase(&self) -> Phase {
         self.list.first().map_or(Phase::Idle, Operation::phase)
     }
 
-    /// When the next wait ends.
+    /// Returns the time at which the next wait ends.
     fn next_limit(&self) -> Option<Instant> {
         self.limits().map(|(at, _)| at).min()
     }
 
-    /// An operation whose wait has ended.
+    /// Returns an operation whose wait has ended.
     fn overdue(&self, now: Instant) -> Option<u64> {
         let overdue = self.limits().find(|(at, _)| *at <= now);
         overdue.map(|(_, number)| number)
@@ -320,7 +323,7 @@ impl Operations {
         })
     }
 
-    /// Waits until the caller of an operation that is not cancelled is gone.
+    /// Waits until the caller of an operation is gone; cancelled operations are not considered.
     fn poll_dropped(&mut self, context: &mut Context<'_>) -> Poll<u64> {
         for operation in &mut self.list {
             if let Some(reply) = &mut operation.reply
@@ -333,7 +336,8 @@ impl Operations {
         Poll::Pending
     }
 
-    /// Whether a request must wait, because it changes a result set that an operation uses, or vice versa.
+    /// Returns whether a request must wait because it changes a result set that an operation uses, or uses one that an operation
+    /// changes.
     fn is_in_conflict(&self, request: &Apdu) -> bool {
         let wanted = ResultSetUse::of(request);
         self.list
@@ -342,22 +346,22 @@ impl Operations {
     }
 }
 
-/// Both directions of a stream. Writing goes on while the next APDU is awaited, so that neither side blocks because the other
+/// Both directions of a stream. Writing continues while the next APDU is awaited, so that neither side blocks because the other
 /// does not read.
 struct Wire<S> {
     framed: Framed<S, ApduCodec>,
-    /// The write buffer may hold octets.
+    /// Whether the write buffer may hold octets.
     is_unsent: bool,
-    /// The server no longer reads; what it has sent is still read.
+    /// Whether the server has stopped reading; what it has sent is still read.
     has_stopped_reading: bool,
-    /// When the first and the last octets of an incomplete APDU were read.
+    /// The times at which the first and the last octets of an incomplete APDU were read.
     arriving: Option<(Instant, Instant)>,
-    /// How many of its octets were read.
+    /// The number of octets of that APDU that have been read.
     buffered: usize,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
-    /// A stream whose received APDUs have at most `max_apdu_size` octets.
+    /// Wraps a stream whose received APDUs have at most `max_apdu_size` octets.
     fn new(stream: S, max_apdu_size: usize) -> Self {
         Self {
             framed: Framed::new(stream, ApduCodec::new(max_apdu_size)),
@@ -380,7 +384,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         Ok(())
     }
 
-    /// The octets of the next APDU, or `None` at the end of the stream. Cancel safe.
+    /// Returns the octets of the next APDU, or `None` at the end of the stream. Cancel safe.
     async fn next(&mut self) -> Option<Result<Bytes, StreamError>> {
         poll_fn(|context| {
             match self.poll_sent(context) {
@@ -394,7 +398,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         .await
     }
 
-    /// Notes when octets were read, of an APDU after the last one if that is complete.
+    /// Records when octets were read. If the last APDU is complete, they belong to the one after it.
     fn note_arrival(&mut self, is_complete: bool) {
         let buffered = self.framed.read_buffer().len();
         if is_complete {
@@ -408,7 +412,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         self.buffered = buffered;
     }
 
-    /// Empties the write buffer.
+    /// Writes out the write buffer.
     async fn flush(&mut self) -> Result<(), StreamError> {
         poll_fn(|context| self.poll_sent(context)).await
     }
@@ -421,7 +425,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         let sent = ready!(sent);
         self.is_unsent = false;
         match sent {
-            // What the server sent before may say why it went away.
+            // What the server sent earlier may explain why it went away.
             Err(StreamError::Io(error)) if is_gone(&error) => {
                 self.has_stopped_reading = true;
                 self.framed.write_buffer_mut().clear();
@@ -439,14 +443,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
             }
         }
         debug!("the server closed the connection without Close");
-        // If unread octets are left, closing resets the connection and the server may lose our Close.
+        // If unread octets are left, closing the stream resets the connection, and the server may lose our Close.
         let mut dropped = [0; 4096];
         while matches!(self.framed.get_mut().read(&mut dropped).await, Ok(1..)) {}
     }
 
     /// Closes our side of the stream.
     async fn shutdown(&mut self) {
-        // Errors: the server is gone.
+        // An error means that the server is gone.
         let _ = self.framed.get_mut().shutdown().await;
     }
 }
@@ -462,7 +466,7 @@ fn received(octets: &Bytes) -> Result<Apdu, DecodeError> {
     apdu
 }
 
-/// The error of a failed stream.
+/// Returns the error for a failed stream.
 fn stream_error(error: StreamError, phase: Phase) -> Error {
     let cause = match error {
         StreamError::Frame(fault) => {

@@ -1,4 +1,4 @@
-//! A result set as a stream of records (Z39.50-2003 §3.1.6, §3.2.3): each position once and in order, in chunks whose size
+//! Reads a result set as a stream of records (Z39.50-2003 §3.1.6, §3.2.3): each position once and in order, in chunks whose size
 //! adapts to the server.
 
 mod chunks;
@@ -37,25 +37,26 @@ use crate::protocol::service::present::{PresentOptions, PresentResult};
 use crate::protocol::service::search::{SearchOptions, SearchResult};
 use crate::protocol::session::{Reconnect, Session};
 
-/// How to fetch records. By default twenty at a time, in a form that the server chooses.
+/// How to fetch records. By default twenty records at a time, in a form that the server chooses.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PagerOptions {
-    /// Their form; the result set is overridden by that of the search.
+    /// The form of the records. The result set named here is replaced by that of the search.
     pub present: PresentOptions,
-    /// Record syntaxes to try in turn if the server does not support the one of `present`; `None` leaves the choice to the
+    /// Record syntaxes to try in turn if the server does not support the one in `present`; `None` leaves the choice to the
     /// server.
     pub alternatives: Vec<Option<Oid>>,
-    /// Element sets to try in turn for a record that is too large even alone, or empty; then `alternatives` are tried.
+    /// Element sets to try in turn for a record that is empty, or too large even alone; after them, `alternatives` are tried.
     pub element_sets: Vec<InternationalString>,
-    /// The records per Present. Chunks get smaller if a server refuses this many or sends fewer.
+    /// The number of records per Present. Chunks shrink if a server refuses this many records or sends fewer.
     pub chunk_size: u64,
-    /// The records per Present up to which chunks grow while a long range is read, unless they get large; by default they do
-    /// not grow.
+    /// The number of records per Present up to which chunks grow while a long range is read, unless the chunks have many octets.
+    /// By default they do not grow.
     pub max_chunk_size: u64,
-    /// Whether the refusal of a single record takes its place, so that those after it are read; otherwise, it is an error.
+    /// Whether the refusal of a single record takes its place, so that the records after it are still read. Otherwise the refusal
+    /// is an error.
     pub takes_refusals: bool,
-    /// Opens a new session if the first is lost. The search is repeated on it, and must find the same number of records.
+    /// Opens a new session if the first is lost. The search is repeated in it, and must find the same number of records.
     pub reconnect: Option<Arc<dyn Reconnect>>,
 }
 
@@ -74,7 +75,7 @@ impl Default for PagerOptions {
 }
 
 impl PagerOptions {
-    /// Switches to the next record syntax, cyclically.
+    /// Switches to the next record syntax, going back to the first after the last.
     fn change_syntax(&mut self) {
         if !self.alternatives.is_empty() {
             let next = self.alternatives.remove(0);
@@ -85,10 +86,10 @@ impl PagerOptions {
     }
 }
 
-/// The most chunks of a long range that are requested ahead, if as many operations may be in progress.
+/// The maximum number of chunks of a long range that are requested ahead, if as many operations may be in progress.
 const CHUNKS_AHEAD: usize = 8;
 
-/// A result set at a server. At each position is a record or a diagnostic in its place.
+/// A result set at a server. Each position has a record, or a diagnostic in its place.
 #[derive(Debug)]
 pub struct Pager {
     session: Session,
@@ -96,16 +97,16 @@ pub struct Pager {
     search: SearchOptions,
     options: PagerOptions,
     found: SearchResult,
-    /// The keys of the last sort.
+    /// The keys by which the set was last sorted.
     sorted_by: Option<Vec<SortKeySpec>>,
     chunks: Chunks,
     /// The first records, sent with the response to the search.
     pushed: Vec<ResultRecord>,
     /// The requests for the next chunks of a long range, in order.
     ahead: VecDeque<Ahead>,
-    /// Whether the server has failed at requests sent ahead.
+    /// Whether the server has failed to answer requests sent ahead.
     has_tripped: bool,
-    /// For how many unusable records in a row no other form helped.
+    /// The number of unusable records in a row for which no other form helped.
     without_form: u32,
 }
 
@@ -126,7 +127,7 @@ impl Session {
     /// Searches, and returns a pager for the result set. Records in the response are not requested again.
     ///
     /// # Errors
-    /// Those of [`search`](Self::search).
+    /// The errors of [`search`](Self::search).
     pub async fn pager(
         &self,
         query: Query,
@@ -137,7 +138,7 @@ impl Session {
         let mut alternatives_left = options.alternatives.len();
         let mut found = loop {
             match self.search(query.clone(), &search).await {
-                // Some servers refuse the search because of the record syntax.
+                // Some servers refuse the search because they do not support the record syntax.
                 Err(Error::Refused { diagnostics, .. })
                     if alternatives_left > 0 && has_any(&diagnostics, &OF_SYNTAX) =>
                 {
@@ -149,13 +150,13 @@ impl Session {
             }
         };
         let mut pushed = std::mem::take(&mut found.records);
-        // Others find the records and refuse to send them.
+        // Other servers find the records but refuse to send them.
         if pushed.first().is_some_and(is_in_no_such_syntax)
             || has_any(&found.diagnostics, &OF_SYNTAX)
         {
             options.change_syntax();
         }
-        // A record that is too large for a response with others may come alone.
+        // A record that is too large for a response with other records may be sent alone.
         let may_change = !options.alternatives.is_empty();
         let usable = pushed
             .iter()
@@ -168,8 +169,8 @@ impl Session {
         })
     }
 
-    /// A pager for a result set that exists already, which `options.present` names. `count` is the number of its records, if it
-    /// is known.
+    /// Returns a pager for an existing result set, which `options.present` names. `count` is the number of its records, if it is
+    /// known.
     pub fn pager_of(&self, count: Option<u64>, mut options: PagerOptions) -> Pager {
         let mut search = SearchOptions::default();
         search.result_set.clone_from(&options.present.result_set);
@@ -183,7 +184,7 @@ impl Session {
             negative_count: count.is_none().then_some(-1),
             ..SearchResult::default()
         };
-        // The set is in this session alone.
+        // The set exists in this session alone.
         options.reconnect = None;
         Pager::new(self, query, search, found, options)
     }
@@ -212,32 +213,32 @@ impl Pager {
         }
     }
 
-    /// The number of records according to the server; 0 if it does not know.
+    /// Returns the number of records according to the server; 0 if the server does not know it.
     pub fn count(&self) -> u64 {
         self.found.hits
     }
 
-    /// The number of first records that came with the response to the search.
+    /// Returns how many of the first records came with the response to the search.
     pub(crate) fn piggybacked(&self) -> u64 {
         u64::try_from(self.pushed.len()).unwrap_or(u64::MAX)
     }
 
-    /// The record syntax in use: that of the options, or the alternative that the server supports.
+    /// Returns the record syntax in use: that of the options, or the alternative that the server supports.
     pub fn record_syntax(&self) -> Option<Oid> {
         self.options.present.record_syntax
     }
 
-    /// The result of the search, without its records, which the pager delivers.
+    /// Returns the result of the search without its records, which the pager delivers.
     pub fn found(&self) -> &SearchResult {
         &self.found
     }
 
-    /// The session in use; a new one after a reconnection.
+    /// Returns the session in use; a new one after a reconnection.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// The record or diagnostic at a position, 1-based.
+    /// Returns the record or diagnostic at a position, 1-based.
     ///
     /// # Errors
     /// [`Error::Refused`] for a position outside the set; those of [`Session::present`].
@@ -247,15 +248,16 @@ impl Pager {
         record.ok_or_else(|| refused(Diagnostics::default()))
     }
 
-    /// The records at `count` positions from `start`, 1-based, or up to the end of the set.
+    /// Returns the records at `count` positions from `start`, 1-based, or up to the end of the set.
     ///
     /// # Errors
-    /// Those of [`Session::present`]. [`stream_range`](Self::stream_range) also delivers the records before an error.
+    /// The errors of [`Session::present`]. [`stream_range`](Self::stream_range) also delivers the records before an error.
     pub async fn range(&mut self, start: u64, count: u64) -> Result<Vec<ResultRecord>, Error> {
         self.stream_range(start, count).try_collect().await
     }
 
-    /// Streams the records at `count` positions from `start`, 1-based, or up to the end of the set. An error is the last item.
+    /// Streams the records at `count` positions from `start`, 1-based, or up to the end of the set. If there is an error, it is
+    /// the last item.
     pub fn stream_range(
         &mut self,
         start: u64,
@@ -269,7 +271,8 @@ impl Pager {
         records.boxed()
     }
 
-    /// Requests further records in the form of these options; of the others, only chunks and reconnection stay as they are.
+    /// Requests all further records in the form given by these options. The options for chunks and reconnection stay as they
+    /// were.
     pub(crate) fn set_form(&mut self, options: PagerOptions) {
         self.pushed.clear();
         self.ahead.clear();
@@ -289,7 +292,7 @@ impl Pager {
     /// Sorts the set in place by keys, most important first.
     ///
     /// # Errors
-    /// Those of [`Session::sort`].
+    /// The errors of [`Session::sort`].
     pub async fn sort(&mut self, keys: Vec<SortKeySpec>) -> Result<(), Error> {
         self.pushed.clear();
         self.ahead.clear();
@@ -308,13 +311,13 @@ impl Pager {
     /// Deletes the set at the server.
     ///
     /// # Errors
-    /// Those of [`Session::delete`].
+    /// The errors of [`Session::delete`].
     pub async fn delete(self) -> Result<DeleteResult, Error> {
         let names = vec![self.search.result_set.clone()];
         self.session.delete(Delete::Sets(names)).await
     }
 
-    /// At least one and at most `count` records from `start`.
+    /// Returns at least one and at most `count` records from `start`.
     async fn fetch(&mut self, start: u64, count: u64) -> Result<Vec<ResultRecord>, Error> {
         if let Some(records) = self.pushed(start, count) {
             self.chunks.grow(&records, Duration::ZERO);
@@ -337,7 +340,7 @@ impl Pager {
                 }
             };
             if !is_whole(&result, asked) {
-                // What was requested ahead is not what comes next.
+                // The records requested ahead are not the ones needed next.
                 self.ahead.clear();
             }
             if alternatives_left > 0 && is_syntax_refused(&result) {
@@ -348,7 +351,7 @@ impl Pager {
             match result.map(|presented| (presented.records, presented.diagnostics)) {
                 Ok((mut records, _)) if !records.is_empty() => {
                     self.chunks.came(asked, &records, asking.elapsed());
-                    // The first record in another syntax and those after it are requested separately.
+                    // If the first record is in another syntax, the records after it are requested separately.
                     let others = records.iter().skip(1).position(is_in_no_such_syntax);
                     if let Some(before) = others.filter(|_| !self.options.alternatives.is_empty()) {
                         records.truncate(before + 1);
@@ -356,18 +359,18 @@ impl Pager {
                     let records = self.without_oversized(start, asked, records).await?;
                     return self.in_other_forms(start, records).await;
                 }
-                // Success without records violates the standard, but some servers do that for large requests.
+                // Success without records violates the standard, but some servers respond like that to large requests.
                 Ok(_) if asked > 1 => self.chunks.shrink(asked),
                 Ok((_, diagnostics)) => return Err(refused(diagnostics)),
                 Err(Error::Refused { diagnostics, .. })
-                    // Out of range: the server has counted or estimated more records than there are.
+                    // The position is out of range: the server has counted or estimated more records than there are.
                     if asked > 1
                         && (has_any(&diagnostics, &TOO_MANY)
                             || diagnostics.has(Condition::OUT_OF_RANGE.0)) =>
                 {
                     self.chunks.shrink(asked);
                 }
-                // The reason may be the size of a chunk that has grown.
+                // The reason may be that the chunk has grown too large.
                 Err(Error::Refused { .. }) if asked > self.options.chunk_size => {
                     self.chunks.limit(self.options.chunk_size);
                 }
@@ -405,7 +408,7 @@ impl Pager {
         }
     }
 
-    /// The request for the records from `start`, if it was sent ahead.
+    /// Removes and returns the request for the records from `start`, if one was sent ahead.
     fn take_ahead(&mut self, start: u64, count: u64) -> Option<Ahead> {
         let is_next = |ahead: &Ahead| ahead.start == start && ahead.count <= count;
         if !self.ahead.front().is_some_and(is_next) {
@@ -414,7 +417,7 @@ impl Pager {
         self.ahead.pop_front()
     }
 
-    /// Requests the next chunks of a range that has `left` records from `start` on.
+    /// Requests the next chunks of a range in which `left` records are left from `start` on.
     fn look_ahead(&mut self, mut start: u64, mut left: u64) {
         if let Some(last) = self.ahead.back() {
             let next = last.start.saturating_add(last.count);
@@ -430,7 +433,7 @@ impl Pager {
             let count = self.chunks.at_most(left);
             let (session, present) = (self.session.clone(), self.options.present.clone());
             let mut answer = async move { session.present(start, count, &present).await }.boxed();
-            // The first poll sends the request.
+            // The request is sent when the future is first polled.
             let answer = match (&mut answer).now_or_never() {
                 Some(result) => Either::Left(ready(result)),
                 None => Either::Right(answer),
@@ -452,8 +455,8 @@ impl Pager {
         Some(rest.iter().take(count).cloned().collect())
     }
 
-    /// Handles a record that is too large for a response with others, but may come alone (Z39.50-2003 §3.3.1): returns the
-    /// records before it, or fetches it if it is the first.
+    /// Handles a record that is too large for a response with other records but may be sent alone (Z39.50-2003 §3.3.1): returns
+    /// the records before it, or fetches the record if it is the first.
     async fn without_oversized(
         &mut self,
         start: u64,
@@ -468,7 +471,7 @@ impl Pager {
                 let alone = self.session.present(start, 1, &self.options.present).await;
                 match alone {
                     Ok(alone) if !alone.records.is_empty() => Ok(alone.records),
-                    // The diagnostic from before stands.
+                    // The earlier diagnostic stands.
                     Ok(_) | Err(Error::Refused { .. }) => Ok(records),
                     Err(error) => Err(error),
                 }
@@ -492,10 +495,10 @@ impl Pager {
         Ok(())
     }
 
-    /// Repeats the search after another one has replaced the result set.
+    /// Repeats the search because another search has replaced the result set.
     ///
     /// # Errors
-    /// Those of [`Session::search`]; [`ProtocolFault::ResultSetChanged`] if the number of records has changed.
+    /// The errors of [`Session::search`]; [`ProtocolFault::ResultSetChanged`] if the number of records has changed.
     pub(crate) async fn search_again(&mut self) -> Result<(), Error> {
         self.search_on(&self.session.clone()).await
     }
@@ -506,7 +509,7 @@ impl Pager {
             small_set_upper_bound: 0,
             large_set_lower_bound: 1,
             medium_set_present_number: 0,
-            // Facets are known already.
+            // The facets are already known.
             additional_search_info: None,
             ..self.search.clone()
         };
@@ -529,7 +532,7 @@ impl Pager {
     }
 }
 
-/// Whether an answer has all records that were asked for.
+/// Returns whether an answer has all records that were requested.
 fn is_whole(result: &Result<PresentResult, Error>, asked: u64) -> bool {
     let came = |presented: &PresentResult| u64::try_from(presented.records.len());
     result

@@ -1,5 +1,5 @@
-//! The services of Z39.50-2003 §3.2, a file each: options in, the server's answer out; and records as responses carry them
-//! (§3.2.2.1.8, §3.2.3.1.6).
+//! The services of Z39.50-2003 §3.2, with a file for each: they take options and return the server's answer. Also, records as
+//! responses carry them (§3.2.2.1.8, §3.2.3.1.6).
 
 pub mod access;
 pub mod delete;
@@ -24,26 +24,26 @@ use z3950_asn1::types::InternationalString;
 use crate::error::{Diagnostics, ProtocolFault};
 use crate::transport::connect::BoxFuture;
 
-/// The result set that needs no name (Z39.50-2003 §3.2.2.1.4).
+/// The result set that exists without being named (Z39.50-2003 §3.2.2.1.4).
 pub const DEFAULT_RESULT_SET: &str = "default";
 
-/// A record or the diagnostic in its place, at one position of a result set.
+/// A record, or the diagnostic in its place, at one position of a result set.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ResultRecord {
-    /// A record; [`RetrievedRecord`](z3950_asn1::record::RetrievedRecord) sorts it by its syntax.
+    /// A record. [`RetrievedRecord`](z3950_asn1::record::RetrievedRecord) decodes it according to its syntax.
     Record {
-        /// Its database, if the server says.
+        /// The database that contains the record, if the server reports it.
         database: Option<InternationalString>,
         /// The record in its syntax.
         external: External,
-        /// The form in which it came instead of the requested one.
+        /// The form in which the record was sent instead of the requested one.
         substitute: Option<Box<SubstituteForm>>,
-        /// The databases that have it, if it is made of several records and the server says so.
+        /// The databases that contain the record, if it was merged from several records and the server says so.
         sources: Vec<RecordSource>,
     },
-    /// A surrogate diagnostic: why the record is not available.
+    /// A surrogate diagnostic, which says why the record is not available.
     Diagnostic {
-        /// Its database, if the server says.
+        /// The database that contains the record, if the server reports it.
         database: Option<InternationalString>,
         /// The reason.
         diagnostic: DiagRec,
@@ -61,12 +61,12 @@ pub enum SubstituteForm {
 }
 
 impl SubstituteForm {
-    /// Whether it may lack fields of the record: every element set but `F`, the full record.
+    /// Returns whether the form may lack fields of the record. Every element set does except `F`, the full record.
     pub fn is_reduced(&self) -> bool {
         matches!(self, Self::ElementSet(name) if !name.as_bytes().eq_ignore_ascii_case(b"F"))
     }
 
-    /// The element set, if that is another one.
+    /// Returns the element set, if the substitute form is another element set.
     pub fn element_set(&self) -> Option<&InternationalString> {
         match self {
             Self::ElementSet(name) => Some(name),
@@ -89,13 +89,14 @@ impl fmt::Display for SubstituteForm {
     }
 }
 
-/// Answers what a server asks during an operation: access control and resource control.
+/// Answers a question that a server asks during an operation: access control and resource control.
 ///
-/// Implemented for closures from a question to its answer, for answers that need no waiting.
+/// Implemented for closures from a question to its answer, if the answer does not need to be awaited.
 pub trait Handler<Q, A>: Send + Sync {
-    /// The answer to a question.
+    /// Answers a question.
     ///
-    /// The answer timeout starts again afterwards; only [`Timeouts::deadline`](crate::Timeouts::deadline) runs meanwhile.
+    /// The answer timeout starts again after the answer; meanwhile only [`Timeouts::deadline`](crate::Timeouts::deadline)
+    /// applies.
     fn answer(&self, question: Q) -> BoxFuture<'_, A>;
 }
 
@@ -111,8 +112,8 @@ impl<Q, A: Send + 'static, F: Fn(Q) -> A + Send + Sync> Handler<Q, A> for F {
     }
 }
 
-/// Separates records from non-surrogate diagnostics; one of the two is always empty. The driver lets no fragments through. What the
-/// response says of the sources of records is kept with these.
+/// Separates records from non-surrogate diagnostics; one of the two is always empty. The driver does not let fragments through.
+/// What the response says about the sources of records is stored with the records.
 fn separate(
     records: Option<Records>,
     information: Option<&OtherInformation>,
@@ -160,8 +161,8 @@ fn result_record(named: NamePlusRecord) -> Option<ResultRecord> {
     }
 }
 
-/// The number of records, checked against `numberOfRecordsReturned`. Non-surrogate diagnostics do not count as records, but
-/// some servers announce them.
+/// Returns the number of records after checking it against `numberOfRecordsReturned`. Non-surrogate diagnostics do not count as
+/// records, but some servers count them there.
 pub(super) fn count(records: Option<&Records>, announced: i64) -> Result<usize, ProtocolFault> {
     if announced < 0 {
         let words = format!("numberOfRecordsReturned is {announced}");
@@ -191,7 +192,7 @@ pub(super) fn count(records: Option<&Records>, announced: i64) -> Result<usize, 
     }
 }
 
-/// The fault of a response with another number of records than it announces.
+/// Returns the fault of a response whose number of records differs from the number that it announces.
 pub(super) fn miscounted(announced: i64, came: usize) -> ProtocolFault {
     let words = format!("numberOfRecordsReturned is {announced}, but {came} records came");
     ProtocolFault::Count(words)

@@ -1,4 +1,4 @@
-//! A session with a server: a cheap handle on the task that owns the stream. Opening it is Init (Z39.50-2003 §3.2.1);
+//! A session with a server: a cheap handle to the task that owns the stream. Opening a session sends Init (Z39.50-2003 §3.2.1);
 //! dropping the last handle closes it. Each file of `service` adds the methods of its service.
 
 mod handle;
@@ -39,7 +39,7 @@ use crate::transport::connect::Connect;
 use crate::transport::timeouts::Timeouts;
 use crate::url::Host;
 
-/// An open session. Cloning it gives another handle on the same one.
+/// An open session. Cloning it creates another handle to the same session.
 ///
 /// Concurrent requests are sent in the order in which they were made, one at a time unless the server grants
 /// concurrentOperations. Any future of this type may be dropped: the session stays in step.
@@ -53,10 +53,10 @@ pub struct Session {
 }
 
 impl Session {
-    /// Connects to `host` and `port` and opens a session there.
+    /// Connects to `host` and `port` and opens a session.
     ///
     /// # Errors
-    /// Those of [`Connect::connect`] and [`Session::over`].
+    /// The errors of [`Connect::connect`] and [`Session::over`].
     pub async fn connect(
         host: &Host,
         port: u16,
@@ -67,7 +67,7 @@ impl Session {
         Self::open(stream, options, info_span!("connection", %host, port)).await
     }
 
-    /// Opens a session on any stream of octets. Must be called within a tokio runtime, which runs its task.
+    /// Opens a session on any stream of octets. Must be called within a tokio runtime, which runs the session's task.
     ///
     /// # Errors
     /// In phase Init: [`Error::InitRejected`], [`Error::Unavailable`], [`Error::ProtocolError`],
@@ -86,16 +86,16 @@ impl Session {
     {
         let (handle, inbox, state) = Handle::new(options);
         let driver = Driver::new(stream, options, inbox, state);
-        // Boxed so that only a pointer is moved into the runtime.
+        // Boxed, so that only a pointer is moved into the runtime.
         tokio::spawn(Box::pin(driver.run()).instrument(span));
         Self::begin(handle, options).await
     }
 
-    /// Opens a session with a server of SRU: the task behind it answers Z39.50's requests by those of SRU. Only the connection is
-    /// made; the server is asked when it is searched.
+    /// Opens a session with an SRU server: the task behind it answers Z39.50 requests by means of SRU requests. Only the
+    /// connection is made; the server is not asked anything before the first search.
     ///
     /// # Errors
-    /// Those of [`Connect::connect`], and a route that cannot be used.
+    /// The errors of [`Connect::connect`], or that the route cannot be used.
     #[cfg(feature = "sru")]
     pub(crate) async fn over_sru(
         endpoint: &Endpoint,
@@ -130,15 +130,15 @@ impl Session {
         })
     }
 
-    /// Sends Init again on the same connection, after the answers to all earlier requests: to authenticate as another user,
-    /// or to negotiate other options. The standard leaves the effect open (Z39.50-2003 §3.2.1): servers discard the result
-    /// sets, and some close the connection.
+    /// Sends Init again on the same connection, after the answers to all earlier requests: to authenticate as another user, or to
+    /// negotiate other options. The standard leaves the effect open (Z39.50-2003 §3.2.1): servers discard the result sets, and
+    /// some close the connection.
     ///
-    /// The returned handle has the new options. Older handles keep theirs, and are closed with it. The size limit of APDUs
-    /// stays that of the first Init.
+    /// The returned handle has the new options. Older handles keep their options, and are closed together with it. The size limit
+    /// of APDUs stays that of the first Init.
     ///
     /// # Errors
-    /// Those of [`Session::over`]; all of them end the session.
+    /// The errors of [`Session::over`]; all of them end the session.
     pub async fn init(&self, init: &InitializeRequest) -> Result<Self, Error> {
         // This handle's view of the session is outdated from now on, so the session cannot go back to a pool.
         self.handle.unanswered.fetch_add(1, Ordering::AcqRel);
@@ -148,13 +148,13 @@ impl Session {
         })
     }
 
-    /// What the server is, and the options in force.
+    /// Returns the server's description of itself, and the options in force.
     pub fn server_info(&self) -> &ServerInfo {
         &self.server
     }
 
-    /// The most operations in progress at once in this session: more than one if the server grants concurrentOperations, or with
-    /// [`SessionOptions::max_pipelined`].
+    /// Returns the maximum number of operations in progress at once in this session: more than one if the server grants
+    /// concurrentOperations, or with [`SessionOptions::max_pipelined`].
     pub fn max_in_progress(&self) -> usize {
         let (concurrent, pipelined) = self.handle.in_progress;
         if self.server.options.contains(Options::CONCURRENT_OPERATIONS) {
@@ -164,7 +164,8 @@ impl Session {
         }
     }
 
-    /// Whether searches are sorted by [`SearchOptions::sort`] in one request: by servers of SRU. Others sort a result set later.
+    /// Returns whether [`SearchOptions::sort`] sorts the result as part of the search, which only SRU servers do. Other servers
+    /// sort a result set in a separate request.
     ///
     /// [`SearchOptions::sort`]: crate::service::search::SearchOptions::sort
     pub fn sorts_searches(&self) -> bool {
@@ -174,11 +175,11 @@ impl Session {
         false
     }
 
-    /// Asks a server of SRU for the description of a database, which is the path of its URL.
+    /// Asks an SRU server for the description of a database, which is the path of its URL.
     ///
     /// # Errors
-    /// [`ProtocolFault::NotGranted`] if the server is one of Z39.50, [`Error::Refused`] if it has no description; the failure of the
-    /// connection.
+    /// [`ProtocolFault::NotGranted`] if the server is a Z39.50 server, [`Error::Refused`] if it has no description, or the error
+    /// of the connection.
     #[cfg(feature = "sru")]
     pub async fn describe(&self, database: &str) -> Result<SruDescription, Error> {
         let Some(descriptions) = &self.handle.descriptions else {
@@ -197,11 +198,11 @@ impl Session {
         }
     }
 
-    /// Asks what an operation or the session has cost (Z39.50-2003 §3.2.6.3). A failure status is data: it says which kind of
-    /// report is not available.
+    /// Asks what an operation or the session has cost (Z39.50-2003 §3.2.6.3). A failure status is not an error: it says which
+    /// kind of report is not available.
     ///
     /// # Errors
-    /// [`ProtocolFault::NotGranted`] if the server does not offer it; others end the session.
+    /// [`ProtocolFault::NotGranted`] if the server does not offer the service; other errors end the session.
     pub async fn resource_report(
         &self,
         request: ResourceReportRequest,
@@ -210,11 +211,11 @@ impl Session {
         self.ask(request).await
     }
 
-    /// Tells the server to report on, to ask about, or to cancel every operation in progress on this session, and returns
-    /// their number. The effect shows in their own answers; a report goes to [`SessionOptions::resource_control`].
+    /// Tells the server to report on, ask about, or cancel every operation in progress in this session, and returns the number of
+    /// these operations. The effect shows in their own answers; a report goes to [`SessionOptions::resource_control`].
     ///
     /// # Errors
-    /// [`ProtocolFault::NotGranted`] if the server does not offer it; others end the session.
+    /// [`ProtocolFault::NotGranted`] if the server does not offer the service; other errors end the session.
     pub async fn trigger_resource_control(
         &self,
         request: TriggerResourceControlRequest,
@@ -229,16 +230,16 @@ impl Session {
         }
     }
 
-    /// Whether no miscount of the server was told before in this session.
+    /// Returns whether this is the first miscount of the server to be reported in this session.
     pub(crate) fn is_first_miscount(&self) -> bool {
         !self.handle.has_told_miscount.swap(true, Ordering::Relaxed)
     }
 
-    /// Closes the session, including operations in progress; returns when the connection is closed, after at most
-    /// [`Timeouts::close`]. All handles see the end of the session. Closing twice is no error.
+    /// Closes the session, including operations in progress. Returns when the connection is closed, after at most
+    /// [`Timeouts::close`]. All handles see the end of the session. Closing a session twice is not an error.
     ///
     /// # Errors
-    /// [`Error::Ended`] with its cause, if the session had ended otherwise before.
+    /// [`Error::Ended`] with the cause, if the session had already ended in another way.
     pub async fn close(&self) -> Result<(), Error> {
         self.handle.closing.cancel();
         let mut state = self.handle.state.clone();
@@ -251,42 +252,42 @@ impl Session {
         }
     }
 
-    /// Closes the session with another Close than the usual one; version 2 has none.
+    /// Closes the session with a Close other than the usual one; version 2 has no Close.
     ///
     /// # Errors
-    /// Those of [`close`](Self::close).
+    /// The errors of [`close`](Self::close).
     pub async fn close_with(&self, close: Close) -> Result<(), Error> {
         let farewell = Farewell {
             close,
             ..Farewell::default()
         };
-        // Errors: another Close was set first, and is sent.
+        // An error means that another Close was set first; that one is sent.
         let _ = self.handle.farewell.set(farewell);
         self.close().await
     }
 
-    /// Like [`close`](Self::close), but sends Close without waiting for the server's, which saves a round trip. Only if
-    /// operations are in progress is it awaited.
+    /// Like [`close`](Self::close), but sends Close without waiting for the server's Close, which saves a round trip. The
+    /// server's Close is awaited only if operations are in progress.
     ///
     /// # Errors
-    /// Those of [`close`](Self::close).
+    /// The errors of [`close`](Self::close).
     pub async fn close_now(&self) -> Result<(), Error> {
         let farewell = Farewell {
             awaits_answer: false,
             ..Farewell::default()
         };
-        // Errors: a Close was set before, and is sent.
+        // An error means that a Close was set before; that one is sent.
         let _ = self.handle.farewell.set(farewell);
         self.close().await
     }
 
-    /// Whether the session takes requests. The server may end it at any moment.
+    /// Returns whether the session takes requests. The server may end the session at any moment.
     pub fn is_open(&self) -> bool {
         let is_ended = self.handle.state.borrow().end().is_some();
         !is_ended && !self.handle.closing.is_cancelled()
     }
 
-    /// Waits for the end of the session, and says how it ended.
+    /// Waits for the end of the session, and returns how it ended.
     pub async fn ended(&self) -> End {
         let mut state = self.handle.state.clone();
         let ended = state.wait_for(|state| state.end().is_some()).await;
@@ -296,7 +297,7 @@ impl Session {
             .unwrap_or(End::Closed)
     }
 
-    /// A handle on the same session with other timeouts.
+    /// Returns a handle to the same session with other timeouts.
     pub fn with_timeouts(&self, timeouts: Timeouts) -> Self {
         Self {
             timeouts,
@@ -304,8 +305,8 @@ impl Session {
         }
     }
 
-    /// A handle on the same session whose requests have this referenceId, or a generated one while another operation
-    /// uses it.
+    /// Returns a handle to the same session whose requests have this referenceId, or a generated one while another operation uses
+    /// it.
     pub fn with_reference_id(&self, reference_id: Option<ReferenceId>) -> Self {
         Self {
             reference_id,
@@ -313,24 +314,24 @@ impl Session {
         }
     }
 
-    /// Whether both are handles on one session.
+    /// Returns whether both are handles to the same session.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.handle, &other.handle)
     }
 
-    /// A handle on the same session whose requests keep a pause between them.
+    /// Returns a handle to the same session whose requests keep a pause between them.
     pub fn with_pace(self, pace: Option<Pace>) -> Self {
         Self { pace, ..self }
     }
 
-    /// Whether another user may take the session over: it is open, this is the only handle, and every request has been
+    /// Returns whether another user may take over the session: it is open, this is the only handle, and every request has been
     /// answered.
     pub(crate) fn is_at_rest(&self) -> bool {
         let unanswered = self.handle.unanswered.load(Ordering::Acquire);
         self.is_open() && Arc::strong_count(&self.handle) == 1 && unanswered == 0
     }
 
-    /// A handle that does not keep the session open; it has no timeouts of its own.
+    /// Returns a handle that does not keep the session open; it has no timeouts of its own.
     pub(crate) fn downgrade(&self) -> WeakSession {
         WeakSession {
             handle: Arc::downgrade(&self.handle),
@@ -346,7 +347,7 @@ impl Session {
         self.ask_sorted(request, Vec::new()).await
     }
 
-    /// Like [`ask`](Self::ask) for a search whose result is sorted, if [`sorts_searches`](Self::sorts_searches).
+    /// Like [`ask`](Self::ask), for a search whose result is sorted if [`sorts_searches`](Self::sorts_searches) is true.
     pub(crate) async fn ask_sorted<T>(
         &self,
         request: impl Into<Apdu>,
@@ -377,7 +378,7 @@ impl Session {
         Ok(answer)
     }
 
-    /// Refuses a service that the server did not grant. Version 2 has no options for most features, so it passes.
+    /// Refuses a service that the server did not grant. Version 2 has no options for most features, so nothing is refused there.
     pub(crate) fn require(&self, phase: Phase, option: Options) -> Result<(), Error> {
         if self.server.version < 3 {
             Ok(())
@@ -386,7 +387,7 @@ impl Session {
         }
     }
 
-    /// Refuses a service that the server did not grant, in any version: servers that do not know it hang up.
+    /// Refuses a service that the server did not grant, in any version: servers that do not know the service disconnect.
     pub(crate) fn require_granted(&self, phase: Phase, option: Options) -> Result<(), Error> {
         let missing = if self.server.options.contains(option) {
             return Ok(());
@@ -397,7 +398,7 @@ impl Session {
     }
 }
 
-/// See [`Session::downgrade`].
+/// A handle that does not keep the session open: see [`Session::downgrade`].
 #[derive(Debug, Clone)]
 pub(crate) struct WeakSession {
     handle: Weak<Handle>,
@@ -405,7 +406,7 @@ pub(crate) struct WeakSession {
 }
 
 impl WeakSession {
-    /// The session, if it is open and a handle on it exists.
+    /// Returns a handle to the session, if the session is open and another handle exists.
     pub(crate) fn upgrade(&self) -> Option<Session> {
         let session = Session {
             handle: self.handle.upgrade()?,

@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// Declares [`OutcomeName`] with the word for each variant.
 macro_rules! names {
     ($($(#[$meta:meta])* $name:ident = $word:literal,)*) => {
-        /// The `outcome` of `--json` and of reports.
+        /// The name of an outcome, as in the member `outcome` of `--json` and of reports.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
         #[non_exhaustive]
         pub enum OutcomeName {
@@ -14,10 +14,10 @@ macro_rules! names {
         }
 
         impl OutcomeName {
-            /// All of them.
+            /// All outcomes.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// The word, such as `no match`.
+            /// Returns the word, such as `no match`.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $word,)*
@@ -28,14 +28,14 @@ macro_rules! names {
 }
 
 names! {
-    /// The record, or the records requested, were delivered.
+    /// The record, or the records requested, have been delivered.
     #[default]
     Delivered = "delivered",
-    /// Nothing matches.
+    /// No record matches.
     NoMatch = "no match",
-    /// More than one record matches where one was requested.
+    /// More than one record matches where exactly one was requested.
     Ambiguous = "ambiguous",
-    /// Only the number of records or facets were requested.
+    /// Only the number of records, or facets, were requested.
     Found = "found",
     /// The server refused the search.
     SearchRefused = "search refused",
@@ -45,17 +45,17 @@ names! {
     SortRefused = "sort refused",
     /// The server refused the scan.
     ScanRefused = "scan refused",
-    /// A diagnostic in the place of a record or of an entry of an index.
+    /// There is a diagnostic in place of a record or of an entry of an index.
     RecordRefused = "record refused",
     /// The server rejected Init.
     InitRejected = "init rejected",
     /// The server asked for credentials, and none were given.
     AccessRefused = "access refused",
-    /// Credentials could not be obtained, so nothing was sent.
+    /// The credentials could not be obtained, so nothing was sent.
     NoCredentials = "no credentials",
     /// The port is reserved for another protocol, so nothing was sent.
     PortRefused = "port refused",
-    /// No connection, or no answer in time.
+    /// There is no connection, or no answer arrived in time.
     Unavailable = "unavailable",
     /// An answer violated the protocol.
     ProtocolError = "protocol error",

@@ -1,4 +1,5 @@
-//! The outcomes of a retrieval (RFC 2056 §4). RFC 1736 §3 requires that a missing record differs from an unreachable server.
+//! The outcomes of a retrieval (RFC 2056 §4). RFC 1736 §3 requires that a missing record and an unreachable server can be
+//! distinguished.
 
 use std::fmt;
 
@@ -17,36 +18,36 @@ use crate::record::Record;
 pub enum Outcome {
     /// The record.
     Delivered(Box<Delivered>),
-    /// A diagnostic in the place of the record.
+    /// There is a diagnostic in place of the record.
     RecordDiagnostic {
-        /// Why.
+        /// The diagnostic.
         diagnostic: DiagRec,
     },
-    /// No record: [`Error::NoMatch`], [`Error::Incomplete`], [`Error::Ambiguous`], [`Error::Refused`] in phase Search or Present,
-    /// [`Error::PortRefused`], or an error of the session.
+    /// There is no record: [`Error::NoMatch`], [`Error::Incomplete`], [`Error::Ambiguous`], [`Error::Refused`] in phase Search or
+    /// Present, [`Error::PortRefused`], or an error of the session.
     Failed(Error),
 }
 
-/// A record as received.
+/// A record, as received.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Delivered {
-    /// The record; [`RetrievedRecord`](z3950_asn1::record::RetrievedRecord) sorts it by its syntax.
+    /// The record. [`RetrievedRecord`](z3950_asn1::record::RetrievedRecord) decodes it according to its syntax.
     pub record: External,
-    /// Its database, if the server says.
+    /// The name of the record's database, if the server reports it.
     pub database: Option<InternationalString>,
-    /// Its syntax, if the server says.
+    /// The syntax of the record, if the server reports it.
     pub syntax: Option<Oid>,
     /// The requested syntax.
     pub requested: Option<Oid>,
-    /// Whether the record is in another than the requested syntax, which servers may do.
+    /// Whether the record is in a syntax other than the requested one, which servers are allowed to send.
     pub mismatch: bool,
-    /// The form in which it came instead of the one of the URL, in which it was too large or empty.
+    /// The form in which the record was sent, if it was too large or empty in the form named by the URL.
     pub substitute: Option<SubstituteForm>,
 }
 
 impl Delivered {
-    /// A record in the form of the URL, if its syntax is the requested one.
+    /// Creates a record in the form named by the URL, if its syntax is the requested one.
     pub(crate) fn new(record: External, requested: Option<Oid>) -> Self {
         let syntax = record.direct_reference;
         Self {
@@ -72,7 +73,7 @@ impl From<Delivered> for ResultRecord {
 }
 
 impl Outcome {
-    /// The name of the outcome, such as `no match`.
+    /// Returns the name of the outcome, such as `no match`.
     pub fn name(&self) -> OutcomeName {
         match self {
             Self::Delivered(_) => OutcomeName::Delivered,
@@ -112,7 +113,7 @@ impl Outcome {
         }
     }
 
-    /// The server's diagnostics, if any.
+    /// Returns the server's diagnostics, if any.
     pub fn diagnostics(&self) -> &[DiagRec] {
         match self {
             Self::Delivered(_) => &[],
@@ -121,7 +122,7 @@ impl Outcome {
         }
     }
 
-    /// The record, or why there is none.
+    /// Returns the record, or the reason why there is none.
     pub(super) fn into_record(self) -> Result<Record, Error> {
         match self {
             Self::Delivered(delivered) => {

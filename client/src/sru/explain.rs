@@ -1,4 +1,4 @@
-//! What a server says about itself (SRU, "Explain"), and the profile that follows from it (ZeeRex 2.0).
+//! The server's description of itself (SRU, "Explain"), and the profile derived from it (ZeeRex 2.0).
 
 use bytes::Bytes;
 use z3950_asn1::sru::zeerex::{ZeeRex, ZeeRexMap};
@@ -15,14 +15,14 @@ use crate::transport::timeouts::Timeouts;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SruDescription {
-    /// Its contents; parts that the server leaves out are empty.
+    /// The contents of the description; parts that the server leaves out are empty.
     pub zeerex: ZeeRex,
     /// The `explain` element as received.
     pub xml: Bytes,
 }
 
 impl SruExchange {
-    /// Asks a database for its description.
+    /// Requests the description of a database.
     pub(super) async fn describe(
         &mut self,
         database: &str,
@@ -57,12 +57,12 @@ impl SruExchange {
     }
 }
 
-/// The schemas that stand for MARC, best first, by a part of their name or identifier.
+/// The schemas that represent MARC, best first, each by a part of its name or identifier.
 const MARC: [&str; 3] = ["marcxml", "marc21", "marc"];
 
 impl SruDescription {
-    /// Adds what the description says to the profile of the server: title, version, indexes for the usual Use values, schema, and the
-    /// most records of one answer.
+    /// Adds what the description says to the profile of the server: title, version, indexes for the usual Use values, schema, and
+    /// the maximum number of records in one answer.
     pub fn complete(&self, profile: &mut Profile) {
         let zeerex = &self.zeerex;
         let title = Some(&zeerex.database.title).filter(|title| !title.is_empty());
@@ -127,7 +127,7 @@ impl SruDescription {
     }
 }
 
-/// The Use value of a name that is known in all context sets, such as `title` or `isbn`.
+/// Returns the Use value of an index name that is the same in all context sets, such as `title` or `isbn`.
 fn use_of(set: &str, name: &str) -> Option<i64> {
     const NAMES: [(&str, i64); 12] = [
         ("title", 4),
@@ -206,7 +206,7 @@ mod tests {
                 (1003, "dc.creator")
             ]
         );
-        // What is there already stays.
+        // Values that are already set are kept.
         let before = profile.clone();
         description.complete(&mut profile);
         assert_eq!(profile, before);

@@ -1,4 +1,5 @@
-//! Facets (OASIS searchRetrieve 1.0, part 3): the fields of a Search as `facetLimit`, and the counts of the answer as these fields.
+//! Facets (OASIS searchRetrieve 1.0, part 3): sends the fields of a Search as `facetLimit`, and returns the counts in the answer
+//! by field.
 
 use z3950_asn1::apdu::{AttributeElement, OtherInformation, SearchRequest, StringOrNumeric, Term};
 use z3950_asn1::bib1::attributes::USE;
@@ -12,18 +13,18 @@ use super::Refused;
 use super::query::index_of;
 use crate::target::profile::SruOptions;
 
-/// How many terms are asked for where a field does not say it.
+/// The number of terms requested for a field that does not specify it.
 const TERMS: u64 = 10;
 
-/// The fields of a Search, each with its index.
+/// The fields of a Search, each with its CQL index.
 #[derive(Debug, Default)]
 pub(super) struct AskedFacets(Vec<(String, FacetField)>);
 
 impl AskedFacets {
-    /// The facets that a Search asks for.
+    /// Returns the facets that a Search requests.
     ///
     /// # Errors
-    /// Fields that are no index.
+    /// A field does not name an index.
     pub(super) fn of_search(
         request: &SearchRequest,
         options: &SruOptions,
@@ -40,7 +41,7 @@ impl AskedFacets {
         fields.collect::<Result<_, _>>().map(Self)
     }
 
-    /// What a request has of them.
+    /// Returns the parameters of a request for the facets.
     pub(super) fn parameters(&self) -> FacetParameters {
         let mut parameters = FacetParameters::default();
         if self.0.is_empty() {
@@ -66,7 +67,7 @@ impl AskedFacets {
         parameters
     }
 
-    /// The facets of an answer, as the fields that were asked for.
+    /// Returns the facets of an answer, sorted into the fields that were requested.
     pub(super) fn found(&self, facets: &[SruFacet]) -> Option<OtherInformation> {
         if self.0.is_empty() || facets.is_empty() {
             return None;
@@ -95,7 +96,7 @@ impl AskedFacets {
     }
 }
 
-/// The index of a field: of a Use attribute, of a known name, or the name itself.
+/// Returns the index of a field: that of its Use attribute, that of a known name, or the name itself.
 fn index(field: &FacetField, options: &SruOptions) -> Result<String, Refused> {
     let refused = |words: String| Err(Refused::because(Condition::USE, words));
     match field.field() {

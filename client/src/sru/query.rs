@@ -1,4 +1,5 @@
-//! Queries as SRU takes them: CQL as it was typed, type-1 queries as CQL or PQF, and sort keys (CQL 1.2, "sortby"; SRU 1.1, `sortKeys`).
+//! Queries in the forms that SRU takes: CQL as it was typed, type-1 queries as CQL or PQF, and sort keys (CQL 1.2, "sortby"; SRU
+//! 1.1, `sortKeys`).
 
 mod translations;
 
@@ -23,10 +24,10 @@ pub(super) use self::translations::Translations;
 use super::Refused;
 use crate::target::profile::SruOptions;
 
-/// The indexes and relations of CQL in attributes.
+/// The attributes that stand for indexes and relations of CQL.
 static PROPERTIES: LazyLock<Properties> = LazyLock::new(Properties::default);
 
-/// The indexes that servers of SRU are most likely to have, where the properties know several for a Use value, or one of our own.
+/// The indexes that SRU servers are most likely to have, if the properties list several for a Use value, or one that only we use.
 const COMMON: [(i64, &str); 9] = [
     (4, "dc.title"),
     (12, "rec.identifier"),
@@ -36,11 +37,11 @@ const COMMON: [(i64, &str); 9] = [
     (54, "dc.language"),
     (1003, "dc.creator"),
     (1007, "dc.identifier"),
-    // Servers have one of these names for record numbers, so that a lookup by both Use values tries both.
+    // Servers have one of these names for record numbers, so that a lookup that uses both Use values tries both.
     (1032, "rec.id"),
 ];
 
-/// A query in a language of SRU.
+/// A query in one of the query languages of SRU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SruQuery {
     pub(super) text: String,
@@ -55,10 +56,10 @@ impl SruQuery {
         }
     }
 
-    /// The query of a search. `set` gives the query of a result set, `known` are earlier translations.
+    /// Returns the query of a search. `set` returns the query of a result set; `known` holds earlier translations.
     ///
     /// # Errors
-    /// What SRU cannot express, and query types other than 1, 101 and 104 with CQL.
+    /// The query cannot be expressed in SRU, or its type is not 1, 101, or 104 with CQL.
     pub(super) fn of_search(
         query: &Query,
         options: &SruOptions,
@@ -103,10 +104,10 @@ impl SruQuery {
         }
     }
 
-    /// A term to scan from, or a clause of CQL.
+    /// Returns the term from which to scan, or a search clause in CQL.
     ///
     /// # Errors
-    /// What SRU cannot express.
+    /// The term cannot be expressed in SRU.
     pub(super) fn of_scan(
         start: &AttributesPlusTerm,
         attribute_set: Option<Oid>,
@@ -134,10 +135,10 @@ impl SruQuery {
         }
     }
 
-    /// The query with sort keys in place of its own.
+    /// Returns the query with these sort keys instead of its own.
     ///
     /// # Errors
-    /// A query in PQF, which has no place for them.
+    /// The query is in PQF, which cannot contain sort keys.
     pub(super) fn sorted_by(&self, keys: &[SruSortKey]) -> Result<Self, Refused> {
         if self.query_type != QueryType::Cql {
             let words = "a query in PQF cannot be sorted by sortby";
@@ -148,7 +149,7 @@ impl SruQuery {
                 let sort = Vec::new();
                 Cql { sort, ..parsed }.to_string()
             }
-            // The server knows best what is wrong with it.
+            // The server can best say what is wrong with the query.
             _ => self.text.clone(),
         };
         Ok(Self::cql(format!(
@@ -158,8 +159,8 @@ impl SruQuery {
     }
 }
 
-/// A type-1 query as CQL by an earlier translation, or by one that is kept; `None` if its terms are not plain words, or it cannot be
-/// translated.
+/// Translates a type-1 query into CQL by means of an earlier translation, or makes a translation and keeps it. Returns `None` if
+/// its terms are not plain words, or if it cannot be translated.
 fn of_known(rpn: &RpnQuery, options: &SruOptions, known: &mut Translations) -> Option<Cql> {
     let skeleton = Skeleton::of(rpn)?;
     if let Some(translation) = known.find(&skeleton) {
@@ -170,8 +171,8 @@ fn of_known(rpn: &RpnQuery, options: &SruOptions, known: &mut Translations) -> O
     known.find(&skeleton)
 }
 
-/// A type-1 query as CQL, in the indexes of the options. Attributes that say only what servers do anyway are left out if they cannot be
-/// expressed, such as the structure of a docid (RFC 2056 §4).
+/// Translates a type-1 query into CQL, with the indexes of the options. Attributes that cannot be expressed are left out if they
+/// only ask for what servers do anyway, such as the structure of a docid (RFC 2056 §4).
 fn of_rpn(
     rpn: &RpnQuery,
     options: &SruOptions,
@@ -225,17 +226,17 @@ fn of_rpn(
     }
 }
 
-/// Structures of Bib-1 (Z39.50-2003 Appendix ATR.1): phrase, word, word list, string.
+/// Bib-1 structures (Z39.50-2003 Appendix ATR.1): phrase, word, word list, string.
 const PHRASE: i64 = 1;
 const WORD: i64 = 2;
 const WORD_LIST: i64 = 6;
 const STRING: i64 = 108;
-/// A whole field, and the place at its beginning.
+/// The values for a complete field, and for the first position in a field.
 const COMPLETE_FIELD: i64 = 3;
 const FIRST_IN_FIELD: i64 = 1;
 
-/// Replaces the structure and the completeness of an operand by those that the relations of CQL stand for: `all` for a list of words,
-/// `exact` for a whole field, `adj` for a phrase. Single words need none. Returns the relation in place of `=`.
+/// Replaces the structure and the completeness of an operand by those that the relations of CQL stand for: `all` for a list of
+/// words, `exact` for a whole field, `adj` for a phrase. Single words need none. Returns the relation to use instead of `=`.
 fn in_words_of_cql(operand: &mut AttributesPlusTerm) -> Option<&'static str> {
     let value = |attribute_type| {
         let mut own = operand.attributes.iter().filter(|one| {
@@ -284,7 +285,8 @@ fn in_words_of_cql(operand: &mut AttributesPlusTerm) -> Option<&'static str> {
     }
 }
 
-/// Whether an attribute is what is meant without it: equal, in any position, of most structures, not truncated, incomplete.
+/// Returns whether an attribute has the value that is assumed if it is absent: equal, in any position, of most structures, not
+/// truncated, incomplete.
 fn is_usual(attribute: &AttributeElement) -> bool {
     let AttributeValue::Numeric(value) = attribute.attribute_value else {
         return false;
@@ -298,7 +300,7 @@ fn is_usual(attribute: &AttributeElement) -> bool {
     )
 }
 
-/// Goes through the clauses without recursion.
+/// Calls `work` for each clause, without recursion.
 fn for_each_clause(query: &mut Node, work: &mut impl FnMut(&mut Node)) {
     let mut open = vec![query];
     while let Some(node) = open.pop() {
@@ -310,7 +312,7 @@ fn for_each_clause(query: &mut Node, work: &mut impl FnMut(&mut Node)) {
     }
 }
 
-/// The index that the server has for an index of the properties, if it is another one.
+/// Returns the index that the server has in place of an index of the properties, if that is another one.
 fn preferred<'a>(index: &str, own: &'a BTreeMap<i64, String>) -> Option<&'a str> {
     let value = use_of(index)?;
     let common = || {
@@ -321,7 +323,7 @@ fn preferred<'a>(index: &str, own: &'a BTreeMap<i64, String>) -> Option<&'a str>
     own.get(&value).map(String::as_str).or_else(common)
 }
 
-/// The Use value of an index of the properties.
+/// Returns the Use value of an index of the properties.
 fn use_of(index: &str) -> Option<i64> {
     if let Some(value) = index.strip_prefix("bib1.") {
         return value.parse().ok();
@@ -335,10 +337,10 @@ fn use_of(index: &str) -> Option<i64> {
     attributes.first()?.value.parse().ok()
 }
 
-/// Keys as SRU has them; those of attributes become indexes.
+/// Converts sort keys into those of SRU; attributes are converted into indexes.
 ///
 /// # Errors
-/// Keys that SRU cannot express.
+/// A key cannot be expressed in SRU.
 pub(super) fn sort_keys(
     keys: &[SortKeySpec],
     options: &SruOptions,
@@ -378,12 +380,12 @@ pub(super) fn sort_keys(
     keys.iter().map(key).collect()
 }
 
-/// The text of the parameter `sortKeys`.
+/// Returns the text of the parameter `sortKeys`.
 pub(super) fn sort_parameter(keys: &[SruSortKey]) -> String {
     sort_keys_to_text(keys)
 }
 
-/// The index of attributes.
+/// Returns the index for attributes.
 pub(super) fn index_of(
     attributes: &[AttributeElement],
     attribute_set: Oid,

@@ -1,4 +1,4 @@
-//! Which schema to ask for, and records and diagnostics as those of Z39.50.
+//! Decides which schema to request, and converts records and diagnostics to those of Z39.50.
 
 use z3950_asn1::apdu::{
     CompSpec, DatabaseName, DefaultDiagFormat, DiagRec, ElementSetNames, ElementSpec,
@@ -16,31 +16,31 @@ use super::Refused;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Form {
     pub(super) schema: AskedSchema,
-    /// Whether MARCXML stays as it is.
+    /// Whether MARCXML is kept instead of being converted.
     is_xml: bool,
 }
 
 /// The schema that a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AskedSchema {
-    /// The one of the profile, or MARCXML.
+    /// The schema of the profile, or MARCXML.
     Default,
-    /// This one.
+    /// The schema with this name.
     Named(String),
     /// The server's choice.
     Any,
 }
 
-/// The element sets that are no schema: full and brief records (Z39.50-2003 §3.6.2).
+/// The element sets that do not name a schema: full and brief records (Z39.50-2003 §3.6.2).
 const ELEMENT_SETS: [&str; 2] = ["F", "B"];
 /// The schema of records with holdings.
 const OPAC: &str = "opac";
 
 impl Form {
-    /// The form of a record syntax and an element set, which may be the name of a schema.
+    /// Returns the form for a record syntax and an element set, which may be the name of a schema.
     ///
     /// # Errors
-    /// A syntax that SRU does not have.
+    /// SRU does not have the syntax.
     pub(super) fn new(
         syntax: Option<Oid>,
         element_set: Option<&ElementSetNames>,
@@ -72,10 +72,10 @@ impl Form {
         Ok(Self { schema, is_xml })
     }
 
-    /// The form of a Present.
+    /// Returns the form that a Present asks for.
     ///
     /// # Errors
-    /// A syntax or composition that SRU does not have.
+    /// SRU does not have the syntax or composition.
     pub(super) fn composed(
         syntax: Option<Oid>,
         composition: Option<&RecordComposition>,
@@ -111,7 +111,7 @@ impl Form {
         Self::of(syntax, name)
     }
 
-    /// A record, or the diagnostic in its place.
+    /// Converts a record, or the diagnostic in its place.
     pub(super) fn record(
         &self,
         sru: &SruRecord,
@@ -146,8 +146,8 @@ fn left_out() -> Record {
     Record::SurrogateDiagnostic(DiagRec::DefaultFormat(diagnostic))
 }
 
-/// The records of an answer that was asked for `count` records from `start` on, without gaps: positions that the server leaves out
-/// have a diagnostic. Positions that do not make sense are ignored.
+/// Returns the records of an answer to a request for `count` records from `start` on, without gaps: at positions that the server
+/// leaves out there is a diagnostic. Positions that do not make sense are ignored.
 pub(super) fn placed(
     response: &SearchRetrieveResponse,
     form: &Form,
@@ -177,7 +177,7 @@ pub(super) fn placed(
         found.push(form.record(record, database, limits));
         next += 1;
     }
-    // An answer whose continuation is after the range that was asked for has no more of it.
+    // If the answer continues after the requested range, the range has no more records.
     if !records.is_empty() && response.next_record_position == Some(end) {
         while next < end {
             found.push(named(left_out(), database));
@@ -187,9 +187,9 @@ pub(super) fn placed(
     found
 }
 
-/// The position of the first record, if the server says that all are others than those asked for: the positions are given and in a
-/// row, but neither is the first one in the range, nor do they count from the beginning of the answer, from 0 or 1 as some servers do,
-/// or all positions from 0.
+/// Returns the position of the first record if the server sent records other than those requested. That is the case if the
+/// positions are given and consecutive, but neither is the first one in the requested range, nor do they count from the beginning
+/// of the answer (from 0 or 1, as some servers do), nor are all positions counted from 0.
 pub(super) fn misplaced(response: &SearchRetrieveResponse, start: u64, count: u64) -> Option<u64> {
     let first = response.records.first()?.position?;
     let mut expected = first;
@@ -203,7 +203,7 @@ pub(super) fn misplaced(response: &SearchRetrieveResponse, start: u64, count: u6
     (is_in_a_row && !is_plausible).then_some(first)
 }
 
-/// Whether the server refuses the schema: for all records, or for each of them.
+/// Returns the diagnostic with which the server refuses the schema, either for all records or for each of them.
 pub(super) fn schema_refusal(response: &SearchRetrieveResponse) -> Option<&SruDiagnostic> {
     let is_of_schema = |diagnostic: &&SruDiagnostic| {
         matches!(
@@ -222,7 +222,7 @@ pub(super) fn schema_refusal(response: &SearchRetrieveResponse) -> Option<&SruDi
     }
 }
 
-/// The diagnostic of Bib-1. What it is about is followed by the number and the words of SRU.
+/// Converts a diagnostic to Bib-1. Its details are followed by the number and the message of the SRU diagnostic.
 pub(super) fn to_diag_rec(diagnostic: &SruDiagnostic) -> DiagRec {
     let condition = diagnostic.to_bib1().condition;
     let number = match diagnostic.condition() {
@@ -239,7 +239,7 @@ pub(super) fn to_diag_rec(diagnostic: &SruDiagnostic) -> DiagRec {
     DiagRec::DefaultFormat(DefaultDiagFormat::bib1(condition, &*words))
 }
 
-/// The diagnostics of an answer.
+/// Converts the diagnostics of an answer.
 pub(super) fn to_diag_recs(diagnostics: &[SruDiagnostic]) -> Vec<DiagRec> {
     diagnostics.iter().map(to_diag_rec).collect()
 }

@@ -1,4 +1,4 @@
-//! Scan (Z39.50-2003 §3.2.8) by the operation of the same name.
+//! Carries out Scan (Z39.50-2003 §3.2.8) by the SRU operation of the same name.
 
 use z3950_asn1::apdu::{
     DiagRec, Entry, ListEntries, ScanRequest, ScanResponse, ScanStatus, Term, TermInfo,

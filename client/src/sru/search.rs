@@ -1,5 +1,6 @@
-//! Search, Present and Sort (Z39.50-2003 §3.2.2, §3.2.3, §3.2.7.1) by searchRetrieve. SRU keeps no result sets: a set is its query, which is
-//! asked again for each range of records. Records that came with the search or the sort are not asked for again.
+//! Carries out Search, Present and Sort (Z39.50-2003 §3.2.2, §3.2.3, §3.2.7.1) by searchRetrieve. SRU has no lasting result sets:
+//! here a set is its query, which is sent again for each range of records. Records that came with the search or the sort are not
+//! requested again.
 
 mod schema;
 
@@ -25,7 +26,7 @@ use super::sets::{SruExchange, StoredSearch};
 use crate::error::{Error, Phase, SruFault};
 use crate::transport::timeouts::Timeouts;
 
-/// The most records of one request.
+/// The maximum number of records in one request.
 const MAX_PAGE: u64 = 1000;
 impl SruExchange {
     pub(super) async fn search(
@@ -131,7 +132,7 @@ impl SruExchange {
             ..SearchResponse::default()
         };
         set.first = came;
-        // They are counted once.
+        // The facets are counted only once.
         set.facets = FacetParameters::default();
         let name = request.result_set_name.clone();
         self.sets.by_name.insert(name, set);
@@ -200,7 +201,7 @@ impl SruExchange {
         })
     }
 
-    /// Records after the first ones.
+    /// Requests records after the first ones.
     async fn further(
         &mut self,
         set: &mut StoredSearch,
@@ -252,7 +253,7 @@ impl SruExchange {
         }
     }
 
-    /// Asks for the first records again, which shows whether the server can sort.
+    /// Requests the first records again, which shows whether the server can sort.
     async fn sorted(
         &mut self,
         request: &SortRequest,
@@ -287,7 +288,8 @@ impl SruExchange {
         })
     }
 
-    /// A range of a result, in the schema asked for, or in another if the server refuses that and the request leaves it open.
+    /// Requests a range of a result in the schema asked for. If the server refuses the schema and the request leaves it open,
+    /// another is tried.
     async fn page(
         &mut self,
         phase: Phase,
@@ -315,7 +317,7 @@ impl SruExchange {
             };
             if count == 0 && response.number_of_records.is_none_or(|hits| hits == 0) && takes_none()
             {
-                // Some servers want to send a record.
+                // Some servers insist on sending a record.
                 count = 1;
                 continue;
             }
@@ -396,7 +398,7 @@ impl SruExchange {
     }
 }
 
-/// The diagnostics of an answer but those that repeat why one of its sources failed.
+/// Returns the diagnostics of an answer except those that repeat why one of its sources failed.
 fn of_the_whole(page: &SearchRetrieveResponse, sources: &SearchSources) -> Vec<SruDiagnostic> {
     let is_of_source = |diagnostic: &&SruDiagnostic| {
         sources.failures().any(|(name, _)| {
@@ -411,7 +413,7 @@ fn of_the_whole(page: &SearchRetrieveResponse, sources: &SearchSources) -> Vec<S
         .collect()
 }
 
-/// Facets and sources as additional information about a search. What cannot be encoded is left out.
+/// Converts facets and sources into additional search information. Values that cannot be encoded are left out.
 fn information(
     facets: Option<OtherInformation>,
     sources: &SearchSources,
@@ -422,7 +424,7 @@ fn information(
     (!information.0.is_empty()).then_some(information)
 }
 
-/// The one database of a request; without one, that at the root of the server.
+/// Returns the only database of a request; if it names none, the database at the root of the server.
 pub(super) fn database(names: &[DatabaseName]) -> Result<String, Refused> {
     let name = match names {
         [] => return Ok(String::new()),
@@ -437,7 +439,7 @@ pub(super) fn database(names: &[DatabaseName]) -> Result<String, Refused> {
     }
 }
 
-/// How many records come with the answer to a search (Z39.50-2003 §3.2.2.1.6).
+/// The bounds that decide how many records are sent with the answer to a search (Z39.50-2003 §3.2.2.1.6).
 struct Bounds {
     small: u64,
     large: u64,
@@ -454,7 +456,7 @@ impl Bounds {
         }
     }
 
-    /// The most records, whatever the number of hits.
+    /// Returns the maximum number of records, whatever the number of hits.
     fn most(&self) -> u64 {
         let medium = if self.large > self.small.saturating_add(1) {
             self.medium
@@ -474,13 +476,13 @@ impl Bounds {
     }
 }
 
-/// An answer to Present that is at fault.
+/// Refuses a Present whose answer is at fault.
 fn faulty(fault: SruFault) -> Refused {
     Error::fault(Phase::Present, fault).into()
 }
 
-/// The number of hits; without one, that of the records, and of one more if there is a next. Records that came count, even if the server
-/// counts fewer.
+/// Returns the number of hits. If the server does not give it, counts the records, and one more if there is a next record.
+/// Records that were sent are counted, even if the server counts fewer.
 fn counted(page: &SearchRetrieveResponse, start: u64, came: &[NamePlusRecord]) -> u64 {
     let came = u64::try_from(came.len()).unwrap_or(u64::MAX);
     let last = start.saturating_add(came).saturating_sub(1);
@@ -492,14 +494,14 @@ fn counted(page: &SearchRetrieveResponse, start: u64, came: &[NamePlusRecord]) -
     hits.max(start.saturating_add(sent).saturating_sub(1))
 }
 
-/// Whether the answer to a search has more records than it counts.
+/// Returns whether the answer to a search has more records than it counts.
 fn is_miscounted(page: &SearchRetrieveResponse) -> bool {
     let sent = u64::try_from(page.records.len()).unwrap_or(u64::MAX);
     page.number_of_records.is_some_and(|hits| sent > hits)
 }
 
-/// Whether an answer does not lead to later records: it continues at its own beginning or before it; or it is short, and its positions
-/// are those of other records.
+/// Returns whether an answer does not lead to later records: it says that it continues at its own beginning or before it; or it
+/// is short, and its positions are those of other records.
 fn stalls(page: &SearchRetrieveResponse, start: u64, count: u64, came: &[NamePlusRecord]) -> bool {
     let came = u64::try_from(came.len()).unwrap_or(u64::MAX);
     let next = page.next_record_position;
@@ -511,13 +513,13 @@ fn stalls(page: &SearchRetrieveResponse, start: u64, count: u64, came: &[NamePlu
     came > 0 && (goes_back || is_elsewhere)
 }
 
-/// Whether the number of hits is not sure (SRU 2.0, `resultCountPrecision`), or missing.
+/// Returns whether the number of hits is not exact (SRU 2.0, `resultCountPrecision`), or missing.
 fn is_estimate(page: &SearchRetrieveResponse) -> bool {
     let precision = page.result_count_precision.as_deref().unwrap_or("exact");
     !precision.ends_with("exact") || page.number_of_records.is_none()
 }
 
-/// The records of a range that are here already.
+/// Returns the records of a range that have already been received.
 fn held(set: &StoredSearch, form: &Form, start: u64, count: u64) -> Option<Vec<NamePlusRecord>> {
     let begin = usize::try_from(start.checked_sub(1)?).ok()?;
     let end = begin.checked_add(usize::try_from(count).ok()?)?;
@@ -529,7 +531,7 @@ fn to_i64(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Diagnostics in place of records.
+/// Returns diagnostics in place of records.
 fn refusal(mut diagnostics: Vec<DiagRec>) -> Records {
     match (diagnostics.pop(), diagnostics.is_empty()) {
         (Some(DiagRec::DefaultFormat(only)), true) => Records::NonSurrogateDiagnostic(only),

@@ -1,4 +1,4 @@
-//! One request of SRU and its answer: by GET, as a form, or in SOAP. What a status of HTTP means where there is no answer.
+//! Sends one SRU request, by GET, as a form, or in SOAP, and reads its answer. Interprets the HTTP status if there is no answer.
 
 use std::borrow::Cow;
 
@@ -20,15 +20,15 @@ use crate::transport::http::{HttpAnswer, HttpClient, HttpRequest};
 const FORM: &str = "application/x-www-form-urlencoded";
 const SOAP: &str = "text/xml; charset=utf-8";
 
-/// Servers differ in the type of their answers (RFC 6207); nothing is refused.
+/// Servers differ in the media type of their answers (RFC 6207), so every type is accepted.
 const ACCEPTED: &str = "application/sru+xml, text/xml, application/xml, */*;q=0.5";
 
-/// A server of SRU.
+/// An SRU server.
 pub(super) struct SruServer {
     pub(super) http: HttpClient,
     pub(super) options: SruOptions,
     pub(super) limits: SruLimits,
-    /// Sent as parameters.
+    /// The user name and password, if they are sent as parameters.
     login: Option<SruLogin>,
 }
 
@@ -56,10 +56,11 @@ impl SruServer {
             .authorize(pair.map(|login| (&*login.user, &*login.password)));
     }
 
-    /// Makes a request in the version of the options; one with facets in 2.0, since versions before have none.
+    /// Sends a request in the version of the options. A request with facets is sent in version 2.0, since earlier versions have
+    /// none.
     ///
     /// # Errors
-    /// [`Refused`] also if the status of HTTP says why there is no answer.
+    /// [`Refused`], also if the HTTP status says why there is no answer.
     pub(super) async fn ask(
         &mut self,
         phase: Phase,
@@ -114,7 +115,7 @@ impl SruServer {
             return read.map_err(|error| Error::fault(phase, SruFault::from(error)).into());
         }
         let title = match read {
-            // The answer says more than the status.
+            // The answer says more than the HTTP status.
             Ok(response) if !response.diagnostics().is_empty() => return Ok(response),
             Err(error @ ResponseError::Fault(_)) => {
                 return Err(Error::fault(phase, SruFault::from(error)).into());
@@ -149,7 +150,7 @@ impl SruServer {
     }
 }
 
-/// The path of a database. What cannot be in a path is escaped; escapes stay (RFC 3986 §3.3).
+/// Returns the path of a database. Characters that cannot be in a path are escaped; existing escapes stay (RFC 3986 §3.3).
 pub fn path(database: &str) -> String {
     let mut path = String::from("/");
     for octet in database.bytes() {
@@ -168,7 +169,7 @@ fn shown(database: &str) -> Cow<'_, str> {
     }
 }
 
-/// User and password; a group has no place in SRU.
+/// Returns the user name and password; SRU has no place for a group.
 pub fn login(identity: &IdAuthentication) -> Option<SruLogin> {
     let mut login = SruLogin::default();
     match identity {

@@ -1,4 +1,5 @@
-//! What a session with a server of SRU keeps: its result sets, which are queries, and the schema that the server has for MARC.
+//! The state kept by a session with an SRU server: its result sets, which are queries, and the schema that the server uses for
+//! MARC.
 
 use std::collections::HashMap;
 
@@ -10,7 +11,7 @@ use super::query::{SruQuery, Translations};
 use super::records::Form;
 use super::server::SruServer;
 
-/// A server, and the result sets that a session has made there. `search` and `scan` have its operations.
+/// A server, and the result sets that a session has made there. The modules `search` and `scan` have its operations.
 pub(super) struct SruExchange {
     pub(super) server: SruServer,
     pub(super) sets: ResultSets,
@@ -22,11 +23,11 @@ pub(super) struct SruExchange {
 pub(super) struct ResultSets {
     pub(super) by_name: HashMap<InternationalString, StoredSearch>,
     pub(super) schemas: Schemas,
-    /// Whether a count that is less than the records sent was told.
+    /// Whether a count lower than the number of records sent has been reported.
     pub(super) has_told_miscount: bool,
 }
 
-/// A search that can be asked again.
+/// A search that can be sent again.
 #[derive(Clone)]
 pub(super) struct StoredSearch {
     pub(super) database: String,
@@ -36,20 +37,20 @@ pub(super) struct StoredSearch {
     /// Whether `hits` may be wrong.
     pub(super) is_estimate: bool,
     pub(super) form: Form,
-    /// The first records in this form.
+    /// The first records, in the form `form`.
     pub(super) first: Vec<NamePlusRecord>,
-    /// What the next request counts.
+    /// The facets that the next request asks for.
     pub(super) facets: FacetParameters,
-    /// The last record, if the answer with it does not lead to later ones.
+    /// The position of the last record, if the answer that contains it does not lead to later records.
     pub(super) end: Option<u64>,
 }
 
-/// The schema that stands for MARC at this server.
+/// The schema that represents MARC at this server.
 #[derive(Default)]
 pub(super) struct Schemas {
-    /// The one in use, unless it is the first.
+    /// The schema in use, unless it is the first one.
     pub(super) chosen: Option<String>,
-    /// Whether all were refused, so that the first is asked for again.
+    /// Whether all schemas were refused, so that the first one is requested again.
     pub(super) are_exhausted: bool,
 }
 

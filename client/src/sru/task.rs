@@ -1,4 +1,4 @@
-//! The task behind a session with a server of SRU: one request after another, each cancelled when its caller is gone.
+//! The task behind a session with an SRU server. It makes one request after another, and cancels a request whose caller is gone.
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::trace;
@@ -23,11 +23,11 @@ use crate::target::Endpoint;
 use crate::transport::http::HttpClient;
 use crate::transport::{Routes, Timeouts};
 
-/// What SRU has: search, present, delete, scan, sort, extended services for updates; named result sets, which are kept here; queries
-/// of type 104 (Z39.50-2003 §3.2.1.1.4).
+/// The options that SRU can provide: search, present, delete, scan, sort, extended services for updates; named result sets, which
+/// are kept on this side; queries of type 104 (Z39.50-2003 §3.2.1.1.4).
 const GRANTED: Options = Options(Bits::of(&[0, 1, 2, 7, 8, 10, 14, 19]));
 
-/// A question for the description of a database.
+/// A request for the description of a database.
 #[derive(Debug)]
 pub(crate) struct DescriptionRequest {
     pub(crate) database: String,
@@ -50,7 +50,7 @@ pub(crate) struct SruTask {
 }
 
 impl SruTask {
-    /// A session before Init.
+    /// Creates the task of a session on which Init has not been sent yet.
     pub(crate) fn new(
         endpoint: &Endpoint,
         proxy: Option<&str>,
@@ -75,7 +75,7 @@ impl SruTask {
         }
     }
 
-    /// Serves requests until this side closes the session. A server cannot end it.
+    /// Serves requests until this side closes the session. The server cannot end it.
     pub(crate) async fn run(mut self) {
         while let Some(assignment) = self.next().await {
             match assignment {
@@ -109,7 +109,7 @@ impl SruTask {
             answer = self.answer(request, sort, timeouts) => Some(answer),
         };
         match answer {
-            // Errors: the caller is gone.
+            // An error means that the caller is gone.
             Some(answer) => drop(command.reply.send(answer)),
             None => self.exchange.server.http.disconnect(),
         }
@@ -125,20 +125,20 @@ impl SruTask {
             answer = self.exchange.describe(database, timeouts) => Some(answer),
         };
         match answer {
-            // Errors: the caller is gone.
+            // An error means that the caller is gone.
             Some(answer) => drop(request.reply.send(answer)),
             None => self.exchange.server.http.disconnect(),
         }
     }
 
-    /// What to do next; `None` when the session is closed.
+    /// Returns what to do next; `None` when the session is closed.
     async fn next(&mut self) -> Option<Assignment> {
         loop {
             let inbox = &mut self.inbox;
             tokio::select! {
                 biased;
                 () = inbox.closing.cancelled() => return None,
-                // Nothing is in progress.
+                // No operation is in progress.
                 Some(trigger) = inbox.triggers.recv() => drop(trigger.reply.send(0)),
                 Some(request) = self.descriptions.recv() => {
                     return Some(Assignment::Description(request));
@@ -180,7 +180,7 @@ impl SruTask {
         Ok(answer)
     }
 
-    /// Connects. SRU has no Init, so the server is asked nothing (Z39.50-2003 §3.2.1).
+    /// Connects. SRU has no Init, so nothing is requested from the server (Z39.50-2003 §3.2.1).
     async fn init(
         &mut self,
         request: &InitializeRequest,

@@ -1,4 +1,4 @@
-//! Sessions with scripted servers of SRU: what is asked, and what becomes of each answer.
+//! Sessions with scripted SRU servers: which requests are sent, and what becomes of each answer.
 
 mod habits;
 mod hostile;
@@ -20,14 +20,15 @@ use crate::transport::{BoxStream, Connect, Connecting, Routes, Timeouts};
 use crate::url::Host;
 use crate::{Connection, Query, SortKey};
 
-/// A server that gives its answers in order, on any number of connections, and keeps what it was asked.
+/// A server that sends its answers in order, on any number of connections, and records the requests.
 #[derive(Clone, Default)]
 struct Peer(Arc<Mutex<PeerState>>);
 
 #[derive(Default)]
 struct PeerState {
     replies: VecDeque<Reply>,
-    /// Each connection as `connect`, each request as its first line, the header Authorization if there is one, and its body.
+    /// What the server received: each connection as `connect`, and each request as its first line, the header Authorization if
+    /// there is one, and its body.
     asked: Vec<String>,
 }
 
@@ -36,11 +37,11 @@ struct PeerState {
 enum Reply {
     /// Sends these octets.
     Octets(Vec<u8>),
-    /// The same, and closes the connection.
+    /// Sends these octets, and closes the connection.
     Last(Vec<u8>),
-    /// Sends these octets without end.
+    /// Sends the first octets, then the second ones without end.
     Endless(Vec<u8>, Vec<u8>),
-    /// Closes the connection without an answer.
+    /// Closes the connection without sending an answer.
     HangUp,
     /// Sends nothing.
     Silence,
@@ -57,7 +58,7 @@ impl Peer {
         self.0.lock().expect("no panic")
     }
 
-    /// What the peer was asked, without the parameters that never change.
+    /// Returns the requests that the peer received, without the parameters that are always the same.
     fn asked(&self) -> Vec<String> {
         let asked = self.state().asked.clone();
         let plain = |line: String| line.replace("version=1.1&operation=", "");
@@ -68,7 +69,7 @@ impl Peer {
         self.client_with(Timeouts::default(), "")
     }
 
-    /// A client that knows these targets.
+    /// Creates a client that knows these targets.
     fn client_with(&self, timeouts: Timeouts, targets: &str) -> Client {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("targets.toml");
@@ -102,7 +103,7 @@ async fn play(mut stream: tokio::io::DuplexStream, peer: Peer) {
             state.replies.pop_front().unwrap_or(Reply::HangUp)
         };
         match reply {
-            // Errors: the client is gone, which the test sees.
+            // An error means that the client is gone, which the test checks.
             Reply::Octets(octets) => drop(stream.write_all(&octets).await),
             Reply::Last(octets) => return drop(stream.write_all(&octets).await),
             Reply::Endless(begin, more) => {
@@ -117,7 +118,7 @@ async fn play(mut stream: tokio::io::DuplexStream, peer: Peer) {
     }
 }
 
-/// The next request as a line.
+/// Reads the next request and returns it as a line.
 async fn request(stream: &mut tokio::io::DuplexStream, buffer: &mut Vec<u8>) -> Option<String> {
     let head_end = |buffer: &[u8]| buffer.windows(4).position(|four| four == b"\r\n\r\n");
     while head_end(buffer).is_none() {
@@ -158,7 +159,7 @@ async fn request(stream: &mut tokio::io::DuplexStream, buffer: &mut Vec<u8>) -> 
     Some(parts.join(" "))
 }
 
-/// An answer of HTTP with a body.
+/// Builds an HTTP answer with a body.
 fn http(status: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
     let body = body.as_ref();
     let head = format!(
@@ -172,7 +173,7 @@ fn ok(body: impl AsRef<[u8]>) -> Reply {
     Reply::Octets(http("200 OK", body))
 }
 
-/// A record in MARCXML.
+/// Builds a record in MARCXML.
 fn marc(id: &str) -> String {
     format!(
         "<record xmlns=\"http://www.loc.gov/MARC21/slim\"><leader>00000nam a2200000   4500</leader>\
@@ -181,7 +182,7 @@ fn marc(id: &str) -> String {
     )
 }
 
-/// An answer with `total` hits and records at these positions, in MARCXML.
+/// Builds an answer with `total` hits and records at these positions, in MARCXML.
 fn found(total: u64, positions: impl IntoIterator<Item = u64>) -> Reply {
     ok(found_xml(total, positions))
 }
@@ -224,12 +225,12 @@ fn refused(number: u16, details: &str) -> Reply {
     ok(answer_xml(&diagnostic(number, details)))
 }
 
-/// An error and its causes.
+/// Returns an error and its causes as text.
 fn chain(error: &Error) -> String {
     crate::error::chain(error)
 }
 
-/// The titles of all records, or the errors in their place.
+/// Returns the titles of all records, or the errors in their place.
 async fn titles(connection: &Connection, first: u64) -> Result<Vec<String>, Error> {
     let hits = connection.search_first(Query::title("war"), first).await?;
     let mut records = hits.stream();

@@ -1,4 +1,5 @@
-//! Updates (Z39.50-2003 Appendix EXT.5) by Record Update 1.0, which has one record in a request and travels in SOAP.
+//! Carries out updates (Z39.50-2003 Appendix EXT.5) by Record Update 1.0, which has one record in each request and is sent in
+//! SOAP.
 
 use z3950_asn1::apdu::{
     DiagRec, ExtendedServicesFunction, ExtendedServicesRequest, ExtendedServicesResponse, External,
@@ -17,7 +18,7 @@ use super::sets::SruExchange;
 use crate::error::{Error, Phase, SruFault};
 use crate::transport::timeouts::Timeouts;
 
-/// The schema of the records that are sent.
+/// The schema of the records sent.
 const MARCXML: &str = "info:srw/schema/1/marcxml-v1.1";
 
 impl SruExchange {
@@ -38,7 +39,7 @@ impl SruExchange {
         })
     }
 
-    /// One request for each record, until one is refused.
+    /// Sends one request for each record, until one is refused.
     async fn update(
         &mut self,
         request: &ExtendedServicesRequest,
@@ -84,7 +85,7 @@ fn refusal(diagnostics: Vec<DiagRec>) -> Refused {
     }
 }
 
-/// The update that a task is.
+/// Returns the update that a task contains.
 fn update_of(request: &ExtendedServicesRequest) -> Result<EsRequest, Refused> {
     let other = || {
         let words = format!("{}: SRU has updates only", request.package_type);
@@ -107,7 +108,7 @@ fn update_of(request: &ExtendedServicesRequest) -> Result<EsRequest, Refused> {
     }
 }
 
-/// The change of one record. A record that is there already and comes without an identifier has that of its field 001.
+/// Returns the change of one record. An existing record that is supplied without an identifier is identified by its field 001.
 fn change(action: UpdateAction, supplied: &SuppliedRecord) -> Result<UpdateRequest, Refused> {
     let mut change = UpdateRequest::new(action);
     let (xml, number) = to_xml(&supplied.record);
@@ -117,7 +118,7 @@ fn change(action: UpdateAction, supplied: &SuppliedRecord) -> Result<UpdateReque
         Some(RecordId::Opaque(octets)) => {
             Some(String::from_utf8_lossy(octets.as_bytes()).into_owned())
         }
-        // A new record gets its identifier from the server.
+        // The server assigns an identifier to a new record.
         None => number.filter(|_| action != UpdateAction::Create),
     };
     if action == UpdateAction::Delete {
@@ -131,7 +132,7 @@ fn change(action: UpdateAction, supplied: &SuppliedRecord) -> Result<UpdateReque
     Ok(change)
 }
 
-/// The record in XML, and its control number.
+/// Returns the record in XML, and its control number.
 fn to_xml(record: &External) -> (Option<String>, Option<String>) {
     match RetrievedRecord::of(record) {
         RetrievedRecord::Marc(octets) => match iso2709::parse(&octets) {

@@ -1,4 +1,5 @@
-//! Applies the profile of a target to requests; explicit options of the caller win. Connections, commands and batches all use it.
+//! Applies the profile of a target to requests; options given explicitly by the caller take precedence. Connections, commands and
+//! batches all use these functions.
 
 use z3950_asn1::apdu::{DatabaseName, RpnQuery, Term};
 use z3950_asn1::oid::{OPAC, Oid, UNIMARC, USMARC, XML};
@@ -10,31 +11,31 @@ use crate::protocol::pager::PagerOptions;
 use crate::protocol::service::present::PresentOptions;
 use crate::protocol::service::search::SearchOptions;
 
-/// The database if neither target nor profile names one.
+/// The database that is searched if neither the target nor its profile names one.
 pub const DEFAULT_DATABASE: &str = "Default";
 
-/// The records per Present, unless the profile has another number.
+/// The number of records per Present, unless the profile has another number.
 const CHUNK: u64 = 20;
 
-/// The most records per Present of a long range, unless the profile has another number.
+/// The maximum number of records per Present in a long range, unless the profile has another number.
 const MAX_CHUNK: u64 = 500;
 
 /// The wanted form of records; by default that of the target's profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordForm {
-    /// The record syntax. If `None`, the profile's or USMARC is requested first, then other MARC syntaxes, XML, and the server's
-    /// own choice.
+    /// The record syntax. If it is `None`, the syntax of the profile or else USMARC is requested first, then other MARC syntaxes,
+    /// XML, and the server's own choice.
     pub syntax: Option<Oid>,
     /// The element set name, such as `F` or `B`.
     pub element_set: Option<String>,
-    /// Whether OPAC records are requested first, which tell of copies and whether they are available. Servers without them are asked as if
-    /// this was not set. Without effect if there is a `syntax`.
+    /// Whether to request OPAC records first, which describe copies and their availability. If a server does not have them, it is
+    /// asked as if this was not set. This has no effect if there is a `syntax`.
     pub holdings: bool,
 }
 
 impl RecordForm {
-    /// Records in this syntax, if one is given, and with this element set.
+    /// Asks for records in this syntax, if one is given, and with this element set.
     pub fn new(syntax: Option<Oid>, element_set: Option<String>) -> Self {
         Self {
             syntax,
@@ -43,7 +44,7 @@ impl RecordForm {
         }
     }
 
-    /// Records with holdings where the server has them, otherwise in the form of the target's profile.
+    /// Asks for records with holdings if the server has them, and otherwise for records in the form of the target's profile.
     pub fn with_holdings() -> Self {
         Self {
             holdings: true,
@@ -53,7 +54,8 @@ impl RecordForm {
 }
 
 impl Resolved {
-    /// The databases to search: those of the target, or of the profile, or `Default`; at a server of SRU the one at its root.
+    /// Returns the databases to search: those of the target or its profile. If neither names one, this is `Default`, or at an SRU
+    /// server the database at its root.
     pub fn databases(&self) -> Vec<DatabaseName> {
         match (self.databases.is_empty(), self.endpoint.is_sru()) {
             (true, true) => vec!["".into()],
@@ -62,7 +64,7 @@ impl Resolved {
         }
     }
 
-    /// The options of searches for records of a form.
+    /// Returns the options for searches for records of a form.
     pub fn search_options(&self, form: &RecordForm) -> SearchOptions {
         SearchOptions {
             databases: self.databases(),
@@ -72,7 +74,7 @@ impl Resolved {
         }
     }
 
-    /// The options of a pager: the form of records, alternatives, and the chunk size.
+    /// Returns the options of a pager: the form of records, alternatives, and the chunk size.
     pub fn pager_options(&self, form: &RecordForm) -> PagerOptions {
         PagerOptions {
             present: PresentOptions {
@@ -88,14 +90,14 @@ impl Resolved {
         }
     }
 
-    /// The record syntax to request first.
+    /// Returns the record syntax to request first.
     pub fn syntax(&self, form: &RecordForm) -> Oid {
         let of_holdings = form.holdings.then_some(OPAC);
         let syntax = form.syntax.or(of_holdings);
         syntax.unwrap_or_else(|| self.plain_syntax())
     }
 
-    /// The record syntaxes that a form asks for, most preferred first; none if they are left to the profile.
+    /// Returns the record syntaxes that a form asks for, most preferred first; empty if the profile decides.
     pub(crate) fn named_syntaxes(&self, form: &RecordForm) -> Vec<Oid> {
         match (form.syntax, form.holdings) {
             (Some(syntax), _) => vec![syntax],
@@ -104,13 +106,13 @@ impl Resolved {
         }
     }
 
-    /// The record syntax of the profile.
+    /// Returns the record syntax of the profile.
     fn plain_syntax(&self) -> Oid {
         self.profile.record_syntax.unwrap_or(USMARC)
     }
 
-    /// The record syntaxes to try if none was requested explicitly and the server does not support the first: that of the profile,
-    /// MARC 21, UNIMARC, XML, and the server's choice.
+    /// Returns the record syntaxes to try if none was requested explicitly and the server does not support the first: that of the
+    /// profile, MARC 21, UNIMARC, XML, and the server's choice.
     fn alternatives(&self, form: &RecordForm) -> Vec<Option<Oid>> {
         if form.syntax.is_some() {
             return Vec::new();
@@ -125,7 +127,8 @@ impl Resolved {
         others.map(Some).chain([None]).collect()
     }
 
-    /// The element sets to try for a record that is too large or empty, if none was requested explicitly: full, then brief.
+    /// Returns the element sets to try for a record that is too large or empty, if none was requested explicitly: full, then
+    /// brief.
     fn smaller_sets(&self, form: &RecordForm) -> Vec<InternationalString> {
         if form.element_set.is_some() {
             return Vec::new();
@@ -144,7 +147,7 @@ impl Resolved {
     /// Applies the attributes and the character set of the profile to a query.
     ///
     /// # Errors
-    /// A term that the character set cannot represent.
+    /// The character set cannot represent a term.
     pub fn adapted(&self, query: &RpnQuery) -> Result<RpnQuery, Unwritable> {
         let mut query = query.clone();
         self.adapt(&mut query)?;
@@ -162,7 +165,7 @@ impl Resolved {
     }
 }
 
-/// A term that is not UTF-8 is left alone.
+/// Encodes a term in the character set. A term that is not UTF-8 is left unchanged.
 fn encode(term: &mut Term, charset: Charset) -> Result<(), Unwritable> {
     if let Term::General(octets) = term
         && let Ok(text) = std::str::from_utf8(octets.as_bytes())

@@ -1,4 +1,4 @@
-//! Addresses of SRU: `http://host/path`, `https://…`, and `sru:get:http://…` with the method (the base URL of SRU 1.1 §"Base URL").
+//! SRU addresses: `http://host/path`, `https://…`, and `sru:get:http://…` with the method (the base URL of SRU 1.1 §"Base URL").
 
 use z3950_asn1::apdu::DatabaseName;
 
@@ -6,10 +6,11 @@ use super::profile::SruMethod;
 use super::{Endpoint, Target, TargetError, malformed, redacted};
 use crate::url::{Mode, Userinfo, host_and_port, userinfo};
 
-/// The ports of HTTP and HTTPS (RFC 9110 §4.2).
+/// The default ports of HTTP and HTTPS (RFC 9110 §4.2).
 const PORTS: [u16; 2] = [80, 443];
 
-/// The parameters of SRU itself, which belong to a request and not to an address. Some servers have others in their base URL.
+/// The parameters that SRU defines, which belong to a request and not to an address. Some servers have other parameters in their
+/// base URL.
 const PARAMETERS: &[&str] = &[
     "version",
     "operation",
@@ -42,9 +43,9 @@ const PARAMETERS: &[&str] = &[
 pub(crate) struct HttpUrl<'a> {
     pub(crate) endpoint: Endpoint,
     pub(crate) userinfo: Option<Userinfo>,
-    /// Without the first slash.
+    /// The path without its first slash.
     pub(crate) path: &'a str,
-    /// After the question mark; may be empty.
+    /// The text after the question mark; may be empty.
     pub(crate) query: &'a str,
     pub(crate) has_fragment: bool,
 }
@@ -53,7 +54,7 @@ impl<'a> HttpUrl<'a> {
     /// Splits a URL (RFC 3986 §3).
     ///
     /// # Errors
-    /// Another scheme; a malformed user, password, host or port.
+    /// The scheme is another one; the user name, password, host or port is malformed.
     pub(crate) fn parse(url: &'a str) -> Result<Self, TargetError> {
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
         let is_secure = match &*scheme.to_ascii_lowercase() {
@@ -90,7 +91,7 @@ impl<'a> HttpUrl<'a> {
         })
     }
 
-    /// The name of the database: the path with the parameters that `keeps` returns true for, by name.
+    /// Returns the name of the database: the path with the parameters for whose names `keeps` returns true.
     fn database(&self, keeps: impl Fn(&str) -> bool) -> Option<DatabaseName> {
         let kept = self.parameters().filter(|(name, _)| keeps(name));
         let kept: Vec<&str> = kept.map(|(_, pair)| pair).collect();
@@ -102,7 +103,7 @@ impl<'a> HttpUrl<'a> {
         (!name.is_empty()).then(|| name.as_str().into())
     }
 
-    /// The name of each parameter, and the whole of it.
+    /// Returns the name and the whole text of each parameter.
     fn parameters(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let pairs = self.query.split('&').filter(|pair| !pair.is_empty());
         pairs.map(|pair| (pair.split('=').next().unwrap_or_default(), pair))
@@ -110,19 +111,19 @@ impl<'a> HttpUrl<'a> {
 }
 
 impl Endpoint {
-    /// Whether it is a server of SRU.
+    /// Returns whether this is an SRU server.
     pub fn is_sru(&self) -> bool {
         matches!(self, Self::Http(..) | Self::Https(..))
     }
 }
 
-/// The port of SRU with TLS or without.
+/// Returns the default port of SRU with or without TLS.
 pub(crate) fn default_port(is_secure: bool) -> u16 {
     let [plain, secure] = PORTS;
     if is_secure { secure } else { plain }
 }
 
-/// The target, if the text is an address of SRU: the path is its database.
+/// Returns the target if the text is an SRU address, whose path is the database.
 pub(super) fn target(text: &str) -> Option<Result<Target, TargetError>> {
     let mut method = None;
     let mut url = text;
@@ -146,7 +147,7 @@ pub(super) fn target(text: &str) -> Option<Result<Target, TargetError>> {
     Some(HttpUrl::parse(url).and_then(|url| read(&url, method)))
 }
 
-/// The target of a URL, whose path and parameters are its database.
+/// Returns the target of a URL, whose path and parameters name the database.
 fn read(url: &HttpUrl<'_>, sru_method: Option<SruMethod>) -> Result<Target, TargetError> {
     let is_own = |name: &str| !PARAMETERS.contains(&&*name.to_ascii_lowercase());
     let target = Target {

@@ -1,4 +1,5 @@
-//! Target profiles: the address of a server, its quirks and its limits. Stored in `targets.toml`, found by name or by host.
+//! Target profiles: the address of a server, its peculiarities and its limits. They are stored in `targets.toml`, and found by
+//! name or by host.
 //!
 //! ```toml
 //! [targets.mylib]
@@ -50,23 +51,23 @@ use crate::url::{DEFAULT_PORT, Host, Mode};
 /// The longest pause between two requests.
 pub const MAX_PAUSE: Duration = Duration::from_secs(3600);
 
-/// The most that [`Profile::pipelined`] can be.
+/// The maximum value of [`Profile::pipelined`].
 pub const MAX_PIPELINED: usize = 64;
 
-/// The profile of a target. Absent fields are left to the server or the command line.
+/// The profile of a target. Fields that are absent are decided by the server or the command line.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, remote = "Self")]
 #[non_exhaustive]
 pub struct Profile {
-    /// Its title.
+    /// The title of the target.
     pub title: Option<String>,
-    /// Its host.
+    /// The host of the server.
     #[serde(deserialize_with = "host")]
     pub host: Host,
-    /// Its port; by default 210, or that of HTTP or HTTPS if the server is one of SRU.
+    /// The port of the server; by default 210, or the default port of HTTP or HTTPS for an SRU server.
     #[serde(default)]
     pub port: u16,
-    /// Whether it speaks TLS.
+    /// Whether the server uses TLS.
     #[serde(default)]
     pub tls: bool,
     /// The default databases.
@@ -77,43 +78,44 @@ pub struct Profile {
     pub record_syntax: Option<Oid>,
     /// The element set to request.
     pub element_set: Option<String>,
-    /// The character set of its records, overriding what they declare.
+    /// The character set of the records, which overrides the one that they declare.
     #[serde(default, deserialize_with = "charset")]
     pub record_charset: Option<Charset>,
-    /// The character set of queries; UTF-8 by default.
+    /// The character set of query terms; UTF-8 by default.
     #[serde(default, deserialize_with = "charset")]
     pub query_charset: Option<Charset>,
-    /// Attributes for operands that have none of their type.
+    /// Attributes for operands that have no attribute of the same type.
     #[serde(default)]
     pub attributes: Attributes,
-    /// The attributes of searches for a docid, most preferred first; those of RFC 2056 if empty.
+    /// The attributes of searches for a docid, most preferred first; if empty, those of RFC 2056.
     #[serde(default)]
     pub docid: Vec<Attributes>,
-    /// The credentials.
+    /// The credentials for the target.
     pub credentials: Option<Credentials>,
-    /// The most records per Present.
+    /// The maximum number of records per Present.
     #[serde(default, deserialize_with = "at_least_one")]
     pub chunk: Option<u32>,
-    /// The least time between two requests; at most [`MAX_PAUSE`].
+    /// The minimum time between two requests; at most [`MAX_PAUSE`].
     #[serde(default, deserialize_with = "seconds")]
     pub pause: Option<Duration>,
-    /// The most sessions at once.
+    /// The maximum number of sessions at once.
     #[serde(default, deserialize_with = "at_least_one")]
     pub sessions: Option<usize>,
-    /// The most requests sent in a session before they are answered, if the server does not grant concurrentOperations; at most
-    /// [`MAX_PIPELINED`]. See [`SessionOptions::max_pipelined`](crate::session::SessionOptions::max_pipelined).
+    /// The maximum number of requests sent in a session before they are answered, if the server does not grant
+    /// concurrentOperations; at most [`MAX_PIPELINED`]. See
+    /// [`SessionOptions::max_pipelined`](crate::session::SessionOptions::max_pipelined).
     #[serde(default, deserialize_with = "pipelined")]
     pub pipelined: Option<usize>,
-    /// How to ask it over SRU; `None` for a server of Z39.50.
+    /// How to ask the server over SRU; `None` for a Z39.50 server.
     pub sru: Option<SruOptions>,
-    /// The source of this information.
+    /// The source of the information in this profile.
     pub source: Option<String>,
     /// A note for users.
     pub note: Option<String>,
 }
 
 impl Profile {
-    /// A profile with an address only.
+    /// Creates a profile that has only an address.
     pub fn at(host: Host, port: u16, tls: bool) -> Self {
         Self {
             title: None,
@@ -138,7 +140,7 @@ impl Profile {
         }
     }
 
-    /// The address of the server.
+    /// Returns the address of the server.
     pub fn endpoint(&self) -> Endpoint {
         let (host, port) = (self.host.clone(), self.port);
         match (self.sru.is_some(), self.tls) {
@@ -163,18 +165,18 @@ impl<'de> Deserialize<'de> for Profile {
     }
 }
 
-/// The most sessions with one server, unless its profile says otherwise.
+/// The maximum number of sessions with one server, unless its profile says otherwise.
 const MAX_SESSIONS: usize = 16;
 
-/// The limits of sessions that are lent: see [`Client::lease`](crate::Client::lease). Sessions opened for session URLs
-/// keep the pause but are not counted. Those of [`Client::session`](crate::Client::session) are neither paced nor
+/// The limits of sessions that are lent: see [`Client::lease`](crate::Client::lease). Sessions opened for session URLs keep the
+/// pause but are not counted. Sessions opened by [`Client::session`](crate::Client::session) neither keep the pause nor are
 /// counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TargetLimits {
-    /// The most sessions at once; 16. At least one is allowed.
+    /// The maximum number of sessions at once; 16 by default. At least one session is allowed.
     pub sessions: usize,
-    /// The least time between two requests, over all sessions; none.
+    /// The minimum time between two requests, over all sessions; zero by default.
     pub pause: Duration,
 }
 
@@ -243,7 +245,7 @@ fn pipelined<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>
     }
 }
 
-/// A count that must not be zero.
+/// Deserializes a count that must not be zero.
 fn at_least_one<'de, D, N>(deserializer: D) -> Result<Option<N>, D::Error>
 where
     D: Deserializer<'de>,
@@ -269,7 +271,7 @@ mod tests {
 
     const PAGE: &str = include_str!("../../docs/targets.md");
 
-    /// The keys of the table under a heading of the page.
+    /// Returns the keys in the table under a heading of the page.
     fn documented(heading: &str) -> BTreeSet<String> {
         let lines = PAGE.lines().skip_while(|line| *line != heading).skip(1);
         let lines = lines.take_while(|line| !line.starts_with('#'));
@@ -277,7 +279,7 @@ mod tests {
         cells.map(str::to_owned).collect()
     }
 
-    /// The keys that a deserializer knows; it lists them in its error about an unknown key.
+    /// Returns the keys that a deserializer knows; it lists them in its error about an unknown key.
     fn known<T: serde::de::DeserializeOwned>() -> BTreeSet<String> {
         let refusal = toml::from_str::<T>("nonsense = 1").err();
         let refusal = refusal.expect("an unknown key").message().to_owned();
@@ -327,7 +329,7 @@ mod tests {
         let (_, by_http) = profiles.named("byhttp").expect("a target");
         let endpoint = by_http.profile.endpoint();
         assert_eq!(endpoint.to_string(), "https://sru.example");
-        // The examples have every key.
+        // The examples contain every key.
         let text = blocks.first().expect("a block");
         for key in known::<Profile>() {
             assert!(text.contains(&format!("\n{key} = ")), "{key}");

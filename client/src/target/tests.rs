@@ -1,4 +1,4 @@
-//! Targets as text, and credentials that stay out of messages.
+//! Targets as text, and credentials that are kept out of messages.
 
 use super::*;
 

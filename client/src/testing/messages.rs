@@ -1,4 +1,4 @@
-//! APDUs as servers send them, for tests; those of the judge use them too.
+//! APDUs as servers send them, for tests. The tests of the judge use them too.
 
 use bytes::Bytes;
 use z3950_asn1::apdu::*;
@@ -26,7 +26,7 @@ pub(crate) fn init_response(result: bool, protocol_version: ProtocolVersion) -> 
     }
 }
 
-/// The answer to a search, with records in the response.
+/// Builds the answer to a search, with records in the response.
 pub(crate) fn found(hits: i64, records: Vec<NamePlusRecord>) -> SearchResponse {
     SearchResponse {
         result_count: hits,
@@ -43,7 +43,7 @@ pub(crate) fn found(hits: i64, records: Vec<NamePlusRecord>) -> SearchResponse {
     }
 }
 
-/// A search that failed.
+/// Builds the answer to a search that failed.
 pub(crate) fn search_failed(records: Option<Records>) -> SearchResponse {
     SearchResponse {
         result_set_status: Some(ResultSetStatus::NONE),
@@ -79,7 +79,7 @@ pub(crate) fn marc() -> NamePlusRecord {
     record(oid::USMARC)
 }
 
-/// A query for anything.
+/// Builds a query that matches anything.
 pub(crate) fn query() -> Query {
     Query::Type1(RpnQuery::bib1(RpnStructure::term(Vec::new(), "x")))
 }

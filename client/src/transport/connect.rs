@@ -1,4 +1,4 @@
-//! What all connectors have in common: a host and a port in, a stream of octets out.
+//! What all connectors have in common: they take a host and a port, and return a stream of octets.
 
 use std::io;
 use std::pin::Pin;
@@ -41,7 +41,7 @@ impl<C: Connect + ?Sized> Connect for Arc<C> {
     }
 }
 
-/// The error of a connection attempt.
+/// Returns the error of a connection attempt.
 pub(super) fn not_connected(error: io::Error) -> Error {
     let cause = match error.kind() {
         io::ErrorKind::ConnectionRefused => Cause::Refused,

@@ -1,5 +1,5 @@
-//! Requests and answers of HTTP/1.1 (RFC 9112) over this crate's own connections: kept for the next request, bounded in octets and
-//! time, redirected within the same host only. SRU and gateways use it.
+//! HTTP/1.1 requests and answers (RFC 9112) over this crate's own connections. A connection is kept for the next request, answers
+//! are bounded in octets and time, and redirections are followed only within the same host. SRU and gateways use this client.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -26,31 +26,31 @@ use crate::target::Endpoint;
 use crate::target::http::HttpUrl;
 use crate::transport::{Routes, Timeouts};
 
-/// How often a request is redirected.
+/// The maximum number of times that a request is redirected.
 const MAX_REDIRECTS: usize = 4;
-/// The most octets of the head of an answer.
+/// The maximum number of octets in the head of an answer.
 const MAX_HEAD: usize = 64 << 10;
 
 const AGENT: &str = concat!("z3950/", env!("CARGO_PKG_VERSION"));
 
-/// A connection with a server, opened when it is needed.
+/// A connection to a server, which is opened when it is needed.
 pub(crate) struct HttpClient {
     routes: Routes,
     proxy: Option<String>,
     endpoint: Endpoint,
-    /// The header of each request that has credentials.
+    /// The header Authorization, which is sent with each request if there are credentials.
     authorization: Option<HeaderValue>,
-    /// The header Via of each request that comes through servers.
+    /// The header Via, which is sent with each request that has come through other servers.
     via: Option<HeaderValue>,
     max_body: usize,
     kept: Option<Kept>,
 }
 
-/// An open connection, whose task ends with it.
+/// An open connection. Its task ends when this is dropped.
 struct Kept {
     sender: http1::SendRequest<Full<Bytes>>,
     task: AbortHandle,
-    /// Whether a request was answered on it, so that the server may close it at any time.
+    /// Whether a request has been answered on the connection, so that the server may close it at any time.
     is_used: bool,
 }
 
@@ -60,15 +60,15 @@ impl Drop for Kept {
     }
 }
 
-/// A request: a path with its query, and what is sent to it.
+/// A request: a path with its query, and the body sent to it.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpRequest {
     pub(crate) path: String,
-    /// The types of answers that are wanted, as in the header Accept (RFC 9110 §12.5.1).
+    /// The accepted media types, as in the header Accept (RFC 9110 §12.5.1).
     pub(crate) accepted: &'static str,
-    /// The type and octets of a body. Requests with one are POST, others are GET.
+    /// The media type and the octets of a body. Requests with a body are sent by POST, others by GET.
     pub(crate) body: Option<(&'static str, Bytes)>,
-    /// Whether it may be made again after the connection was lost.
+    /// Whether the request may be repeated after the connection was lost.
     pub(crate) is_repeatable: bool,
 }
 
@@ -76,16 +76,16 @@ pub(crate) struct HttpRequest {
 #[derive(Debug)]
 pub(crate) struct HttpAnswer {
     pub(crate) status: StatusCode,
-    /// How long the server asks to wait.
+    /// How long the server asks the client to wait.
     pub(crate) retry_after: Option<Duration>,
-    /// The media type in lower case, without parameters; empty if the answer does not say.
+    /// The media type in lower case, without parameters; empty if the answer does not have one.
     pub(crate) media_type: String,
     pub(crate) body: Bytes,
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 enum LostRequest {
-    /// The connection was lost before the head of the answer.
+    /// The connection was lost before the head of the answer was received.
     Lost(hyper::Error),
     Other(Error),
 }
@@ -97,7 +97,7 @@ impl From<Error> for LostRequest {
 }
 
 impl HttpClient {
-    /// A client of one server, without a connection. Answers may have `max_body` octets.
+    /// Creates a client of one server, without a connection. The body of an answer may have at most `max_body` octets.
     pub(crate) fn new(
         routes: Routes,
         endpoint: Endpoint,
@@ -115,7 +115,7 @@ impl HttpClient {
         }
     }
 
-    /// Sends this user and password with each request from now on (RFC 7617), or none.
+    /// Sends this user name and password with each request from now on (RFC 7617), or none.
     pub(crate) fn authorize(&mut self, login: Option<(&str, &str)>) {
         self.authorization = login.and_then(|(user, password)| {
             let pair = STANDARD.encode(format!("{user}:{password}"));
@@ -125,13 +125,13 @@ impl HttpClient {
         });
     }
 
-    /// Says with each request from now on which servers it has come through (RFC 9110 §7.6.3).
+    /// Tells the server with each request from now on which servers the request has come through (RFC 9110 §7.6.3).
     pub(crate) fn pass_on(&mut self, via: &Via) {
         let value = (!via.is_empty()).then(|| via.to_header());
         self.via = value.and_then(|value| value.try_into().ok());
     }
 
-    /// Closes the connection, and forgets an answer that is awaited.
+    /// Closes the connection, and abandons an answer that is awaited.
     pub(crate) fn disconnect(&mut self) {
         self.kept = None;
     }
@@ -155,7 +155,7 @@ impl HttpClient {
             .handshake(TokioIo::new(stream))
             .await
             .map_err(|error| unavailable(Phase::Connect, error))?;
-        // Errors reach the request that is in progress.
+        // Errors are reported to the request that is in progress.
         let task = tokio::spawn(async move { drop(connection.await) }).abort_handle();
         self.kept = Some(Kept {
             sender,
@@ -165,11 +165,11 @@ impl HttpClient {
         Ok(())
     }
 
-    /// Makes a request, again on a new connection if a used one turns out to be closed, and at other addresses of the same host if
-    /// the server says so.
+    /// Sends a request. If a used connection turns out to be closed, the request is sent again on a new one; if the server
+    /// redirects the client to another address on the same host, it is sent there.
     ///
     /// # Errors
-    /// That there is no answer, or one that exceeds the limits. Any status is an answer.
+    /// There is no answer, or it exceeds the limits. An answer with any HTTP status is not an error.
     pub(crate) async fn ask(
         &mut self,
         phase: Phase,
@@ -183,7 +183,7 @@ impl HttpClient {
             let location = response
                 .headers()
                 .get(LOCATION)
-                // 300 leaves the choice to people (RFC 9110 §15.4.1).
+                // Status 300 leaves the choice to people (RFC 9110 §15.4.1).
                 .filter(|_| status.is_redirection() && status != StatusCode::MULTIPLE_CHOICES);
             let Some(location) = location else {
                 return self.receive(phase, response, timeouts).await;
@@ -196,7 +196,7 @@ impl HttpClient {
         Err(Error::fault(phase, SruFault::Redirects(MAX_REDIRECTS)))
     }
 
-    /// The head of the answer.
+    /// Sends a request and returns the head of the answer.
     async fn reach(
         &mut self,
         phase: Phase,
@@ -284,7 +284,8 @@ impl HttpClient {
         Ok(message)
     }
 
-    /// The body of an answer. The wait begins again with each part of it, but all of it may take only ten times as long.
+    /// Receives the body of an answer. The wait begins again with each part of the body, but the whole body may take at most ten
+    /// times as long.
     async fn receive(
         &mut self,
         phase: Phase,
@@ -294,7 +295,7 @@ impl HttpClient {
         let (head, body) = response.into_parts();
         let received = self.body(phase, &head.headers, body, timeouts).await;
         if received.is_err() {
-            // What is left of the answer would be taken for the next one.
+            // The rest of this answer would be mistaken for the next answer.
             self.kept = None;
         }
         Ok(HttpAnswer {
@@ -361,7 +362,7 @@ impl HttpClient {
         })
     }
 
-    /// Goes where the server says, if that is on the same host and no less secret. Credentials never reach another host.
+    /// Follows a redirection if it leads to the same host and is no less secure. Credentials are never sent to another host.
     fn follow(
         &mut self,
         phase: Phase,
@@ -392,7 +393,7 @@ impl HttpClient {
             return Err(elsewhere());
         }
         self.endpoint = endpoint;
-        // Some servers leave out the parameters.
+        // Some servers leave out the parameters in the redirection.
         request.path = match (path.contains('?'), request.path.split_once('?')) {
             (false, Some((_, parameters))) => format!("{path}?{parameters}"),
             _ => path,
@@ -401,7 +402,7 @@ impl HttpClient {
     }
 }
 
-/// The value of the header Host: without the scheme's own port (RFC 9110 §7.2).
+/// Returns the value of the header Host, without the default port of the scheme (RFC 9110 §7.2).
 fn authority(endpoint: &Endpoint) -> String {
     let (host, port) = (endpoint.host(), endpoint.port());
     match endpoint {
@@ -418,7 +419,7 @@ fn media_type(headers: &HeaderMap) -> String {
     essence.trim().to_ascii_lowercase()
 }
 
-/// The header Retry-After: seconds, or a date (RFC 9110 §10.2.3).
+/// Parses the header Retry-After, which is a number of seconds or a date (RFC 9110 §10.2.3).
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse() {
@@ -428,7 +429,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(until.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
-/// A path with its parameters, without passwords.
+/// Returns a path with its parameters, with passwords redacted.
 fn shown(path: &str) -> String {
     let mut parts = path.split('&').map(|part| {
         let name = part.split_inclusive('=').next().unwrap_or_default();
@@ -442,7 +443,7 @@ fn shown(path: &str) -> String {
     parts.fold(first, |path, part| format!("{path}&{part}"))
 }
 
-/// A connection that was lost, or an answer that is no HTTP.
+/// Returns the error for a connection that was lost, or for an answer that is not HTTP.
 fn of_http(phase: Phase, error: &hyper::Error) -> Error {
     let is_http = error.is_parse() || error.is_parse_status();
     if is_http && !error.is_incomplete_message() {

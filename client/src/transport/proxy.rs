@@ -1,5 +1,5 @@
 //! Proxies: HTTP CONNECT (RFC 9110 §9.3.6) and SOCKS5 (RFC 1928), which resolve the server's name themselves. The environment
-//! variables are those of curl: `ALL_PROXY`, else `HTTPS_PROXY`, and `NO_PROXY`.
+//! variables are those of curl: `ALL_PROXY`, or else `HTTPS_PROXY`, and `NO_PROXY`.
 
 use std::fmt;
 use std::io;
@@ -36,7 +36,7 @@ enum Kind {
     Socks5,
 }
 
-/// A malformed proxy.
+/// The error of a malformed proxy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text} is not a proxy: {reason}")]
 pub struct ProxyError {
@@ -48,7 +48,7 @@ pub struct ProxyError {
 impl FromStr for Proxy {
     type Err = ProxyError;
 
-    /// The default scheme is HTTP; the default port is 80, or 1080 for SOCKS5.
+    /// Parses a proxy. The default scheme is HTTP; the default port is 80, or 1080 for SOCKS5.
     fn from_str(text: &str) -> Result<Self, ProxyError> {
         let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
         let rest = rest.strip_suffix('/').unwrap_or(rest);
@@ -81,10 +81,10 @@ impl FromStr for Proxy {
 }
 
 impl Proxy {
-    /// The proxy of the environment variables, and the hosts without a proxy.
+    /// Returns the proxy named by the environment variables, and the hosts to reach without a proxy.
     ///
     /// # Errors
-    /// A variable with a malformed proxy.
+    /// A variable contains a malformed proxy.
     pub fn from_environment(
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<(Option<Self>, NoProxy), ProxyError> {
@@ -103,7 +103,7 @@ impl Proxy {
 }
 
 impl fmt::Display for Proxy {
-    /// Without credentials.
+    /// Writes the proxy without its credentials.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = match self.kind {
             Kind::Http => "http",
@@ -119,8 +119,8 @@ impl fmt::Debug for Proxy {
     }
 }
 
-/// Hosts to connect to without a proxy: localhost, and those of a list such as `lib.example, .intra, 10.1.2.3`, where a name
-/// includes its subdomains and `*` is every host.
+/// Hosts to connect to without a proxy: localhost, and those of a list such as `lib.example, .intra, 10.1.2.3`, in which a name
+/// includes its subdomains and `*` means every host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoProxy {
     names: Vec<String>,
@@ -129,7 +129,7 @@ pub struct NoProxy {
 }
 
 impl NoProxy {
-    /// No host, not even localhost.
+    /// Exempts no host, not even localhost.
     pub fn none() -> Self {
         Self {
             names: Vec::new(),
@@ -137,7 +137,7 @@ impl NoProxy {
         }
     }
 
-    /// The hosts of a list separated by commas.
+    /// Parses a list of hosts separated by commas.
     pub fn new(list: &str) -> Self {
         let names = list.split(',').map(|name| {
             let name = name.trim().to_ascii_lowercase();
@@ -149,7 +149,7 @@ impl NoProxy {
         }
     }
 
-    /// Whether to connect to the host directly.
+    /// Returns whether to connect to the host directly.
     pub fn has(&self, host: &Host) -> bool {
         let name = host.for_connecting();
         (self.loopback && host.is_loopback())
@@ -161,13 +161,13 @@ impl NoProxy {
 }
 
 impl Default for NoProxy {
-    /// Only localhost.
+    /// Exempts only localhost.
     fn default() -> Self {
         Self::new("")
     }
 }
 
-/// Connects through a proxy; another connector connects to the proxy.
+/// Connects through a proxy, to which another connector connects.
 #[derive(Clone)]
 pub struct Proxied {
     inner: Arc<dyn Connect>,
@@ -176,7 +176,7 @@ pub struct Proxied {
 }
 
 impl Proxied {
-    /// Connects through `proxy`, to which `inner` connects, except to hosts of `exempt`.
+    /// Creates a connector through `proxy`, to which `inner` connects. It connects directly to the hosts of `exempt`.
     pub fn new(inner: impl Connect + 'static, proxy: Proxy, exempt: NoProxy) -> Self {
         Self {
             inner: Arc::new(inner),
@@ -185,7 +185,7 @@ impl Proxied {
         }
     }
 
-    /// The error of a failed connection to the proxy.
+    /// Returns the error of a failed connection to the proxy.
     fn out_of_reach(&self, error: Error) -> Error {
         let Error::Unavailable { cause, .. } = error else {
             return error;
@@ -214,7 +214,7 @@ impl Proxied {
         let cause = match connected {
             Ok(Ok(stream)) => return Ok(stream),
             Ok(Err(refusal)) => Cause::Proxy(refusal),
-            // The proxy closed the connection or speaks another protocol.
+            // The proxy closed the connection, or speaks another protocol.
             Err(error) => {
                 let words = format!("{}: {error}", self.proxy);
                 Cause::Other(Arc::new(io::Error::other(words)))
@@ -238,7 +238,7 @@ impl Proxied {
         }
         let request = request.body(Empty::<Bytes>::new())?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // The task ends when the request has failed or the stream is upgraded.
+        // The task ends when the request has failed or the stream has been upgraded.
         tokio::spawn(connection.with_upgrades());
         let response = sender.send_request(request).await?;
         let status = response.status();
@@ -272,7 +272,7 @@ impl Proxied {
     }
 }
 
-/// A stream through the proxy, the proxy's refusal, or the error of a connection that ended.
+/// A stream through the proxy, the refusal of the proxy, or the error of a connection that ended.
 type Tunnel = Result<Result<BoxStream, String>, Box<dyn std::error::Error + Send + Sync>>;
 
 impl Connect for Proxied {

@@ -1,4 +1,4 @@
-//! Which connector leads to an endpoint, and how TCP and Unix sockets handle addresses that answer or do not.
+//! Which connector leads to an endpoint, and what TCP and Unix sockets do with addresses that answer or do not answer.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -91,7 +91,7 @@ async fn connect(resolver: impl Resolve + 'static) -> Result<BoxStream, Error> {
         .await
 }
 
-/// A local port that was free a moment ago.
+/// Returns a local port that was free a moment ago.
 async fn unused() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     listener.local_addr().expect("its address")
@@ -116,7 +116,7 @@ async fn all_addresses_are_tried_in_order() {
     }
 }
 
-/// Counts how often a name is looked up.
+/// A resolver that counts how often a name is looked up.
 struct CountedLookups(SocketAddr, Arc<AtomicUsize>);
 
 impl Resolve for CountedLookups {

@@ -6,24 +6,24 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::error::{Cause, Error, Phase};
 
-/// How many times the wait for an answer an answer may take whose octets arrive slowly.
+/// An answer whose octets arrive slowly may take this many times the wait for an answer.
 const MAX_WAITS: u32 = 10;
 
-/// How long to wait. `None` and zero mean no limit, except for `close`.
+/// How long to wait. `None` and zero mean no limit, except in `close`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
-    /// Until a session is returned, if as many are in use as the target allows; begins when those that waited before have theirs. No
-    /// limit by default.
+    /// Until a session is returned, if as many are in use as the target allows. The time begins when those who waited before have
+    /// their sessions. No limit by default.
     pub session: Option<Duration>,
-    /// Name resolution and connection, over all addresses of the host; 10 s.
+    /// For name resolution and connection, over all addresses of the host; 10 s by default.
     pub connect: Option<Duration>,
-    /// Each answer; 30 s. It begins again with each answer to another request that is in progress, and with octets of an answer, but
-    /// an answer that has begun may take at most ten times as long.
+    /// For each answer; 30 s by default. The time begins again with each answer to another request in progress, and with octets
+    /// of this answer; but an answer that has begun may take at most ten times as long.
     pub answer: Option<Duration>,
-    /// The server's Close and the end of the connection; 1 s.
+    /// For the server's Close and the end of the connection; 1 s by default.
     pub close: Duration,
-    /// No wait lasts beyond this moment, except that of `close`.
+    /// No wait lasts beyond this moment, except the wait limited by `close`.
     pub deadline: Option<Instant>,
 }
 
@@ -40,29 +40,30 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
-    /// Sets the limit for each answer; `None` is no limit.
+    /// Sets the limit for each answer; `None` means no limit.
     #[must_use]
     pub fn with_answer(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.answer = limit.into();
         self
     }
 
-    /// The limit for a session awaited from now on.
+    /// Returns the limit for a session that is awaited from now on.
     pub(crate) fn to_session(self) -> Limit {
         self.limit(self.session, Cause::SessionsInUse)
     }
 
-    /// The limit for a connection attempt that begins now.
+    /// Returns the limit for a connection attempt that begins now.
     pub(crate) fn to_connect(self) -> Limit {
         self.limit(self.connect, Cause::Timeout)
     }
 
-    /// The limit for an answer awaited from now on.
+    /// Returns the limit for an answer that is awaited from now on.
     pub(crate) fn to_answer(self) -> Limit {
         self.limit(self.answer, Cause::Timeout)
     }
 
-    /// The limit for an answer whose octets began to arrive at one moment, and arrived last at another; `None` if it is over.
+    /// Returns the limit for the rest of an answer whose octets began to arrive at `begun`, and last arrived at `last`; `None` if
+    /// the limit has passed.
     pub(crate) fn to_rest(self, begun: Instant, last: Instant) -> Option<Limit> {
         let wait = self.answer.filter(|wait| !wait.is_zero())?;
         let longest = begun.checked_add(wait.checked_mul(MAX_WAITS)?)?;
@@ -74,13 +75,13 @@ impl Timeouts {
         (limit.0 > Instant::now()).then_some(Limit(Some(limit)))
     }
 
-    /// Whether answers may take any time.
+    /// Returns whether answers may take any length of time.
     #[cfg(feature = "sru")]
     pub(crate) fn is_unlimited(self) -> bool {
         self.answer.is_none_or(|wait| wait.is_zero())
     }
 
-    /// The deadline alone, while a person is asked.
+    /// Returns only the deadline, which applies while a person is being asked.
     pub(crate) fn to_deadline(self) -> Limit {
         self.limit(None, Cause::Timeout)
     }
@@ -98,7 +99,7 @@ impl Timeouts {
     }
 }
 
-/// The moment at which a wait ends, with the cause to report; `None` beyond the range of the clock.
+/// The moment at which a wait ends, with the cause to report; `None` if it is beyond the range of the clock.
 #[derive(Debug, Clone)]
 pub(crate) struct Limit(Option<(Instant, Cause)>);
 
@@ -115,7 +116,7 @@ impl Limit {
         self.0.as_ref().map(|(at, _)| *at)
     }
 
-    /// The error of a wait that reached the limit.
+    /// Returns the error of a wait that has reached the limit.
     pub(crate) fn error(&self, phase: Phase) -> Error {
         let cause = self.0.as_ref().map(|(_, cause)| cause.clone());
         Error::Unavailable {
@@ -124,7 +125,7 @@ impl Limit {
         }
     }
 
-    /// Waits for `work` until the limit.
+    /// Awaits `work` until the limit.
     pub(crate) async fn hold<T>(
         &self,
         phase: Phase,
@@ -141,7 +142,7 @@ impl Limit {
 mod tests {
     use super::*;
 
-    /// A-37 of `tests/CONFORMANCE.md`.
+    /// This implements A-37 of `tests/CONFORMANCE.md`.
     #[test]
     fn every_wait_has_a_limit_but_the_whole_has_none() {
         let timeouts = Timeouts::default();

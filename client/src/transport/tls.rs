@@ -1,5 +1,5 @@
-//! TLS (RFC 8446, RFC 5246) over another connector. The server's certificate is verified against the system's roots unless that
-//! is turned off.
+//! TLS (RFC 8446, RFC 5246) over another connector. The server's certificate is verified against the system's roots unless
+//! verification is turned off.
 
 mod verify;
 
@@ -29,35 +29,35 @@ use crate::url::Host;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsOptions {
-    /// A PEM file of certificates to trust in addition to the system's roots.
+    /// A PEM file with certificates to trust in addition to the system's roots.
     pub roots: Option<PathBuf>,
-    /// Accepts any certificate: the connection is encrypted, but the server is not authenticated.
+    /// Whether to accept any certificate: the connection is encrypted, but the server is not authenticated.
     pub insecure: bool,
-    /// The certificate for servers that request one.
+    /// The client certificate for servers that request one.
     pub certificate: Option<ClientCertificate>,
 }
 
-/// A certificate of the client and its key, as PEM files.
+/// A client certificate and its key, as PEM files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientCertificate {
-    /// The certificate, then its issuers.
+    /// The file with the certificate, followed by its issuers.
     pub chain: PathBuf,
-    /// Its private key; may be the same file.
+    /// The file with the private key; it may be the same file.
     pub key: PathBuf,
 }
 
-/// Options that cannot be followed.
+/// The error of options that cannot be followed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
-    /// A file lacks what is expected in it.
+    /// A file does not contain what is expected.
     #[error("no {what} in {}, which holds {found}", .path.display())]
     Missing {
         /// What is expected.
         what: &'static str,
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What it contains.
+        /// What the file contains.
         found: String,
     },
     /// A file or the system's roots cannot be used.
@@ -65,8 +65,8 @@ pub enum TlsError {
     Unusable(String, #[source] Option<Box<dyn StdError + Send + Sync>>),
 }
 
-/// The TLS configuration, shared by all connections with the same options: reads the certificate files and the system's roots.
-/// It keeps the sessions that servers let it resume.
+/// Creates the TLS configuration, which is shared by all connections with the same options: reads the certificate files and the
+/// system's roots. The configuration keeps TLS sessions for resumption if servers allow it.
 pub(super) fn connector(options: &TlsOptions) -> Result<TlsConnector, TlsError> {
     Ok(TlsConnector::from(Arc::new(config(options)?)))
 }
@@ -79,10 +79,10 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// TLS over the connections that `inner` makes.
+    /// Creates a connector for TLS over the connections that `inner` makes.
     ///
     /// # Errors
-    /// Invalid options: the files are read now.
+    /// The options are invalid: the files are read now.
     pub fn new(inner: impl Connect + 'static, options: &TlsOptions) -> Result<Self, TlsError> {
         Ok(Self {
             inner: Arc::new(inner),
@@ -110,7 +110,7 @@ impl Connect for Tls {
     }
 }
 
-/// The error of a failed handshake.
+/// Returns the error of a failed handshake.
 fn failed(error: io::Error) -> Error {
     unavailable(match fault(&error) {
         Some(rustls::Error::InvalidCertificate(why)) => {
@@ -120,7 +120,7 @@ fn failed(error: io::Error) -> Error {
     })
 }
 
-/// A remedy for a rejected certificate.
+/// Returns a remedy for a rejected certificate.
 pub fn remedy(error: &io::Error) -> Option<Remedy> {
     let distrust: &Distrust = error.get_ref()?.downcast_ref()?;
     Some(distrust.remedy())
@@ -137,7 +137,7 @@ fn fault(error: &io::Error) -> Option<&rustls::Error> {
     error.get_ref()?.downcast_ref()
 }
 
-/// Whether the server sent an alert, during or after the handshake, as it does if it requires a client certificate.
+/// Returns whether the server sent an alert, during or after the handshake, as it does if it requires a client certificate.
 pub fn is_alert(error: &io::Error) -> bool {
     matches!(fault(error), Some(rustls::Error::AlertReceived(_)))
 }
@@ -178,7 +178,7 @@ fn config(options: &TlsOptions) -> Result<ClientConfig, TlsError> {
         })
 }
 
-/// The system's roots and the certificates of a file.
+/// Returns the trust in the system's roots and the certificates of a file.
 fn named(file: Option<&Path>, provider: Arc<CryptoProvider>) -> Result<Trusted, TlsError> {
     let mut store = RootCertStore::empty();
     let system = load_native_certs();
@@ -216,7 +216,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     }
 }
 
-/// The size limit of a certificate file in octets; the bundle of all web authorities has 250,000.
+/// The size limit of a certificate file in octets; the bundle of all Web authorities has about 250,000 octets.
 const MAX_FILE: u64 = 16 << 20;
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {

@@ -5,14 +5,14 @@ use std::fmt;
 use super::host::Host;
 use super::userinfo::Userinfo;
 
-/// Lower ports belong to well-known protocols (RFC 1738 §6).
+/// Ports below this one belong to well-known protocols (RFC 1738 §6).
 const FIRST_FREE_PORT: u16 = 1024;
 
 /// A reason for caution, or a warning about an accepted URL. `Display` is for people, [`code`](Self::code) for programs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Caution {
-    /// It contains a user name or password in clear text; those of a Z39.50 URL are not used unless requested.
+    /// The URL contains a user name or password in clear text; those of a Z39.50 URL are not used unless requested.
     CredentialsInUrl,
     /// The host name has no dot, so its meaning depends on where it is resolved.
     RelativeHostName,
@@ -21,13 +21,14 @@ pub enum Caution {
     LocalHost,
     /// The port is below 1024 and not that of the scheme, so that another protocol may be abused.
     ReservedPort(u16),
-    /// The port is not that of the scheme, which may be fine.
+    /// The port is not the default port of the scheme, which may be intended.
     NonDefaultPort(u16),
-    /// An escape stands for a control character, such as CR or LF, which could end a command of the protocol if sent decoded.
+    /// An escape stands for a control character such as CR or LF, which could end a command of the protocol if it were sent
+    /// decoded.
     EscapedControl,
     /// RFC 1738 §4 reserves this scheme without a syntax.
     ReservedScheme(&'static str),
-    /// The scheme is unknown and differs from this known one by one letter.
+    /// The scheme is unknown and differs by one letter from this known one.
     SimilarScheme(&'static str),
     /// A `?` without a docid was ignored.
     EmptyDocidIgnored,
@@ -36,12 +37,12 @@ pub enum Caution {
 }
 
 impl Caution {
-    /// A stable name for programs: `Name` or `Name:detail`, such as `ReservedPort:25`.
+    /// Returns a stable name for programs: `Name` or `Name:detail`, such as `ReservedPort:25`.
     pub fn code(&self) -> String {
         self.words().0
     }
 
-    /// The code and the message.
+    /// Returns the code and the message.
     fn words(&self) -> (String, String) {
         let plain = |code: &str, message: &str| (code.to_owned(), message.to_owned());
         match self {
@@ -99,7 +100,7 @@ impl fmt::Display for Caution {
     }
 }
 
-/// Whether a text has an escaped control character (RFC 1738 §6).
+/// Returns whether a text contains an escaped control character (RFC 1738 §6).
 pub(crate) fn has_escaped_control(text: &str) -> bool {
     let mut escapes = text.split('%').skip(1);
     escapes.any(|escape| match escape.as_bytes() {
@@ -112,9 +113,9 @@ pub(crate) fn has_escaped_control(text: &str) -> bool {
 /// The scope in which a locator has the same meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// Everywhere.
+    /// The locator means the same everywhere.
     Global,
-    /// For readers with the same server, as for `news`.
+    /// The locator means the same to readers who use the same server, as with `news`.
     ServerRelative,
     /// On this machine or in its private network only, as for a `file` without a host, `localhost` and `192.168.0.1`.
     Local,
@@ -130,7 +131,7 @@ impl fmt::Display for Scope {
     }
 }
 
-/// What a client connects to for a locator.
+/// The host and port that a client connects to for a locator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Site<'a> {
     pub(crate) host: &'a Host,
@@ -141,7 +142,7 @@ pub(crate) struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// A host alone.
+    /// Describes a host without a port.
     pub(crate) fn of(host: &'a Host) -> Self {
         Site {
             host,

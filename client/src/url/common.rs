@@ -10,24 +10,24 @@ use super::span::Span;
 /// How strictly a text must follow the standards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// Exactly RFC 2056 and RFC 1738.
+    /// Accepts exactly what RFC 2056 and RFC 1738 allow.
     Strict,
-    /// What people and programs write: also accepts outer blanks, one leading `URL:`, IP literals, `_` and a trailing dot in host
-    /// names, userinfo, a fragment, an empty port, an empty docid, reserved and national characters as data, and parameters in
-    /// any order. Still refuses inner blanks, bad escapes and literal `"`, `<`, `>`.
+    /// Accepts what people and programs actually write: also surrounding blanks, one leading `URL:`, IP literals, `_` and a
+    /// trailing dot in host names, userinfo, a fragment, an empty port, an empty docid, reserved and national characters as data,
+    /// and parameters in any order. Inner blanks, bad escapes and literal `"`, `<`, `>` are still refused.
     Lenient,
 }
 
 /// The character classes of RFC 1738 §5 that decide what a literal octet may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// Letters, digits and `$-_.+!*'(),`: stand for themselves.
+    /// Letters, digits and `$-_.+!*'(),`, which stand for themselves.
     Unreserved,
-    /// `;/?:@&=`: may delimit; as data they are escaped.
+    /// `;/?:@&=`, which may be delimiters and are escaped where they are data.
     Reserved,
-    /// `{}|\^~[]` and the backtick: unsafe on old gateways.
+    /// `{}|\^~[]` and the backtick, which are unsafe on old gateways.
     National,
-    /// Everything else, including `<>"#%`: never literal.
+    /// Everything else, including `<>"#%`, which never appears literally.
     Unsafe,
 }
 
@@ -44,9 +44,10 @@ impl Class {
     }
 }
 
-/// The text of a URL without the surroundings that [`Mode::Lenient`] accepts, and checked to be in 21–7E hex.
+/// Returns the text of a URL without the surroundings that [`Mode::Lenient`] accepts, after checking that all octets are in 21–7E
+/// hex.
 ///
-/// Errors: `TooLong`, `EmptyInput`, `InvalidCharacter` at the first octet that no URL may hold.
+/// Errors: `TooLong`, `EmptyInput`, and `InvalidCharacter` at the first octet that is not allowed in any URL.
 pub(crate) fn envelope(text: &[u8], mode: Mode) -> Result<Span<'_>, UrlError> {
     let whole = Span::new(text);
     if text.len() > MAX_URL_LENGTH {
@@ -97,9 +98,9 @@ pub(crate) fn graphic(text: Span<'_>) -> Result<(), UrlError> {
     )
 }
 
-/// The scheme and what follows its colon. There is one if a colon comes before any slash (RFC 1630).
+/// Splits a URL into its scheme and the text after the colon. A URL has a scheme if a colon comes before any slash (RFC 1630).
 ///
-/// Errors: `MissingScheme`, `InvalidScheme` at the first octet outside letters, digits and `+.-` (RFC 1738 §2.1).
+/// Errors: `MissingScheme`, and `InvalidScheme` at the first octet other than letters, digits and `+.-` (RFC 1738 §2.1).
 pub(crate) fn scheme(url: Span<'_>) -> Result<(Span<'_>, Span<'_>), UrlError> {
     let (scheme, rest) = url.cut(b":/");
     let rest = match rest.strip_prefix(b":") {
@@ -121,23 +122,23 @@ pub(crate) fn scheme(url: Span<'_>) -> Result<(Span<'_>, Span<'_>), UrlError> {
     Ok((scheme, rest))
 }
 
-/// The octets of scheme names (RFC 1738 §2.1).
+/// Returns whether an octet is allowed in a scheme name (RFC 1738 §2.1).
 pub(crate) fn is_scheme_octet(octet: u8) -> bool {
     octet.is_ascii_alphanumeric() || b"+.-".contains(&octet)
 }
 
-/// A letter, then letters, digits and `+.-`, as in both RFC 1630 and RFC 1738.
+/// Returns whether a text is a letter followed by letters, digits and `+.-`, as in both RFC 1630 and RFC 1738.
 pub(crate) fn is_scheme(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(is_scheme_octet)
 }
 
-/// The text after the two slashes (RFC 1738 §3.1).
+/// Returns the text after the two slashes (RFC 1738 §3.1).
 pub(crate) fn double_slash(rest: Span<'_>) -> Result<Span<'_>, UrlError> {
     rest.strip_prefix(b"//")
         .ok_or_else(|| rest.fail(UrlErrorKind::MissingDoubleSlash))
 }
 
-/// The fragment after `#`, which is no part of the URL (RFC 1738 §2.2), and only [`Mode::Lenient`] accepts.
+/// Decodes the fragment after `#`, which is not part of the URL (RFC 1738 §2.2) and is accepted only by [`Mode::Lenient`].
 pub(crate) fn fragment(fragment: Span<'_>, mode: Mode) -> Result<Option<Octets>, UrlError> {
     match (fragment.strip_prefix(b"#"), mode) {
         (None, _) => Ok(None),
@@ -148,7 +149,7 @@ pub(crate) fn fragment(fragment: Span<'_>, mode: Mode) -> Result<Option<Octets>,
 
 /// Refuses a text whose canonical form is too long: escaping can make it longer than the text.
 pub(crate) fn bounded(text: &[u8], canonical: impl FnOnce() -> String) -> Result<(), UrlError> {
-    /// The most octets that an octet becomes: `%XX`, or `::ffff:1:1` as `::ffff:0.1.0.1`.
+    /// The maximum number of octets that one octet can become: `%XX`, or `::ffff:1:1` as `::ffff:0.1.0.1`.
     const LARGEST_GROWTH: usize = 4;
     if text.len() <= MAX_URL_LENGTH / LARGEST_GROWTH || canonical().len() <= MAX_URL_LENGTH {
         return Ok(());
@@ -156,19 +157,19 @@ pub(crate) fn bounded(text: &[u8], canonical: impl FnOnce() -> String) -> Result
     Err(Span::new(text).fail_at(MAX_URL_LENGTH, UrlErrorKind::TooLong))
 }
 
-/// What a part of a URL may contain between its delimiters: always `uchar`, and the following.
+/// What a part of a URL may contain between its delimiters: `uchar` in any case, plus what the fields allow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Content {
-    /// [`Mode::Lenient`] also accepts reserved and national characters.
+    /// The mode; [`Mode::Lenient`] also accepts reserved and national characters.
     pub(crate) mode: Mode,
-    /// Reserved characters that [`Mode::Lenient`] refuses too.
+    /// Reserved characters that even [`Mode::Lenient`] refuses.
     pub(crate) never: &'static [u8],
     /// Whether escapes may stand for control characters (00–1F and 7F hex).
     pub(crate) controls: bool,
 }
 
 impl Content {
-    /// Any octets.
+    /// Allows any octets.
     pub(crate) fn any(mode: Mode) -> Self {
         Content {
             mode,
@@ -177,7 +178,7 @@ impl Content {
         }
     }
 
-    /// No control characters.
+    /// Allows everything except control characters.
     pub(crate) fn string(mode: Mode) -> Self {
         Content {
             controls: false,
@@ -193,7 +194,7 @@ impl Content {
         }
     }
 
-    /// Resolves the escapes of a part.
+    /// Decodes the escapes of a part.
     ///
     /// Errors: `BadPercentEscape` and `ForbiddenControl` at the `%`; `ReservedCharacter` and
     /// `InvalidCharacter` at the character.
@@ -201,14 +202,14 @@ impl Content {
         self.decode_with(part, b"")
     }
 
-    /// Resolves the escapes of a part in which both modes accept the characters `reserved` literally.
+    /// Decodes the escapes of a part in which both modes accept the characters `reserved` literally.
     pub(crate) fn decode_with(self, part: Span<'_>, reserved: &[u8]) -> Result<Octets, UrlError> {
         let mut decoded = Vec::with_capacity(part.octets().len());
         self.each(part, reserved, |octet, _| decoded.push(octet))?;
         Ok(decoded.into())
     }
 
-    /// Passes each octet of the decoded part to `take`, and whether it was escaped.
+    /// Passes to `take` each octet of the decoded part and whether the octet was escaped.
     pub(crate) fn each(
         self,
         part: Span<'_>,
@@ -254,7 +255,7 @@ impl Content {
     }
 }
 
-/// The octet of the `%XX` at the start of `escape`.
+/// Returns the octet encoded by the `%XX` at the start of `escape`.
 pub(crate) fn escaped_octet(escape: Span<'_>) -> Option<u8> {
     match escape.octets() {
         [b'%', high, low, ..] => Some(hex_digit(*high)? << 4 | hex_digit(*low)?),
@@ -271,7 +272,7 @@ fn hex_digit(octet: u8) -> Option<u8> {
     }
 }
 
-/// Writes `octets`, escaping those that are not `literal` as `%` and two upper-case hexadecimal digits.
+/// Writes `octets`; those for which `literal` returns false are escaped as `%` and two upper-case hexadecimal digits.
 pub(crate) fn write_escaped(
     out: &mut impl fmt::Write,
     octets: &[u8],
@@ -286,7 +287,7 @@ pub(crate) fn write_escaped(
     })
 }
 
-/// `xchar` of RFC 1738 §5: a literal character in a part without delimiters.
+/// Returns whether an octet is an `xchar` of RFC 1738 §5: a literal character in a part without delimiters.
 pub(crate) fn is_xchar(octet: u8) -> bool {
     matches!(Class::of(octet), Class::Unreserved | Class::Reserved)
 }
@@ -303,7 +304,7 @@ pub(crate) fn no_controls(octets: &[u8]) -> Result<(), UrlError> {
 mod tests {
     use super::*;
 
-    /// RFC 1738 §5, character by character.
+    /// Checks the classes of RFC 1738 §5 character by character.
     #[test]
     fn classes_cover_every_octet() {
         let check = |class, members: &str, extra: usize| {

@@ -1,4 +1,4 @@
-//! Text in which escapes are significant: `%2F` is not the slash that separates segments (RFC 1738 §2.2, RFC 1630). It is
+//! Text in which escapes are significant: `%2F` is not the slash that separates segments (RFC 1738 §2.2, RFC 1630). The text is
 //! normalized, so that equivalent spellings are equal.
 
 use std::fmt;
@@ -8,32 +8,32 @@ use super::error::UrlError;
 use super::octets::Octets;
 use super::span::Span;
 
-/// The rules for the reserved characters of a part; unreserved ones mean the same escaped and literal.
+/// The rules for the reserved characters of a part; an unreserved character means the same whether or not it is escaped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Characters {
-    /// Those that both modes accept literally.
+    /// The characters that both modes accept literally.
     pub(crate) reserved: &'static [u8],
-    /// Those that mean the same escaped and literal, and become literal.
+    /// The characters that mean the same whether or not they are escaped; their escapes are decoded.
     pub(crate) free: &'static [u8],
-    /// Those whose escapes stay escapes.
+    /// The characters whose escapes stay escapes.
     pub(crate) kept: &'static [u8],
 }
 
-/// A normalized part of a URL: unreserved characters literal, reserved ones as written, everything else as `%` and two upper-case
-/// hexadecimal digits.
+/// A normalized part of a URL: unreserved characters are literal, reserved ones stay as written, and everything else is written
+/// as `%` and two upper-case hexadecimal digits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Encoded(String);
 
 impl Encoded {
-    /// Data without delimiters: everything but letters, digits and `$-_.+!*'(),` escaped.
+    /// Encodes data without delimiters: everything except letters, digits and `$-_.+!*'(),` is escaped.
     pub fn of_data(data: impl AsRef<[u8]>) -> Self {
         Self::of_data_with(data, b"")
     }
 
-    /// Data in which these reserved characters are literal.
+    /// Encodes data in which the reserved characters `free` are literal.
     pub(crate) fn of_data_with(data: impl AsRef<[u8]>, free: &[u8]) -> Self {
         let mut text = String::new();
-        // Errors: writing to a string cannot fail.
+        // Writing to a string cannot fail.
         let _ = common::write_escaped(&mut text, data.as_ref(), |octet| {
             Class::of(octet) == Class::Unreserved || free.contains(&octet)
         });
@@ -46,7 +46,7 @@ impl Encoded {
         Encoded(pieces.join(delimiter))
     }
 
-    /// Parses a part by these rules. What only the lenient mode accepts is data, and escaped.
+    /// Parses a part by these rules. Characters that only the lenient mode accepts are treated as data and escaped.
     pub(crate) fn parse(
         part: Span<'_>,
         content: Content,
@@ -68,17 +68,17 @@ impl Encoded {
         Ok(Encoded(text))
     }
 
-    /// The text: unreserved and reserved characters and escapes.
+    /// Returns the encoded text, which consists of unreserved and reserved characters and escapes.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The decoded octets, if nothing is a delimiter.
+    /// Decodes the whole text, treating no character as a delimiter.
     pub fn decode(&self) -> Octets {
         decode(self.0.as_bytes())
     }
 
-    /// The parts between literal `delimiter`s, each with its escapes resolved; at least one.
+    /// Splits the text at each literal `delimiter` and decodes the parts; there is at least one part.
     pub fn split(&self, delimiter: char) -> impl Iterator<Item = Octets> {
         self.0.split(delimiter).map(|part| decode(part.as_bytes()))
     }
@@ -90,7 +90,7 @@ impl fmt::Display for Encoded {
     }
 }
 
-/// Resolves escapes known to be well-formed.
+/// Decodes escapes that are known to be well-formed.
 fn decode(text: &[u8]) -> Octets {
     let decoded = Content::any(Mode::Lenient).decode(Span::new(text));
     decoded.unwrap_or_default()

@@ -1,23 +1,24 @@
 //! The errors of URL parsing: the problem, its offset, and what to write instead. Sources: RFC 2056 §3–§5, RFC 1738 §2, §3 and
-//! §5, RFC 1630 for references.
+//! §5; RFC 1630 for relative references.
 
 use std::fmt;
 
-/// The most octets of a URL as written, and in canonical form.
+/// The maximum length of a URL in octets, both as written and in canonical form.
 ///
-/// The RFCs set no limit. This one bounds hostile input, and is far more than any docid needs.
+/// The RFCs set no limit. This one bounds hostile input and is far larger than any docid needs.
 pub const MAX_URL_LENGTH: usize = 65_536;
 
-/// Why a text is not a valid URL, and where.
+/// The reason why a text is not a valid URL, and the place of the error.
 ///
-/// The message repeats at most one octet of the text, and no graphic one of host, port or userinfo, which may contain a password.
+/// The message repeats at most one octet of the text, and no graphic octet of the host, port or userinfo, which may contain a
+/// password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UrlError {
     kind: UrlErrorKind,
     offset: usize,
     /// The offending octet, if the message names it.
     octet: Option<u8>,
-    /// What to write instead, if more specific than the advice of the kind.
+    /// What to write instead, if this is more specific than the advice for the kind of error.
     remedy: Option<&'static str>,
 }
 
@@ -31,7 +32,7 @@ impl UrlError {
         }
     }
 
-    /// Replaces the advice.
+    /// Replaces the advice given in the message.
     pub(crate) fn advising(self, remedy: &'static str) -> Self {
         UrlError {
             remedy: Some(remedy),
@@ -39,13 +40,13 @@ impl UrlError {
         }
     }
 
-    /// An error of the parser of a [registered scheme](super::Registry): `offset` counts from the first octet after the scheme's
-    /// colon.
+    /// Creates an error of the parser of a [registered scheme](super::Registry). `offset` counts from the first octet after the
+    /// colon of the scheme.
     pub fn at(kind: UrlErrorKind, offset: usize) -> Self {
         UrlError::new(kind, offset, None)
     }
 
-    /// Moves the offset by `octets`.
+    /// Adds `octets` to the offset.
     pub(crate) fn shifted(self, octets: usize) -> Self {
         UrlError {
             offset: self.offset.saturating_add(octets),
@@ -61,12 +62,12 @@ impl UrlError {
         }
     }
 
-    /// The kind of the error.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> UrlErrorKind {
         self.kind
     }
 
-    /// The offset of the first offending octet, or of a missing part, in the caller's text.
+    /// Returns the offset in the caller's text of the first offending octet, or of the place where a part is missing.
     pub fn offset(&self) -> usize {
         self.offset
     }
@@ -98,82 +99,82 @@ impl fmt::Display for UrlError {
     }
 }
 
-/// The kinds of errors. If several apply, the first in this order is reported: `TooLong`, `InvalidCharacter` for an octet outside
-/// 21–7E hex, then from left to right, `FragmentNotAllowed`, `MissingDatabase`.
+/// The kinds of errors. If several apply, the first in this order is reported: `TooLong`; `InvalidCharacter` for an octet outside
+/// 21–7E hex; the other errors from left to right; `FragmentNotAllowed`; `MissingDatabase`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UrlErrorKind {
     /// The text is empty or blank.
     EmptyInput,
-    /// More than [`MAX_URL_LENGTH`] octets as written, with the offset of the first one too many; or in canonical form, with the
-    /// offset of the end.
+    /// The URL has more than [`MAX_URL_LENGTH`] octets: as written, with the offset of the first octet too many; or in canonical
+    /// form, with the offset of the end of the text.
     TooLong,
-    /// No colon before the first slash.
+    /// There is no colon before the first slash.
     MissingScheme,
-    /// An octet that is not allowed in a scheme name.
+    /// An octet is not allowed in a scheme name.
     InvalidScheme,
-    /// A scheme that this parser does not support.
+    /// The parser does not support the scheme.
     UnsupportedScheme,
-    /// No `//` after the colon of the scheme.
+    /// There is no `//` after the colon of the scheme.
     MissingDoubleSlash,
     /// The host is empty.
     MissingHost,
-    /// Not a host name, a dotted quad or (lenient) a bracketed IPv6 address.
+    /// The text is not a host name, a dotted quad or (in lenient mode) a bracketed IPv6 address.
     InvalidHost,
-    /// `user:password@` in strict mode.
+    /// `user:password@` appears in strict mode.
     UserinfoNotAllowed,
-    /// A colon without a port, in strict mode.
+    /// A colon is not followed by a port, in strict mode.
     EmptyPort,
-    /// A port that is not a number.
+    /// The port is not a number.
     InvalidPort,
-    /// A port outside 1–65535.
+    /// The port is outside 1–65535.
     PortOutOfRange,
-    /// A delimiter that is not allowed here.
+    /// A delimiter is not allowed here.
     UnexpectedCharacter,
-    /// An octet that must be escaped everywhere.
+    /// An octet must be escaped everywhere.
     InvalidCharacter,
-    /// One of `/?:@&=` where data was expected.
+    /// One of `/?:@&=` appears where data was expected.
     ReservedCharacter,
-    /// A `%` without two hexadecimal digits.
+    /// A `%` is not followed by two hexadecimal digits.
     BadPercentEscape,
-    /// An escaped control character in what becomes a protocol string.
+    /// A control character is escaped in a part that is sent as a protocol string.
     ForbiddenControl,
-    /// An empty database name.
+    /// A database name is empty.
     EmptyDatabase,
-    /// A docid without a database.
+    /// There is a docid but no database.
     DocidWithoutDatabase,
-    /// A `?` without a docid, in strict mode.
+    /// A `?` is not followed by a docid, in strict mode.
     EmptyDocid,
-    /// A parameter that is not `keyword=value`.
+    /// A parameter is not `keyword=value`.
     MalformedParameter,
-    /// A second `esn` or `rs`.
+    /// `esn` or `rs` occurs twice.
     DuplicateParameter,
-    /// `esn` after `rs`, in strict mode.
+    /// `esn` follows `rs`, in strict mode.
     ParameterOrder,
-    /// `;esn=` without a value.
+    /// `;esn=` has no value.
     EmptyElementSet,
-    /// An empty record syntax.
+    /// A record syntax is empty.
     EmptyRecordSyntax,
-    /// A `#`, in strict mode.
+    /// A `#` appears in strict mode.
     FragmentNotAllowed,
-    /// A retrieval URL without a database.
+    /// A retrieval URL has no database.
     MissingDatabase,
-    /// An empty part, such as an address or a newsgroup.
+    /// A part such as an address or a newsgroup is empty.
     EmptyPart,
     /// A required part and the delimiter before it are missing.
     MissingPart,
-    /// An FTP type code other than `a`, `i` and `d`.
+    /// The FTP type code is not `a`, `i` or `d`.
     BadTypeCode,
-    /// An article number that is not a number.
+    /// The article number is not a number.
     InvalidNumber,
-    /// An invalid gopher type.
+    /// The gopher type is invalid.
     InvalidGopherType,
-    /// More slashes in a row than anywhere in the base (RFC 1630).
+    /// The partial form begins with more slashes than the base has in a row anywhere (RFC 1630).
     NoMatchingSlashRun,
 }
 
 impl UrlErrorKind {
-    /// A stable name for programs, such as `BadPercentEscape`.
+    /// Returns a stable name for programs, such as `BadPercentEscape`.
     pub fn name(self) -> &'static str {
         self.words().0
     }
@@ -186,7 +187,7 @@ impl UrlErrorKind {
         )
     }
 
-    /// Name, problem and advice.
+    /// Returns the name, the problem and the advice.
     #[rustfmt::skip]
     fn words(self) -> (&'static str, &'static str, &'static str) {
         use UrlErrorKind::*;
@@ -228,7 +229,7 @@ impl UrlErrorKind {
     }
 }
 
-/// Why parts do not make a URL.
+/// The reason why some parts do not make a URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct BuildError {
@@ -255,7 +256,7 @@ impl BuildError {
         }
     }
 
-    /// A stable name for programs, such as `MissingDatabase`.
+    /// Returns a stable name for programs, such as `MissingDatabase`.
     pub fn name(&self) -> &'static str {
         self.name
     }

@@ -1,5 +1,5 @@
-//! URLs in running text: between `<URL:` and `>`, and heuristically without a wrapper. Source: RFC 1738 Appendix, including line
-//! breaks and hyphens; RFC 1736 §4.4, §4.5.
+//! Finds URLs in running text: between `<URL:` and `>`, and heuristically without a wrapper. Source: RFC 1738 Appendix, including
+//! line breaks and hyphens; RFC 1736 §4.4, §4.5.
 //!
 //! | file | finds URLs in |
 //! |---|---|
@@ -29,25 +29,25 @@ pub use html::{HtmlUrl, HtmlUrls, in_html};
 pub use marc::{RecordUrl, in_record};
 pub use wrap::{MAX_WRAP_WIDTH, MIN_WRAP_WIDTH, wrap};
 
-/// The most alternative readings of a URL.
+/// The maximum number of alternative readings of a URL.
 pub const MAX_ALTERNATES: usize = 8;
 
-/// A URL found in a text, without blanks and line breaks. It may still not parse.
+/// A URL found in a text, with blanks and line breaks removed. It may still fail to parse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FoundUrl {
     /// The URL, fragment included: graphic ASCII without `<`, `>` and `"`.
     pub url: String,
-    /// Its range in the text, without the wrapper.
+    /// The range of the URL in the text, without the wrapper.
     pub range: Range<usize>,
-    /// Whether it had no wrapper, so that it is a guess.
+    /// Whether the URL had no wrapper, so that its extent is a guess.
     pub heuristic: bool,
-    /// Alternative readings: without hyphens at line ends, in all combinations up to [`MAX_ALTERNATES`] (RFC 1738 Appendix); for
-    /// a field of a record with blanks, the text before the first.
+    /// Alternative readings. For a URL with hyphens at line ends: the URL without some of them, in all combinations up to
+    /// [`MAX_ALTERNATES`] (RFC 1738 Appendix). For a field of a record with blanks: the text before the first blank.
     pub alternates: Vec<String>,
-    /// The text as written, if it was repaired: a relative link, blanks, non-ASCII characters, or marks of quoted mail.
+    /// The text as written, if it was repaired: a relative link, blanks, non-ASCII characters, or quote marks of mail.
     pub written: Option<String>,
-    /// Whether it was ended heuristically at a mark that letters follow immediately.
+    /// Whether the heuristics ended the URL at a punctuation mark that is immediately followed by a letter.
     pub may_continue: bool,
 }
 
@@ -65,19 +65,19 @@ pub struct WrapperFault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// No `>` before the next `<`, the end, or [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets.
+    /// There is no `>` before the next `<`, the end of the text, or [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets.
     #[error("the wrapper has no end")]
     UnterminatedWrapper,
     /// The content has no scheme.
     #[error("the wrapper does not contain a URL")]
     NotAUrl,
-    /// An octet that is not allowed in a URL.
+    /// The content has an octet that is not allowed in a URL.
     #[error("the wrapper holds an octet that no URL may hold")]
     InvalidCharacter,
 }
 
 impl FoundUrl {
-    /// A URL as written, at a place in the text.
+    /// Creates a URL as written, at a place in the text.
     fn at(range: Range<usize>, url: String) -> Self {
         FoundUrl {
             url,
@@ -91,7 +91,7 @@ impl FoundUrl {
 }
 
 impl FaultKind {
-    /// A stable name for programs, such as `UnterminatedWrapper`.
+    /// Returns a stable name for programs, such as `UnterminatedWrapper`.
     pub fn name(self) -> &'static str {
         match self {
             FaultKind::UnterminatedWrapper => "UnterminatedWrapper",
@@ -101,7 +101,7 @@ impl FaultKind {
     }
 }
 
-/// The URLs of a text, in order.
+/// The URLs found in a text, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Extraction {
@@ -116,8 +116,8 @@ pub fn extract(text: &[u8]) -> Extraction {
     find(text, false)
 }
 
-/// Finds wrapped URLs, and [heuristically](FoundUrl::heuristic) those without a wrapper: known schemes, and any other with `//`,
-/// without trailing punctuation.
+/// Finds wrapped URLs, and [heuristically](FoundUrl::heuristic) URLs without a wrapper: those of known schemes, and any text with
+/// `//` after a scheme, without trailing punctuation.
 pub fn scan(text: &[u8]) -> Extraction {
     find(text, true)
 }
@@ -162,9 +162,9 @@ fn find(text: &[u8], with_bare: bool) -> Extraction {
     extraction
 }
 
-/// The number of marks of quoted mail, `> `, at the start of the line at `at`.
+/// Counts the quote marks of mail, `> `, at the start of the line that contains `at`.
 fn quote_marks(text: &[u8], at: usize) -> usize {
-    /// The most octets examined before `at`, so that a line of many wrappers takes linear time.
+    /// The maximum number of octets examined before `at`, so that a line with many wrappers takes linear time.
     const LONGEST: usize = 256;
     let start = at.saturating_sub(LONGEST);
     let before = text.get(start..at).unwrap_or_default();
@@ -179,7 +179,7 @@ fn quote_marks(text: &[u8], at: usize) -> usize {
         .count()
 }
 
-/// Graphic ASCII as text.
+/// Returns octets of graphic ASCII as text.
 fn ascii(octets: &[u8]) -> String {
     octets.iter().map(|&octet| char::from(octet)).collect()
 }
@@ -187,17 +187,17 @@ fn ascii(octets: &[u8]) -> String {
 /// Escapes octets that are not allowed in a URL.
 fn escape(octets: &[u8]) -> String {
     let mut url = String::with_capacity(octets.len());
-    // Errors: writing to a string cannot fail.
+    // Writing to a string cannot fail.
     let _ = common::write_escaped(&mut url, octets, is_url_octet);
     url
 }
 
-/// Graphic ASCII except the characters that always end a URL.
+/// Returns whether an octet is graphic ASCII and not one of the characters that always end a URL.
 fn is_url_octet(octet: u8) -> bool {
     octet.is_ascii_graphic() && !b"\"<>".contains(&octet)
 }
 
-/// The text as written, if it differs from the URL.
+/// Returns the text as written, if it differs from the URL.
 fn written(octets: &[u8], url: &str) -> Option<String> {
     (octets != url.as_bytes()).then(|| text_lossless(octets).into_owned())
 }

@@ -1,8 +1,8 @@
 //! URIs of any scheme as text (RFC 1630), without knowledge of the scheme.
 //!
-//! `/`, `?`, `#` and `%` have the same meaning everywhere, and escaping one of them changes it; so does escaping one of `;:@&=`,
-//! which schemes may reserve (RFC 1738 §2.2), and `+`, which separates the words of a query. Every other character means the same
-//! escaped and literal.
+//! `/`, `?`, `#` and `%` have the same meaning in every scheme, and escaping one of them changes the meaning of the URI. So does
+//! escaping one of `;:@&=`, which schemes may reserve (RFC 1738 §2.2), or `+`, which separates the words of a query. Every other
+//! character means the same whether or not it is escaped.
 
 use std::ops::Range;
 
@@ -10,20 +10,20 @@ use super::common::{self, Class};
 use super::error::{UrlError, UrlErrorKind};
 use super::span::Span;
 
-/// The scheme and the text after its colon, or `None` for a partial form.
+/// Splits a URI into its scheme and the text after the colon. Returns `None` for a partial form.
 ///
-/// A scheme begins with a letter, so that `12:30` has none, and its colon comes before any slash.
+/// A scheme begins with a letter, so `12:30` has none; its colon comes before any slash.
 pub fn split(uri: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = uri.split_once(':')?;
     common::is_scheme(scheme).then_some((scheme, rest))
 }
 
-/// Whether the text is an absolute URI rather than a partial form.
+/// Returns whether the text is an absolute URI rather than a partial form.
 pub fn is_absolute(uri: &str) -> bool {
     split(uri).is_some()
 }
 
-/// The URI without its fragment, and the fragment as written, unless it is empty.
+/// Splits a URI into the part without the fragment and the fragment as written, if that is not empty.
 pub fn split_fragment(uri: &str) -> (&str, Option<&str>) {
     match uri.split_once('#') {
         Some((uri, fragment)) => (uri, Some(fragment).filter(|fragment| !fragment.is_empty())),
@@ -31,7 +31,7 @@ pub fn split_fragment(uri: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The text without one leading `URL:` of any letter case (RFC 1738 Appendix, `prefixedurl` of RFC 1630).
+/// Removes one leading `URL:` in any letter case (RFC 1738 Appendix, `prefixedurl` of RFC 1630).
 pub fn strip_prefix(text: &str) -> &str {
     match text.split_at_checked("URL:".len()) {
         Some((prefix, rest)) if prefix.eq_ignore_ascii_case("URL:") => rest,
@@ -39,13 +39,13 @@ pub fn strip_prefix(text: &str) -> &str {
     }
 }
 
-/// The normalized URI: the scheme in lower case, redundant escapes resolved, and characters that are not allowed escaped: blanks,
-/// controls, octets from 80 hex, unsafe and national characters.
+/// Normalizes a URI: the scheme is put in lower case, redundant escapes are decoded, and characters that are not allowed are
+/// escaped: blanks, control characters, octets from 80 hex, unsafe and national characters.
 ///
-/// The case of the host, default ports and `..` stay, because they depend on the scheme.
+/// The letter case of the host, default ports and `..` are left alone, because they depend on the scheme.
 ///
-/// Errors: `BadPercentEscape` at the `%`; `InvalidScheme` if the text before the first colon is not a scheme, since resolving
-/// escapes could make it one; `TooLong`.
+/// Errors: `BadPercentEscape` at the `%`; `InvalidScheme` if the text before the first colon is not a scheme, since decoding
+/// escapes could turn it into one; `TooLong`.
 pub fn canonical(uri: impl AsRef<[u8]>) -> Result<String, UrlError> {
     let whole = Span::new(uri.as_ref());
     if whole.octets().len() > super::MAX_URL_LENGTH {
@@ -70,7 +70,7 @@ pub fn canonical(uri: impl AsRef<[u8]>) -> Result<String, UrlError> {
     Ok(text)
 }
 
-/// A part of a URI, normalized as in [`canonical`]; unchanged if an escape is malformed.
+/// Normalizes a part of a URI as [`canonical`] does. The part is unchanged if an escape is malformed.
 pub(crate) fn at_one_level(part: &str) -> String {
     let mut text = String::with_capacity(part.len());
     match canonical_part(Span::new(part.as_bytes()), &mut text) {
@@ -91,13 +91,13 @@ fn canonical_part(part: Span<'_>, text: &mut String) -> Result<(), UrlError> {
             rest = tail;
             (octet, common::is_xchar(octet))
         };
-        // Errors: writing to a string cannot fail.
+        // Writing to a string cannot fail.
         let _ = common::write_escaped(text, &[octet], |_| literal);
     }
     Ok(())
 }
 
-/// Whether two URIs are equal after normalization; malformed ones never are.
+/// Returns whether two URIs are equal after normalization; a malformed URI is never equal to another.
 pub fn same_uri(left: impl AsRef<[u8]>, right: impl AsRef<[u8]>) -> bool {
     match (canonical(left), canonical(right)) {
         (Ok(left), Ok(right)) => left == right,
@@ -105,8 +105,8 @@ pub fn same_uri(left: impl AsRef<[u8]>, right: impl AsRef<[u8]>) -> bool {
     }
 }
 
-/// Escapes these characters where that does not change the meaning: not in the scheme and the authority, and no reserved ones.
-/// [`soften`] is the inverse.
+/// Escapes the characters `escape` where that does not change the meaning: not in the scheme and the authority, and not if they
+/// are reserved. [`soften`] is the inverse.
 pub fn harden(uri: &str, escape: &[u8]) -> String {
     let (head, path) = uri.split_at(path_start(uri));
     let mut hardened = String::from(head);
@@ -127,7 +127,7 @@ pub fn harden(uri: &str, escape: &[u8]) -> String {
     hardened
 }
 
-/// Resolves the escapes that [`harden`] makes.
+/// Undoes the escapes made by [`harden`].
 pub fn soften(uri: &str) -> String {
     let (head, mut rest) = uri.split_at(path_start(uri));
     let mut softened = String::from(head);
@@ -148,7 +148,7 @@ pub fn soften(uri: &str) -> String {
     softened + rest
 }
 
-/// The URI with `***` for the password of `//user:password@`, whatever the scheme (RFC 1738 §6).
+/// Returns the URI with `***` in place of the password of `//user:password@`, whatever the scheme (RFC 1738 §6).
 pub fn redact(uri: &str) -> String {
     match password(uri).and_then(|range| Some((uri.get(..range.start)?, uri.get(range.end..)?))) {
         Some((before, after)) => format!("{before}***{after}"),
@@ -156,7 +156,7 @@ pub fn redact(uri: &str) -> String {
     }
 }
 
-/// Whether an `@` in this scheme is part of an address or a name, without a password before it.
+/// Returns whether an `@` in a URI of this scheme is part of an address or a name, so that the text before it is not a password.
 pub(crate) fn names_addresses(scheme: &str) -> bool {
     [
         "acct", "cid", "im", "mailto", "mid", "news", "pres", "sip", "sips", "tag", "urn", "xmpp",
@@ -165,13 +165,13 @@ pub(crate) fn names_addresses(scheme: &str) -> bool {
     .any(|name| scheme.eq_ignore_ascii_case(name))
 }
 
-/// The range of the password, which may be empty: after the first colon and before the last `@` of the authority.
+/// Returns the range of the password, which may be empty: after the first colon and before the last `@` of the authority.
 pub(crate) fn password(uri: &str) -> Option<Range<usize>> {
     let (scheme, rest) = uri.split_once("//")?;
     let is_web = ["http:", "https:", ""]
         .into_iter()
         .any(|name| scheme.eq_ignore_ascii_case(name));
-    // A user name may contain `?` (RFC 1738 §5), but not if the path before a query may be omitted.
+    // A user name may contain `?` (RFC 1738 §5), except in schemes where the path before a query may be omitted.
     let ends: &[char] = if is_web { &['/', '?', '#'] } else { &['/'] };
     let authority = rest.split(ends).next()?;
     let (userinfo, _) = authority.rsplit_once('@')?;
@@ -181,12 +181,12 @@ pub(crate) fn password(uri: &str) -> Option<Range<usize>> {
     is_scheme.then_some(start + colon + 1..start + userinfo.len())
 }
 
-/// Whether a character means the same escaped and literal.
+/// Returns whether a character means the same whether or not it is escaped.
 fn is_free(octet: u8) -> bool {
     Class::of(octet) == Class::Unreserved && octet != b'+'
 }
 
-/// The offset of the path: after the scheme, and after the authority if there are two slashes.
+/// Returns the offset of the path: after the scheme, and after the authority if there are two slashes.
 pub(crate) fn path_start(uri: &str) -> usize {
     let delimiter = uri.find([':', '/', '?', '#']).unwrap_or(uri.len());
     let (head, rest) = uri.split_at(delimiter);

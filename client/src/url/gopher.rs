@@ -26,9 +26,9 @@ const SCHEME: &str = "gopher";
 
 /// A Gopher URL, correct by construction.
 ///
-/// Invariants: the port is 1–65535; selector and search string have no tab, CR or LF; a Gopher+ string has a search string before
-/// it, which may be empty; the canonical form is at most [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets. Two URLs are equal
-/// when their canonical forms are; `Display` is the canonical form.
+/// Invariants: the port is 1–65535; the selector and the search string contain no tab, CR or LF; a Gopher+ string is preceded by
+/// a search string, which may be empty; the canonical form is at most [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets. Two URLs
+/// are equal if their canonical forms are; `Display` writes the canonical form.
 ///
 /// ```
 /// use z3950::url::{GopherUrl, Mode, PlusWire};
@@ -46,37 +46,37 @@ pub struct GopherUrl {
     plus: Option<GopherPlus>,
 }
 
-/// The number of tabs before a Gopher+ string without a search string.
+/// The number of tabs written before a Gopher+ string if there is no search string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum PlusWire {
-    /// Two, as in the draft (§2.4); one before a filled form (§3.2).
+    /// Two tabs, as in the draft (§2.4); one tab before a filled form (§3.2).
     #[default]
     Draft,
-    /// One, as servers from 1993 expect.
+    /// One tab, as servers from 1993 expect.
     Protocol,
 }
 
 impl GopherUrl {
     /// Parses a URL. The text may contain any octets; those outside 21–7E hex are refused.
     ///
-    /// [`Mode::Strict`] accepts the item types that the draft lists; [`Mode::Lenient`] any character of a URL, and national
-    /// characters as data. Reserved characters are data in both, a fragment and userinfo are refused in both.
+    /// [`Mode::Strict`] accepts the item types that the draft lists; [`Mode::Lenient`] accepts any character of a URL as item
+    /// type, and national characters as data. Both modes accept reserved characters as data, and refuse a fragment and userinfo.
     ///
     /// Errors: the first in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in `text`. Source: Gopher
-    /// URL draft §2.1, §4; its grammar omits `/`, which its examples have.
+    /// URL draft §2.1, §4, whose grammar omits the `/` that appears in its examples.
     pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
         parse::parse(text.as_ref(), mode)
     }
 
-    /// Whether the scheme of a text is `gopher`, without parsing the rest. Outer blanks and one leading `URL:` are skipped, as in
-    /// [`Mode::Lenient`].
+    /// Returns whether the scheme of a text is `gopher`, without parsing the rest. Surrounding blanks and one leading `URL:` are
+    /// skipped, as in [`Mode::Lenient`].
     pub fn has_scheme(text: impl AsRef<[u8]>) -> bool {
         let text = common::unwrapped(Span::new(text.as_ref()));
         common::scheme(text)
             .is_ok_and(|(scheme, _)| scheme.octets().eq_ignore_ascii_case(SCHEME.as_bytes()))
     }
 
-    /// Starts a builder with the host, for the menu at port 70.
+    /// Starts a builder with the host, for the server's top menu at port 70.
     pub fn builder(host: Host) -> GopherUrlBuilder {
         GopherUrlBuilder::new(host)
     }
@@ -89,7 +89,7 @@ impl GopherUrl {
         }
     }
 
-    /// The scheme, `gopher`.
+    /// Returns the scheme, `gopher`.
     pub fn scheme(&self) -> &'static str {
         SCHEME
     }
@@ -98,43 +98,43 @@ impl GopherUrl {
         &self.hostport
     }
 
-    /// The host to connect to.
+    /// Returns the host to connect to.
     pub fn host(&self) -> &Host {
         self.hostport.host()
     }
 
-    /// The port to connect to, 1–65535; [`DEFAULT_GOPHER_PORT`] by default.
+    /// Returns the port to connect to, 1–65535; [`DEFAULT_GOPHER_PORT`] by default.
     pub fn port(&self) -> u16 {
         self.hostport.port()
     }
 
-    /// How the reply is read; a menu when the URL has no path.
+    /// Returns the type of the item, which decides how the reply is read; a menu if the URL has no path.
     pub fn item_type(&self) -> GopherType {
         self.item_type
     }
 
-    /// The selector: opaque octets, possibly none.
+    /// Returns the selector, which consists of opaque octets and may be empty.
     pub fn selector(&self) -> &Octets {
         &self.selector
     }
 
-    /// The search string; an empty one differs from an absent one.
+    /// Returns the search string; an empty one differs from an absent one.
     pub fn search(&self) -> Option<&Octets> {
         self.search.as_ref()
     }
 
-    /// The Gopher+ string.
+    /// Returns the Gopher+ string.
     pub fn plus(&self) -> Option<&GopherPlus> {
         self.plus.as_ref()
     }
 
-    /// Whether a search string is required (draft §2.3).
+    /// Returns whether a search string is required (draft §2.3).
     pub fn needs_search_term(&self) -> bool {
         self.item_type == GopherType::SEARCH && self.search.is_none()
     }
 
-    /// Whether the data contains a control character, except in a filled form: servers written in C take an octet 0 as the end of
-    /// the line.
+    /// Returns whether the data contains a control character, except in a filled form: servers written in C take an octet 0 as
+    /// the end of the line.
     pub(crate) fn has_control(&self) -> bool {
         let plus = self.plus.as_ref().filter(|plus| !plus.is_filled_form());
         let plus = plus.map(GopherPlus::octets);
@@ -143,7 +143,7 @@ impl GopherUrl {
         octets.any(u8::is_ascii_control)
     }
 
-    /// The octets to send, with the line end (draft §2.2–§2.8, §3.2).
+    /// Returns the octets to send, including the line end (draft §2.2–§2.8, §3.2).
     pub fn request(&self, wire: PlusWire) -> Vec<u8> {
         let mut octets = self.selector.as_bytes().to_vec();
         let search = self.search.as_ref().map(Octets::as_bytes);
@@ -163,11 +163,11 @@ impl GopherUrl {
         octets
     }
 
-    /// The canonical form, which all equal URLs share.
+    /// Returns the canonical form, which is the same for all equal URLs.
     ///
-    /// Scheme and host are in lower case; port 70 is omitted, the slash never; the type is omitted only for a bare menu;
-    /// unreserved and reserved characters are literal and everything else is escaped. [`Mode::Strict`] accepts it if [the
-    /// host](Host::is_strict) and [the type](GopherType::is_listed) allow it.
+    /// Scheme and host are in lower case; port 70 is omitted, the slash never is; the type is omitted only for a menu without a
+    /// selector; unreserved and reserved characters are literal and everything else is escaped. [`Mode::Strict`] accepts the
+    /// canonical form if [the host](Host::is_strict) and [the type](GopherType::is_listed) allow it.
     pub fn canonical(&self) -> String {
         self.to_string()
     }

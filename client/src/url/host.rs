@@ -1,5 +1,5 @@
-//! Host and port: `hostport = host [ ":" port ]` of RFC 1738 §5, and the IP literals of RFC 3986 §3.2.2. Dotted quads have a
-//! single form; short and octal forms, which RFC 1738 §3.1 does not have, are ambiguous.
+//! Host and port: `hostport = host [ ":" port ]` of RFC 1738 §5, and the IP literals of RFC 3986 §3.2.2. A dotted quad can be
+//! written in only one way: short and octal forms are ambiguous, and RFC 1738 §3.1 does not have them.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,15 +10,15 @@ use super::common::{self, Mode};
 use super::error::{UrlError, UrlErrorKind};
 use super::span::Span;
 
-/// The most octets of a host name without a trailing dot (RFC 1034 §3.1).
+/// The maximum length of a host name without a trailing dot, in octets (RFC 1034 §3.1).
 pub const MAX_HOST_LENGTH: usize = 253;
-/// The most octets of a label (RFC 1034 §3.1).
+/// The maximum length of a label, in octets (RFC 1034 §3.1).
 pub const MAX_LABEL_LENGTH: usize = 63;
 
 /// The host of a URL. `Display` is its canonical form in a URL: lower case, brackets around IPv6.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Host {
-    /// A name for a resolver.
+    /// A name that a resolver looks up.
     Name(HostName),
     /// A dotted quad.
     Ipv4(Ipv4Addr),
@@ -27,11 +27,11 @@ pub enum Host {
 }
 
 impl Host {
-    /// Parses a host as in a URL, with IPv6 addresses in brackets.
+    /// Parses a host as written in a URL, with IPv6 addresses in brackets.
     ///
-    /// Labels hold letters, digits and inner hyphens, the last one starts with a letter; a dotted quad has four numbers of 0–255
-    /// without leading zeros. [`Mode::Lenient`] adds `_`, one trailing dot (dropped) and IPv6 literals; zones and `IPvFuture` are
-    /// refused in both modes, because a URL with one is not enough to connect.
+    /// Labels consist of letters, digits and inner hyphens, and the last label starts with a letter; a dotted quad has four
+    /// numbers of 0–255 without leading zeros. [`Mode::Lenient`] also accepts `_`, one trailing dot (which is dropped) and IPv6
+    /// literals. Zones and `IPvFuture` are refused in both modes, because a URL that contains one is not enough to connect.
     ///
     /// Errors: `InvalidCharacter`, `MissingHost`, `InvalidHost`. Source: RFC 1738 §5, RFC 1034 §3.1.
     pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
@@ -40,7 +40,7 @@ impl Host {
         host(text, mode)
     }
 
-    /// The host for a resolver or a socket: an IPv6 address has no brackets.
+    /// Returns the host in the form that a resolver or a socket expects: an IPv6 address has no brackets.
     pub fn for_connecting(&self) -> String {
         match self {
             Host::Name(name) => name.as_str().to_owned(),
@@ -84,7 +84,7 @@ impl Host {
         }
     }
 
-    /// Whether [`Mode::Strict`] accepts this host: no IP literal, no underscore.
+    /// Returns whether [`Mode::Strict`] accepts this host: it is not an IP literal and has no underscore.
     pub fn is_strict(&self) -> bool {
         match self {
             Host::Name(name) => !name.as_str().contains('_'),
@@ -135,7 +135,7 @@ impl From<IpAddr> for Host {
 pub struct HostName(String);
 
 impl HostName {
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -149,9 +149,9 @@ pub(crate) fn host(text: Span<'_>, mode: Mode) -> Result<Host, UrlError> {
     }
 }
 
-/// Parses a complete `host [ ":" port ]`. No port is `None`, as is an empty one in [`Mode::Lenient`].
+/// Parses a complete `host [ ":" port ]`. The port is `None` if it is missing, or if it is empty in [`Mode::Lenient`].
 ///
-/// Errors: those of [`Host::parse`] and `EmptyPort`, `InvalidPort`, `PortOutOfRange`.
+/// Errors: those of [`Host::parse`], and `EmptyPort`, `InvalidPort`, `PortOutOfRange`.
 pub(crate) fn hostport(text: Span<'_>, mode: Mode) -> Result<(Host, Option<u16>), UrlError> {
     let (host, port) = match text.first() {
         Some(b'[') => {
@@ -187,7 +187,7 @@ fn port(digits: Span<'_>, mode: Mode) -> Result<Option<u16>, UrlError> {
     }
 }
 
-/// Parses `[` IPv6 address `]`.
+/// Parses an IPv6 address in brackets.
 fn ip_literal(text: Span<'_>, mode: Mode) -> Result<Host, UrlError> {
     match text.octets() {
         [b'[', address @ .., b']'] if mode == Mode::Lenient => parse_ascii(address)
@@ -197,7 +197,7 @@ fn ip_literal(text: Span<'_>, mode: Mode) -> Result<Host, UrlError> {
     }
 }
 
-/// Parses a dotted quad or a host name. Errors in a label are reported at their octet, others at the start.
+/// Parses a dotted quad or a host name. An error in a label is reported at its octet, any other error at the start.
 fn name_or_quad(text: Span<'_>, mode: Mode) -> Result<Host, UrlError> {
     if text.is_empty() {
         return Err(text.fail(UrlErrorKind::MissingHost));
@@ -269,7 +269,7 @@ mod tests {
         }
     }
 
-    /// `expected`: the canonical form, or kind and offset; `connecting`: what a socket gets.
+    /// `expected` is the canonical form, or the kind and offset of the error; `connecting` is what a socket gets.
     #[test]
     fn hosts_of_both_modes() {
         let check = |mode, text: &str, expected: &str| {

@@ -1,5 +1,5 @@
 //! A URL of any scheme (RFC 1738 §3, §4), with the properties that RFC 1736 requires of a locator. Each scheme has its own type;
-//! these are the common operations.
+//! this file has the operations common to all of them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,9 +24,9 @@ use super::z3950::Z3950Url;
 pub enum UriKind {
     /// A locator: its scheme says how to access something.
     Locator,
-    /// A name: `urn`, which cannot be followed.
+    /// A name, `urn`, which cannot be followed.
     Name,
-    /// A text without a scheme: a description, a number, a partial form.
+    /// A text without a scheme, such as a description, a number, or a partial form.
     Neither,
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for UriKind {
     }
 }
 
-/// Classifies a text by its scheme alone.
+/// Classifies a text as locator, name or neither by its scheme alone.
 ///
 /// The rest is not examined. Outer blanks, angle brackets and one leading `URL:` are skipped.
 pub fn uri_kind(text: impl AsRef<[u8]>) -> UriKind {
@@ -54,7 +54,7 @@ pub fn uri_kind(text: impl AsRef<[u8]>) -> UriKind {
     }
 }
 
-/// A URL by its scheme.
+/// A URL, with a variant for each scheme.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Url {
@@ -88,37 +88,37 @@ pub enum Url {
     Prospero(ProsperoUrl),
     /// `mid`, a mail message: RFC 1630.
     MessageId(MessageId),
-    /// `cid`, a part of one: RFC 1630.
+    /// `cid`, a part of a mail message: RFC 1630.
     ContentId(MessageId),
     /// `urn`: a name, not a locator.
     Name(OpaqueUri),
-    /// A scheme of a [`Registry`].
+    /// A scheme added to a [`Registry`].
     Registered(RegisteredUrl),
-    /// Any other scheme, kept as it is.
+    /// Any other scheme; the URL is kept unchanged.
     Other(OpaqueUri),
 }
 
-/// Schemes in use elsewhere that differ from a known one by one letter.
+/// Schemes used elsewhere that differ from a known scheme by only one letter.
 const NOT_MISSPELT: [&str; 7] = [
     "did", "ftps", "gophers", "nntps", "sftp", "snews", "telnets",
 ];
 
-/// The known scheme that differs by one letter omitted, added, changed or transposed.
+/// Returns the known scheme that differs from this one by one letter omitted, added, changed or transposed.
 fn similar(scheme: &str) -> Option<&'static str> {
     let is_typo = |known: &&str| strsim::osa_distance(scheme, known) == 1;
     let known = KNOWN.into_iter().filter(|known| *known != PREFIX);
     if NOT_MISSPELT.contains(&scheme) {
         None
     } else {
-        // The first of several is the most common.
+        // If several schemes match, the first is the most common.
         known.into_iter().find(is_typo)
     }
 }
 
-/// A URL, and its fragment.
+/// A URL and its fragment.
 ///
-/// Two locators are equal if their URLs are; the fragment is no part of the URL (RFC 1738 §2.2). `Display` is [the
-/// locator](Self::to_string_with_secrets) with the password redacted, as in `Debug`.
+/// Two locators are equal if their URLs are equal; the fragment is not part of the URL (RFC 1738 §2.2). `Display` and `Debug`
+/// show [the locator](Self::to_string_with_secrets) with the password redacted.
 #[derive(Clone, Debug)]
 pub struct Locator {
     scheme: String,
@@ -127,30 +127,30 @@ pub struct Locator {
 }
 
 impl Locator {
-    /// Parses a URL of any scheme; unknown schemes stay opaque.
+    /// Parses a URL of any scheme; a URL of an unknown scheme stays opaque.
     ///
-    /// Errors: as [`Registry::parse`], which also supports registered schemes.
+    /// Errors: those of [`Registry::parse`], which also supports registered schemes.
     pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
         Registry::new().parse(text, mode)
     }
 
-    /// The URL by its scheme.
+    /// Returns the URL without the fragment.
     pub fn url(&self) -> &Url {
         &self.url
     }
 
-    /// The URL by its scheme, without the fragment.
+    /// Converts the locator into its URL, dropping the fragment.
     pub fn into_url(self) -> Url {
         self.url
     }
 
-    /// The decoded fragment, which is never sent; [`Mode::Lenient`] only. An empty one counts as none, since it refers
-    /// to the whole (RFC 1630), except in Z39.50 URLs.
+    /// Returns the decoded fragment, which is never sent and is accepted only in [`Mode::Lenient`]. An empty fragment counts as
+    /// none, since it refers to the whole (RFC 1630), except in Z39.50 URLs.
     pub fn fragment(&self) -> Option<&Octets> {
         self.fragment.as_ref()
     }
 
-    /// [`UriKind::Locator`] or [`UriKind::Name`].
+    /// Returns [`UriKind::Locator`] or [`UriKind::Name`].
     pub fn kind(&self) -> UriKind {
         match self.url {
             Url::Name(_) => UriKind::Name,
@@ -158,27 +158,27 @@ impl Locator {
         }
     }
 
-    /// The scheme in lower case, without a colon.
+    /// Returns the scheme in lower case, without a colon.
     pub fn scheme(&self) -> &str {
         &self.scheme
     }
 
-    /// The host, if the URL has one.
+    /// Returns the host, if the URL has one.
     pub fn host(&self) -> Option<&Host> {
         self.site().map(|site| site.host)
     }
 
-    /// The port to connect to, 1–65535, by default that of the scheme.
+    /// Returns the port to connect to, 1–65535; by default the port of the scheme.
     pub fn port(&self) -> Option<u16> {
         self.site()?.port
     }
 
-    /// User and password, if any.
+    /// Returns the user name and password, if any.
     pub fn userinfo(&self) -> Option<&Userinfo> {
         self.site()?.userinfo
     }
 
-    /// Cautions about following the URL.
+    /// Returns cautions about following the URL.
     pub fn cautions(&self) -> Vec<Caution> {
         let site = self.site().map(|site| site.cautions()).unwrap_or_default();
         let opaque = match &self.url {
@@ -203,8 +203,8 @@ impl Locator {
         site.into_iter().chain(others).collect()
     }
 
-    /// Whether an escaped control character could get into a command of the protocol. A docid is sent with a length, a file name
-    /// is not sent, and the other schemes refuse such escapes.
+    /// Returns whether an escaped control character could get into a command of the protocol. A docid is sent with its length, a
+    /// file name is not sent, and the other schemes refuse such escapes.
     fn has_escaped_control(&self) -> bool {
         match &self.url {
             Url::Gopher(url) => url.has_control(),
@@ -218,7 +218,7 @@ impl Locator {
         }
     }
 
-    /// Whether it has a password, even an empty one.
+    /// Returns whether the URL has a password, even an empty one.
     pub fn has_password(&self) -> bool {
         match &self.url {
             Url::Name(uri) | Url::Other(uri) => uri.has_password(),
@@ -227,7 +227,7 @@ impl Locator {
         }
     }
 
-    /// The scope of the URL.
+    /// Returns the scope in which the URL has the same meaning.
     pub fn scope(&self) -> Scope {
         match &self.url {
             Url::File(file) if file.host().is_none() => Scope::Local,
@@ -238,7 +238,8 @@ impl Locator {
         }
     }
 
-    /// The canonical form, for display: a password is `***`, and a Z39.50 URL has neither user nor password.
+    /// Returns the canonical form for display: a password is shown as `***`; a Z39.50 URL is shown without user name and
+    /// password.
     pub fn canonical(&self) -> String {
         match &self.url {
             Url::Name(uri) | Url::Other(uri) => uri.normalized().to_string(),
@@ -246,7 +247,7 @@ impl Locator {
         }
     }
 
-    /// The canonical form with user and password.
+    /// Returns the canonical form with user name and password.
     pub fn canonical_with_secrets(&self) -> String {
         match &self.url {
             Url::Name(uri) | Url::Other(uri) => uri.normalized().to_string_with_secrets(),
@@ -254,7 +255,7 @@ impl Locator {
         }
     }
 
-    /// The locator with user and password: as written for an unknown scheme, otherwise in canonical form.
+    /// Returns the locator with user name and password: as written for an unknown scheme, otherwise in canonical form.
     pub fn to_string_with_secrets(&self) -> String {
         match &self.url {
             Url::Z3950(url) => url.to_string_with_secrets(),
@@ -268,8 +269,8 @@ impl Locator {
         }
     }
 
-    /// Whether both are the same locator. Different locators may still lead to the same resource, and one locator to different
-    /// resources over time (RFC 1736 §2.3).
+    /// Returns whether both are the same locator. Different locators may still lead to the same resource, and one locator may
+    /// lead to different resources over time (RFC 1736 §2.3).
     pub fn same_locator(&self, other: &Locator) -> bool {
         self.url == other.url
     }
@@ -311,7 +312,7 @@ impl fmt::Display for Locator {
     }
 }
 
-/// The canonical form, with the password redacted.
+/// Writes the canonical form with the password redacted.
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -372,8 +373,8 @@ impl From<Url> for Locator {
     }
 }
 
-/// A URL of another scheme instead of a Z39.50 URL. There is no conversion, not even from `wais`, which has the same default port
-/// (RFC 1738 §3.9).
+/// A URL of another scheme where a Z39.50 URL was expected. There is no conversion, not even from `wais`, which has the same
+/// default port (RFC 1738 §3.9).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a URL of scheme {scheme} does not lead to a Z39.50 server")]
 pub struct Unsupported {
@@ -395,10 +396,10 @@ impl TryFrom<Locator> for Z3950Url {
 }
 
 impl Registry {
-    /// Parses a URL of any scheme; unknown schemes stay opaque.
+    /// Parses a URL of any scheme; a URL of an unknown scheme stays opaque.
     ///
     /// Errors: the first in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in `text`;
-    /// `UnsupportedScheme` for `URL`, which is a prefix.
+    /// `UnsupportedScheme` for `URL`, which is a prefix and not a scheme.
     pub fn parse(&self, text: impl AsRef<[u8]>, mode: Mode) -> Result<Locator, UrlError> {
         let text = text.as_ref();
         let (url, fragment) = common::envelope(text, mode)?.cut(b"#");

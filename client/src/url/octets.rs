@@ -1,36 +1,36 @@
-//! Decoded data of a URL: octets, not necessarily text. RFC 2056 §4 calls them opaque; only displaying them needs care.
+//! Decoded data of a URL: octets that need not be text. RFC 2056 §4 calls them opaque; care is needed only to display them.
 
 use std::fmt::{self, Write as _};
 
 /// A string of octets: a database name, a docid, a parameter value.
 ///
-/// `Display` shows UTF-8, and octets of control characters or invalid UTF-8 as `\xNN`, so the result is safe on a terminal. A
-/// backslash is not doubled; [`to_hex`](Self::to_hex) is exact.
+/// `Display` shows UTF-8; control characters and octets that are not valid UTF-8 are shown as `\xNN`, so the result is safe on a
+/// terminal. A backslash is not doubled, so the result can be ambiguous; [`to_hex`](Self::to_hex) is exact.
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Octets(Vec<u8>);
 
 impl Octets {
-    /// The octets, as in an APDU.
+    /// Returns the octets as they are sent in an APDU.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The octets as text, if they are UTF-8.
+    /// Returns the octets as text, if they are UTF-8.
     pub fn as_str(&self) -> Option<&str> {
         std::str::from_utf8(&self.0).ok()
     }
 
-    /// Two lower-case hexadecimal digits per octet.
+    /// Returns two lower-case hexadecimal digits per octet.
     pub fn to_hex(&self) -> String {
         z3950_asn1::hex::digits(&self.0)
     }
 
-    /// Number of octets.
+    /// Returns the number of octets.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are no octets.
+    /// Returns whether there are no octets.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

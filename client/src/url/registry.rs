@@ -14,38 +14,38 @@ use super::userinfo::Userinfo;
 
 type ParseScheme = dyn Fn(&str, Mode) -> Result<Arc<dyn SchemeUrl>, UrlError> + Send + Sync;
 
-/// A URL of a registered scheme, as parsed by its scheme.
+/// A URL of a registered scheme, as parsed by the parser of the scheme.
 pub trait SchemeUrl: fmt::Debug + Send + Sync {
-    /// The canonical form after the scheme's colon, with secrets.
+    /// Returns the canonical form after the colon of the scheme, including secrets.
     fn part(&self) -> String;
 
-    /// The canonical form after the scheme's colon, with `***` for a password.
+    /// Returns the canonical form after the colon of the scheme, with `***` in place of a password.
     fn redacted_part(&self) -> String {
         self.part()
     }
 
-    /// The host to connect to, if any.
+    /// Returns the host to connect to, if any.
     fn host(&self) -> Option<&Host> {
         None
     }
 
-    /// The port to connect to, and the default port.
+    /// Returns the port to connect to, and the default port.
     fn port(&self) -> Option<(u16, u16)> {
         None
     }
 
-    /// User and password.
+    /// Returns the user name and password, if any.
     fn userinfo(&self) -> Option<&Userinfo> {
         None
     }
 
-    /// The requests that a client sends to follow the URL; may be empty.
+    /// Returns the requests that a client sends to follow the URL; the list may be empty.
     fn plan(&self) -> Vec<Octets> {
         Vec::new()
     }
 }
 
-/// A URL of a registered scheme. Two are equal if their canonical forms are.
+/// A URL of a registered scheme. Two URLs are equal if their canonical forms are equal.
 #[derive(Clone, Debug)]
 pub struct RegisteredUrl {
     scheme: String,
@@ -53,17 +53,17 @@ pub struct RegisteredUrl {
 }
 
 impl RegisteredUrl {
-    /// The scheme in lower case, without a colon.
+    /// Returns the scheme in lower case, without a colon.
     pub fn scheme(&self) -> &str {
         &self.scheme
     }
 
-    /// The URL as parsed by its scheme.
+    /// Returns the URL as parsed by the parser of the scheme.
     pub fn url(&self) -> &dyn SchemeUrl {
         self.url.as_ref()
     }
 
-    /// The canonical form with secrets.
+    /// Returns the canonical form, including secrets.
     pub fn to_string_with_secrets(&self) -> String {
         format!("{}:{}", self.scheme, self.url.part())
     }
@@ -89,12 +89,12 @@ impl Hash for RegisteredUrl {
     }
 }
 
-/// The scheme of names.
+/// The scheme of names, which are not locators.
 pub(super) const NAME_SCHEME: &str = "urn";
-/// A prefix of URLs, not a scheme (RFC 1738 Appendix).
+/// A prefix of URLs that is not a scheme (RFC 1738 Appendix).
 pub(super) const PREFIX: &str = "url";
 
-/// The schemes that cannot be registered, the more common ones first.
+/// The schemes that cannot be registered, more common ones first.
 pub(super) const KNOWN: [&str; 20] = [
     "http",
     "https",
@@ -118,7 +118,7 @@ pub(super) const KNOWN: [&str; 20] = [
     PREFIX,
 ];
 
-/// The schemes of this crate, and registered ones.
+/// The schemes known to this crate, and registered schemes.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -149,11 +149,11 @@ pub struct Registry {
     schemes: BTreeMap<String, Arc<ParseScheme>>,
 }
 
-/// Why a scheme was not added.
+/// The reason why a scheme was not registered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegisterError {
-    /// Not a letter followed by letters, digits and `+.-`.
+    /// The name is not a letter followed by letters, digits and `+.-`.
     #[error("{:?} is not a valid scheme name: use a letter, then letters, digits, `+`, `.`, `-`", .0)]
     InvalidScheme(String),
     /// The scheme is built in or already registered.
@@ -162,13 +162,13 @@ pub enum RegisterError {
 }
 
 impl Registry {
-    /// Only the schemes of this crate.
+    /// Creates a registry that has only the schemes of this crate.
     pub fn new() -> Self {
         Registry::default()
     }
 
-    /// Registers a scheme, of any letter case, with the parser of the text after its colon, which is graphic US-ASCII without
-    /// `#`. The parser's errors are [`UrlError::at`] an offset in that text.
+    /// Registers a scheme, in any letter case, with a parser for the text after the colon, which is graphic US-ASCII without `#`.
+    /// The parser reports an error with [`UrlError::at`] and an offset in that text.
     ///
     /// # Errors
     /// See [`RegisterError`].
@@ -188,7 +188,7 @@ impl Registry {
         Ok(())
     }
 
-    /// The URL of a registered scheme, or `None`.
+    /// Parses a URL of a registered scheme. Returns `None` if the scheme is not registered.
     pub(crate) fn read(
         &self,
         scheme: &str,
@@ -196,7 +196,7 @@ impl Registry {
         mode: Mode,
     ) -> Option<Result<RegisteredUrl, UrlError>> {
         let parse = self.schemes.get(scheme)?;
-        // Graphic US-ASCII by now.
+        // The text has already been checked to be graphic US-ASCII.
         let part = std::str::from_utf8(rest.octets()).unwrap_or_default();
         let url = parse(part, mode).map_err(|refusal| refusal.shifted(rest.start()));
         Some(url.map(|url| RegisteredUrl {

@@ -1,7 +1,8 @@
-//! Partial forms: RFC 1630, "Partial (relative) form". A text without a scheme is relative to another URI.
+//! Resolves partial forms: RFC 1630, "Partial (relative) form". A text without a scheme is relative to another URI.
 //!
-//! The rule for leading slashes contradicts the examples: by the rule, the same number of slashes is searched in the base from
-//! the right; in the examples, one slash is the root. The examples agree with later standards, so they are the default.
+//! In RFC 1630, the rule for leading slashes contradicts the examples. By the rule, the same number of slashes is searched for in
+//! the base from the right; in the examples, one slash means the root. The examples agree with later standards, so they are the
+//! default.
 
 use super::common;
 use super::error::MAX_URL_LENGTH;
@@ -12,28 +13,28 @@ use super::span::Span;
 /// How to interpret leading slashes of a partial form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum ResolveMode {
-    /// As in the examples of RFC 1630: one slash is the root, two start a host, more are matched in the base.
+    /// As in the examples of RFC 1630: one slash means the root, two slashes begin a host, more are matched in the base.
     #[default]
     Rfc1630Examples,
-    /// As in the text of RFC 1630: any number is matched in the base, and a query alone replaces the last segment.
+    /// As in the text of RFC 1630: any number of slashes is matched in the base, and a query alone replaces the last segment.
     Rfc1630Prose,
 }
 
-/// Why a partial form cannot be resolved.
+/// The reason why a partial form cannot be resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResolveError {
-    /// The base is not an absolute URI; offsets are in the base.
+    /// The base is not an absolute URI; the offset is one in the base.
     #[error("base: {0}")]
     Base(UrlError),
-    /// The partial form is malformed, or begins with more slashes than the base has in a row (`NoMatchingSlashRun`); offsets are
-    /// in the partial form.
+    /// The partial form is malformed, or begins with more slashes than the base has in a row (`NoMatchingSlashRun`); the offset
+    /// is one in the partial form.
     #[error("reference: {0}")]
     Reference(UrlError),
 }
 
 impl ResolveError {
-    /// The underlying error.
+    /// Returns the underlying error.
     pub fn refusal(&self) -> UrlError {
         match self {
             ResolveError::Base(refusal) | ResolveError::Reference(refusal) => *refusal,
@@ -41,13 +42,14 @@ impl ResolveError {
     }
 }
 
-/// Resolves `reference` against `base`. The result is an absolute URI that is not checked against its scheme.
+/// Resolves `reference` against `base`. The result is an absolute URI, which is not checked by the rules of its scheme.
 ///
-/// An absolute URI is unchanged. Segments `.` are removed; `..` also removes the segment before, even an empty one, but never the
-/// host. An empty reference or a fragment refers to the base without its fragment. Escaped slashes and dots are data.
+/// An absolute URI is returned unchanged. Segments `.` are removed; a segment `..` also removes the segment before it, even an
+/// empty one, but never the host. An empty reference, or one that is only a fragment, refers to the base without its fragment.
+/// Escaped slashes and dots are data.
 ///
 /// # Errors
-/// See [`ResolveError`]; mainly `MissingScheme` for the base.
+/// See [`ResolveError`]; the most common one is `MissingScheme` for the base.
 pub fn resolve(base: &str, reference: &str, profile: ResolveMode) -> Result<String, ResolveError> {
     checked(base).map_err(ResolveError::Base)?;
     checked(reference).map_err(ResolveError::Reference)?;
@@ -107,14 +109,14 @@ fn bounded(uri: String) -> Result<String, ResolveError> {
     Ok(uri)
 }
 
-/// Splits at the first `?` or `#` from `start`.
+/// Splits a text at the first `?` or `#` at or after `start`.
 fn cut(text: &str, start: usize) -> (&str, &str) {
     let path = text.get(start..).unwrap_or_default();
     let length = path.find(['?', '#']).unwrap_or(path.len());
     text.split_at(start + length)
 }
 
-/// The base up to its last slash; an authority without a path gets one.
+/// Returns the base up to its last slash; a slash is added to an authority without a path.
 fn directory(base: &str) -> String {
     let (head, path) = base.split_at(path_start(base));
     match path.rsplit_once('/') {
@@ -124,7 +126,7 @@ fn directory(base: &str) -> String {
     }
 }
 
-/// The base before the first run of exactly `count` slashes with no longer run to its right.
+/// Returns the part of the base before the first run of exactly `count` slashes that has no longer run to its right.
 fn matching_run(base: &str, count: usize) -> Option<&str> {
     let mut found = None;
     let mut rest = base;
@@ -143,7 +145,7 @@ fn matching_run(base: &str, count: usize) -> Option<&str> {
     found
 }
 
-/// The path without `.` and `..`.
+/// Removes the segments `.` and `..` from a path.
 fn without_dots(path: &str) -> String {
     let (root, names) = match path.strip_prefix('/') {
         Some(names) => ("/", names),

@@ -3,7 +3,7 @@
 
 use super::error::{UrlError, UrlErrorKind};
 
-/// Octets of the caller's text, and the 0-based offset of the first.
+/// Octets of the caller's text, and the 0-based offset of the first octet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span<'a> {
     octets: &'a [u8],
@@ -11,7 +11,7 @@ pub(crate) struct Span<'a> {
 }
 
 impl<'a> Span<'a> {
-    /// The whole text.
+    /// Creates a span of the whole text.
     pub(crate) fn new(text: &'a [u8]) -> Self {
         Span {
             octets: text,
@@ -19,17 +19,17 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// The octets as written, with escapes.
+    /// Returns the octets as written, with escapes.
     pub(crate) fn octets(self) -> &'a [u8] {
         self.octets
     }
 
-    /// The offset of the first octet in the caller's text.
+    /// Returns the offset of the first octet in the caller's text.
     pub(crate) fn start(self) -> usize {
         self.start
     }
 
-    /// The text of graphic ASCII, with its letter case.
+    /// Returns the text, which is graphic ASCII, in its original letter case.
     pub(crate) fn to_text(self) -> String {
         self.octets.iter().copied().map(char::from).collect()
     }
@@ -42,13 +42,13 @@ impl<'a> Span<'a> {
         self.octets.first().copied()
     }
 
-    /// The first octet and the rest.
+    /// Splits off the first octet.
     pub(crate) fn split_first(self) -> Option<(u8, Self)> {
         let (&first, _) = self.octets.split_first()?;
         Some((first, self.split_at(1).1))
     }
 
-    /// The first `index` octets, or as many as there are, and the rest.
+    /// Splits the span after the first `index` octets, or after all of them if there are fewer.
     pub(crate) fn split_at(self, index: usize) -> (Self, Self) {
         let index = index.min(self.octets.len());
         let (head, tail) = self.octets.split_at(index);
@@ -64,7 +64,7 @@ impl<'a> Span<'a> {
         )
     }
 
-    /// Splits before the first of `delimiters`: the tail begins with it, or is empty.
+    /// Splits the span before the first of `delimiters`: the second part begins with the delimiter, or is empty.
     pub(crate) fn cut(self, delimiters: &[u8]) -> (Self, Self) {
         let index = self
             .octets
@@ -73,27 +73,27 @@ impl<'a> Span<'a> {
         self.split_at(index.unwrap_or(self.octets.len()))
     }
 
-    /// The parts before and after the first `delimiter`, if there is one.
+    /// Splits the span at the first `delimiter`, if there is one.
     pub(crate) fn split_once(self, delimiter: u8) -> Option<(Self, Self)> {
         let (head, tail) = self.cut(&[delimiter]);
         Some((head, tail.strip_prefix(&[delimiter])?))
     }
 
-    /// The parts before and after the last `delimiter`, if there is one.
+    /// Splits the span at the last `delimiter`, if there is one.
     pub(crate) fn rsplit_once(self, delimiter: u8) -> Option<(Self, Self)> {
         let index = self.octets.iter().rposition(|&octet| octet == delimiter)?;
         let (head, tail) = self.split_at(index);
         Some((head, tail.strip_prefix(&[delimiter])?))
     }
 
-    /// The rest after `prefix`, if the span begins with it.
+    /// Returns the rest after `prefix`, if the span begins with it.
     pub(crate) fn strip_prefix(self, prefix: &[u8]) -> Option<Self> {
         self.octets
             .starts_with(prefix)
             .then(|| self.split_at(prefix.len()).1)
     }
 
-    /// The parts between `delimiter`s: one more than delimiters, each possibly empty.
+    /// Splits the span at each `delimiter` into parts that may be empty; there is one more part than there are delimiters.
     pub(crate) fn split(self, delimiter: u8) -> impl Iterator<Item = Self> {
         self.octets
             .split(move |&octet| octet == delimiter)
@@ -107,7 +107,7 @@ impl<'a> Span<'a> {
             })
     }
 
-    /// The rest after `prefix`, a required delimiter.
+    /// Returns the rest after `prefix`, which is required. `remedy` is the advice if it is missing.
     pub(crate) fn after(self, prefix: &[u8], remedy: &'static str) -> Result<Self, UrlError> {
         let error = || self.fail(UrlErrorKind::MissingPart).advising(remedy);
         self.strip_prefix(prefix).ok_or_else(error)
@@ -125,12 +125,12 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// An error at the first octet, or at the offset where it was expected.
+    /// Creates an error at the first octet, or at the offset where an octet was expected.
     pub(crate) fn fail(self, kind: UrlErrorKind) -> UrlError {
         UrlError::new(kind, self.start, self.first())
     }
 
-    /// An error `index` octets further on.
+    /// Creates an error at the offset `index` octets after the start.
     pub(crate) fn fail_at(self, index: usize, kind: UrlErrorKind) -> UrlError {
         self.split_at(index).1.fail(kind)
     }

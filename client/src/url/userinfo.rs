@@ -7,7 +7,7 @@ use super::error::UrlError;
 use super::octets::Octets;
 use super::span::Span;
 
-/// The userinfo of a URL. An empty user or password differs from an absent one (RFC 1738 §3.1).
+/// The userinfo of a URL. An empty user name or password differs from an absent one (RFC 1738 §3.1).
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Userinfo {
     user: Octets,
@@ -15,9 +15,9 @@ pub struct Userinfo {
 }
 
 impl Userinfo {
-    /// A user name and an optional password; both may be empty.
+    /// Combines a user name and an optional password; both may be empty.
     ///
-    /// Errors: `ForbiddenControl` at the first control character; the message names no octet.
+    /// Errors: `ForbiddenControl` at the first control character; the message does not show any octet.
     pub fn new(user: impl Into<Octets>, password: Option<Octets>) -> Result<Self, UrlError> {
         let user = user.into();
         for part in [Some(&user), password.as_ref()].into_iter().flatten() {
@@ -26,21 +26,21 @@ impl Userinfo {
         Ok(Userinfo { user, password })
     }
 
-    /// The user name, a secret: decoded, possibly empty.
+    /// Returns the decoded user name, which is a secret and may be empty.
     pub fn user(&self) -> &Octets {
         &self.user
     }
 
-    /// The password, a secret: decoded, possibly empty; `None` without a colon.
+    /// Returns the decoded password, which is a secret and may be empty; `None` if there is no colon.
     pub fn password(&self) -> Option<&Octets> {
         self.password.as_ref()
     }
 
     /// Parses a complete `user [ ":" password ]`.
     ///
-    /// Both modes accept `;?&=` literally, as in the grammar of RFC 1738 §5; its prose allows more. An `@` is refused in both
-    /// modes, because implementations disagree about which of two ends the userinfo; so are escaped controls, because these parts
-    /// become protocol strings. Errors name no octet.
+    /// Both modes accept `;?&=` literally, as in the grammar of RFC 1738 §5; its prose allows more. Both modes refuse a literal
+    /// `@`, because implementations disagree about which of two ends the userinfo, and escaped control characters, because user
+    /// name and password become protocol strings. Errors do not show any octet.
     pub(crate) fn parse(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let content = Content::string(mode).never(b"@");
         let decode = |part| {
@@ -58,7 +58,7 @@ impl Userinfo {
         })
     }
 
-    /// Writes `user [ ":" password ]`, with `***` for a redacted password, even an empty one.
+    /// Writes `user [ ":" password ]`; a redacted password is written as `***`, even if it is empty.
     pub(crate) fn write(&self, out: &mut impl fmt::Write, secrets: Secrets) -> fmt::Result {
         let literal = |octet| LITERAL.contains(&octet) || Class::of(octet) == Class::Unreserved;
         common::write_escaped(out, self.user.as_bytes(), literal)?;
@@ -73,13 +73,13 @@ impl Userinfo {
     }
 }
 
-/// Reserved characters that are literal in user and password (RFC 1738 §5).
+/// Reserved characters that are literal in the user name and the password (RFC 1738 §5).
 const LITERAL: &[u8] = b";?&=";
 
-/// A text in which the password is shown.
+/// Writes a text in which the password is shown.
 pub(crate) fn with_secrets(write: impl FnOnce(&mut String) -> fmt::Result) -> String {
     let mut text = String::new();
-    // Errors: writing to a string cannot fail.
+    // Writing to a string cannot fail.
     let _ = write(&mut text);
     text
 }
@@ -87,9 +87,9 @@ pub(crate) fn with_secrets(write: impl FnOnce(&mut String) -> fmt::Result) -> St
 /// Whether a password is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Secrets {
-    /// As it is.
+    /// The password is written as it is.
     Shown,
-    /// As `***`.
+    /// `***` is written in place of the password.
     Redacted,
 }
 

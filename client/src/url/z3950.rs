@@ -1,5 +1,5 @@
-//! The URL of RFC 2056: its parts, its canonical form, and equality. `parse` reads text, `build` combines parts; both give a
-//! valid URL.
+//! The URL of RFC 2056: its parts, its canonical form, and equality. `parse` reads text and `build` combines parts; both produce
+//! only valid URLs.
 
 mod build;
 mod parse;
@@ -19,7 +19,7 @@ pub use build::Z3950UrlBuilder;
 /// The default port (RFC 2056 §3, §4).
 pub const DEFAULT_PORT: u16 = 210;
 
-/// The two schemes, which determine the purpose of a URL (RFC 2056 §1).
+/// The two schemes, which determine what a URL is for (RFC 2056 §1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// `z39.50s`: open a session and leave it open.
@@ -29,7 +29,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The scheme in lower case, without a colon.
+    /// Returns the scheme in lower case, without a colon.
     pub fn scheme(self) -> &'static str {
         match self {
             Kind::Session => "z39.50s",
@@ -37,7 +37,7 @@ impl Kind {
         }
     }
 
-    /// The kind for a scheme of any letter case (RFC 1738 §2.1).
+    /// Returns the kind that a scheme stands for, in any letter case (RFC 1738 §2.1).
     pub(crate) fn of_scheme(scheme: &[u8]) -> Option<Self> {
         [Kind::Session, Kind::Retrieval]
             .into_iter()
@@ -54,7 +54,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A parameter reserved for the future by RFC 2056 §5: kept and passed on, but without effect.
+/// A parameter of the kind that RFC 2056 §5 reserves for the future. It is kept and passed on, but has no effect.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Extension {
     keyword: String,
@@ -62,12 +62,12 @@ pub struct Extension {
 }
 
 impl Extension {
-    /// The keyword in lower case: a letter, then letters, digits, `.`, `_` and `-`; neither `esn` nor `rs`.
+    /// Returns the keyword in lower case: a letter, then letters, digits, `.`, `_` and `-`. It is neither `esn` nor `rs`.
     pub fn keyword(&self) -> &str {
         &self.keyword
     }
 
-    /// The value, possibly empty, without control characters.
+    /// Returns the value, which may be empty and contains no control characters.
     pub fn value(&self) -> &Octets {
         &self.value
     }
@@ -76,11 +76,11 @@ impl Extension {
 /// A session or retrieval URL of RFC 2056, correct by construction.
 ///
 /// Invariants: the port is 1–65535; database names, docid, element set name and record syntaxes have at least one octet; only the
-/// docid may hold control characters; a docid and a retrieval URL need a database; the canonical form is at most
+/// docid may contain control characters; a docid needs a database, and so does a retrieval URL; the canonical form is at most
 /// [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets.
 ///
-/// Two URLs are equal if their canonical forms are; userinfo, fragment and warnings are ignored. `Display` is the canonical form,
-/// so neither it nor `Debug` shows a password.
+/// Two URLs are equal if their canonical forms are equal; userinfo, fragment and warnings are ignored. `Display` writes the
+/// canonical form, so neither it nor `Debug` shows a password.
 #[derive(Clone, Debug)]
 pub struct Z3950Url {
     parts: Parts,
@@ -130,84 +130,84 @@ impl Z3950Url {
         }
     }
 
-    /// Session or retrieval.
+    /// Returns whether this is a session or a retrieval URL.
     pub fn kind(&self) -> Kind {
         self.parts.kind
     }
 
-    /// The scheme in lower case, without a colon.
+    /// Returns the scheme in lower case, without a colon.
     pub fn scheme(&self) -> &'static str {
         self.parts.kind.scheme()
     }
 
-    /// The host to connect to.
+    /// Returns the host to connect to.
     pub fn host(&self) -> &Host {
         &self.parts.host
     }
 
-    /// The port to connect to, 1–65535; [`DEFAULT_PORT`] by default.
+    /// Returns the port to connect to, 1–65535; [`DEFAULT_PORT`] by default.
     pub fn port(&self) -> u16 {
         self.parts.port
     }
 
-    /// User name and password, which only [`Mode::Lenient`] accepts.
+    /// Returns the user name and password, which only [`Mode::Lenient`] accepts.
     pub fn userinfo(&self) -> Option<&Userinfo> {
         self.userinfo.as_ref()
     }
 
-    /// The databases in the order of the URL; a retrieval URL has at least one.
+    /// Returns the databases in the order of the URL; a retrieval URL has at least one.
     pub fn databases(&self) -> &[Octets] {
         &self.parts.databases
     }
 
-    /// The docid: opaque octets, the only term of the query (RFC 2056 §4).
+    /// Returns the docid: opaque octets, which are the only term of the query (RFC 2056 §4).
     pub fn docid(&self) -> Option<&Octets> {
         self.parts.docid.as_ref()
     }
 
-    /// The element set name, `esn`.
+    /// Returns the element set name, `esn`.
     pub fn element_set(&self) -> Option<&Octets> {
         self.parts.element_set.as_ref()
     }
 
-    /// The record syntaxes, `rs`, most preferred first, as written; may be empty.
+    /// Returns the record syntaxes, `rs`, as written, most preferred first; the list may be empty.
     pub fn record_syntaxes(&self) -> &[Octets] {
         &self.parts.record_syntaxes
     }
 
-    /// The parameters that RFC 2056 does not define, in the order of the URL.
+    /// Returns the parameters that RFC 2056 does not define, in the order of the URL.
     pub fn extensions(&self) -> &[Extension] {
         &self.parts.extensions
     }
 
-    /// The decoded fragment, which is never sent; [`Mode::Lenient`] only.
+    /// Returns the decoded fragment, which is never sent and is accepted only in [`Mode::Lenient`].
     pub fn fragment(&self) -> Option<&Octets> {
         self.fragment.as_ref()
     }
 
-    /// The warnings, in the order of the URL.
+    /// Returns the warnings about this URL, in the order of the URL.
     pub fn warnings(&self) -> &[Caution] {
         &self.warnings
     }
 
-    /// The canonical form, which all equal URLs share, and which [`Mode::Strict`] accepts if [the host allows
+    /// Returns the canonical form, which is the same for all equal URLs. [`Mode::Strict`] accepts it if [the host allows
     /// it](Host::is_strict).
     ///
-    /// Scheme, host and keywords are in lower case; port 210 is omitted, the slash never; letters, digits and `$-_.!*'(),` are
-    /// literal and everything else is escaped, including a plus that is data; `esn` comes before `rs` and both before the
+    /// Scheme, host and keywords are in lower case; port 210 is omitted, the slash never is; letters, digits and `$-_.!*'(),` are
+    /// literal and everything else is escaped, including a plus that is data; `esn` comes before `rs`, and both come before the
     /// extensions. Source: RFC 2056 §5, RFC 1738 §2.2.
     pub fn canonical(&self) -> String {
         self.to_string()
     }
 
-    /// The canonical form with user and password, if any, which only [`Mode::Lenient`] accepts.
+    /// Returns the canonical form with user name and password, if any, which only [`Mode::Lenient`] accepts.
     pub fn to_string_with_secrets(&self) -> String {
         let text = self.to_string();
         let (Some(userinfo), Some((scheme, rest))) = (&self.userinfo, text.split_once("//")) else {
             return text;
         };
         let login = userinfo::with_secrets(|login| userinfo.write(login, Secrets::Shown));
-        // Literally, they would end host and port (RFC 2056 §5).
+        // If they were literal, these characters would end host and port (RFC 2056 §5).
         let login = login.replace(';', "%3B").replace('?', "%3F");
         format!("{scheme}//{login}@{rest}")
     }
@@ -242,7 +242,7 @@ impl Hash for Z3950Url {
     }
 }
 
-/// The canonical form.
+/// Writes the canonical form.
 impl fmt::Display for Parts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}", self.kind.scheme(), self.host)?;

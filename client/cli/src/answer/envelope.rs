@@ -1,9 +1,9 @@
 //! The objects of `--json`: one per line, always with the same keys.
 //!
-//! `client/docs/formats.md` describes the keys of every answer of a server, which are [`KEYS`], those that each command adds,
-//! and the outcomes, which are the words of [`OutcomeName`]. A test compares it with what the program writes.
+//! `client/docs/formats.md` describes the keys of every answer of a server, which are [`KEYS`], the keys that each command adds,
+//! and the outcomes, which are the words of [`OutcomeName`]. A test compares that document with what the program writes.
 //!
-//! An argument that is not a target or identifier has no object, only a message on standard error.
+//! An argument that is not a target or identifier leads only to a message on standard error, and not to an object.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ use super::{Answer, Piece, sources};
 use crate::console::output::{Failure, Output};
 use crate::render::syntax;
 
-/// The version of the objects; it changes when a key changes its meaning or goes away.
+/// The version of the objects, which changes when a key changes its meaning or is removed.
 const VERSION: u8 = 2;
 /// The keys that every answer of a server has.
 const KEYS: [&str; 14] = [
@@ -38,23 +38,23 @@ const KEYS: [&str; 14] = [
     "record",
 ];
 
-/// An object; its first key is the version.
+/// A JSON object whose first key is the version.
 #[derive(Clone)]
 pub(crate) struct Envelope {
     keys: Map<String, Value>,
-    /// The target of its record, if that is another one than was asked.
+    /// The target that the record comes from, if it is not the target that was asked.
     source: Option<String>,
 }
 
 impl Envelope {
-    /// An object with these keys, which are null until they get a value.
+    /// Creates an object with these keys, which are null until they are set.
     pub(crate) fn blank<'a>(keys: impl IntoIterator<Item = &'a &'a str>) -> Self {
         let nulls = keys.into_iter();
         let nulls = nulls.map(|key| ((*key).to_owned(), Value::Null));
         Value::Object(nulls.collect()).into()
     }
 
-    /// An answer of a server to a command with these keys of its own.
+    /// Creates the object for an answer of a server to a command that has these keys of its own.
     pub(crate) fn new(host: &Host, port: u16, databases: Vec<String>, own: &[&str]) -> Self {
         Self::blank(own.iter().chain(&KEYS))
             .with("host", host.to_string())
@@ -62,23 +62,23 @@ impl Envelope {
             .with("databases", databases)
     }
 
-    /// The same object with another value of a key.
+    /// Returns the same object with another value for a key.
     pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.keys.insert(key.to_owned(), value.into());
         self
     }
 
-    /// The same object with the record syntax that was requested.
+    /// Returns the same object with the record syntax that was requested.
     pub(crate) fn requested(self, oid: Option<Oid>) -> Self {
         self.with("requested_syntax", syntax(oid))
     }
 
-    /// The same object with an outcome and its message.
+    /// Returns the same object with an outcome and its message.
     pub(crate) fn outcome(self, name: OutcomeName, message: &str) -> Self {
         self.with("outcome", name.as_str()).with("message", message)
     }
 
-    /// The same object with the contents of an answer.
+    /// Returns the same object with the contents of an answer.
     pub(crate) fn answered(self, answer: &Answer) -> Self {
         let ending = &answer.ending;
         self.with("outcome", ending.outcome.as_str())
@@ -89,7 +89,7 @@ impl Envelope {
             .with("diagnostic", ending.diagnostics.0.first().map(diagnostic))
     }
 
-    /// The same object with the first of the diagnostics.
+    /// Returns the same object with the first of the diagnostics.
     pub(crate) fn diagnosed(self, diagnostics: &[DiagRec]) -> Self {
         match diagnostics.first() {
             Some(first) => self.with("diagnostic", diagnostic(first)),
@@ -97,14 +97,15 @@ impl Envelope {
         }
     }
 
-    /// The same object with a record, as [`Format::Json`] writes it.
+    /// Returns the same object with a record, in the form written by [`Format::Json`].
     pub(crate) fn record(self, record: &External, json: &[u8]) -> Self {
         let value: Option<Value> = serde_json::from_slice(json).ok();
         self.with("syntax", syntax(record.direct_reference))
             .with("record", value)
     }
 
-    /// The same object with the database that the server names for its record. Of a database of several servers, that is a part.
+    /// Returns the same object with the database that the server names for the record. If the database combines several servers,
+    /// this is a part of it.
     pub(crate) fn in_database(mut self, name: &str) -> Self {
         let text = |key: &str| self.keys.get(key).and_then(Value::as_str);
         let asked = self.keys.get("databases").and_then(Value::as_array);
@@ -116,7 +117,7 @@ impl Envelope {
         if let ([asked], Some(target)) = (asked.as_slice(), text("target"))
             && is_part(name, asked)
         {
-            // A URL of the part, where the target ends with the name of the database.
+            // The URL of the part, if the target ends with the name of the database.
             let place = target.strip_suffix(asked);
             let place = place.filter(|place| place.ends_with('/'));
             let part = if target.contains("://") {
@@ -132,7 +133,7 @@ impl Envelope {
         self.with("database", name)
     }
 
-    /// Where its record comes from: the target or the URL, and what it was found by.
+    /// Returns where the record comes from: the target or the URL, and what it was found by.
     pub(crate) fn origin(&self) -> RowOrigin<'_> {
         let text = |key: &str| self.keys.get(key)?.as_str();
         let source = self.source.as_deref();
@@ -143,12 +144,12 @@ impl Envelope {
         }
     }
 
-    /// The object as a line of an answer.
+    /// Returns the object as a piece of an answer, on one line.
     pub(crate) fn piece(&self) -> Piece {
         Piece::line(format!("{self}\n").into_bytes())
     }
 
-    /// Reports a failure: writes the object with `--json`, else prints the words.
+    /// Reports a failure: with `--json` writes the object, else prints the message.
     pub(crate) fn or_error(
         &self,
         json: bool,
@@ -169,7 +170,7 @@ impl Envelope {
 }
 
 impl From<Value> for Envelope {
-    /// The keys of an object after the version.
+    /// Takes the keys of an object, and adds the version before them.
     fn from(object: Value) -> Self {
         let mut keys = Map::from_iter([("v".to_owned(), VERSION.into())]);
         if let Value::Object(more) = object {
@@ -181,12 +182,12 @@ impl From<Value> for Envelope {
 
 impl fmt::Display for Envelope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Keys are strings, so every value can be written.
+        // All keys are strings, so every value can be written.
         f.write_str(&serde_json::to_string(&self.keys).unwrap_or_default())
     }
 }
 
-/// An object with the keys `set`, `code`, `text` and `addinfo`.
+/// Returns an object with the keys `set`, `code`, `text` and `addinfo`.
 pub(crate) fn diagnostic(diagnostic: &DiagRec) -> Value {
     match diagnostic {
         DiagRec::DefaultFormat(diagnostic) => default_diagnostic(diagnostic),
@@ -208,7 +209,7 @@ pub(super) fn default_diagnostic(diagnostic: &DefaultDiagFormat) -> Value {
     })
 }
 
-/// Whether a name is that of a part of a database: `union@lib.example/cat`.
+/// Returns whether a name is that of a part of a database, such as `union@lib.example/cat`.
 pub(crate) fn is_part(name: &str, database: &str) -> bool {
     let parts = name.split_at_checked(database.len());
     parts.is_some_and(|(begin, rest)| rest.starts_with('@') && begin.eq_ignore_ascii_case(database))

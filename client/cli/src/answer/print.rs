@@ -1,4 +1,4 @@
-//! A command's inputs answered in turn, and the pieces written to standard output.
+//! Answers a command's inputs in turn, and writes the pieces to standard output.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -12,27 +12,27 @@ use crate::console::output::{Failure, Output};
 use crate::console::pages::Pages;
 use crate::render::{Document, Format, Style, shown};
 
-/// A command's work and its inputs.
+/// The work of a command, and its inputs.
 pub(crate) struct Job<W> {
-    /// Answers an ask. Before it sends more records than [`Recipient::room`] allows, it waits for
-    /// [`Recipient::ready_for`], meanwhile holding nothing that another ask may need. Errors are answers too.
+    /// Answers an ask. Before it sends more records than [`Recipient::room`] allows, it waits for [`Recipient::ready_for`];
+    /// during this wait it must not hold anything that another ask may need. Errors are answers too.
     pub(crate) work: W,
-    /// The inputs of the command line.
+    /// The inputs given on the command line.
     pub(crate) given: Vec<Vec<u8>>,
-    /// The targets that each input is sent to, by name.
+    /// The names of the targets to which each input is sent.
     pub(crate) targets: Vec<String>,
     /// How records are written.
     pub(crate) style: Style,
-    /// How many asks are carried out at once.
+    /// The number of asks that are carried out at once.
     pub(crate) jobs: usize,
-    /// Names the records of files; `None` if the command takes no records as inputs.
+    /// Gives names to the records of files; `None` if the command does not take records as inputs.
     pub(crate) names_records: Option<NameRecord>,
-    /// Whether inputs are URLs, whose users and passwords no report shows.
+    /// Whether inputs are URLs, whose user names and passwords must not appear in a report.
     pub(crate) takes_urls: bool,
 }
 
 impl<W: AsyncFn(&Ask, &mut Recipient) -> Answer> Job<W> {
-    /// A job with the inputs of a command line.
+    /// Creates a job with the inputs of a command line.
     pub(crate) fn new(work: W, given: &[OsString], targets: Vec<String>, style: Style) -> Self {
         let given = given.iter().map(|text| text.as_encoded_bytes().to_vec());
         Self {
@@ -46,7 +46,7 @@ impl<W: AsyncFn(&Ask, &mut Recipient) -> Answer> Job<W> {
         }
     }
 
-    /// Answers every input of the command line at every target, in this order.
+    /// Answers every input given on the command line, at every target, in this order.
     ///
     /// # Errors
     /// Standard output is closed or cannot be written.
@@ -59,7 +59,7 @@ impl<W: AsyncFn(&Ask, &mut Recipient) -> Answer> Job<W> {
                 answered?;
                 printer.end()
             }
-            // Completes the document with what has been written.
+            // This completes the document with the records written so far.
             Err(Stopped(exit)) => {
                 printer.printed.end(false, printer.output)?;
                 Ok(exit)
@@ -69,7 +69,7 @@ impl<W: AsyncFn(&Ask, &mut Recipient) -> Answer> Job<W> {
 
     /// Like [`print`](Self::print), for a caller that handles signals itself.
     ///
-    /// Records fill `pages`. Also returns the number of records shown, if the user wants no more.
+    /// The records are shown in `pages`. Also returns the number of records shown, if the user wants no more.
     pub(crate) async fn write(
         self,
         pages: Pages,
@@ -116,18 +116,18 @@ impl<W: AsyncFn(&Ask, &mut Recipient) -> Answer> Job<W> {
     }
 }
 
-/// Prints answers as they come.
+/// Prints answers as they arrive.
 struct Printer<'a> {
     printed: Printed,
     output: &'a mut Output,
     /// The exit code of the answers so far.
     exit: Exit,
-    /// Whether an input had no match.
+    /// Whether an input matched nothing.
     has_no_match: bool,
-    /// The pages that records fill, if a user reads them.
+    /// The pages in which records are shown, if a user reads them.
     pages: Option<Pages>,
     records: u64,
-    /// Whether the user wants no more.
+    /// Whether the user wants no more records.
     is_stopped: bool,
 }
 
@@ -154,7 +154,7 @@ impl<'a> Printer<'a> {
             Ok(())
         } else {
             self.is_stopped = true;
-            // Ends the run.
+            // This ends the run.
             Err(Failure::BrokenPipe)
         }
     }
@@ -173,7 +173,7 @@ impl<'a> Printer<'a> {
 /// What a command has written to standard output: a document of records, and other lines.
 pub(crate) struct Printed {
     document: Document,
-    /// Octets written.
+    /// The number of octets written.
     pub(crate) length: u64,
 }
 
@@ -185,7 +185,7 @@ impl Printed {
         }
     }
 
-    /// Writes a record to pages; returns false if the user wants no more.
+    /// Writes a record to pages. Returns false if the user wants no more.
     pub(crate) async fn fill(
         &mut self,
         piece: &Piece,
@@ -215,7 +215,7 @@ impl Printed {
         output.octets(&piece.octets, self.document.format() == Format::Raw)
     }
 
-    /// The octets of a record after what comes before it in the document, and its heading on a terminal.
+    /// Returns the octets of a record, after the text that precedes it in the document and, on a terminal, its heading.
     fn record(&mut self, piece: &Piece, output: &Output) -> Vec<u8> {
         output.join(&mut self.document);
         let mut octets = self.document.next().into_bytes();
@@ -231,7 +231,7 @@ impl Printed {
         octets
     }
 
-    /// Ends the document. With `is_empty` (nothing matched), writes an empty document if nothing has been written.
+    /// Ends the document. If `is_empty` is true (nothing matched), writes an empty document if nothing has been written.
     pub(crate) fn end(mut self, is_empty: bool, output: &mut Output) -> Result<(), Failure> {
         if is_empty && self.length == 0 && !output.is_gathered() {
             let begin = self.document.next();

@@ -1,5 +1,5 @@
-//! Asks carried out in parallel, with their pieces delivered in the order of the asks. The number of jobs and of answers
-//! ahead of the current one are bounded.
+//! Carries out asks in parallel, and delivers their pieces in the order of the asks. The number of jobs is bounded, and so is the
+//! number of answers ahead of the current one.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use tokio::time::Instant;
 use super::{Answer, Ask, Piece, answer};
 use crate::console::output::Failure;
 
-/// How many asks may be complete before their turn, in addition to those in progress.
+/// The number of asks that may be complete before their turn, in addition to those in progress.
 const AHEAD: usize = 64;
 
-/// How many records an ask may hold before its turn.
+/// The number of records that an ask may hold before its turn.
 const HELD: u64 = 32;
 
-/// How many events an ask may hold: records, some pieces before and after them, and the answer.
+/// The number of events that an ask may hold: its records, some pieces before and after them, and the answer.
 const ROOM: usize = HELD as usize + 8;
 
 /// An event of an ask.
@@ -30,7 +30,7 @@ pub(crate) enum AskEvent {
     Answer(Box<Answer>, Duration),
 }
 
-/// Takes the pieces of an ask, and holds them until its turn.
+/// Receives the pieces of an ask, and holds them until the ask's turn.
 pub(crate) struct Recipient {
     events: mpsc::Sender<AskEvent>,
     number: u64,
@@ -39,7 +39,7 @@ pub(crate) struct Recipient {
 }
 
 impl Recipient {
-    /// How many records may be sent now: a few before the ask's turn, then any number.
+    /// Returns how many records may be sent now: a few before the ask's turn, then any number.
     pub(crate) fn room(&self) -> u64 {
         if *self.turn.borrow() >= self.number {
             u64::MAX
@@ -56,7 +56,7 @@ impl Recipient {
         }
     }
 
-    /// Takes the last piece; returns the answer that comes with it.
+    /// Takes the last piece, and returns the answer that comes with it.
     pub(crate) async fn last(&mut self, (piece, answer): (Piece, Answer)) -> Answer {
         self.send(piece).await;
         answer
@@ -72,7 +72,7 @@ impl Recipient {
 /// Carries out all asks, `jobs` at once, and passes their events to `take` in the order of the asks.
 ///
 /// # Errors
-/// The first error of `take`, at once; inputs that cannot be read, after all asks before them.
+/// The first error of `take`, which ends the run at once; or that inputs cannot be read, after all asks before them.
 pub(crate) async fn run(
     mut asks: impl Stream<Item = Result<Ask, Failure>> + Unpin,
     jobs: usize,
@@ -119,7 +119,7 @@ pub(crate) async fn run(
     }
 }
 
-/// The next event of the ask whose turn it is.
+/// Returns the next event of the ask whose turn it is.
 async fn next(
     front: Option<&mut (Arc<Ask>, mpsc::Receiver<AskEvent>)>,
 ) -> Option<(Arc<Ask>, AskEvent)> {
@@ -146,7 +146,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads an input as the seconds to wait and the number of records to send; counts the jobs in progress.
+    /// Takes an input as the seconds to wait and the number of records to send, and counts the jobs in progress.
     struct Sleeper {
         busy: watch::Sender<(usize, usize)>,
     }
@@ -180,7 +180,7 @@ mod tests {
         }
     }
 
-    /// An ask for each line.
+    /// Creates an ask for each line.
     fn asks(lines: &str) -> impl Stream<Item = Result<Ask, Failure>> + Unpin {
         let asks = (1..).zip(lines.lines()).map(|(position, line)| Ask {
             position,
@@ -193,7 +193,7 @@ mod tests {
         stream::iter(asks.map(Ok).collect::<Vec<_>>())
     }
 
-    /// Carries out the inputs; returns the hits of each, the most jobs at once, and the seconds in total.
+    /// Carries out the inputs. Returns the hits of each input, the maximum number of jobs at once, and the total time in seconds.
     async fn check(inputs: &str, jobs: usize) -> (Vec<Option<u64>>, usize, u64) {
         let (busy, seen) = watch::channel((0, 0));
         let begin = Instant::now();
@@ -232,9 +232,9 @@ mod tests {
             ("", 3, &[][..], 0, 0),
             ("1 1\n1 0\n1 2\n1 1\n", 1, &[1, 0, 2, 1], 1, 4),
             ("1 1\n1 0\n1 2\n1 1\n", 2, &[1, 0, 2, 1], 2, 2),
-            // Asks after a slow one do not wait for it.
+            // The asks after a slow one do not wait for it.
             ("9 1\n1 1\n1 1\n1 1\n", 2, &[1, 1, 1, 1], 2, 9),
-            // Many records wait for their turn without blocking others.
+            // An ask with many records waits for its turn without blocking others.
             ("2 1\n1 100\n1 100\n", 3, &[1, 100, 100], 1, 4),
             ("2 32\n1 32\n1 32\n", 3, &[32, 32, 32], 3, 2),
         ] {

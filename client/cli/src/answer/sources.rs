@@ -1,4 +1,4 @@
-//! What is said of the sources of a search, if its records come from several: which failed, and what the server remarks.
+//! Messages about the sources of a search, if its records come from several: which sources failed, and the server's remarks.
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -11,15 +11,15 @@ use z3950_asn1::format::sources::SearchSources;
 use super::Answer;
 use crate::console::output::Words;
 
-/// Notes on sources, each of which is said once, however many inputs it concerns.
+/// Notes about sources. Each note is printed only once, no matter how many inputs it concerns.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SourceNotes(Arc<Mutex<HashSet<String>>>);
 
-/// The most notes that are said.
+/// The maximum number of notes that are printed.
 const MAX_NOTES: usize = 100;
 
 impl SourceNotes {
-    /// The notes on the sources of a search that found something, which have not been said before.
+    /// Returns the notes about the sources of a search that found something, except those that have been printed before.
     pub(crate) fn of(&self, subject: &impl Display, sources: &SearchSources) -> Vec<Words> {
         let failures = sources.sources.iter().filter_map(|source| source.failed());
         let failures = failures.map(|words| format!("{subject}: without {words}"));
@@ -33,7 +33,7 @@ impl SourceNotes {
 }
 
 impl From<Ending> for Answer {
-    /// An answer with the sources that failed.
+    /// Creates an answer that contains the sources that failed.
     fn from(ending: Ending) -> Self {
         let failed = ending.sources.sources.iter().filter_map(|source| {
             let words = source.failed()?;
@@ -50,7 +50,7 @@ impl From<Ending> for Answer {
 }
 
 impl Answer {
-    /// The same answer with a message about the sources that failed, if any did.
+    /// Returns the same answer with a message about the sources that failed, if there are any.
     pub(crate) fn without_failed(self, sources: &SearchSources) -> Self {
         if sources.has_failed() {
             self.adding(&format!("without {sources}"))
@@ -60,8 +60,8 @@ impl Answer {
     }
 }
 
-/// The member `sources` of an answer, an array of objects with the keys `name`, `hits` and `failure`: `None` if the records come from
-/// one.
+/// Returns the member `sources` of an answer: an array of objects with the keys `name`, `hits` and `failure`. Returns `None` if
+/// the records come from a single source.
 pub(super) fn object(sources: &SearchSources) -> Option<Value> {
     let all = sources.sources.iter().map(|source| {
         json!({

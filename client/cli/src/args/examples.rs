@@ -1,10 +1,10 @@
-//! Examples for the help of each command and for the manual page. A test runs all of them, with `--demo` if a command
-//! connects, and creates the files they name.
+//! Examples for the help of each command and for the manual page. A test runs all of them, with `--demo` if a command connects,
+//! and creates the files that they name.
 
-/// A command and its examples: the purpose, and what to type.
+/// A command and its examples, each with its purpose and what to type.
 type Examples = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// The examples of a command, given without the program's name, such as `targets add`.
+/// Returns the examples of a command, which is named without the program's name, such as `targets add`.
 pub(crate) fn of(command: &str) -> &'static [(&'static str, &'static str)] {
     let mut all = ALL.iter();
     all.find(|(name, _)| *name == command)
@@ -130,7 +130,7 @@ const ALL: &[Examples] = &[
     ("man", &[("", "z3950 man > z3950.1")]),
 ];
 
-/// The lines of the examples, each after its purpose. A command with subcommands shows the first example of each.
+/// Returns the lines of the examples, each after its purpose. For a command with subcommands, the first example of each is shown.
 pub(crate) fn lines(command: &str) -> Vec<String> {
     let below = |(name, examples): &Examples| {
         let is_below = name.strip_prefix(command)?.starts_with(' ');
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use crate::args::Cli;
 
-    /// The commands that do something, by their words.
+    /// Collects the commands that do something, by their words.
     fn commands(command: &clap::Command, path: &str, all: &mut Vec<String>) {
         for subcommand in command.get_subcommands() {
             let name = subcommand.get_name();

@@ -1,5 +1,5 @@
-//! Options before a command, as in `z3950 --demo search …`, are moved to after its name; clap then refuses those that the
-//! command does not have.
+//! Moves options before a command, as in `z3950 --demo search …`, to the place after its name. Then clap refuses the options that
+//! the command does not have.
 
 use std::ffi::{OsStr, OsString};
 
@@ -11,7 +11,7 @@ use crate::commands::query::QueryCommand;
 use crate::commands::targets::Targets;
 use crate::commands::url::Url;
 
-/// Moves the options before a command to after its name.
+/// Moves the options before a command to the place after its name.
 pub(super) fn settle(arguments: &mut Vec<OsString>) {
     let Some(path) = path(arguments) else {
         return;
@@ -32,7 +32,7 @@ pub(super) fn settle(arguments: &mut Vec<OsString>) {
     arguments.extend(names.into_iter().chain(options).chain(rest));
 }
 
-/// The indexes of the names of a command and its subcommand; `None` if something else comes first.
+/// Returns the indexes of the names of a command and its subcommand; `None` if something else comes first.
 fn path(arguments: &[OsString]) -> Option<Vec<usize>> {
     let first = command(arguments, 1)?;
     let has_subcommand = match arguments.get(first)?.to_str()? {
@@ -46,7 +46,7 @@ fn path(arguments: &[OsString]) -> Option<Vec<usize>> {
     has_subcommand(name).then(|| vec![first, second])
 }
 
-/// The index of the first argument that is neither an option nor the value of one.
+/// Returns the index of the first argument that is neither an option nor the value of an option.
 fn command(arguments: &[OsString], from: usize) -> Option<usize> {
     let mut index = from;
     loop {
@@ -58,7 +58,7 @@ fn command(arguments: &[OsString], from: usize) -> Option<usize> {
     }
 }
 
-/// Whether the next argument is the value of an option; `None` if no command that connects has this option.
+/// Returns whether the next argument is the value of an option; `None` if no command that connects has this option.
 fn takes_value(argument: &str) -> Option<bool> {
     let Some(long) = argument.strip_prefix("--") else {
         let mut letters = argument.chars().skip(1).peekable();
@@ -76,7 +76,7 @@ fn takes_value(argument: &str) -> Option<bool> {
     Some(!has_value && option.get_action().takes_values())
 }
 
-/// Whether an argument is the name of a command.
+/// Returns whether an argument is the name of a command.
 pub(super) fn is_command(argument: &OsStr) -> bool {
     argument
         .to_str()

@@ -1,4 +1,4 @@
-//! `z3950 completions` and `z3950 man`, made from the definition of the command line.
+//! `z3950 completions` and `z3950 man`, which are generated from the definition of the command line.
 
 use std::io::Write as _;
 
@@ -30,7 +30,7 @@ pub(crate) fn completions(arguments: &Shell, output: &mut Output) -> Result<Exit
     Ok(Exit::Delivered)
 }
 
-/// Prints the manual page in roff: the program, each command, then what several commands share.
+/// Prints the manual page in roff: the program, each command, then what several commands have in common.
 pub(crate) fn page(output: &mut Output) -> Result<Exit, Failure> {
     let mut command = Cli::command();
     command.build();
@@ -51,7 +51,7 @@ pub(crate) fn page(output: &mut Output) -> Result<Exit, Failure> {
     Ok(Exit::Delivered)
 }
 
-/// The page with roff escapes for characters beyond ASCII, which not every roff reads.
+/// Returns the page with roff escapes for characters beyond ASCII, which not every roff can read.
 fn ascii(page: &[u8]) -> String {
     let mut ascii = String::with_capacity(page.len());
     for character in String::from_utf8_lossy(page).chars() {
@@ -64,9 +64,9 @@ fn ascii(page: &[u8]) -> String {
     ascii
 }
 
-/// A section for a command and each of its subcommands. `path` is the command without the program's name.
+/// Adds a section for a command and each of its subcommands. `path` is the command without the program's name.
 fn describe(path: &str, command: &Command, page: &mut Vec<u8>) -> Result<(), Failure> {
-    // clap adds it to every command with subcommands.
+    // clap adds this command to every command with subcommands.
     if command.get_name() == "help" {
         return Ok(());
     }
@@ -81,7 +81,7 @@ fn describe(path: &str, command: &Command, page: &mut Vec<u8>) -> Result<(), Fai
     let mut text = Vec::new();
     man.render_description_section(&mut text)?;
     man.render_synopsis_section(&mut text)?;
-    // clap's sections become subsections, and the first needs no heading.
+    // The sections made by clap become subsections, and the first does not need a heading.
     let part = |text: &[u8]| {
         let text = String::from_utf8_lossy(text).replace("\n.SH ", "\n.SS ");
         let text = text.replacen(".SH DESCRIPTION\n", "", 1);
@@ -102,7 +102,7 @@ fn describe(path: &str, command: &Command, page: &mut Vec<u8>) -> Result<(), Fai
     Ok(())
 }
 
-/// The examples of a command.
+/// Adds the examples of a command.
 fn show_examples(heading: &str, command: &str, page: &mut Vec<u8>) -> Result<(), Failure> {
     let examples = examples::of(command);
     if examples.is_empty() {
@@ -121,7 +121,7 @@ fn show_examples(heading: &str, command: &str, page: &mut Vec<u8>) -> Result<(),
     Ok(())
 }
 
-/// The end of `--help`: texts under headings that end in a colon.
+/// Adds the text at the end of `--help`: paragraphs under headings that end in a colon.
 fn explain(words: &str, page: &mut Vec<u8>) -> Result<(), Failure> {
     let mut roff = Roff::new();
     for block in words.split("\n\n") {
@@ -133,7 +133,7 @@ fn explain(words: &str, page: &mut Vec<u8>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lines that are not filled.
+/// Adds lines that roff must not fill.
 fn verbatim(lines: &[&str], roff: &mut Roff) {
     roff.control("PP", []);
     roff.control("RS", ["4"]);

@@ -1,4 +1,4 @@
-//! The options for many inputs, and their conflicts.
+//! The options for many inputs, and the conflicts between them.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -15,7 +15,7 @@ use crate::console::input::STANDARD;
 use crate::console::output::Failure;
 use crate::render::{Format, shown};
 
-/// The most jobs at once.
+/// The maximum number of jobs at once.
 const MAX_JOBS: i64 = 256;
 
 #[derive(Debug, Args)]
@@ -64,23 +64,23 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Whether any of these options asks for a batch.
+    /// Returns whether any of these options asks for a batch.
     pub(crate) fn is_wanted(&self) -> bool {
         !self.inputs.is_empty() || self.output.is_some() || self.report.is_some()
     }
 
-    /// How many inputs to process in parallel; `usual` by default.
+    /// Returns how many inputs to process in parallel; `usual` by default.
     pub(crate) fn jobs(&self, usual: usize) -> usize {
         self.jobs.map_or(usual, usize::from)
     }
 
-    /// The file or folder for records, if they do not go to standard output.
+    /// Returns the file or folder for records; `None` if they are written to standard output.
     pub(crate) fn file(&self) -> Option<&Path> {
         let output = self.output.as_deref();
         output.filter(|path| *path != Path::new(STANDARD))
     }
 
-    /// The format of records: `asked` unless it is the default, else that of the output's extension.
+    /// Returns the format of records: `asked` unless that is the default, else the format for the output's extension.
     pub(crate) fn format(&self, asked: Format) -> Result<Format, Failure> {
         let Some(path) = self.file().filter(|path| !is_folder(path)) else {
             return Ok(asked);
@@ -92,12 +92,12 @@ impl Batch {
         })
     }
 
-    /// What to do with an existing output or report.
+    /// Returns what to do with an existing output or report.
     pub(super) fn existing(&self) -> Existing {
         Existing::forced(self.force)
     }
 
-    /// Advice about an existing output or report.
+    /// Returns advice about an existing output or report.
     pub(super) fn hint(&self) -> &'static str {
         match self.report {
             Some(_) => "--resume continues it, --force replaces it",
@@ -115,14 +115,15 @@ impl Batch {
         file.map_err(|error| Failure::unopened(&error, self.hint()))
     }
 
-    /// The given inputs and those of the files, which may be records if these have names. All files are opened now, to find wrong names at once.
+    /// Returns the given inputs and those of the files. If `names_records` is set, the files may contain records. All files are
+    /// opened now, so that wrong names are found at once.
     pub(super) fn inputs(
         &self,
         given: Vec<Vec<u8>>,
         names_records: Option<NameRecord>,
     ) -> Result<Inputs, Failure> {
         let is_lookup = names_records.is_some();
-        // The cells of a column are no records.
+        // The cells of a column are not records.
         let names_records = names_records.filter(|_| self.column.is_none());
         let mut inputs = Inputs::given(given).naming_records(names_records);
         for path in &self.inputs {
@@ -143,7 +144,7 @@ impl Batch {
             let is_file = file.metadata().is_ok_and(|data| data.is_file());
             let mut lines = BufReader::new(file);
             let mut is_utf16 = false;
-            // Checked before anything is written, except for pipes, which may block.
+            // This is checked before anything is written, except for pipes, since opening them may block.
             if is_file {
                 let begin = lines.fill_buf().map_err(unread)?;
                 is_utf16 = utf16::begins(begin);
@@ -172,7 +173,7 @@ impl Batch {
         Ok(inputs)
     }
 
-    /// Refuses a file that is both written and used for something else.
+    /// Refuses a file that is to be written but is also used for something else.
     pub(super) fn check_files(&self) -> Result<(), Failure> {
         let written = [self.file(), self.report.as_deref()];
         let written: Vec<&Path> = written.into_iter().flatten().collect();
@@ -195,10 +196,10 @@ fn boxed(input: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
     Box::new(input)
 }
 
-/// The most octets of the first row in a message.
+/// The maximum number of octets of the first row that a message shows.
 const MAX_ROW: usize = 200;
 
-/// Why the lines of a file are no inputs: its name and its first line are those of a table with several columns.
+/// Returns why the lines of a file are not inputs: its name and its first line are those of a table with several columns.
 fn is_table(path: &Path, begin: &[u8]) -> Option<String> {
     let extension = path.extension()?.to_str()?;
     let is_named = ["csv", "tsv"].map(|known| known.eq_ignore_ascii_case(extension));
@@ -213,7 +214,7 @@ fn is_table(path: &Path, begin: &[u8]) -> Option<String> {
     })
 }
 
-/// Whether a path is that of a folder, which may not exist yet.
+/// Returns whether a path names a folder, which may not exist yet.
 pub(super) fn is_folder(path: &Path) -> bool {
     let last = path.as_os_str().as_encoded_bytes().last();
     let is_separator = |octet: &u8| std::path::is_separator(char::from(*octet));

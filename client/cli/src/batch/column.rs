@@ -1,4 +1,4 @@
-//! One column of a table: comma-separated values (RFC 4180), or the same with semicolons or tabs.
+//! Reads one column of a table: comma-separated values (RFC 4180), or the same with semicolons or tabs.
 
 use std::io::{self, BufRead, ErrorKind};
 use std::str::FromStr;
@@ -7,15 +7,15 @@ use csv_core::{ReadFieldResult, Reader, ReaderBuilder};
 
 use crate::answer::MAX_INPUT;
 
-/// The byte order mark in UTF-8, which a file may begin with.
+/// The UTF-8 byte order mark, with which a file may begin.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// A column of a table of inputs.
+/// A column of a table that contains inputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum InputColumn {
-    /// The name in the first row.
+    /// The column with this name in the first row.
     Name(String),
-    /// From 1; the first row holds an input too.
+    /// The column with this number, 1-based; the first row contains an input too.
     Number(usize),
 }
 
@@ -32,40 +32,40 @@ impl FromStr for InputColumn {
     }
 }
 
-/// What may separate cells: the character that is most frequent in the first line does.
+/// The characters that may separate cells. The one that is most frequent in the first line is used.
 const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
-/// How much of a cell of the first row is compared and shown.
+/// The number of octets of a cell in the first row that are compared and shown.
 const MAX_NAME: usize = 1000;
-/// How many names of columns a message shows.
+/// The maximum number of column names that a message shows.
 const MAX_NAMES: usize = 20;
-/// The line by which a table for spreadsheet programs may say what separates its cells: `sep=;`.
+/// The beginning of a line in which a table for spreadsheet programs may say what separates its cells: `sep=;`.
 const SEPARATOR_LINE: &[u8] = b"sep=";
 
-/// The cells of one column, one for each row after that of the names.
+/// Returns the cells of one column, one for each row after the row of names.
 ///
-/// A blank line is a row too, unless no other row follows. A row without the column has an empty cell. Of a cell, just enough is
-/// kept to see that it is longer than [`MAX_INPUT`].
+/// A blank line is a row too, unless no other row follows. A row that lacks the column has an empty cell. Only as much of a cell
+/// is kept as is needed to see that it is longer than [`MAX_INPUT`].
 pub(super) struct ColumnReader<R> {
     input: R,
     column: InputColumn,
-    /// Whether a first row without digits in a column with a number is one of names.
+    /// Whether the first row is skipped as a row of names if it contains no digits in a column given by its number.
     skips_names: bool,
-    /// The parser of cells, and the index of the column; `None` before the first row.
+    /// The parser of cells, and the index of the column; `None` before the first row has been read.
     begun: Option<(Reader, usize)>,
-    /// Lines that have been read.
+    /// The number of lines read.
     lines: u64,
-    /// Blank lines that have been read and are not passed on.
+    /// The number of blank lines that have been read and not been passed on.
     blank: u64,
-    /// The cell after them.
+    /// The cell after these blank lines.
     next: Option<ColumnCell>,
 }
 
 /// A cell of the column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ColumnCell {
-    /// The line on which its row ends, from 1.
+    /// The line on which the row ends, 1-based.
     pub(super) line: u64,
-    /// On one line; line ends in it become blanks.
+    /// The text on one line; line ends in the cell have been replaced by blanks.
     pub(super) text: Vec<u8>,
 }
 
@@ -85,7 +85,7 @@ impl<R: BufRead> ColumnReader<R> {
     /// Finds the column, and reads the first cell.
     ///
     /// # Errors
-    /// Read errors, and a table without the column or with several of its name.
+    /// The table cannot be read, does not have the column, or has several columns of that name.
     pub(super) fn begin(&mut self) -> io::Result<()> {
         if self.begun.is_some() {
             return Ok(());
@@ -121,7 +121,7 @@ impl<R: BufRead> ColumnReader<R> {
         Ok(())
     }
 
-    /// The next cell; `None` after the last.
+    /// Returns the next cell; `None` after the last.
     pub(super) fn next(&mut self) -> io::Result<Option<ColumnCell>> {
         self.begin()?;
         if self.next.is_none() {
@@ -139,7 +139,7 @@ impl<R: BufRead> ColumnReader<R> {
         }
     }
 
-    /// Reads a row; returns the number of its cells and the one of the column.
+    /// Reads a row. Returns the number of its cells, and the cell in the column.
     fn read_cell(&mut self) -> io::Result<Option<(usize, ColumnCell)>> {
         let Some((mut reader, index)) = self.begun.take() else {
             return Ok(None);
@@ -179,7 +179,7 @@ impl<R: BufRead> ColumnReader<R> {
         }
     }
 
-    /// A parser for the separator of the first line.
+    /// Returns a parser for the separator that the first line uses.
     fn parser(&mut self) -> io::Result<Reader> {
         if self.input.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
             self.input.consume(BYTE_ORDER_MARK.len());
@@ -207,13 +207,13 @@ impl<R: BufRead> ColumnReader<R> {
                 _ => {}
             }
         }
-        // Among equals, the first of the list.
+        // If several are equally frequent, the first in the list is used.
         let most = counts.into_iter().rev().max_by_key(|(count, _)| *count);
         let separator = most.map_or(b',', |(_, separator)| separator);
         Ok(ReaderBuilder::new().delimiter(separator).build())
     }
 
-    /// The index of the column with a name, in any case, in the first row.
+    /// Returns the index of the column with a name in the first row, ignoring case.
     fn named(&mut self, reader: &mut Reader, name: &str) -> io::Result<usize> {
         let mut names: Vec<Vec<u8>> = Vec::new();
         let mut found: Option<usize> = None;
@@ -263,7 +263,8 @@ impl<R: BufRead> ColumnReader<R> {
         Err(io::Error::new(ErrorKind::InvalidData, words))
     }
 
-    /// Reads a row, passing on the octets of its cells by their index. Returns how many cells it has; `None` after the last.
+    /// Reads a row, and passes on the octets of its cells with their indexes. Returns the number of cells; `None` after the last
+    /// row.
     fn row(
         &mut self,
         reader: &mut Reader,
@@ -294,7 +295,7 @@ impl<R: BufRead> ColumnReader<R> {
                     if last != Some(b'\n') {
                         self.lines += 1;
                     }
-                    // The parser leaves the rest of CR LF to the next row.
+                    // The parser leaves the LF of CR LF to the next row.
                     if last == Some(b'\r') && self.input.fill_buf()?.starts_with(b"\n") {
                         self.input.consume(1);
                     }
@@ -306,7 +307,7 @@ impl<R: BufRead> ColumnReader<R> {
     }
 }
 
-/// The text of a cell that has it as a formula, so that spreadsheet programs change nothing in it: `="0306406152"`.
+/// Returns the text of a cell in which it is written as a formula so that spreadsheet programs do not change it: `="0306406152"`.
 fn without_formula(cell: Vec<u8>) -> Vec<u8> {
     let formula = cell.trim_ascii().strip_prefix(b"=\"");
     match formula.and_then(|rest| rest.strip_suffix(b"\"")) {
@@ -315,7 +316,7 @@ fn without_formula(cell: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// Appends octets up to a length.
+/// Appends octets up to a maximum length.
 fn push(cell: &mut Vec<u8>, octets: &[u8], most: usize) {
     let room = most.saturating_sub(cell.len()).min(octets.len());
     cell.extend_from_slice(octets.get(..room).unwrap_or_default());
@@ -327,7 +328,7 @@ mod tests {
 
     use super::*;
 
-    /// The cells of a column, each with its line, read in pieces of different sizes.
+    /// Returns the cells of a column, each with its line, after reading the table in pieces of different sizes.
     fn cells(table: &[u8], column: &str) -> Result<String, String> {
         let column: InputColumn = column.parse()?;
         let mut found = Vec::new();
@@ -355,7 +356,7 @@ mod tests {
     fn cells_of_a_column() {
         for (table, column, expected) in [
             ("a,b\n1,2\n3,4\n", "b", "2:2 3:4"),
-            // A first row without digits has the names.
+            // A first row without digits contains names.
             ("a,b\n1,2\n3,4", "1", "2:1 3:3"),
             ("1a,b\n1,2\n3,4", "1", "1:1a 2:1 3:3"),
             (",b\n1,2\n", "1", "1: 2:1"),
@@ -368,11 +369,11 @@ mod tests {
             ("sep=;\r\na,c;b\r\n1;2\r\n", "b", "3:2"),
             ("SEP=,\na;c,b\n1,2\n", "b", "3:2"),
             ("sep,b\n1,2\n", "b", "2:2"),
-            // A row that ends on a later line.
+            // The row ends on a later line.
             ("a,b\n\"x\r\ny\",1\nz,2\n", "b", "3:1 4:2"),
             ("a,b\n\"x\r\ny\",1\n", "a", "3:x  y"),
             ("a,b\n\"say \"\"x\"\"\",1\n", "a", "2:say \"x\""),
-            // Short rows, empty cells, and a row of one line only.
+            // Rows that are short, empty cells, and a row with a single cell.
             ("a,b\nx\ny,\nz,1,2\n", "b", "2: 3: 4:1"),
             (
                 "9780141439518\n0306406152\n",
@@ -381,7 +382,7 @@ mod tests {
             ),
             ("a\n\"never closed\n1,2\n", "a", "4:never closed 1,2 "),
             ("a\n#1\n", "a", "2:#1"),
-            // Formulas of texts, as spreadsheet programs write and quote them.
+            // Formulas for texts, as spreadsheet programs write and quote them.
             (
                 "a;b\nx;=\"0306\"\ny;\"=\"\"0007\"\"\"\nz; =\"1\" \n",
                 "b",

@@ -1,4 +1,4 @@
-//! Where the records of a run go: standard output, a file or a folder.
+//! The destination of the records of a run: standard output, a file or a folder.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::render::{Format, Style};
 
 pub(super) enum Destination {
     Standard(Printed),
-    /// A file that appears when it is complete.
+    /// A file that appears under its name when it is complete.
     Whole {
         sink: FileSink<Whole>,
         path: PathBuf,
@@ -24,12 +24,12 @@ pub(super) enum Destination {
     /// A file that a later run can continue.
     Growing {
         sink: FileSink<Growing>,
-        /// Whether it was passed to the syncing thread.
+        /// Whether the file has been passed to the syncing thread.
         is_noted: bool,
     },
     Folder {
         sink: FolderSink,
-        /// What remains of an incomplete answer.
+        /// What is kept of an incomplete answer.
         remains: Remains,
     },
 }
@@ -74,7 +74,7 @@ impl Destination {
         Ok(Self::Whole { sink, path })
     }
 
-    /// The length of an output that is a growing file, and whether it exists.
+    /// Returns the length of the output if it is a growing file, and whether the file exists.
     pub(super) fn length(&self) -> Option<(u64, bool)> {
         match self {
             Self::Growing { sink, .. } if sink.file.is_file() => {
@@ -84,11 +84,11 @@ impl Destination {
         }
     }
 
-    /// Whether the output has all records of an ask, according to the length in the report.
+    /// Returns whether the output has all records of an ask, according to the length in the report.
     pub(super) fn has(&self, ask: &Ask, input: &str, length: u64) -> bool {
         match self {
             Self::Folder { sink, .. } => sink.has(ask, input, length),
-            // A power cut may leave NUL for octets that were never written.
+            // After a power cut, the file may contain NUL in place of octets that were never written.
             _ => {
                 self.length().is_none_or(|(found, _)| length <= found)
                     && self.octet_before(length) != Some(0)
@@ -96,7 +96,7 @@ impl Destination {
         }
     }
 
-    /// Whether a record may end at this length of a file. If not, the report belongs to another file.
+    /// Returns whether a record may end at this length of a file. If not, the report belongs to another file.
     pub(super) fn may_end_record(&self, length: u64) -> bool {
         let last = match self {
             Self::Growing { sink, .. } => sink.style.last_octet(),
@@ -106,7 +106,7 @@ impl Destination {
         found.is_none_or(|(found, last)| found == last)
     }
 
-    /// Whether a file that is a table has the columns of this run.
+    /// Returns whether the file has the columns of this run, if it is a table.
     pub(super) fn has_columns(&self) -> bool {
         match self {
             Self::Growing { sink, .. } if sink.file.is_file() && sink.style.format().is_table() => {
@@ -125,12 +125,13 @@ impl Destination {
         }
     }
 
-    /// Whether answers of an earlier run can be put back after others: in a file, and in a folder, which has one for each.
+    /// Returns whether the answers of an earlier run can be put back after new ones. This is possible in a file, and in a folder,
+    /// which has a file for each answer.
     pub(super) fn takes_back(&self) -> bool {
         self.length().is_some() || matches!(self, Self::Folder { .. })
     }
 
-    /// The file whose records are to be put back.
+    /// Returns the file whose records are to be put back.
     pub(super) fn growing(&mut self) -> Option<&mut Growing> {
         match self {
             Self::Growing { sink, .. } => Some(&mut sink.file),
@@ -138,7 +139,7 @@ impl Destination {
         }
     }
 
-    /// Puts the records of the answer that was taken last from `later` back; returns the length of the file. `None` for a folder.
+    /// Puts back the records of the answer last taken from `later`. Returns the length of the file; `None` for a folder.
     pub(super) fn put_back(
         &mut self,
         later: &mut LaterAnswers,
@@ -168,8 +169,8 @@ impl Destination {
         }
     }
 
-    /// Cuts a file to `length` octets. Returns the file that keeps what it has after `known` octets, unless that is only the end of a
-    /// document.
+    /// Cuts a file to `length` octets. What follows its first `known` octets is kept in another file, which is returned, unless
+    /// it is only the end of a document.
     pub(super) fn cut_back(&mut self, length: u64, known: u64) -> Result<Option<PathBuf>, Failure> {
         let Self::Growing { sink, .. } = self else {
             return Ok(None);
@@ -197,7 +198,7 @@ impl Destination {
         Ok(kept)
     }
 
-    /// Adds the octets of a piece.
+    /// Adds the octets of a piece to the output.
     pub(super) fn write(&mut self, piece: &Piece, output: &mut Output) -> Result<(), Failure> {
         match self {
             Self::Standard(printed) => printed.write(piece, output),
@@ -212,7 +213,7 @@ impl Destination {
         }
     }
 
-    /// Completes the records of an ask; returns the length of the output.
+    /// Completes the records of an ask. Returns the length of the output.
     pub(super) fn complete(&mut self, ask: &Ask, input: &str) -> Result<u64, Failure> {
         match self {
             Self::Standard(printed) => Ok(printed.length),
@@ -226,7 +227,7 @@ impl Destination {
         }
     }
 
-    /// What has been written since the last call, to be synced.
+    /// Returns what has been written since the last call and is to be synced.
     pub(super) fn written(&mut self) -> Result<Written, Failure> {
         let mut written = Written::default();
         match self {
@@ -242,10 +243,10 @@ impl Destination {
         Ok(written)
     }
 
-    /// Ends the document after the complete answers or, with [`Remains::Records`], after the records of an interrupted
-    /// one. Returns the other file that has these, and their number.
+    /// Ends the document after the complete answers or, with [`Remains::Records`], after the records of an interrupted answer.
+    /// Returns the other file that contains these, and their number.
     ///
-    /// `is_empty`: nothing matched, and nothing failed.
+    /// `is_empty` says that nothing matched and nothing failed.
     pub(super) fn finish(
         self,
         remains: Remains,
@@ -267,7 +268,7 @@ impl Destination {
     }
 }
 
-/// The extension of files in a format.
+/// Returns the extension of files in a format.
 fn extension(format: Format) -> &'static str {
     match format {
         Format::Marc => "mrc",

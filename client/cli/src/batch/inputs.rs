@@ -1,4 +1,4 @@
-//! Inputs from files and standard input, one per line or record: bounded in length and read only on demand.
+//! Reads inputs from files and standard input, one per line or record. Their length is bounded, and they are read only on demand.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Cursor, Read};
@@ -13,7 +13,7 @@ use crate::answer::{Ask, MAX_INPUT, NameRecord, Origin};
 use crate::console::input::bounded_line;
 use crate::console::output::Failure;
 
-/// Why a file that begins like this does not hold inputs: it is binary.
+/// Returns why a file that begins like this cannot contain inputs: it is binary.
 pub(crate) fn refusal(begin: &[u8]) -> Option<&'static str> {
     let begin = begin.get(..PEEKED).unwrap_or(begin);
     if begin.starts_with(ZIP) {
@@ -31,17 +31,17 @@ pub(crate) fn refusal(begin: &[u8]) -> Option<&'static str> {
     has(b"\0").then_some("it is binary, not text with one input a line")
 }
 
-/// The begin of a zip file.
+/// The beginning of a zip file.
 const ZIP: &[u8] = b"PK\x03\x04";
 
-/// How much of a file is checked for being text.
+/// How many octets of a file are examined to find out whether it is text.
 const PEEKED: usize = 4096;
 
-/// The form of the records in a file that begins like this; `None` if it has an input per line.
+/// Returns the form of the records in a file that begins like this; `None` if it has one input per line.
 pub(crate) fn record_form(begin: &[u8]) -> Option<InputForm> {
     let begin = begin.get(..PEEKED).unwrap_or(begin);
     match InputForm::guess(begin)? {
-        // A number begins like a leader.
+        // A line with a number can begin like a leader.
         InputForm::Marc => begin.contains(&0x1E).then_some(InputForm::Marc),
         InputForm::Mrk => {
             let lines = begin.split(|octet| *octet == b'\n');
@@ -55,28 +55,28 @@ pub(crate) fn record_form(begin: &[u8]) -> Option<InputForm> {
 
 /// Inputs from several sources, one after the other.
 ///
-/// Lines are trimmed; blank lines and those that begin with `#` are skipped. A read error ends all inputs: continuing with the
-/// next source would give its inputs other positions than in another run.
+/// Lines are trimmed; blank lines and lines that begin with `#` are skipped. A read error ends all inputs: if the next source
+/// were read after an error, its inputs would have other positions than in another run.
 #[derive(Default)]
 pub(crate) struct Inputs {
     given: VecDeque<Vec<u8>>,
     sources: VecDeque<Source>,
-    /// The number of inputs so far.
+    /// The number of inputs read so far.
     count: u64,
-    /// Names records; `None` if they are no inputs.
+    /// Gives names to records; `None` if records are not inputs.
     names_records: Option<NameRecord>,
 }
 
 struct Source {
     name: Arc<str>,
-    /// Lines or records read so far.
+    /// The number of lines or records read so far.
     read: u64,
     contents: SourceContents,
 }
 
-/// What a source holds.
+/// The contents of a source.
 enum SourceContents {
-    /// Not read yet.
+    /// The source has not been read yet.
     Unknown(Box<dyn BufRead + Send>),
     Lines(Box<dyn BufRead + Send>),
     Records(Box<RecordReader<Box<dyn BufRead + Send>>>),
@@ -91,7 +91,7 @@ enum SourceItem {
 }
 
 impl Inputs {
-    /// Inputs of the command line, which come first and are not trimmed.
+    /// Begins with the inputs given on the command line, which are not trimmed.
     pub(crate) fn given(texts: impl IntoIterator<Item = Vec<u8>>) -> Self {
         Self {
             given: texts.into_iter().collect(),
@@ -99,13 +99,13 @@ impl Inputs {
         }
     }
 
-    /// Takes the records of a file as inputs, under these names.
+    /// Takes the records of a file as inputs, with the names returned by `names`.
     pub(crate) fn naming_records(mut self, names: Option<NameRecord>) -> Self {
         self.names_records = names;
         self
     }
 
-    /// Adds the lines or records of a file after all others.
+    /// Adds the lines or records of a file after all other inputs.
     pub(crate) fn add(&mut self, name: impl Into<String>, lines: impl BufRead + Send + 'static) {
         self.sources.push_back(Source {
             name: name.into().into(),
@@ -114,7 +114,7 @@ impl Inputs {
         });
     }
 
-    /// Adds the cells of a table after all others. Each is an input, even if it is empty.
+    /// Adds the cells of a table after all other inputs. Each cell is an input, even if it is empty.
     pub(crate) fn add_cells(
         &mut self,
         name: impl Into<String>,
@@ -139,7 +139,7 @@ impl Inputs {
         }
     }
 
-    /// The ask for a record; a damaged one has no name.
+    /// Returns the ask for a record; a damaged record has no name.
     fn ask_record(&mut self, found: Result<MarcRecord, String>, origin: Origin) -> Ask {
         let name = match (&found, self.names_records) {
             (Ok(record), Some(name)) => name(record),
@@ -158,7 +158,7 @@ impl Inputs {
 }
 
 impl Iterator for Inputs {
-    /// An input for the first target.
+    /// An input, for the first target.
     type Item = Result<Ask, Failure>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -197,7 +197,7 @@ impl Iterator for Inputs {
 }
 
 impl Source {
-    /// The next line or record; of a line that is too long, just enough to detect that.
+    /// Returns the next line or record. If a line is too long, only as much of it is read as is needed to see that.
     fn next(&mut self, takes_records: bool) -> io::Result<Option<SourceItem>> {
         if let SourceContents::Unknown(_) = self.contents {
             self.begin(takes_records)?;
@@ -225,7 +225,7 @@ impl Source {
         Ok(Some(item))
     }
 
-    /// Finds out what the source holds. Of a pipe, no more than the first line is waited for.
+    /// Finds out what the source contains. If it is a pipe, at most its first line is awaited.
     fn begin(&mut self, takes_records: bool) -> io::Result<()> {
         let nothing = SourceContents::Lines(Box::new(io::empty()));
         let SourceContents::Unknown(mut rest) = std::mem::replace(&mut self.contents, nothing)
@@ -263,7 +263,7 @@ impl Source {
     }
 }
 
-/// Each input for each target, in order.
+/// Returns each input for each target, in order.
 pub(crate) fn asks(
     inputs: Inputs,
     targets: usize,

@@ -1,4 +1,4 @@
-//! The progress of a run and its speed, on one line of a terminal that is erased at the end.
+//! Shows the progress of a run and its speed, on one line of a terminal that is erased at the end.
 
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
@@ -15,22 +15,22 @@ use crate::answer::NameRecord;
 use crate::console::input::STANDARD;
 use crate::console::interrupt::Unechoed;
 
-/// The most updates of the line per second.
+/// The maximum number of updates of the line per second.
 const REFRESHES: u8 = 5;
-/// How often the line is updated while nothing is answered.
+/// How often the line is updated while no answers arrive.
 const TICK: Duration = Duration::from_millis(500);
 
-/// The line, if there is a terminal for it.
+/// The progress line, if there is a terminal for it.
 pub(super) struct Progress {
     bar: ProgressBar,
-    /// While there is a line.
+    /// Turns off the echo of Ctrl-C as long as the line exists.
     _unechoed: Option<Unechoed>,
     /// The total number of answers; 0 until it is known.
     total: Arc<AtomicU64>,
 }
 
 impl Progress {
-    /// Shown if standard error is a terminal and records do not go to one.
+    /// Creates the line, which is shown if standard error is a terminal and records are not written to a terminal.
     pub(super) fn new(
         arguments: &Batch,
         given: usize,
@@ -56,7 +56,7 @@ impl Progress {
         }
     }
 
-    /// Begins with this many answers of earlier runs.
+    /// Begins with the number of answers of earlier runs.
     pub(super) fn begin(&self, answers: u64) {
         self.bar.set_position(answers);
         self.bar.reset_eta();
@@ -75,7 +75,7 @@ impl Progress {
             self.bar.set_length(total);
             self.bar.set_style(style(true));
         }
-        // In one part of the line, so that the numbers agree whenever it is drawn.
+        // All numbers are in one part of the line, so that they agree whenever it is drawn.
         let done = self.bar.position() + 1;
         let done = match self.bar.length() {
             Some(total) => format!("{done}/{total}"),
@@ -85,7 +85,7 @@ impl Progress {
         self.bar.inc(1);
     }
 
-    /// Prints something with the line erased.
+    /// Erases the line and prints something else.
     pub(super) fn aside(&self, say: impl FnOnce()) {
         self.bar.suspend(say);
     }
@@ -96,7 +96,7 @@ impl Progress {
     }
 }
 
-/// Counts the inputs, if all can be read twice.
+/// Counts the inputs, if all of them can be read twice.
 fn count(
     arguments: &Batch,
     given: usize,
@@ -110,7 +110,7 @@ fn count(
     if !arguments.inputs.iter().all(|path| is_file(path)) {
         return;
     }
-    // The run itself reports files that cannot be opened.
+    // Files that cannot be opened are reported by the run itself.
     let Ok(inputs) = arguments.inputs(Vec::new(), names_records) else {
         return;
     };
@@ -120,19 +120,19 @@ fn count(
     });
 }
 
-/// The parts of the line: a bar only if the number of inputs is known.
+/// Returns the parts of the line. There is a bar only if the number of inputs is known.
 fn style(sized: bool) -> ProgressStyle {
     let template = if sized {
         "{wide_bar} {rate}, {eta} left, {msg}"
     } else {
         "{spinner} {rate}, {msg}"
     };
-    // The templates are valid; the default is not needed.
+    // The templates are valid, so the default is never used.
     let style = ProgressStyle::with_template(template);
     style
         .unwrap_or_else(|_| ProgressStyle::default_bar())
         .with_key("rate", |state: &ProgressState, line: &mut dyn Write| {
-            // Nothing can be done if the line cannot be written.
+            // If the line cannot be written, nothing can be done about it.
             let _ = write!(line, "{:.0}/s", state.per_sec());
         })
 }

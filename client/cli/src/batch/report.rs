@@ -1,5 +1,5 @@
-//! The report of a batch, as a file: it gets a line for each answer, and a later run resumes from it. Every line is written when the
-//! records of its answer are complete in the output.
+//! The report of a batch, as a file: it gets a line for each answer, and a later run resumes from it. Each line is written when
+//! the records of its answer are complete in the output.
 
 pub(super) mod form;
 pub(super) mod later;
@@ -30,14 +30,14 @@ use crate::render::{named, shown};
 pub(super) struct Report {
     file: Growing,
     form: ReportForm,
-    /// Answers of an earlier run that come after inputs that are asked again.
+    /// Answers of an earlier run that follow inputs that are asked again.
     later: Option<LaterAnswers>,
-    /// Whether the file was passed to the syncing thread.
+    /// Whether the file has been passed to the syncing thread.
     is_noted: bool,
 }
 
 impl Report {
-    /// Opens the report at `path` without changing it. A new run refuses an existing one.
+    /// Opens the report at `path` without changing it. If it exists, a new run refuses it.
     pub(super) fn open(path: &Path, arguments: &Batch) -> Result<Self, Failure> {
         let Some(form) = ReportForm::by_extension(path) else {
             return Err(Failure::Usage(format!(
@@ -53,8 +53,8 @@ impl Report {
         })
     }
 
-    /// Cuts report and output to what an earlier run has completed in both, with `--resume`, and takes the asks that it has answered
-    /// from `asks`.
+    /// With `--resume`, cuts report and output to what an earlier run has completed in both, and removes the asks that it has
+    /// answered from `asks`.
     pub(super) fn resume(
         &mut self,
         arguments: &Batch,
@@ -99,7 +99,7 @@ impl Report {
         Ok(resumed)
     }
 
-    /// Reads how far the report of an earlier run goes.
+    /// Finds out how far the report of an earlier run goes.
     ///
     /// # Errors
     /// The report is about other inputs, or belongs to another output.
@@ -156,8 +156,8 @@ impl Report {
         Ok(resumed)
     }
 
-    /// Cuts off what follows the last complete line. The header is on disk before the output gets anything, as an output without a
-    /// report could not be resumed.
+    /// Cuts off what follows the last complete line. The header is synced to disk before the output gets anything, since an
+    /// output without a report could not be resumed.
     fn begin(&mut self, end: u64) -> Result<(), Failure> {
         let begun = self.file.cut(end).and_then(|()| self.file.begin());
         begun.map_err(|error| self.unwritten(&error))?;
@@ -167,7 +167,7 @@ impl Report {
         self.sync()
     }
 
-    /// Adds the line of the ask with this number, in place of the one it had in an earlier run.
+    /// Adds the line for the ask with this number, in place of its line from an earlier run.
     pub(super) fn add(&mut self, number: u64, line: &ReportLine) -> Result<(), Failure> {
         self.write(&self.form.line(line))?;
         match &mut self.later {
@@ -178,7 +178,7 @@ impl Report {
         }
     }
 
-    /// Puts answers of an earlier run back, up to that of the ask with this number.
+    /// Puts back answers of an earlier run, up to the answer to the ask with this number.
     pub(super) fn put_back(
         &mut self,
         end: u64,
@@ -200,12 +200,12 @@ impl Report {
         Ok(())
     }
 
-    /// Whether it has answers that may have to be put back.
+    /// Returns whether there are answers that may have to be put back.
     pub(super) fn has_later(&self) -> bool {
         self.later.is_some()
     }
 
-    /// The file for the syncing thread, which needs it once.
+    /// Returns the file if it has not been passed to the syncing thread, which needs it only once.
     pub(super) fn unnoted(&mut self) -> Result<Option<Arc<File>>, Failure> {
         if self.is_noted {
             return Ok(None);
@@ -236,12 +236,12 @@ impl Report {
 #[derive(Debug)]
 pub(super) struct AskNames {
     pub(super) targets: Vec<String>,
-    /// Whether inputs are URLs, possibly malformed.
+    /// Whether inputs are URLs, which may be malformed.
     pub(super) takes_urls: bool,
 }
 
 impl AskNames {
-    /// The number of an ask among all, from 0.
+    /// Returns the 0-based number of an ask among all asks.
     pub(super) fn number(&self, ask: &Ask) -> u64 {
         let [targets, target] = [self.targets.len().max(1), ask.target]
             .map(|number| u64::try_from(number).unwrap_or(u64::MAX));
@@ -249,7 +249,8 @@ impl AskNames {
         before.saturating_mul(targets).saturating_add(target)
     }
 
-    /// The target and the input. Only users and passwords of URLs are left out, so that other inputs can be told apart.
+    /// Returns the target and the input. Only the users and passwords in URLs are left out, so that other inputs can still be
+    /// distinguished.
     pub(super) fn of(&self, ask: &Ask) -> (String, String) {
         let target = self.targets.get(ask.target).cloned().unwrap_or_default();
         let input = ask.input.trim_ascii();
@@ -263,7 +264,7 @@ impl AskNames {
     }
 }
 
-/// Whether this is a whole URL with a host.
+/// Returns whether this is a whole URL with a host.
 fn is_address(text: &[u8]) -> bool {
     let has_host = text.windows(3).any(|part| part == b"://");
     has_host && Locator::parse(text, Mode::Lenient).is_ok()

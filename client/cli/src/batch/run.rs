@@ -1,5 +1,5 @@
-//! A run of a batch. It reads the inputs, opens output and report, and resumes an earlier run; then it sends pieces to
-//! their destination, messages to standard error and answers to the report.
+//! A run of a batch. It reads the inputs, opens output and report, and resumes an earlier run. Then it sends pieces to their
+//! destination, messages to standard error, and answers to the report.
 
 mod state;
 
@@ -17,10 +17,10 @@ use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
 use crate::render::shown;
 
-/// How many inputs are read ahead of the jobs.
+/// The number of inputs that are read ahead of the jobs.
 const READ_AHEAD: usize = 64;
 
-/// Carries out all inputs: as a batch if options ask for one, else those of the command line.
+/// Carries out all inputs: as a batch if options ask for one, otherwise only those of the command line.
 pub(crate) async fn run_all(
     arguments: &Batch,
     mut job: Job<impl AsyncFn(&Ask, &mut Recipient) -> Answer>,
@@ -39,7 +39,7 @@ pub(crate) async fn run_all(
     arguments.check_files()?;
     let given = std::mem::take(&mut job.given);
     let mut asks = asks(arguments.inputs(given, job.names_records)?, targets).peekable();
-    // Nothing is changed until everything is open.
+    // Nothing is changed until everything has been opened.
     let mut state = BatchState::open(arguments, job.style.clone(), names, progress, output)?;
     let again = state.resume(arguments, &mut asks)?;
     let asks = feed(again.into_iter().map(Ok).chain(asks));
@@ -50,7 +50,7 @@ pub(crate) async fn run_all(
     state.end(ran, arguments)
 }
 
-/// The asks as a stream. Inputs are read in another thread, as standard input may block for ever.
+/// Returns the asks as a stream. Inputs are read in another thread, since standard input may block for ever.
 fn feed(
     asks: impl Iterator<Item = Result<Ask, Failure>> + Send + 'static,
 ) -> impl Stream<Item = Result<Ask, Failure>> + Unpin {

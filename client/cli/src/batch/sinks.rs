@@ -12,20 +12,20 @@ use crate::answer::Ask;
 use crate::console::output::Failure;
 use crate::render::Style;
 
-/// The most octets that are buffered.
+/// The maximum number of octets that are buffered.
 const BUFFER: usize = 64 * 1024;
-/// The most characters of an input in the name of its file.
+/// The maximum number of characters of an input in the name of its file.
 const MAX_SLUG: usize = 64;
-/// The least digits of an input's position in the name of its file.
+/// The minimum number of digits of an input's position in the name of its file.
 const DIGITS: usize = 6;
 /// The base name of the lock and the draft in a folder.
 const NAME: &str = "z3950";
-/// The name for the records of an incomplete answer after an interrupted run without a report.
+/// The name of the file for the records of an incomplete answer, after an interrupted run without a report.
 const UNFINISHED: &str = "unfinished";
 
 /// A file that can be cut.
 pub(crate) trait Cut: Write {
-    /// Cuts the file to this length in octets; writing continues there. A pipe or device is unchanged.
+    /// Cuts the file to this length in octets; writing continues there. A pipe or device is left unchanged.
     fn cut(&mut self, length: u64) -> io::Result<()>;
 }
 
@@ -41,12 +41,12 @@ impl Cut for Whole {
     }
 }
 
-/// What remains in a file at the end of a run.
+/// What is kept in a file at the end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Remains {
-    /// Complete answers.
+    /// Only complete answers.
     Answers,
-    /// Complete records, including those of an incomplete answer.
+    /// All complete records, including those of an incomplete answer.
     Records,
 }
 
@@ -56,13 +56,13 @@ pub(crate) struct FileSink<F> {
     pub(super) file: F,
     pub(super) style: Style,
     held: Vec<u8>,
-    /// Octets in the file.
+    /// The number of octets in the file.
     written: u64,
-    /// How many of these octets are complete answers.
+    /// How many of these octets belong to complete answers.
     complete: u64,
-    /// The ends of later records that may still be needed.
+    /// The ends of later records, which may still be needed.
     ends: Vec<u64>,
-    /// How many records were added, how many of them are certainly in the file, and how many remained at the end.
+    /// The number of records added, followed by how many of them are certainly in the file, and how many were left at the end.
     added: u64,
     flushed: u64,
     remained: u64,
@@ -71,7 +71,7 @@ pub(crate) struct FileSink<F> {
 }
 
 impl<F: Cut> FileSink<F> {
-    /// The file is not changed before its first record.
+    /// Creates a sink. The file is not changed before its first record.
     pub(crate) fn new(file: F, style: impl Into<Style>) -> Self {
         Self {
             file,
@@ -87,7 +87,7 @@ impl<F: Cut> FileSink<F> {
         }
     }
 
-    /// Continues a file: its first `length` octets are complete answers, the rest is cut off.
+    /// Continues a file: its first `length` octets are complete answers, and the rest is cut off.
     pub(crate) fn go_on(&mut self, length: u64) -> io::Result<()> {
         self.file.cut(length)?;
         self.is_changed = true;
@@ -96,7 +96,7 @@ impl<F: Cut> FileSink<F> {
         Ok(())
     }
 
-    /// Adds a record after what the format puts before it.
+    /// Adds a record, after the text that the format requires before it.
     pub(crate) fn record(&mut self, octets: &[u8]) -> io::Result<()> {
         let is_first = self.written == 0 && self.held.is_empty();
         let before = self.style.before(is_first);
@@ -130,7 +130,7 @@ impl<F: Cut> FileSink<F> {
         }
     }
 
-    /// Completes an ask with records that were in this place of an earlier output. Returns the length of the file.
+    /// Completes an ask with records that were in this place in an earlier output. Returns the length of the file.
     pub(crate) fn put_back(
         &mut self,
         records: &mut impl Read,
@@ -157,12 +157,12 @@ impl<F: Cut> FileSink<F> {
         }
     }
 
-    /// Cuts off what is incomplete and ends the document. Returns whether it has records; a file without records is
-    /// unchanged unless it had been begun.
+    /// Cuts off what is incomplete, and ends the document. Returns whether there are records. A file without records is left
+    /// unchanged unless something was written to it.
     pub(crate) fn finish(&mut self, remains: Remains) -> io::Result<bool> {
         let mut end = self.complete;
         if remains == Remains::Records {
-            // The disk may be full.
+            // This may fail because the disk is full.
             let _ = self.flush();
             let ends = self.ends.iter().copied();
             end = ends.filter(|end| *end <= self.written).max().unwrap_or(end);
@@ -188,7 +188,7 @@ impl<F: Cut> FileSink<F> {
         Ok(end > 0)
     }
 
-    /// Writes out the buffer, and counts what was written even if not all of it can be.
+    /// Writes out the buffer. If not all of it can be written, the octets that were written are counted.
     fn flush(&mut self) -> io::Result<()> {
         let mut begin = 0;
         let result = loop {
@@ -207,7 +207,7 @@ impl<F: Cut> FileSink<F> {
         self.held.drain(..begin);
         if result.is_ok() {
             self.flushed = self.added;
-            // Earlier ends are not needed: everything up to the last one is in the file.
+            // Earlier ends are not needed, since everything up to the last one is in the file.
             let last = self.ends.pop();
             self.ends.clear();
             self.ends.extend(last);
@@ -217,8 +217,8 @@ impl<F: Cut> FileSink<F> {
 }
 
 impl FileSink<Whole> {
-    /// Completes the file at `path`, unless there are no records. Returns whether there are. If it cannot be written,
-    /// its records are kept in another file.
+    /// Completes the file at `path`, unless there are no records. Returns whether there are any. If the file cannot be written,
+    /// the records are kept in another file.
     pub(crate) fn end(mut self, path: &Path) -> Result<bool, Failure> {
         match self.complete().and_then(|_| self.finish(Remains::Answers)) {
             Ok(has_records) => {
@@ -239,7 +239,7 @@ impl FileSink<Whole> {
         }
     }
 
-    /// Keeps the records of an interrupted run in another file. Returns that file and their number.
+    /// Keeps the records of an interrupted run in another file. Returns that file and the number of records.
     pub(crate) fn keep(mut self) -> Result<Option<(PathBuf, u64)>, file::Error> {
         if !self.finish(Remains::Records).unwrap_or(true) {
             return Ok(None);
@@ -266,18 +266,19 @@ pub(crate) struct FolderSink {
     extension: &'static str,
     style: Style,
     targets: usize,
-    /// The file in progress, once it has a record.
+    /// The file in progress; `None` before its first record.
     part: Option<FileSink<Draft>>,
-    /// Completed files that are still to be synced.
+    /// Completed files that have not been synced yet.
     pub(super) new: Vec<PathBuf>,
     _lock: Lock,
 }
 
 impl FolderSink {
-    /// Writes files with this extension into a folder, which is created if necessary.
+    /// Creates a sink that writes files with this extension into a folder, which is created if necessary.
     ///
     /// # Errors
-    /// The folder cannot be created, or another run writes to it; with [`Existing::Refuse`], it has files of another run.
+    /// The folder cannot be created, or another run is writing to it; with [`Existing::Refuse`], it contains files of another
+    /// run.
     pub(crate) fn new(
         folder: &Path,
         extension: &'static str,
@@ -308,7 +309,7 @@ impl FolderSink {
         })
     }
 
-    /// The file for an ask, given the input as it is shown.
+    /// Returns the path of the file for an ask, given the input as shown.
     fn path(&self, position: u64, target: usize, input: &str) -> PathBuf {
         let number = match self.targets {
             0 | 1 => format!("{position:0DIGITS$}"),
@@ -323,7 +324,7 @@ impl FolderSink {
         self.part = None;
     }
 
-    /// Whether the file for an ask has this length.
+    /// Returns whether the file for an ask has this length.
     pub(crate) fn has(&self, ask: &Ask, input: &str, length: u64) -> bool {
         let path = self.path(ask.position, ask.target, input);
         length == 0 || path.metadata().is_ok_and(|data| data.len() == length)
@@ -347,7 +348,7 @@ impl FolderSink {
         let path = self.path(ask.position, ask.target, input);
         let unwritable = file::Error::unwritable(&path);
         let Some(mut part) = self.part.take() else {
-            // A run that is being replaced or resumed may have left a file.
+            // A run that is being replaced or resumed may have left a file here.
             return match fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => Err(unwritable(error)),
                 _ => Ok(0),
@@ -361,7 +362,7 @@ impl FolderSink {
         Ok(complete + length(self.style.end().as_bytes()))
     }
 
-    /// Ends the run. If the records of an incomplete answer are to remain, returns their file and number.
+    /// Ends the run. If the records of an incomplete answer are to be kept, returns their file and their number.
     pub(crate) fn finish(
         &mut self,
         remains: Remains,
@@ -381,7 +382,7 @@ impl FolderSink {
     }
 }
 
-/// A file in a folder whose name looks like one of a run.
+/// Returns a file in the folder whose name looks like one that a run has created.
 fn of_another_run(folder: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(folder).ok()?.flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -393,7 +394,7 @@ fn of_another_run(folder: &Path) -> Option<PathBuf> {
     })
 }
 
-/// The characters of an input that are safe in file names, after a hyphen.
+/// Returns a hyphen and the characters of an input that are safe in file names.
 fn slug(input: &str) -> String {
     let mut slug = String::new();
     for character in input.chars() {

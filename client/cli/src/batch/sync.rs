@@ -1,5 +1,5 @@
-//! Syncs output and report to disk every second and at the end: the output first, so that after a power cut the report is
-//! rarely ahead of it.
+//! Syncs output and report to disk every second and at the end. The output is synced first, so that after a power cut the report
+//! is rarely ahead of it.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// A thread that syncs, so that a slow disk does not delay requests.
+/// A thread that syncs files, so that a slow disk does not delay requests.
 #[derive(Debug)]
 pub(crate) struct Syncer {
     written: Arc<Mutex<Written>>,
@@ -19,12 +19,12 @@ pub(crate) struct Syncer {
     thread: JoinHandle<io::Result<()>>,
 }
 
-/// What has to be synced.
+/// The files that have to be synced.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Written {
     /// The output, if it is one file.
     pub(crate) output: Option<Arc<File>>,
-    /// Files of the output since the last sync, if it is a folder.
+    /// The files written since the last sync, if the output is a folder.
     pub(crate) files: Vec<PathBuf>,
     /// The report.
     pub(crate) report: Option<Arc<File>>,
@@ -62,17 +62,17 @@ impl Syncer {
         written.files.extend(more.files);
     }
 
-    /// Whether a sync has failed, so that the run should end.
+    /// Returns whether a sync has failed, so that the run should end.
     pub(crate) fn has_failed(&self) -> bool {
         self.thread.is_finished()
     }
 
-    /// Syncs the rest.
+    /// Syncs what has not been synced yet.
     ///
     /// # Errors
-    /// A sync failed, now or earlier.
+    /// A sync has failed, now or earlier.
     pub(crate) fn finish(self) -> io::Result<()> {
-        // The thread may have failed already.
+        // The thread may already have ended because of a failure.
         let _ = self.end.send(());
         let failed = |_| Err(io::Error::other("the thread that syncs has ended"));
         self.thread.join().unwrap_or_else(failed)
@@ -80,7 +80,7 @@ impl Syncer {
 }
 
 impl Written {
-    /// What the next sync has to do. The open files may grow again afterwards.
+    /// Takes what the next sync has to do. The open files may grow again afterwards.
     fn due(&mut self) -> Self {
         let due = self.clone();
         self.files.clear();
@@ -94,7 +94,7 @@ impl Written {
         for path in &self.files {
             match File::open(path) {
                 Ok(file) => sync(&file)?,
-                // It may have been replaced or removed.
+                // The file may have been replaced or removed.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
@@ -150,7 +150,7 @@ mod tests {
             ..Written::default()
         });
         let waiting = lock(&syncer.written);
-        // Both files wait, unless a second has passed.
+        // Both files are still waiting, unless a second has passed.
         assert!(matches!(waiting.files.len(), 0 | 2));
         drop(waiting);
         syncer.finish().expect("synced");

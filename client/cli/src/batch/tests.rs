@@ -1,4 +1,4 @@
-//! A run killed after every octet it writes, and resumed: output and report are those of an uninterrupted run.
+//! A run is killed after every octet it writes, and resumed: output and report are the same as after an uninterrupted run.
 
 use std::io::{self, Cursor, Write};
 use std::iter::Peekable;
@@ -13,7 +13,7 @@ use crate::answer::{Answer, Ask};
 use crate::console::output::Failure;
 use crate::render::Format;
 
-/// The changes to the two files, octet by octet.
+/// The changes made to the two files, octet by octet.
 #[derive(Clone, Default)]
 struct Disk(Arc<Mutex<Vec<(usize, Change)>>>);
 
@@ -27,7 +27,7 @@ const OUTPUT: usize = 0;
 const REPORT: usize = 1;
 
 impl Disk {
-    /// A disk with these two files.
+    /// Creates a disk with these two files.
     fn with(files: &[Vec<u8>; 2]) -> Self {
         let disk = Self::default();
         for (which, octets) in files.iter().enumerate() {
@@ -44,7 +44,7 @@ impl Disk {
         self.0.lock().expect("no panic").len()
     }
 
-    /// The files after this many changes.
+    /// Returns the files after this many changes.
     fn after(&self, changes: usize) -> [Vec<u8>; 2] {
         let mut files = [Vec::new(), Vec::new()];
         for (which, change) in &self.0.lock().expect("no panic")[..changes] {
@@ -87,7 +87,7 @@ fn asks() -> Peekable<impl Iterator<Item = Result<Ask, Failure>>> {
     inputs::asks(inputs, 1).peekable()
 }
 
-/// Runs the remaining asks one after the other; each except `none` has two records.
+/// Carries out the remaining asks one after the other; each of them except `none` has two records.
 fn go_on(disk: &Disk, format: Format, report_form: ReportForm) {
     let [_, report] = disk.after(disk.len());
     let mut asks = asks();
@@ -145,7 +145,7 @@ fn a_run_killed_at_any_octet_ends_like_an_uninterrupted_one() {
             let before = disk.len();
             go_on(&disk, format, report_form);
             assert!(disk.after(disk.len()) == expected, "{format:?} {changes}");
-            // Killed again while resuming.
+            // The run is killed again while it is resuming.
             for again in (before..disk.len()).step_by(101) {
                 let disk = Disk::with(&disk.after(again));
                 go_on(&disk, format, report_form);

@@ -1,19 +1,19 @@
-//! Text in UTF-16, as spreadsheet programs save "Unicode text", in UTF-8.
+//! Converts text in UTF-16, as saved by spreadsheet programs as "Unicode text", to UTF-8.
 
 use std::io::{self, BufRead, BufReader, Read};
 
 use encoding_rs::{Decoder, UTF_16LE};
 
-/// Whether text begins with a byte order mark in UTF-16.
+/// Returns whether a text begins with a UTF-16 byte order mark.
 pub(super) fn begins(begin: &[u8]) -> bool {
     begin.starts_with(b"\xFF\xFE") || begin.starts_with(b"\xFE\xFF")
 }
 
-/// The text in UTF-8, of either byte order, without its mark.
+/// Returns the text in UTF-8, without its byte order mark; both byte orders are accepted.
 pub(super) fn decoded(input: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
     Box::new(BufReader::new(Utf16Reader {
         input,
-        // The mark decides the byte order.
+        // The byte order mark decides the byte order.
         decoder: UTF_16LE.new_decoder(),
         is_over: false,
         text: String::new(),
@@ -25,12 +25,12 @@ struct Utf16Reader<R> {
     input: R,
     decoder: Decoder,
     is_over: bool,
-    /// Text that has been decoded, and how much of it has been read.
+    /// The decoded text, and how much of it has been read.
     text: String,
     read: usize,
 }
 
-/// The most octets that are decoded at once.
+/// The maximum number of octets decoded at once.
 const CHUNK: usize = 8192;
 
 impl<R: BufRead> Read for Utf16Reader<R> {
@@ -41,7 +41,7 @@ impl<R: BufRead> Read for Utf16Reader<R> {
             self.text.clear();
             self.read = 0;
             self.is_over = chunk.is_empty();
-            // Each unit of two octets takes at most three, and one may be left from before.
+            // A unit of two octets becomes at most three octets, and one unit may be left from the previous call.
             self.text.reserve(2 * chunk.len() + 16);
             let (_, used, _) = self
                 .decoder

@@ -1,4 +1,4 @@
-//! The options of every command that connects, and what they mean: how to reach servers, the user's identity, the targets
+//! The options of every command that connects, and how they are applied: how to reach servers, the user's identity, the targets
 //! known by name, and how URLs are carried out.
 
 use std::env;
@@ -126,7 +126,7 @@ pub(crate) struct Identity {
     pub(crate) allow_url_credentials: bool,
 }
 
-/// What to say about credentials of a URL that are not sent.
+/// The message about credentials in a URL that are not sent.
 pub(crate) const NOT_SENT: &str =
     "the user and password in the URL are not sent; --allow-url-credentials sends them";
 
@@ -191,7 +191,7 @@ impl Execution {
     }
 }
 
-/// How strictly URLs are read.
+/// Returns how strictly URLs are parsed.
 pub(crate) fn mode(strict: bool) -> Mode {
     if strict { Mode::Strict } else { Mode::Lenient }
 }
@@ -201,12 +201,12 @@ pub(crate) struct Setup {
     pub(crate) timeouts: Timeouts,
     pub(crate) routes: Routes,
     pub(crate) profiles: Profiles,
-    /// What Init sends, without what profiles add.
+    /// The Init request, without what profiles add.
     pub(crate) init: InitializeRequest,
 }
 
 impl Setup {
-    /// Reads the options and the files they name. The password command runs last, when nothing else can be wrong with the
+    /// Reads the options and the files that they name. The password command runs last, when nothing else can be wrong with the
     /// options.
     pub(crate) async fn read(options: &ConnectionOptions) -> Result<Self, Failure> {
         let timeouts = timeouts(&options.network);
@@ -226,7 +226,7 @@ pub(crate) fn timeouts(options: &Network) -> Timeouts {
     timeouts
 }
 
-/// The routes to servers. Certificate files are read now, so that errors in them appear before anything is sent.
+/// Returns the routes to servers. Certificate files are read now, so that errors in them are reported before anything is sent.
 pub(crate) async fn routes(options: &Network) -> Result<Routes, Failure> {
     let mut tls = TlsOptions::default();
     tls.roots = options.ca_file.clone();
@@ -244,14 +244,14 @@ pub(crate) async fn routes(options: &Network) -> Result<Routes, Failure> {
         (None, _) => routes,
     };
     Ok(if options.demo {
-        // Every host leads to this server.
+        // Every host name leads to this server.
         Routes::fixed(Tcp::new(demo().await?))
     } else {
         routes
     })
 }
 
-/// The given options that have no effect without TLS.
+/// Returns the given options that have no effect without TLS.
 pub(super) fn of_tls(options: &Network) -> Vec<&'static str> {
     let given = [
         ("--ca-file", options.ca_file.is_some()),
@@ -263,7 +263,7 @@ pub(super) fn of_tls(options: &Network) -> Vec<&'static str> {
     given.map(|(name, _)| name).collect()
 }
 
-/// The error of a certificate file, and the option that fixes it.
+/// Returns the error of a certificate file, with the option that names the file.
 fn unusable(options: &Network, error: &TlsError) -> Failure {
     let words = chain(error);
     Failure::Usage(match error {
@@ -285,7 +285,7 @@ fn certificate(options: &Network) -> Result<Option<ClientCertificate>, Failure> 
     }
 }
 
-/// The proxy of the option, for every server, or else that of the environment with its exemptions.
+/// Returns the proxy given by the option, for every server, or else the proxy of the environment with its exemptions.
 fn proxy(options: &Network) -> Result<(Option<Proxy>, NoProxy), Failure> {
     let variable = |name: &str| env::var(name).ok();
     match options.proxy.as_deref() {
@@ -298,7 +298,8 @@ fn proxy(options: &Network) -> Result<(Option<Proxy>, NoProxy), Failure> {
     }
 }
 
-/// What Init sends: the user's identity, if options give one. A password command runs now and is killed at the deadline.
+/// Returns the Init request, with the user's identity if options give one. A password command runs now, and is killed at the
+/// deadline.
 pub(crate) async fn init(
     options: &Identity,
     timeouts: Timeouts,
@@ -312,7 +313,7 @@ pub(crate) async fn init(
     Ok(init)
 }
 
-/// Whether a profile has a password command, which may prompt on the terminal.
+/// Returns whether a profile has a password command, which may prompt on the terminal.
 pub(crate) fn may_prompt(profile: &Profile) -> bool {
     let credentials = profile.credentials.as_ref();
     credentials.is_some_and(|credentials| credentials.password_command.is_some())
@@ -325,7 +326,7 @@ pub(crate) fn make_room(profile: &Profile, output: &Output) {
     }
 }
 
-/// The user's identity and the source of the password; `None` without such options.
+/// Returns the user's identity and the source of the password; `None` if there are no such options.
 pub(crate) fn credentials(options: &Identity) -> Result<Option<Credentials>, Failure> {
     let mut credentials = Credentials::default();
     credentials.user = options.user.clone();
@@ -346,7 +347,7 @@ pub(crate) fn credentials(options: &Identity) -> Result<Option<Credentials>, Fai
     Ok((is_somebody || credentials.anonymous).then_some(credentials))
 }
 
-/// The built-in profiles, overridden by those of `--targets` or of the user's own file.
+/// Returns the built-in profiles, overridden by those of `--targets` or of the user's own file.
 pub(crate) fn profiles(options: &TargetsFile) -> Result<Profiles, Failure> {
     let built_in = Profiles::built_in();
     let own = || Profiles::user_file().filter(|path| path.exists());
@@ -356,12 +357,12 @@ pub(crate) fn profiles(options: &TargetsFile) -> Result<Profiles, Failure> {
     }
 }
 
-/// An option that cannot be followed, with all causes.
+/// Returns the failure for an option that cannot be followed, with all causes.
 pub(crate) fn usage(error: &dyn std::error::Error) -> Failure {
     Failure::Usage(chain(error))
 }
 
-/// Starts the server on a free loopback port; it ends with the process.
+/// Starts the demo server on a free loopback port; it ends with the process.
 async fn demo() -> Result<SocketAddr, Failure> {
     let backend = Arc::new(MemoryBackend::demo());
     let server = Server::bind((Ipv4Addr::LOCALHOST, 0), backend, Limits::default())

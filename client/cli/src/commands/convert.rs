@@ -29,7 +29,7 @@ use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
 use crate::render::{Format, counted, shown};
 
-/// Converts or checks every file. Records that are left out or lose data, and faults found by a check, give exit code 8.
+/// Converts or checks every file. If records are left out or lose data, or a check finds faults, the exit code is 8.
 pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Failure> {
     if let Some(path) = arguments
         .files
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
         left_out: 0,
         repeated: 0,
     };
-    // Signals are watched before a file is begun.
+    // Signals are watched before a file is created.
     run.stopped();
     let mut result = if arguments.check {
         Ok(())
@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
     }
     match (&result, stopped) {
         (Ok(()), None) | (Err(Failure::BrokenPipe | Failure::Write(_)), _) => {}
-        // What was converted before the error is still a complete document.
+        // The records converted before the error still form a complete document.
         _ => {
             if let Some(part) = sink.keep(output)? {
                 let words = format!("incomplete; what was written is in {}", part.display());
@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
     })
 }
 
-/// Whether an input file is also the output.
+/// Returns whether an input file is also the output.
 fn is_output(path: &Path, arguments: &Convert) -> bool {
     let output = arguments.file();
     output.is_some_and(|output| same(path, output))
@@ -113,17 +113,17 @@ struct Run<'a> {
     output: &'a mut Output,
     sink: Sink,
     progress: ProgressLine,
-    /// The records so far, if repeated ones are left out.
+    /// The keys of the records so far; `None` unless repeated records are left out.
     seen: Option<Seen>,
-    /// Records read from all files.
+    /// The number of records read from all files.
     read: u64,
-    /// Records that could be read.
+    /// The number of records that could be read.
     whole: u64,
-    /// Records that were written with a loss.
+    /// The number of records that were written with a loss.
     incomplete: u64,
-    /// Records that were left out, or have faults.
+    /// The number of records that were left out, or have faults.
     left_out: u64,
-    /// Records that were left out because an earlier one is the same.
+    /// The number of records that were left out because an earlier record is the same.
     repeated: u64,
 }
 
@@ -220,20 +220,20 @@ impl Run<'_> {
         self.output.warning(&words);
     }
 
-    /// Whether the requested range has been read, or a signal has arrived.
+    /// Returns whether the requested range has been read, or a signal has arrived.
     fn is_done(&self) -> bool {
         let limit = self.arguments.limit;
         limit.is_some_and(|limit| self.read >= self.arguments.offset.saturating_add(limit))
             || self.stopped().is_some()
     }
 
-    /// Whether signals are handled, so that what was written is kept. Without an output file they end the program, like any
-    /// filter.
+    /// Returns whether signals are handled, so that what was written is kept. Without an output file, a signal ends the program,
+    /// as it ends any filter.
     fn is_watching(&self) -> bool {
         self.arguments.file().is_some()
     }
 
-    /// The signal that arrived.
+    /// Returns the signal that has arrived.
     fn stopped(&self) -> Option<Stopped> {
         self.is_watching().then(|| Interrupt.arrived()).flatten()
     }
@@ -310,7 +310,7 @@ impl Run<'_> {
         let Some(charset) = self.arguments.to_charset else {
             return record;
         };
-        // MARC 21 defines references for characters that MARC-8 lacks; in other sets they would be plain text.
+        // MARC 21 defines references for characters that MARC-8 lacks; in other character sets they would be plain text.
         let unencodable = if charset == Charset::Marc8 && !is_unimarc(&record) {
             Unencodable::Reference
         } else {
@@ -331,7 +331,7 @@ impl Run<'_> {
         encoded.record
     }
 
-    /// Reports why a record is left out; for a check, that is the output.
+    /// Reports why a record is left out. If this is a check, the report is the output.
     fn left_out(&mut self, place: &RecordPlace<'_>, faults: &[String]) -> Result<(), Failure> {
         self.left_out += 1;
         self.progress.clear();
@@ -354,7 +354,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Reports what was repaired in a record, or lost.
+    /// Reports what was repaired or lost in a record.
     fn note(&mut self, place: &RecordPlace<'_>, notes: &[String], is_loss: bool) {
         if notes.is_empty() && !is_loss {
             return;

@@ -1,4 +1,5 @@
-//! `z3950 decode`: lists captured APDUs (Z39.50-2003 §4.1) of a TCP stream or a transcript, and what a transcript has of HTTP.
+//! `z3950 decode`: lists APDUs (Z39.50-2003 §4.1) captured from a TCP stream or a transcript, and the HTTP messages of a
+//! transcript.
 
 use std::path::{Path, PathBuf};
 
@@ -45,7 +46,7 @@ pub(crate) fn run(arguments: &Decode, output: &mut Output) -> Result<Exit, Failu
     stream(&hexadecimal(&octets).unwrap_or(octets), arguments, output)
 }
 
-/// Lists consecutive APDUs. A broken one is the last, as the next cannot be found.
+/// Lists consecutive APDUs. A broken APDU is the last one, since the next cannot be found.
 fn stream(octets: &[u8], arguments: &Decode, output: &mut Output) -> Result<Exit, Failure> {
     let mut exit = Exit::Delivered;
     let mut at = 0;
@@ -82,8 +83,8 @@ fn stream(octets: &[u8], arguments: &Decode, output: &mut Output) -> Result<Exit
     Ok(exit)
 }
 
-/// Lists the APDUs and the messages of HTTP in a transcript. Lines about other events are skipped, broken ones are faults; another version
-/// of the format ends the listing.
+/// Lists the APDUs and the HTTP messages in a transcript. Lines about other events are skipped, and broken lines are faults.
+/// Another version of the format ends the listing.
 fn transcript(lines: &[u8], arguments: &Decode, output: &mut Output) -> Result<Exit, Failure> {
     let mut exit = Exit::Delivered;
     let mut number = 0;
@@ -128,17 +129,17 @@ fn transcript(lines: &[u8], arguments: &Decode, output: &mut Output) -> Result<E
     Ok(exit)
 }
 
-/// An APDU in the input.
+/// An APDU found in the input.
 struct Captured<'a> {
-    /// From 1.
+    /// The number of the APDU, 1-based.
     number: usize,
-    /// The place in the input, for messages.
+    /// The place of the APDU in the input, for messages.
     place: String,
-    /// The offset in a stream.
+    /// The offset of the APDU in a stream.
     offset: Option<usize>,
-    /// The line of a transcript.
+    /// The number of the line in a transcript.
     line: Option<usize>,
-    /// What the transcript says about it.
+    /// What the transcript says about the APDU.
     said: Said,
     octets: &'a [u8],
 }
@@ -154,7 +155,7 @@ impl Captured<'_> {
             Ok(apdu) if arguments.show_secrets => secrets(apdu),
             _ => None,
         };
-        // An APDU that cannot be decoded is always listed.
+        // The octets of an APDU that cannot be decoded are always listed.
         let listing = (arguments.octets || fault.is_some()).then(|| dump::dump(self.octets));
         let (place, octets) = (&self.place, self.octets);
         if arguments.json {
@@ -198,7 +199,7 @@ impl Captured<'_> {
     }
 }
 
-/// The credentials in an APDU.
+/// Returns the credentials in an APDU.
 fn secrets(apdu: &Apdu) -> Option<String> {
     let text = |string: &Option<InternationalString>| {
         let octets = string.as_ref().map(|string| string.as_bytes());
@@ -225,10 +226,10 @@ fn secrets(apdu: &Apdu) -> Option<String> {
     }
 }
 
-/// The largest input in octets, and thus the largest APDU.
+/// The maximum size of the input in octets, and thus of an APDU.
 const MAX_INPUT: usize = 256 << 20;
 
-/// How packet captures begin: libpcap in both byte orders with micro- and nanoseconds, and pcapng.
+/// The first octets of packet captures: libpcap in both byte orders, with micro- and nanoseconds, and pcapng.
 const PACKETS: [[u8; 4]; 5] = [
     [0xa1, 0xb2, 0xc3, 0xd4],
     [0xd4, 0xc3, 0xb2, 0xa1],
@@ -240,33 +241,33 @@ const PACKETS: [[u8; 4]; 5] = [
 /// A line of a transcript.
 #[derive(Debug, Default, Deserialize)]
 struct Said {
-    /// Of the format.
+    /// The version of the format.
     version: Option<Value>,
     time: Option<String>,
     session: Option<u64>,
     direction: Option<String>,
-    /// Of an APDU, in hexadecimal.
+    /// The octets of an APDU, in hexadecimal.
     octets: Option<String>,
-    /// The start line and the headers of a message of HTTP.
+    /// The start line and the headers of an HTTP message.
     head: Option<String>,
-    /// Its body, as text or in hexadecimal.
+    /// The body of the HTTP message, as text or in hexadecimal.
     body: Option<String>,
     #[serde(rename = "body-octets")]
     body_octets: Option<String>,
 }
 
-/// What a line of a transcript holds.
+/// The contents of a line of a transcript.
 #[derive(Debug, PartialEq, Eq)]
 enum Spoken {
     /// The octets of an APDU.
     Apdu(Vec<u8>),
-    /// A message of HTTP: its start line, and the octets of its body.
+    /// An HTTP message: its start line, and the number of octets in its body.
     Http { start: String, octets: usize },
     /// Another event.
     Nothing,
 }
 
-/// Reads a file, or standard input as `-`.
+/// Reads a file, or standard input for `-`.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let name = path.display().to_string();
     let octets = read_whole(path, u64::try_from(MAX_INPUT).unwrap_or(u64::MAX))?;
@@ -280,12 +281,12 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
             ),
         });
     }
-    // Neither an APDU nor a hexadecimal digit begins like this.
+    // Neither an APDU nor a hexadecimal digit begins with these octets.
     Ok(octets)
 }
 
 impl Said {
-    /// `line 7, session 2, sent`
+    /// Describes the place, such as `line 7, session 2, sent`.
     fn place(&self, line: usize) -> String {
         let session = self.session.map(|session| format!(", session {session}"));
         let direction = self.direction.as_ref();
@@ -296,7 +297,7 @@ impl Said {
             .collect()
     }
 
-    /// Reads a line.
+    /// Parses a line.
     fn read(line: &[u8]) -> Result<(Self, Spoken), String> {
         if line.trim_ascii().is_empty() {
             return Ok((Self::default(), Spoken::Nothing));
@@ -322,7 +323,7 @@ impl Said {
         Ok((said, spoken))
     }
 
-    /// Lists a message of HTTP by its start line, which has no secrets, and the octets of its body.
+    /// Lists an HTTP message by its start line, which contains no secrets, and the number of octets in its body.
     fn show_http(
         &self,
         (number, line): (usize, usize),
@@ -348,7 +349,7 @@ impl Said {
     }
 }
 
-/// A name quoted for a shell.
+/// Returns a name quoted for a shell.
 fn quoted(name: &str) -> String {
     let is_plain = |each: char| each.is_alphanumeric() || "/._-+".contains(each);
     if name.chars().all(is_plain) {

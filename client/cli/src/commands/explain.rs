@@ -1,4 +1,4 @@
-//! `z3950 explain`: what a server of SRU says about its database: indexes, schemas, limits (ZeeRex 2.0).
+//! `z3950 explain`: shows an SRU server's description of its database: indexes, schemas, limits (ZeeRex 2.0).
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ impl Service for Arguments {
     }
 }
 
-/// Asks a target for its description.
+/// Asks a target for the description of its database.
 pub(crate) async fn described(
     reach: &TargetClient,
     place: &NamedTarget,
@@ -79,7 +79,7 @@ pub(crate) async fn described(
     Ok(description)
 }
 
-/// The names of an index in CQL.
+/// Returns the names of an index in CQL.
 fn names(maps: &[ZeeRexMap]) -> Vec<String> {
     let names = maps.iter().filter_map(|map| match map {
         ZeeRexMap::Name { set, name } if set.is_empty() => Some(name.clone()),
@@ -89,7 +89,7 @@ fn names(maps: &[ZeeRexMap]) -> Vec<String> {
     names.collect()
 }
 
-/// One fact a line, whatever lines the server's texts have.
+/// Returns the facts, each on one line, however many lines the server's texts have.
 fn lines(description: &ZeeRex) -> Vec<String> {
     let ZeeRex {
         server, database, ..

@@ -1,5 +1,5 @@
-//! What a search returns besides its hits: the requested facets, and the hits of parts of the query (facets of Index Data;
-//! SearchResult-1, Z39.50-2003 Appendix USR.1).
+//! What a search returns in addition to its hits: the requested facets, and the hits of the parts of the query (facets of Index
+//! Data; SearchResult-1, Z39.50-2003 Appendix USR.1).
 
 mod notes;
 
@@ -22,11 +22,11 @@ use crate::commands::target::NamedTarget;
 use crate::console::output::Words;
 use crate::render::{query, shown, term};
 
-/// How many terms of a field are requested by default.
+/// The default number of terms requested for a field.
 const TERMS: i64 = 10;
-/// Attribute type of the field, here the number of a Use attribute.
+/// The attribute type for the field, whose value here is the number of a Use attribute.
 const FIELD: i64 = 1;
-/// Attribute type of the largest number of terms.
+/// The attribute type for the maximum number of terms.
 const LIMIT: i64 = 3;
 
 /// The keys that `--json` of `search` adds.
@@ -46,14 +46,14 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// The requested fields, for a message.
+    /// Returns the names of the requested fields, for a message.
     fn named(&self) -> String {
         let names: Vec<String> = self.facets.iter().map(field_name).collect();
         format!("by {}", names.join(", "))
     }
 
-    /// The facets and parts that the server returned: lines of data if no records follow (`alone`), else notes; with
-    /// `json` an object. If nothing was found, the parts are shown even if not requested.
+    /// Shows the facets and parts that the server returned: as lines of data if no records follow (`alone`), else as notes; with
+    /// `json` as an object. If nothing was found, the parts are shown even if they were not requested.
     pub(crate) fn shown(
         &self,
         place: &NamedTarget,
@@ -129,8 +129,8 @@ impl Arguments {
     }
 }
 
-/// A field such as `author`, `subject:5` or `1003`. A name that is like a known one but is not known is refused, unless `=` is
-/// before it.
+/// Parses a field such as `author`, `subject:5` or `1003`. An unknown name that is similar to a known one is refused, unless it
+/// is preceded by `=`.
 pub(crate) fn field(text: &str) -> Result<FacetField, String> {
     let (name, limit) = match text.rsplit_once(':') {
         Some((name, limit)) => {
@@ -172,7 +172,7 @@ pub(crate) fn field_name(facet: &FacetField) -> String {
     }
 }
 
-/// The name of a field, and a line for each term; with `bars`, these show how the counts compare.
+/// Returns the name of a field, and a line for each term; with `bars`, the lines show how the counts compare.
 pub(crate) fn facet_lines(facet: &FacetField, bars: bool) -> Vec<String> {
     let terms = || facet.terms.iter().flatten();
     let most = terms().map(|found| found.count).max().unwrap_or_default();
@@ -192,10 +192,10 @@ pub(crate) fn facet_lines(facet: &FacetField, bars: bool) -> Vec<String> {
 /// The length of the longest bar.
 const BAR: usize = 20;
 
-/// A bar for a count of which `most` is the largest; at least one block unless there is nothing.
+/// Returns a bar for a count; `most` is the largest count. The bar has at least one block, unless the count is zero.
 fn bar(count: i64, most: i64) -> String {
     let (count, most) = (i128::from(count.max(0)), i128::from(most.max(1)));
-    // Both are less than 2^63, so nothing overflows; rounded up.
+    // Both factors are less than 2^63, so nothing overflows. The result is rounded up.
     let length = (count * BAR as i128 + most - 1) / most;
     "█".repeat(usize::try_from(length).unwrap_or(BAR).min(BAR))
 }
@@ -225,7 +225,7 @@ fn parts_json(parts: &[SubqueryReport], query: Option<&RpnQuery>) -> Value {
     parts.collect()
 }
 
-/// The names of the parts. A term that the query compares has the sign of its relation, as in `>=1850`.
+/// Returns the names of the parts. If the query compares a term, its name begins with the sign of the relation, as in `>=1850`.
 pub(crate) fn part_names(parts: &[SubqueryReport], query: Option<&RpnQuery>) -> Vec<String> {
     let terms = query.into_iter().flat_map(|query| query.rpn.terms());
     let mut compared: Vec<(String, &str)> = terms
@@ -257,10 +257,10 @@ pub(crate) fn part_names(parts: &[SubqueryReport], query: Option<&RpnQuery>) -> 
     names.collect()
 }
 
-/// The values of Bib-1's Relation that compare, and their signs.
+/// The values of Bib-1's Relation attribute that compare, and their signs.
 const RELATIONS: [(i64, &str); 5] = [(1, "<"), (2, "<="), (4, ">="), (5, ">"), (6, "<>")];
 
-/// The part as it was sent, else as the server understood it.
+/// Returns the part as it was sent, or else as the server understood it.
 fn part_text(part: &SubqueryReport) -> String {
     let expressions = [&part.subquery_expression, &part.subquery_interpretation];
     match expressions.into_iter().flatten().next() {

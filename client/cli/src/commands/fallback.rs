@@ -1,5 +1,5 @@
-//! `--fallback`: what to try after a refusal, beyond the one search and record syntax of RFC 2056 §4, and messages about what
-//! was tried.
+//! `--fallback`: what to try after a refusal, beyond the one search and record syntax of RFC 2056 §4, and messages about what was
+//! tried.
 
 use std::ffi::OsString;
 
@@ -55,7 +55,7 @@ impl Fallbacks {
     }
 }
 
-/// Gives `--fallback` its default value if the next argument, such as a URL, is not a value of it.
+/// Gives `--fallback` its default value if the next argument, such as a URL, is not one of its values.
 pub(crate) fn complete(arguments: &mut [OsString]) {
     let options = arguments.iter().take_while(|argument| *argument != "--");
     let options = options.count();
@@ -79,22 +79,22 @@ pub(crate) fn complete(arguments: &mut [OsString]) {
     }
 }
 
-/// The message about an attempt of a search, lookup or retrieval, and the next one.
+/// Returns the message that an attempt of a search, lookup or retrieval has failed and another one follows.
 pub(crate) fn again_as(subject: &str, reason: &str, step: &str) -> String {
     format!("{subject}: {reason}; asked again: {step}")
 }
 
-/// Messages about each failed attempt and the next one, and about the step that found something if it was not the search of
-/// RFC 2056.
+/// Returns messages about each failed attempt and the one after it, and about the step that found something if it was not the
+/// search of RFC 2056.
 pub(crate) fn attempts(steps: &[Step], step: Option<&str>) -> Vec<String> {
     let pairs = steps.iter().zip(steps.iter().skip(1));
-    // The usual Present after its search has the same form.
+    // The usual Present after a search has the same form as the search.
     let again = pairs.filter(|(failed, next)| failed.form != next.form);
     let again = again.map(|(failed, next)| again_as(&failed.form, &failed.reason(), &next.form));
     again.chain(step.and_then(found_by)).collect()
 }
 
-/// The message about a search that is not the one that RFC 2056 prescribes.
+/// Returns the message about a search that is not the one prescribed by RFC 2056.
 pub(crate) fn found_by(step: &str) -> Option<String> {
     let words = || format!("found by {step}, which is not the search of RFC 2056");
     (!is_prescribed(step)).then(words)

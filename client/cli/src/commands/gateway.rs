@@ -1,4 +1,4 @@
-//! `--gateway`: who carries out retrieval URLs instead of the server that they name (RFC 1630; RFC 1738 §3).
+//! `--gateway`: the gateway that carries out retrieval URLs instead of the servers that they name (RFC 1630; RFC 1738 §3).
 
 use clap::Args;
 use z3950::Gateway;
@@ -22,7 +22,7 @@ pub(crate) struct GatewayOption {
     gateway: Option<GatewayChoice>,
 }
 
-/// A gateway, or that servers are asked themselves.
+/// A gateway, or the choice that the servers themselves are asked.
 #[derive(Clone, Debug)]
 struct GatewayChoice(Option<Gateway>);
 
@@ -34,10 +34,10 @@ fn chosen(text: &str) -> Result<GatewayChoice, z3950::GatewayAddressError> {
 }
 
 impl GatewayOption {
-    /// The gateway to ask; `None` to ask servers themselves, as with `--demo`.
+    /// Returns the gateway to ask; `None` to ask the servers themselves, as with `--demo`.
     ///
     /// # Errors
-    /// Options that only servers themselves could follow.
+    /// Options were given that only the servers themselves could follow.
     pub(crate) fn chosen(
         &self,
         connection: &ConnectionOptions,

@@ -1,4 +1,4 @@
-//! `z3950 get`: retrieval URLs, each from connection to record (RFC 2056 §4).
+//! `z3950 get`: carries out retrieval URLs, each from the connection to the record (RFC 2056 §4).
 
 use std::ffi::OsString;
 
@@ -109,12 +109,12 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
     } else {
         print(arguments, &client, job, output).await?
     };
-    // A signal cuts the closing short.
+    // If a signal arrives, closing is abandoned.
     Interrupt.or_end(client.close_all()).await;
     Ok(exit)
 }
 
-/// Answers the URLs in order. Gopher URLs, which lead to no records, are fetched here; a batch refuses them.
+/// Answers the URLs in order. Gopher URLs, which do not lead to records, are fetched here; a batch refuses them.
 async fn print<W: AsyncFn(&Ask, &mut Recipient) -> Answer>(
     arguments: &Get,
     client: &Client,
@@ -155,7 +155,7 @@ struct Retriever {
     mode: Mode,
     /// Whether the built-in catalogue answers.
     is_demo: bool,
-    /// The gateway that is asked instead of servers.
+    /// The gateway that is asked instead of the servers.
     gateway: Option<String>,
     writing: Writing,
     notes: SourceNotes,
@@ -234,7 +234,7 @@ impl Retriever {
         recipient.last(failed).await
     }
 
-    /// Reads and plans a URL, or says why it cannot be carried out.
+    /// Parses and plans a URL, or returns why it cannot be carried out.
     async fn plan(&self, text: &[u8]) -> Result<(Z3950Url, Plan), String> {
         if GopherUrl::has_scheme(text) {
             let url = named(text);
@@ -251,7 +251,7 @@ impl Retriever {
         }
     }
 
-    /// Writes why there is no record.
+    /// Writes the reason why there is no record.
     fn failed(
         &self,
         url: &Z3950Url,
@@ -286,7 +286,7 @@ impl Retriever {
         record: &ResultRecord,
         requested: Option<Oid>,
     ) -> (Piece, Answer) {
-        // The command line and the profile override what the record declares.
+        // The command line and the profile override the character set that the record declares.
         let mut writing = self.writing.clone();
         writing.charset = writing.charset.or(plan.record_charset());
         let sources = ended.sources.clone();

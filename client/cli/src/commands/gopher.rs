@@ -1,4 +1,4 @@
-//! `z3950 get gopher://…`: an item of a Gopher server, read by its type (RFC 1436, Gopher URL draft).
+//! `z3950 get gopher://…`: fetches an item of a Gopher server, and reads it according to its type (RFC 1436, Gopher URL draft).
 
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
@@ -63,14 +63,14 @@ pub(crate) struct Arguments {
 /// The keys that `--json` of `get` adds.
 pub(crate) const KEYS: [&str; 2] = ["url", "docid"];
 
-/// How `get` fetches Gopher URLs.
+/// Fetches Gopher URLs for `get`.
 pub(crate) struct Fetch<'a> {
     pub(crate) arguments: &'a Arguments,
     pub(crate) execution: &'a Execution,
     pub(crate) network: &'a Network,
     pub(crate) format: Format,
     pub(crate) json: bool,
-    /// Whose gateway carries out the URLs, if it has one.
+    /// The client whose gateway carries out the URLs, if it has one.
     pub(crate) client: &'a Client,
 }
 
@@ -123,7 +123,7 @@ impl Fetch<'_> {
                 self.write(&url, &reply, output)?;
                 Ok(Exit::Delivered)
             }
-            // Messages name the URL as it was given: an answer may be a password.
+            // Messages show the URL as it was given, because an answer may be a password.
             Err(error) => {
                 let (exit, message) = explained(&error);
                 let envelope = envelope(&url).outcome(outcome(&error), &message);
@@ -133,7 +133,7 @@ impl Fetch<'_> {
         }
     }
 
-    /// Has the gateway fetch a URL, if there is one. It is asked for no forms.
+    /// Lets the gateway fetch a URL, if there is one. The gateway is not asked for forms.
     async fn by_gateway(
         &self,
         url: &GopherUrl,
@@ -174,7 +174,7 @@ impl Fetch<'_> {
     }
 }
 
-/// The connector to the server of a URL.
+/// Returns the connector to the server of a URL.
 pub(crate) fn server(routes: &Routes, url: &GopherUrl) -> Result<Arc<dyn Connect>, Failure> {
     let endpoint = Endpoint::Tcp(url.host().clone(), url.port());
     routes
@@ -182,7 +182,7 @@ pub(crate) fn server(routes: &Routes, url: &GopherUrl) -> Result<Arc<dyn Connect
         .map_err(|error| connection::usage(&error))
 }
 
-/// The exit code of an error, and its message with all causes.
+/// Returns the exit code of an error, and its message with all causes.
 pub(crate) fn explained(error: &GopherError) -> (Exit, String) {
     if let GopherError::Connect(error) = error {
         return explain(error);
@@ -197,7 +197,7 @@ pub(crate) fn explained(error: &GopherError) -> (Exit, String) {
     (outcome(error).into(), message)
 }
 
-/// The object of `--json` without its outcome.
+/// Returns the object of `--json` without its outcome.
 fn envelope(url: &GopherUrl) -> Envelope {
     Envelope::new(url.host(), url.port(), Vec::new(), &KEYS).with("url", url.to_string())
 }
@@ -214,7 +214,7 @@ fn outcome(error: &GopherError) -> OutcomeName {
     }
 }
 
-/// The URL completed by the user: with the term of a search, or the answers to a form.
+/// Returns the URL completed by the user, with the term of a search or the answers to a form.
 async fn completed(
     url: &GopherUrl,
     arguments: &Arguments,
@@ -258,12 +258,12 @@ async fn completed(
     }
 }
 
-/// A term or answer contains a tab, a line end or a lone dot.
+/// Returns the error for a term or answer that contains a tab, a line end or a lone dot.
 fn unsendable(error: BuildError) -> GopherError {
     GopherPlanError::from(error).into()
 }
 
-/// The answers of a user at a terminal; without a terminal, the questions are shown and `None` is returned.
+/// Returns the answers of a user at a terminal. Without a terminal, shows the questions and returns `None`.
 async fn answered(
     questions: &[Question],
     output: &mut Output,
@@ -284,13 +284,13 @@ async fn answered(
     Ok(is_attended().then_some(answers))
 }
 
-/// A line from the terminal; `None` if there is none.
+/// Reads a line from the terminal. Returns `None` if there is none.
 async fn ask(prompt: &str, output: &mut Output) -> Result<Option<Vec<u8>>, Failure> {
     if !is_attended() {
         return Ok(None);
     }
     output.note(&format!("{prompt}?"));
-    // In another thread, so that Ctrl-C can end the program.
+    // This runs in another thread, so that Ctrl-C can end the program.
     tokio::task::spawn_blocking(|| Lines::stdin().next())
         .await
         .map_err(|error| Failure::machine("read from the terminal", &error))?
@@ -317,7 +317,7 @@ fn write_text(reply: &Reply, output: &mut Output) -> Result<(), Failure> {
     }
 }
 
-/// The largest width of the display strings in a menu, in characters.
+/// The maximum width of the display strings in a menu, in characters.
 const WIDEST: usize = 60;
 
 fn write_menu(items: &[MenuItem], output: &mut Output) -> Result<(), Failure> {
@@ -338,7 +338,7 @@ fn write_menu(items: &[MenuItem], output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The item's type and contents.
+/// Returns an object with the type and the contents of the item.
 fn object(url: &GopherUrl, reply: &Reply) -> Value {
     let (kind, content, value) = match &reply.body {
         Body::Text(octets) => octets_value("text", octets),
@@ -358,7 +358,7 @@ fn object(url: &GopherUrl, reply: &Reply) -> Value {
     })
 }
 
-/// Text if the octets are UTF-8, else base64.
+/// Returns the octets as text if they are UTF-8, else in base64.
 fn octets_value(kind: &'static str, octets: &[u8]) -> (&'static str, &'static str, Value) {
     match std::str::from_utf8(octets) {
         Ok(text) => (kind, "text", text.into()),

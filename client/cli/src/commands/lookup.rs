@@ -1,4 +1,4 @@
-//! `z3950 lookup`: finds records by identifier, and reports which form of the identifier was found, and where.
+//! `z3950 lookup`: finds records by identifier, and reports which form of the identifier was found and where.
 
 mod answers;
 mod print;
@@ -105,7 +105,7 @@ pub(crate) struct Matches {
 }
 
 impl Lookup {
-    /// The targets and the identifiers.
+    /// Splits the words into the targets and the identifiers.
     fn split(&self) -> Result<(&[OsString], &[OsString]), Failure> {
         let (targets, identifiers) = match (self.targets.as_slice(), self.words.as_slice()) {
             ([], [target, identifiers @ ..]) => (slice::from_ref(target), identifiers),
@@ -125,7 +125,7 @@ impl Lookup {
 const HOW: &str = "z3950 lookup TARGET ID..., or --input FILE in place of ID";
 
 impl Matches {
-    /// What `--best` prefers, if it is given.
+    /// Returns what `--best` prefers, if the option is given.
     fn preferences(&self) -> Result<Option<Preferences>, Failure> {
         if self.best && self.count == 0 {
             let words = "--best chooses among the records of --count, which is 0";
@@ -161,7 +161,7 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
         places.push(reach.place(target, &wanted.asked.databases, output)?);
     }
     let mut answers = LookupAnswers::new(wanted, &reach, places, &style)?;
-    // In turn, or to choose among all, one ask goes to several targets.
+    // One ask goes to several targets if they are asked in turn, or if the best of all records is to be chosen.
     answers.is_joint = answers.places.len() > 1 && (!arguments.all_targets || wanted.best);
     answers.wanted.all_targets = arguments.all_targets;
     answers.is_written = batch.file().is_some();
@@ -173,12 +173,12 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     };
     job.jobs = batch.jobs(usual);
     let exit = run_all(batch, job, output).await;
-    // A signal cuts the closing short.
+    // If a signal arrives, closing is abandoned.
     Interrupt.or_end(reach.close()).await;
     exit
 }
 
-/// Whether an identifier looks like a target: it is the name of a profile, or a host or port, and a database.
+/// Returns whether an identifier looks like a target: it is the name of a profile, or has a host or port and a database.
 fn is_another_target(reach: &TargetClient, word: &str) -> bool {
     let host = word.split('/').next().unwrap_or_default();
     let (host, port) = host.split_once(':').unwrap_or((host, ""));
@@ -192,14 +192,14 @@ fn is_another_target(reach: &TargetClient, word: &str) -> bool {
     reach.is_target(word) && (is_host || !word.contains([':', '/', '.']))
 }
 
-/// A kind of identifiers by the name of its prefix.
+/// Returns the kind of identifier with this prefix.
 fn kind(text: &str) -> Result<Kind, String> {
     let mut kinds = Kind::ALL.into_iter();
     let found = kinds.find(|kind| kind.name().eq_ignore_ascii_case(text));
     found.ok_or_else(|| format!("must be {}", Kind::ALL.map(Kind::name).join(", ")))
 }
 
-/// The MARC code of a language.
+/// Parses the MARC code of a language.
 fn language(text: &str) -> Result<String, String> {
     match (language::is_code(text), language::code_of(text)) {
         (true, _) => Ok(text.to_ascii_lowercase()),
@@ -263,7 +263,7 @@ fn job(
     }
 }
 
-/// The identifiers of a record, separated by blanks, or its control number.
+/// Returns the identifiers of a record, separated by blanks, or its control number.
 fn record_name(record: &MarcRecord) -> String {
     let identifiers = identifiers(record);
     if identifiers.is_empty() {

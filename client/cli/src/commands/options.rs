@@ -1,4 +1,4 @@
-//! Options that several commands share, and readers of their values.
+//! Options that several commands share, and parsers for their values.
 
 use std::time::Duration;
 
@@ -39,21 +39,21 @@ pub(crate) struct RecordOutput {
 }
 
 impl RecordOutput {
-    /// How to write records, in the given format.
+    /// Returns how to write records in the format given by the options.
     pub(crate) fn style(&self) -> Result<Style, Failure> {
         self.style_in(self.format)
     }
 
-    /// How to write records, in this format.
+    /// Returns how to write records in this format.
     ///
     /// # Errors
-    /// Columns for a format that is no table.
+    /// Columns are given for a format that is not a table.
     pub(crate) fn style_in(&self, format: Format) -> Result<Style, Failure> {
         style(format, self.fields.as_ref(), self.row_per_copy)
     }
 }
 
-/// How to write records in a format; if it is a table, with these columns, and perhaps a row for each copy.
+/// Returns how to write records in a format. If it is a table, it has these columns, and if requested a row for each copy.
 pub(crate) fn style(
     format: Format,
     columns: Option<&Columns>,
@@ -96,12 +96,12 @@ pub(crate) struct RecordRequest {
 }
 
 impl RecordRequest {
-    /// The form to request records in.
+    /// Returns the form in which to request records.
     pub(crate) fn form(&self) -> RecordForm {
         RecordForm::new(self.syntax, self.element_set.clone())
     }
 
-    /// How to write them.
+    /// Returns how to write the records.
     pub(crate) fn writing(&self, style: Style) -> Writing {
         Writing {
             json: self.json,
@@ -111,7 +111,7 @@ impl RecordRequest {
     }
 }
 
-/// A time limit; `None` is no limit.
+/// A time limit; `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wait(pub(crate) Option<Duration>);
 
@@ -129,7 +129,7 @@ pub(crate) fn seconds(text: &str) -> Result<Wait, String> {
     Ok(Wait((!wait.is_zero()).then_some(wait)))
 }
 
-/// A parser of an option whose values are those of a library type: word, value, help.
+/// Returns a parser for an option whose values are those of a library type. Each choice has a word, a value and a help text.
 pub(crate) fn choices<T: Copy + Send + Sync>(
     table: &'static [(&'static str, T, &'static str)],
 ) -> impl TypedValueParser<Value = T> {
@@ -142,14 +142,14 @@ pub(crate) fn choices<T: Copy + Send + Sync>(
     })
 }
 
-/// A character set by any of its names.
+/// Parses a character set given by any of its names.
 pub(crate) fn charset(text: &str) -> Result<Charset, String> {
     Charset::by_name(text).ok_or_else(|| {
         "unknown character set; known are utf-8, marc-8, iso-8859-1, iso-5426 and others".to_owned()
     })
 }
 
-/// A record syntax by name or object identifier.
+/// Parses a record syntax given by its name or object identifier.
 pub(crate) fn syntax(text: &str) -> Result<Oid, String> {
     Oid::record_syntax_by_name(text.as_bytes()).ok_or_else(|| {
         "unknown record syntax; known are usmarc, unimarc, xml, sutrs, opac, grs-1 and others"

@@ -1,4 +1,5 @@
-//! `z3950 order`: orders a document by its position in a result set, by a request file, or both (Z39.50-2003 Appendix EXT.4).
+//! `z3950 order`: orders a document, given by its position in a result set, by a request file, or by both (Z39.50-2003 Appendix
+//! EXT.4).
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -28,7 +29,7 @@ use crate::console::input::read_whole;
 use crate::console::output::{Failure, Output};
 use crate::render::matching;
 
-/// The longest request or description read, in octets.
+/// The maximum size of a request or description file, in octets.
 const MAX_FILE: u64 = 16 << 20;
 
 /// What to order, for whom, and how to pay.
@@ -158,8 +159,8 @@ impl Service for Arguments {
     }
 }
 
-/// Searches for the item and orders it. Returns the number of hits, if there was a search, and the result of the order, or why
-/// nothing was ordered.
+/// Searches for the item and orders it. Returns the number of hits, if there was a search, and the result of the order or the
+/// reason why nothing was ordered.
 async fn perform(
     arguments: &Arguments,
     reach: &TargetClient,
@@ -221,7 +222,7 @@ async fn perform(
     Ok((hits, result))
 }
 
-/// Searches. Records will be requested in the MARC syntaxes that the server may support, one after the other.
+/// Makes a search. Records will be requested in the MARC syntaxes that the server may support, one after the other.
 async fn search(session: &Session, place: &NamedTarget, query: RpnQuery) -> Result<Pager, Error> {
     let mut search = SearchOptions::default();
     search.databases = place.resolved.databases();
@@ -230,7 +231,7 @@ async fn search(session: &Session, place: &NamedTarget, query: RpnQuery) -> Resu
     session.pager(Query::Type1(query), &search, options).await
 }
 
-/// The request for a loan of the record at a position, or why there is none.
+/// Returns the request to borrow the item described by the record at a position, or the reason why there is none.
 async fn loan(
     set: &mut Pager,
     place: &NamedTarget,
@@ -250,7 +251,7 @@ async fn loan(
     Ok(request.map_err(|error| z3950::error::chain(&error)))
 }
 
-/// The order that the arguments describe, without its item.
+/// Returns the order that the arguments describe, without its item.
 fn ordered(arguments: &Arguments) -> Result<Ordered, Failure> {
     let text = |text: &Option<String>| text.as_deref().map(Into::into);
     let contact = Contact {
@@ -288,7 +289,7 @@ fn ordered(arguments: &Arguments) -> Result<Ordered, Failure> {
     Ok(ordered)
 }
 
-/// An XML document, or one BER value as an ILL-Request.
+/// Wraps an XML document, or one BER value as an ILL-Request.
 fn request(octets: Vec<u8>) -> Option<External> {
     if is_xml(&octets) {
         return Some(External::octet_aligned(XML, octets));
@@ -296,7 +297,7 @@ fn request(octets: Vec<u8>) -> Option<External> {
     ill_request_of(octets)
 }
 
-/// An XML document, or text.
+/// Wraps an XML document, or a text.
 fn description(octets: Vec<u8>) -> Option<External> {
     if is_xml(&octets) {
         Some(External::octet_aligned(XML, octets))

@@ -1,4 +1,4 @@
-//! `z3950 plan`: what a URL would send, without connecting (RFC 2056 §3, §4).
+//! `z3950 plan`: shows what would be sent for a URL, without connecting (RFC 2056 §3, §4).
 
 mod identity;
 
@@ -92,7 +92,7 @@ pub(crate) async fn run(arguments: &Arguments, output: &mut Output) -> Result<Ex
     Ok(exit)
 }
 
-/// Reports a malformed URL or one that cannot be carried out: as an object with `--json`, else as a message.
+/// Reports a malformed URL, or one that cannot be carried out: as an object with `--json`, else as a message.
 fn refuse(
     arguments: &Arguments,
     url: &str,
@@ -166,7 +166,7 @@ impl Listing<'_> {
         self.output.line(&format!("{name:<8} {}", words.join(", ")))
     }
 
-    /// Lists the octets and values of an APDU if `--octets` is given.
+    /// Lists the octets and values of an APDU, if `--octets` is given.
     fn apdu(&mut self, apdu: Apdu) -> Result<(), Failure> {
         if !self.octets {
             return Ok(());
@@ -212,7 +212,7 @@ fn syntax(syntax: Oid) -> String {
     format!("record syntax {syntax:?}")
 }
 
-/// The names of the databases of a plan.
+/// Returns the names of the databases of a plan.
 pub(crate) fn databases(plan: &Plan) -> Vec<String> {
     let names = plan.defaults.databases.iter();
     names.map(|name| shown(name.as_bytes())).collect()
@@ -225,7 +225,7 @@ fn defaults(plan: &Plan) -> String {
     }
 }
 
-/// The object of a URL, with the requests that would be sent for it, if there is a plan.
+/// Returns the object for a URL, with the requests that would be sent for it if there is a plan.
 fn object(
     url: &str,
     plan: Option<&Plan>,
@@ -268,7 +268,7 @@ fn object(
     Ok(object.into())
 }
 
-/// The requests of a plan; the octets of an Init with credentials are left out.
+/// Returns the requests of a plan. The octets of an Init with credentials are left out.
 fn requests(plan: &Plan) -> Result<Vec<Value>, Failure> {
     let init = plan.init_request();
     let has_secrets = init.id_authentication.is_some();
@@ -286,7 +286,7 @@ fn requests(plan: &Plan) -> Result<Vec<Value>, Failure> {
     Ok(requests)
 }
 
-/// The name of an APDU and its octets in hexadecimal.
+/// Returns the name of an APDU, and its octets in hexadecimal.
 fn request(apdu: Apdu) -> Result<Value, Failure> {
     let octets = encode(&apdu).map_err(|error| Failure::machine("encode the request", &error))?;
     Ok(json!({ "apdu": apdu.name(), "octets": hex::digits(&octets) }))

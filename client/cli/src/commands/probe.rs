@@ -1,5 +1,5 @@
 //! `z3950 probe`: tries the features of a server one at a time (Z39.50-2003 §3.2), with pauses and at most one more connection
-//! per line, so as not to burden it; with `--conformance`, judges it by the standards.
+//! per line, so as not to burden the server. With `--conformance`, judges the server by the standards.
 
 mod conformance;
 mod options;
@@ -104,7 +104,7 @@ impl Attempts<'_> {
             let number = index + 1;
             waiting.says(Some(format!("{number} of {count}: {}", trial.name())));
             self.pause().await;
-            // If the server has closed the session, the next trial gets a new one.
+            // If the server has closed the session, a new one is opened for the next trial.
             if !trial.is_apart() && !is_open(&session).await {
                 session = match self.session().await {
                     Ok(session) => session,
@@ -114,7 +114,7 @@ impl Attempts<'_> {
             let result = self.perform(&session, &trial).await;
             self.line(&trial.name(), result)?;
         }
-        // The session may have ended already.
+        // The session may already have ended.
         let _ = session.close().await;
         Ok(Exit::Delivered)
     }
@@ -129,7 +129,7 @@ impl Attempts<'_> {
         Envelope::of(self.place, &["tried", "detail"]).with("tried", tried)
     }
 
-    /// What a server of SRU says about its database; it has no Init.
+    /// Writes an SRU server's description of its database; such a server has no Init.
     async fn description(&mut self, session: &Session) -> Result<(), Failure> {
         let databases = self.place.databases();
         let database = databases.first().map(String::as_str).unwrap_or_default();
@@ -146,7 +146,7 @@ impl Attempts<'_> {
         self.line("explain", described.map_err(NoResult::from))
     }
 
-    /// What the server said about itself at Init.
+    /// Writes what the server said about itself in Init.
     fn server(&mut self, server: &ServerInfo) -> Result<(), Failure> {
         let response = &server.response;
         let text = |words: &Option<InternationalString>| {
@@ -214,7 +214,7 @@ impl Attempts<'_> {
                 }
             }
         };
-        // In the summary, what works comes first.
+        // In the summary, the features that work come first.
         let exit = match outcome {
             OutcomeName::Ok => Exit::Delivered,
             _ => Exit::Refused,
@@ -243,7 +243,7 @@ impl Attempts<'_> {
                 .diagnosed(diagnostics)
                 .write(self.output);
         }
-        // The outcome already says that it is a diagnostic.
+        // The outcome already says that this is a diagnostic.
         let detail = match outcome {
             OutcomeName::Diagnostic => detail.strip_prefix("diagnostic ").unwrap_or(detail),
             _ => detail,
@@ -255,9 +255,9 @@ impl Attempts<'_> {
     }
 }
 
-/// Whether a session is still open, after the server's last messages have been read.
+/// Returns whether a session is still open, after the server's last messages have been read.
 async fn is_open(session: &Session) -> bool {
-    // The session's task notices the end of a connection, and needs time to run.
+    // The session's task notices the end of the connection, but needs time to run.
     timeout(Duration::from_millis(1), session.ended())
         .await
         .is_err()

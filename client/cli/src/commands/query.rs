@@ -1,4 +1,4 @@
-//! `z3950 query`: queries in PQF, CCL, CQL or words (Z39.50-2003 §3.7), without connecting.
+//! `z3950 query`: converts queries in PQF, CCL, CQL or words (Z39.50-2003 §3.7), without connecting.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -70,7 +70,7 @@ pub(crate) struct Tables {
     pub(crate) bib: Option<PathBuf>,
 }
 
-/// The query languages by name.
+/// The query languages, by name.
 const LANGUAGES: &[(&str, Language, &str)] = &[
     (
         "pqf",
@@ -90,7 +90,7 @@ const LANGUAGES: &[(&str, Language, &str)] = &[
     ),
 ];
 
-/// The longest file of properties or qualifiers read, in octets.
+/// The maximum size of a file of properties or qualifiers, in octets.
 const MAX_FILE: u64 = 1 << 20;
 
 /// The message about a CQL query with sort keys.
@@ -119,7 +119,7 @@ pub(crate) fn run(command: &QueryCommand, output: &mut Output) -> Result<Exit, F
 /// The result for a query: a text, a tree, or both.
 type Converted = (Option<String>, Option<String>);
 
-/// Reads a query and writes the result of `show`, or why there is none.
+/// Parses a query and writes the result of `show`, or the reason why there is none.
 fn shown(
     arguments: &QueryText,
     output: &mut Output,
@@ -169,7 +169,7 @@ fn shown(
     Ok(exit)
 }
 
-/// Reads the query of an argument.
+/// Parses the query given by an argument.
 pub(crate) fn asked(
     text: &OsStr,
     arguments: &QueryLanguage,
@@ -192,7 +192,7 @@ pub(crate) fn check<'a>(
 ) -> Result<(), Failure> {
     let reader = QueryReader::new(&Dialects::default(), arguments)?;
     for query in queries {
-        // Servers of SRU have indexes of their own.
+        // SRU servers have indexes of their own.
         reader
             .read_sorted(query.as_encoded_bytes())
             .map_err(Failure::Usage)?;
@@ -200,7 +200,7 @@ pub(crate) fn check<'a>(
     Ok(())
 }
 
-/// The query of an argument as typed, if it is in CQL.
+/// Returns the query given by an argument as typed, if it is in CQL.
 pub(crate) fn as_cql(
     text: &OsStr,
     arguments: &QueryLanguage,
@@ -210,17 +210,17 @@ pub(crate) fn as_cql(
     Ok(read.map_err(Failure::Usage)?.cql)
 }
 
-/// A query as a server is asked it.
+/// A query in the form in which it is sent to a server.
 #[derive(Clone)]
 pub(crate) enum AskedQuery {
-    /// Of type 1.
+    /// A query of type 1.
     Rpn(RpnQuery),
-    /// In CQL, as typed.
+    /// A query in CQL, as typed.
     Cql(String),
 }
 
 impl AskedQuery {
-    /// The query of type 1.
+    /// Returns the query if it is of type 1.
     pub(crate) fn as_rpn(&self) -> Option<&RpnQuery> {
         match self {
             Self::Rpn(query) => Some(query),
@@ -230,7 +230,7 @@ impl AskedQuery {
 }
 
 impl fmt::Display for AskedQuery {
-    /// In PQF, or in CQL.
+    /// Writes the query in PQF or in CQL.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rpn(query) => query.fmt(f),
@@ -239,26 +239,26 @@ impl fmt::Display for AskedQuery {
     }
 }
 
-/// A query, and how its result is sorted.
+/// A query, and the keys by which its result is sorted.
 pub(crate) struct SortedQuery {
-    /// The query, or why it is none of type 1: CQL with indexes that only its server knows.
+    /// The query, or the reason why it is not a query of type 1: it is CQL with indexes that only its server knows.
     pub(crate) query: Result<RpnQuery, String>,
-    /// The query as typed, if it is in CQL, which servers of SRU take.
+    /// The query as typed, if it is in CQL; SRU servers accept it in this form.
     pub(crate) cql: Option<String>,
-    /// Most important first.
+    /// The sort keys, most important first.
     pub(crate) keys: Vec<SortKeySpec>,
-    /// A note on how it was read.
+    /// A note on how the query was parsed.
     pub(crate) remark: Option<String>,
 }
 
-/// Reads queries; without a language, they are PQF if they begin with `@`, else words.
+/// Parses queries. If no language is set, queries that begin with `@` are PQF, and others are words.
 pub(crate) struct QueryReader {
     dialects: Dialects,
     lang: Option<Language>,
 }
 
 impl QueryReader {
-    /// Reads the tables that the arguments name, which replace those of `dialects`.
+    /// Reads the tables named by the arguments, which replace those of `dialects`.
     pub(crate) fn new(dialects: &Dialects, arguments: &QueryLanguage) -> Result<Self, Failure> {
         Ok(Self {
             dialects: read_tables(dialects.clone(), &arguments.tables)?,
@@ -266,12 +266,12 @@ impl QueryReader {
         })
     }
 
-    /// Reads a query that is searched for: with its sort keys, and a note on how it was read.
+    /// Parses a query for a search, with its sort keys and a note on how it was parsed.
     pub(crate) fn read_sorted(&self, text: &[u8]) -> Result<SortedQuery, String> {
         read_sorted(&self.dialects, self.lang, text_of_query(text)?)
     }
 
-    /// Reads a query; also returns a note on how it was read.
+    /// Parses a query; also returns a note on how it was parsed.
     pub(crate) fn read(&self, text: &[u8]) -> Result<(RpnQuery, Option<String>), String> {
         read(&self.dialects, self.lang, text_of_query(text)?)
     }
@@ -282,7 +282,7 @@ fn text_of_query(text: &[u8]) -> Result<&str, String> {
         .map_err(|error| format!("octet {} of the query is not UTF-8", error.valid_up_to()))
 }
 
-/// Like [`read`], with the sort keys of a query in CQL.
+/// Like [`read`], but also returns the sort keys of a query in CQL.
 pub(crate) fn read_sorted(
     dialects: &Dialects,
     lang: Option<Language>,
@@ -308,7 +308,7 @@ pub(crate) fn read_sorted(
     })
 }
 
-/// Reads a query in a language, or else in that of its prefix or beginning; also returns a note on how it was read.
+/// Parses a query in a language, or else in that of its prefix or beginning; also returns a note on how it was parsed.
 pub(crate) fn read(
     dialects: &Dialects,
     lang: Option<Language>,
@@ -323,7 +323,7 @@ pub(crate) fn read(
     Ok((query, remark(dialects, language, text)))
 }
 
-/// The error of a query, and its place.
+/// Describes the error of a query, and points out its place.
 pub(crate) fn pointed_out(error: &QueryError, text: &str) -> String {
     if text.trim().is_empty() {
         "the query is empty".to_owned()
@@ -336,7 +336,7 @@ pub(crate) fn pointed_out(error: &QueryError, text: &str) -> String {
     }
 }
 
-/// A note on how a query was read.
+/// Returns a note on how a query was parsed.
 fn remark(dialects: &Dialects, language: Language, text: &str) -> Option<String> {
     match language {
         Language::Names => misread(text),
@@ -346,7 +346,7 @@ fn remark(dialects: &Dialects, language: Language, text: &str) -> Option<String>
     }
 }
 
-/// A note on the first word that looks like another query language: `ti=war`, `@attr`.
+/// Returns a note about the first word that looks like another query language: `ti=war`, `@attr`.
 fn misread(text: &str) -> Option<String> {
     let is_index = |name: &str| Names::default().attributes(name).is_ok();
     // Quoted text is meant literally.
@@ -378,7 +378,7 @@ fn misread(text: &str) -> Option<String> {
     None
 }
 
-/// Replaces tables by those of the given files.
+/// Replaces tables by those in the given files.
 pub(crate) fn read_tables(mut dialects: Dialects, arguments: &Tables) -> Result<Dialects, Failure> {
     if let Some(path) = &arguments.properties {
         let properties = Properties::parse(&file(path)?);

@@ -1,4 +1,4 @@
-//! `z3950 register`: installs a desktop entry, so that `z39.50r` and `z39.50s` links open this program (RFC 2056 §3; Desktop
+//! `z3950 register`: installs a desktop entry, so that links with `z39.50r` and `z39.50s` open this program (RFC 2056 §3; Desktop
 //! Entry Specification, XDG Base Directory Specification).
 
 use std::fs;
@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
 
 /// The file name of the entry.
 const NAME: &str = "z3950.desktop";
-/// The types that the entry opens.
+/// The media types that the entry opens.
 const TYPES: [&str; 2] = ["x-scheme-handler/z39.50r", "x-scheme-handler/z39.50s"];
 
 /// Writes the entry and makes it the default, then runs the desktop's own tools if they are installed.
@@ -70,7 +70,7 @@ pub(crate) fn undo(output: &mut Output) -> Result<Exit, Failure> {
     Ok(Exit::Delivered)
 }
 
-/// The user's files of the desktop.
+/// The paths of the user's desktop files.
 struct Places {
     applications: PathBuf,
     defaults: PathBuf,
@@ -98,7 +98,7 @@ impl Places {
     }
 }
 
-/// Runs a tool of the desktop, if it is installed; a failure is only a warning.
+/// Runs a tool of the desktop, if it is installed. If the tool fails, only a warning is printed.
 fn tell(command: &mut Command, output: &Output) {
     let ran = command
         .stdin(Stdio::null())
@@ -125,10 +125,10 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The desktop entry; `None` if the path of the program holds control characters.
+/// Returns the desktop entry; `None` if the path of the program contains control characters.
 ///
-/// Both schemes open a session in a terminal. For a retrieval URL it shows the record first; `get` would close the window at
-/// once.
+/// Both schemes open a session in a terminal. For a retrieval URL, the session shows the record first; `get` would close the
+/// window immediately.
 fn entry(program: &str) -> Option<String> {
     let program = quoted(program)?;
     let types = TYPES.map(|each| format!("{each};")).concat();
@@ -139,8 +139,8 @@ fn entry(program: &str) -> Option<String> {
     ))
 }
 
-/// An argument of `Exec`: in double quotes if needed, special characters in them escaped by a backslash. Backslashes are
-/// doubled because the value is a string, and percent signs because they mark field codes.
+/// Quotes an argument of `Exec`: it is put in double quotes if necessary, and special characters in it are escaped by a
+/// backslash. Backslashes are doubled because the value is a string, and percent signs because they mark field codes.
 fn quoted(argument: &str) -> Option<String> {
     if argument.chars().any(char::is_control) {
         return None;
@@ -164,7 +164,7 @@ fn quoted(argument: &str) -> Option<String> {
     Some(quoted)
 }
 
-/// A `mimeapps.list` without this program.
+/// Returns a `mimeapps.list` without this program.
 fn without_entry(list: &str) -> String {
     let mut kept = String::with_capacity(list.len());
     for line in list.split_inclusive('\n') {

@@ -1,4 +1,4 @@
-//! `z3950 scan`: the terms of an index around a given term (Z39.50-2003 §3.2.8.1).
+//! `z3950 scan`: lists the terms around a given term in an index (Z39.50-2003 §3.2.8.1).
 
 use std::ffi::OsString;
 
@@ -111,7 +111,7 @@ impl Service for Arguments {
 }
 
 impl Arguments {
-    /// Scans, counting only records that match `set` if there is one.
+    /// Lists terms. If there is a `set`, only its records are counted.
     async fn scan(
         &self,
         start: &AskedQuery,
@@ -145,7 +145,7 @@ impl Arguments {
     }
 }
 
-/// A list of terms that a server is asked for.
+/// A list of terms that is requested from a server.
 #[derive(Debug, Clone)]
 pub(crate) struct TermList {
     pub(crate) start: AttributesPlusTerm,
@@ -153,7 +153,7 @@ pub(crate) struct TermList {
 }
 
 impl TermList {
-    /// The terms around that of a query.
+    /// Asks for the terms around the term of a query.
     ///
     /// # Errors
     /// [`Error::NotOneTerm`].
@@ -167,12 +167,13 @@ impl TermList {
     }
 }
 
-/// The object of `--json` for every term of a list.
+/// Returns the object of `--json` that each term of a list starts from.
 pub(crate) fn envelope(place: &NamedTarget, query: String) -> Envelope {
     Envelope::of(place, &["query", "position", "term", "is_start"]).with("query", query)
 }
 
-/// Writes a line for each term: how many records have it, and the term. `*` marks the term asked for, or the next one.
+/// Writes a line for each term: the number of records that have it, and the term. `*` marks the requested term, or the one after
+/// it.
 pub(crate) fn show(
     json: bool,
     place: &NamedTarget,
@@ -228,7 +229,7 @@ pub(crate) fn show(
     Ok(exit)
 }
 
-/// The term to display, on one line.
+/// Returns the term to display, on one line.
 fn text(info: &TermInfo, charset: Option<Charset>) -> String {
     let decoded = |octets: &[u8]| match charset {
         Some(charset) => shown(charset.decode(octets).text.as_bytes()),

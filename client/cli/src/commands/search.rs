@@ -1,5 +1,5 @@
-//! `z3950 search`: queries at one or more targets in parallel, independent of each other's failures
-//! (Z39.50-2003 §3.2.2, §3.2.3, §3.2.7).
+//! `z3950 search`: sends queries to one or more targets in parallel; if one target fails, the others still answer (Z39.50-2003
+//! §3.2.2, §3.2.3, §3.2.7).
 
 mod answers;
 mod repeated;
@@ -78,7 +78,7 @@ pub(crate) struct Wanted {
 const SEARCH_USAGE: &str = "z3950 search [OPTIONS] <TARGET>... <QUERY>
        z3950 search [OPTIONS] <TARGET>... --input <FILE>";
 
-/// How many records to show by default.
+/// The default number of records to show.
 const SHOWN: u64 = 10;
 
 pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit, Failure> {
@@ -94,7 +94,7 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
         }
     };
     let reader = QueryReader::new(&Dialects::default(), &wanted.language)?;
-    // A wrong query is wrong at every target, but servers of SRU have indexes of their own.
+    // A wrong query is wrong at every target, but SRU servers have indexes of their own.
     let mut own_index = None;
     if let [query] = query {
         own_index = reader
@@ -138,12 +138,12 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
     let mut job = job(answers, query, style);
     job.jobs = batch.jobs(job.targets.len());
     let ran = run_all(batch, job, output).await;
-    // A signal cuts the closing short.
+    // If a signal arrives, closing is abandoned.
     Interrupt.or_end(reach.close()).await;
     Ok(exit.and(ran?))
 }
 
-/// A hint if the word at `index` is not a target: the query is not quoted, or comes before the target.
+/// Returns a hint if the word at `index` is not a target: the query is not quoted, or comes before the target.
 fn hint(reach: &TargetClient, words: &[OsString], index: usize) -> Option<String> {
     let words: Option<Vec<&str>> = words.iter().map(|word| word.to_str()).collect();
     let words = words?;

@@ -1,4 +1,4 @@
-//! From the name of a target to an open session: its profile, its routes and its credentials.
+//! Opens a session with a target given by name: resolves its profile, its routes and its credentials.
 
 mod named;
 mod open_session;
@@ -32,7 +32,7 @@ use crate::console::output::{Failure, Output};
 use crate::console::pages::Pages;
 use crate::render::shown;
 
-/// The end of `--help` for commands with targets and `--json`.
+/// The text at the end of `--help` for commands with targets and `--json`.
 pub(crate) const TARGET: &str = "\
 Targets:
   A target is the name of a profile (see `z3950 targets list`), host[:port], ssl:host[:port],
@@ -49,13 +49,13 @@ Output of --json:
 #[derive(Clone)]
 pub(crate) struct TargetClient {
     client: Client,
-    /// The session of the prompt, which is used instead of new ones.
+    /// The session of the prompt, which is used instead of opening new ones.
     open: Option<OpenSession>,
-    /// How queries are read.
+    /// The settings for parsing queries.
     pub(crate) dialects: Dialects,
     /// The given options that have no effect without TLS.
     of_tls: Vec<&'static str>,
-    /// Whether the user and password of a URL are sent.
+    /// Whether the user name and password of a URL are sent.
     sends_url_credentials: bool,
     /// Whether the built-in catalogue answers for all targets.
     is_demo: bool,
@@ -91,7 +91,7 @@ impl TargetClient {
         Ok((reach, place))
     }
 
-    /// Uses the session of the prompt.
+    /// Creates a client that uses the session of the prompt.
     pub(crate) fn open(client: Client, session: OpenSession, dialects: Dialects) -> Self {
         Self {
             client,
@@ -103,20 +103,20 @@ impl TargetClient {
         }
     }
 
-    /// The name for result sets of searches; `None` for the default.
+    /// Returns the name for the result sets of searches; `None` for the default.
     pub(crate) fn result_set(&self) -> Option<&str> {
         self.open.as_ref().map(|open| open.set.as_str())
     }
 
-    /// Notes the result set of a search, for the prompt.
+    /// Records the result set of a search, for the prompt.
     pub(crate) fn note(&self, made: Made) {
         if let Some(open) = &self.open {
             open.lock().made = Some(made);
         }
     }
 
-    /// Carries out a job at the prompt, whose user reads its records a page at a time. Returns how many were shown if the user
-    /// wants no more.
+    /// Carries out a job at the prompt, whose user reads the records a page at a time. Returns how many records were shown if the
+    /// user wants no more.
     pub(crate) async fn write_pages(
         &self,
         job: Job<impl AsyncFn(&Ask, &mut Recipient) -> Answer>,
@@ -126,7 +126,7 @@ impl TargetClient {
         job.write(Pages::new(reader, output), output).await
     }
 
-    /// Notes that a user has seen the records before this position.
+    /// Records that the user has seen the records before this position.
     pub(crate) fn note_seen(&self, next: u64) {
         if let Some(open) = &self.open
             && let Some(made) = &mut open.lock().made
@@ -135,15 +135,15 @@ impl TargetClient {
         }
     }
 
-    /// Notes that a search is about to be sent.
+    /// Records that a search is about to be sent.
     pub(crate) fn note_search(&self) {
         if let Some(open) = &self.open {
             open.lock().has_searched = true;
         }
     }
 
-    /// Writes a record of a result set, or the diagnostic in its place. Messages name the record as `which`, after
-    /// `subject`.
+    /// Writes a record of a result set, or the diagnostic in its place. Messages begin with `subject`, and name the record as
+    /// `which`.
     pub(crate) fn write(
         &self,
         writing: &Writing,
@@ -161,7 +161,7 @@ impl TargetClient {
         }
     }
 
-    /// Resolves a target. `databases` replace those of the target.
+    /// Resolves a target. `databases` replaces the databases of the target.
     pub(crate) fn place(
         &self,
         text: &OsStr,
@@ -206,7 +206,7 @@ impl TargetClient {
         })
     }
 
-    /// What Init sends, without what the profile adds.
+    /// Returns the Init request, without what the profile adds.
     pub(crate) fn init(&self, place: &NamedTarget) -> InitializeRequest {
         let mut init = self.client.options().plan.init.clone();
         if place.identity.is_some() {
@@ -215,7 +215,7 @@ impl TargetClient {
         init
     }
 
-    /// Opens a session with a target, or returns the prompt's; see [`leave`](Self::leave).
+    /// Opens a session with a target, or returns the session of the prompt; see [`leave`](Self::leave).
     pub(crate) async fn session(&self, place: &NamedTarget) -> Result<Session, Unanswered> {
         match &self.open {
             Some(open) => Ok(open.session.clone()),
@@ -223,7 +223,7 @@ impl TargetClient {
         }
     }
 
-    /// Closes a session, unless it is the prompt's.
+    /// Closes a session, unless it is the session of the prompt.
     pub(crate) async fn leave(&self, session: Session) {
         if self.open.is_none() {
             self.client.close(&session).await;
@@ -246,7 +246,7 @@ impl TargetClient {
         session.await.map_err(|error| self.unanswered(place, error))
     }
 
-    /// What connects to a target, and the options of a session there, for requests that no session sends.
+    /// Returns the connector to a target, and the options of a session there, for requests that a session does not send.
     pub(crate) async fn connector(
         &self,
         place: &NamedTarget,
@@ -259,7 +259,8 @@ impl TargetClient {
         Ok((self.client.connector(endpoint, proxy)?, options))
     }
 
-    /// Looks for records at targets, or in the prompt's session, where the result set is called `set`, `default` without a name.
+    /// Looks for records at targets, or in the prompt's session. There the result set is called `set`, or `default` if no name is
+    /// given.
     pub(crate) fn find<'a>(
         &self,
         places: impl IntoIterator<Item = &'a NamedTarget>,
@@ -277,7 +278,7 @@ impl TargetClient {
         self.client.find(targets, wanted)
     }
 
-    /// Why a request has no answer, with a hint for a host without an address.
+    /// Returns the reason why a request has no answer, with a hint if the host has no address.
     pub(crate) fn unanswered(&self, place: &NamedTarget, error: Error) -> Unanswered {
         let hint = if is_unresolved(&error) {
             place
@@ -290,7 +291,7 @@ impl TargetClient {
         Unanswered { error, hint }
     }
 
-    /// Whether a word looks like a target: it is the name of a profile, or has the punctuation of a host.
+    /// Returns whether a word looks like a target: it is the name of a profile, or has the punctuation of a host.
     pub(crate) fn is_target(&self, word: &str) -> bool {
         let has_mark = word.contains(['.', '/', ':']) && !word.contains(char::is_whitespace);
         let profiles = self.client.profiles();
@@ -303,7 +304,7 @@ impl TargetClient {
     }
 }
 
-/// Whether an error means that the host has no address.
+/// Returns whether an error means that the host has no address.
 pub(crate) fn is_unresolved(error: &Error) -> bool {
     matches!(
         error,
@@ -314,7 +315,7 @@ pub(crate) fn is_unresolved(error: &Error) -> bool {
     )
 }
 
-/// Suggests a profile with a name like that of the host.
+/// Suggests a profile whose name is similar to that of the host.
 pub(crate) fn did_you_mean(profiles: &Profiles, host: &Host) -> Option<String> {
     let (name, entry) = profiles.nearest(&host.to_string())?;
     Some(match &entry.profile.title {

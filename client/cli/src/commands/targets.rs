@@ -1,4 +1,4 @@
-//! `z3950 targets`: target profiles, and the user's file of them.
+//! `z3950 targets`: shows target profiles, and manages the user's file of them.
 
 mod add;
 mod check;
@@ -85,7 +85,7 @@ pub(crate) async fn run(command: &Targets, output: &mut Output) -> Result<Exit, 
     }
 }
 
-/// The file of `--targets`, else the user's.
+/// Returns the file given by `--targets`, or else the user's file.
 fn own_file(known: &TargetsFile) -> Result<PathBuf, Failure> {
     let named = known.targets_file.clone();
     named.or_else(Profiles::user_file).ok_or_else(|| {
@@ -93,7 +93,7 @@ fn own_file(known: &TargetsFile) -> Result<PathBuf, Failure> {
     })
 }
 
-/// `loc  lx2.loc.gov:210/LCDB  Library of Congress`
+/// Returns the line about a profile, such as `loc  lx2.loc.gov:210/LCDB  Library of Congress`.
 fn summary(name: &str, entry: &ProfileEntry) -> String {
     let mark = match entry.origin {
         Origin::BuiltIn => "",
@@ -152,7 +152,7 @@ fn show(arguments: &EachTarget<TargetsFile>, output: &mut Output) -> Result<Exit
                         Value::Bool(is_so) => if *is_so { "yes" } else { "no" }.to_owned(),
                         Value::String(text) => text.clone(),
                         Value::Object(_) if key == "sru" => value.to_string(),
-                        // A record syntax.
+                        // This object is a record syntax.
                         Value::Object(parts) => match (&parts["name"], &parts["oid"]) {
                             (Value::String(name), Value::String(oid)) => format!("{name} ({oid})"),
                             (_, oid) => oid.as_str().unwrap_or_default().to_owned(),
@@ -168,7 +168,7 @@ fn show(arguments: &EachTarget<TargetsFile>, output: &mut Output) -> Result<Exit
     Ok(exit)
 }
 
-/// The object of how a server is asked over SRU.
+/// Returns an object that says how a server is asked over SRU.
 fn sru(options: &SruOptions) -> Value {
     let indexes = options.indexes.iter();
     let indexes = indexes.map(|(value, index)| (value.to_string(), index.as_str().into()));
@@ -184,7 +184,7 @@ fn sru(options: &SruOptions) -> Value {
     })
 }
 
-/// The object of a profile; of its credentials it says only whether there are any.
+/// Returns the object for a profile. It says only whether there are credentials, and not what they are.
 fn object(name: &str, entry: &ProfileEntry) -> Value {
     let profile = &entry.profile;
     let origin = match &entry.origin {

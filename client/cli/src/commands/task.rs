@@ -1,4 +1,4 @@
-//! What `update` and `order` share: options of a task, and its result (Z39.50-2003 §3.2.9.1).
+//! The options of a task and its result, which `update` and `order` share (Z39.50-2003 §3.2.9.1).
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ const WAITS: &[(&str, WaitAction, &str)] = &[
 ];
 
 impl Tasking {
-    /// The task with these options.
+    /// Returns the task with these options.
     pub(crate) fn applied_to(&self, task: ExtendedServicesRequest) -> ExtendedServicesRequest {
         ExtendedServicesRequest {
             package_name: self.package.as_deref().map(Into::into),
@@ -85,7 +85,7 @@ pub(crate) fn show(
     result: &TaskResult,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    // The task itself may be done all the same (Z39.50-2003 §3.2.9.1).
+    // The task itself may be done nevertheless (Z39.50-2003 §3.2.9.1).
     let status = match updated(result).map(|part| part.update_status) {
         Some(UpdateStatus::FAILURE) => OperationStatus::FAILURE,
         _ => result.status,
@@ -117,7 +117,7 @@ pub(crate) fn show(
     Ok(name.into())
 }
 
-/// A message about a task that the server refused.
+/// Returns a message about a task that the server refused.
 pub(crate) fn refusal(diagnostics: &Diagnostics) -> String {
     let refused = Error::Refused {
         phase: Phase::ExtendedServices,
@@ -126,7 +126,7 @@ pub(crate) fn refusal(diagnostics: &Diagnostics) -> String {
     report::explain(&refused).1
 }
 
-/// What the task package says about an update.
+/// Returns what the task package says about an update.
 pub(crate) fn updated(result: &TaskResult) -> Option<TargetPart> {
     match result.parameters()? {
         TaskParameters::Update(update) => match *update {
@@ -137,7 +137,7 @@ pub(crate) fn updated(result: &TaskResult) -> Option<TargetPart> {
     }
 }
 
-/// The result of a task for `--json`: its status, and its package with the standard's names.
+/// Returns the result of a task for `--json`: its status, and its package with the names used by the standard.
 pub(crate) fn json(result: &TaskResult) -> Value {
     let package = result.package().map(|package| package.describe().to_json());
     json!({
@@ -146,7 +146,7 @@ pub(crate) fn json(result: &TaskResult) -> Value {
     })
 }
 
-/// The result as lines.
+/// Returns the lines that describe the result.
 fn lines(result: &TaskResult) -> Vec<String> {
     let mut lines = vec![format!("task: {}", result.status)];
     match result.package() {

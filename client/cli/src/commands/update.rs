@@ -1,5 +1,5 @@
-//! `z3950 update`: inserts, replaces or deletes records of a database (Z39.50-2003 Appendix EXT.5). Nothing is sent twice:
-//! without an answer, a message says that the state of the records is unknown.
+//! `z3950 update`: inserts, replaces or deletes records of a database (Z39.50-2003 Appendix EXT.5). Nothing is sent twice: if
+//! there is no answer, a message says that the state of the records is unknown.
 
 mod arguments;
 mod supply;
@@ -42,7 +42,7 @@ pub(crate) async fn run(
     let mut updater = Updater::new(asked, &place, output)?;
     let all = Interrupt.or(updater.all(&reach, supply));
     let mut ended = waiting.during(all).await;
-    // A signal also makes reading the input fail.
+    // A signal also makes reads of the input fail.
     if let (Ok(Err(_)), Some(stopped)) = (&ended, Interrupt.arrived()) {
         ended = Err(stopped);
     }
@@ -89,7 +89,7 @@ struct Updater<'a> {
     arguments: &'a Arguments,
     place: &'a NamedTarget,
     database: &'a DatabaseName,
-    /// How the records after the update are written.
+    /// How the records are written that the server returns after the update.
     writing: Writing,
     printed: Printed,
     tally: UpdateCounts,
@@ -98,16 +98,16 @@ struct Updater<'a> {
     output: &'a mut Output,
 }
 
-/// The number of records by result.
+/// The numbers of records by result.
 #[derive(Default, PartialEq, Eq)]
 struct UpdateCounts {
     done: usize,
     accepted: usize,
     refused: usize,
     damaged: usize,
-    /// Sent, with no answer.
+    /// The number of records that were sent but not answered.
     unknown: usize,
-    /// Not sent, because an earlier one ended the update.
+    /// The number of records that were not sent, because an earlier record ended the update.
     unsent: usize,
 }
 
@@ -115,7 +115,7 @@ struct UpdateCounts {
 struct Fate {
     status: RecordStatus,
     diagnostics: Diagnostics,
-    /// The record after the update, if it was requested.
+    /// The record as it is after the update, if it was requested.
     record: Option<External>,
 }
 
@@ -208,7 +208,7 @@ impl<'a> Updater<'a> {
         Ok(exit)
     }
 
-    /// Ends the update early: counts the records that are left.
+    /// Ends the update early, and counts the records that are left.
     async fn stop(
         &mut self,
         reach: &TargetClient,
@@ -217,7 +217,7 @@ impl<'a> Updater<'a> {
         exit: Exit,
     ) -> Exit {
         reach.leave(session).await;
-        // The update has failed already, so errors of the input are no news.
+        // The update has already failed, so errors of the input are not reported.
         while let Ok(Some(_)) = supply.next() {
             self.tally.unsent += 1;
         }
@@ -272,7 +272,7 @@ impl<'a> Updater<'a> {
         update_task(version, update)
     }
 
-    /// The session has ended, or the server has no such service.
+    /// Handles a request without an answer: the session has ended, or the server does not offer the service.
     fn unanswered(&mut self, records: &[Supplied], error: Error) -> Result<Exit, Failure> {
         let is_unsent = matches!(
             &error,
@@ -397,8 +397,8 @@ impl<'a> Updater<'a> {
     }
 }
 
-/// The results of `count` records: from the task package, by the numbers they were sent with or in order, or else that of the
-/// task.
+/// Returns the results of `count` records. They are taken from the task package, by the numbers sent with the records or in
+/// order, or else the result of the task applies to all.
 fn fates(result: &TaskResult, count: usize) -> Vec<Fate> {
     let part = task::updated(result);
     let of_all = match (result.status, part.as_ref().map(|part| part.update_status)) {
@@ -433,7 +433,7 @@ fn structure(
     let numbered = structures
         .iter()
         .find(|structure| number(structure) == i64::try_from(index).ok());
-    // Without numbers, the records are in the order they were sent in.
+    // If the package has no numbers, its entries are in the order in which the records were sent.
     numbered.or_else(|| structures.get(index).filter(|one| number(one).is_none()))
 }
 

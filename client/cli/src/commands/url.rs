@@ -188,7 +188,7 @@ const PARTS: [&str; 7] = [
     "canonical",
 ];
 
-/// Writes what `show` returns for each URL: text or, if its argument is true, an object with these keys.
+/// Writes what `show` returns for each URL: a text, or an object with these keys if the argument of `show` is true.
 fn each(
     urls: &[OsString],
     reading: &UrlReading,
@@ -210,7 +210,7 @@ fn each(
     Ok(exit)
 }
 
-/// Reports a malformed URL: as an object with the command's keys for `--json`, else as a message.
+/// Reports a malformed URL: with `--json` as an object with the command's keys, else as a message.
 fn refuse(
     text: &OsStr,
     error: &UrlError,
@@ -222,15 +222,15 @@ fn refuse(
     Ok(Exit::Usage)
 }
 
-/// The keys after those of the command.
+/// The keys that follow those of the command.
 const FAULT: [&str; 3] = ["error", "offset", "message"];
 
-/// An answer with the keys of the command, all null at first.
+/// Creates an answer with the keys of the command, which are all null at first.
 fn answer(keys: &[&str]) -> Envelope {
     Envelope::blank(keys.iter().chain(&FAULT))
 }
 
-/// An answer for a malformed URL.
+/// Creates an answer for a malformed URL.
 fn refusal(error: &UrlError, keys: &[&str]) -> Envelope {
     answer(keys)
         .with("error", error.kind().name())
@@ -270,7 +270,7 @@ fn parse(locator: &Locator, json: bool, _: &Output) -> String {
 fn item(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        // A record syntax.
+        // This object is a record syntax.
         Value::Object(parts) => item(
             parts
                 .get("name")
@@ -282,7 +282,7 @@ fn item(value: &Value) -> String {
     }
 }
 
-/// The object of `url parse --json`.
+/// Returns the object of `url parse --json`.
 pub(crate) fn parts(url: &Z3950Url) -> Value {
     let text = |octets: &Octets| octets.to_string();
     json!({
@@ -306,7 +306,7 @@ pub(crate) fn parts(url: &Z3950Url) -> Value {
     })
 }
 
-/// A syntax that a URL names; an unknown one has no identifier.
+/// Returns the object for a record syntax named by a URL; an unknown one has no object identifier.
 fn named_syntax(name: &Octets) -> Value {
     let name = name.to_string();
     match Oid::record_syntax_by_name(name.as_bytes()) {
@@ -315,7 +315,7 @@ fn named_syntax(name: &Octets) -> Value {
     }
 }
 
-/// A text, or an object with it under its key.
+/// Returns a text, or an object that has it under a key.
 fn single(key: &str, text: String, json: bool) -> String {
     if json {
         answer(&[key]).with(key, text).to_string()
@@ -324,7 +324,7 @@ fn single(key: &str, text: String, json: bool) -> String {
     }
 }
 
-/// URLs between `<URL:` and `>`, in lines that e-mail leaves unchanged (RFC 1738 Appendix).
+/// Writes URLs between `<URL:` and `>`, in lines that e-mail leaves unchanged (RFC 1738 Appendix).
 fn wrapped(arguments: &Wrap, output: &mut Output) -> Result<Exit, Failure> {
     let wrapped = |locator: &Locator, json, output: &Output| {
         let fragment = locator.fragment().map(Encoded::of_data);

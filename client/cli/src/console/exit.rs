@@ -1,4 +1,4 @@
-//! The exit codes of the program, and their precedence for several inputs.
+//! The exit codes of the program, and their precedence if there are several inputs.
 
 use std::process::ExitCode;
 
@@ -6,14 +6,14 @@ use z3950::retrieve::OutcomeName;
 
 use crate::render::Rendered;
 
-/// How a command ended; the number is the process's exit code.
+/// How a command ended. The number is the exit code of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[repr(u8)]
 pub enum Exit {
     /// Success.
     #[default]
     Delivered = 0,
-    /// An error of the program or its machine, such as a full disk.
+    /// An error of the program or of its machine, such as a full disk.
     Unexpected = 1,
     /// Wrong usage, a bad URL, or a URL that cannot be carried out.
     Usage = 2,
@@ -21,23 +21,23 @@ pub enum Exit {
     NoMatch = 3,
     /// More than one record matches.
     Ambiguous = 4,
-    /// The server refused: a diagnostic, a rejected Init, access control.
+    /// The server refused the request: a diagnostic, a rejected Init, or access control.
     Refused = 5,
-    /// No connection, no answer in time, or a protocol error.
+    /// There is no connection or no answer in time, or the protocol was violated.
     Transport = 6,
-    /// A port below 1024 other than 210, without `--allow-reserved-port`.
+    /// The port is below 1024 and not 210, and `--allow-reserved-port` is not given.
     PortRefused = 7,
-    /// Part of a record was lost, or a check found faults.
+    /// A part of a record was lost, or a check found faults.
     FaultsFound = 8,
-    /// SIGHUP.
+    /// Ended by SIGHUP.
     HungUp = 129,
-    /// Ctrl-C.
+    /// Ended by Ctrl-C.
     Interrupted = 130,
-    /// SIGTERM.
+    /// Ended by SIGTERM.
     Terminated = 143,
 }
 
-/// With several inputs, the first of these that occurred.
+/// If there are several inputs, the first of these codes that occurred is used.
 const PRECEDENCE: [Exit; 11] = [
     Exit::Interrupted,
     Exit::Terminated,
@@ -53,7 +53,7 @@ const PRECEDENCE: [Exit; 11] = [
 ];
 
 impl Exit {
-    /// The exit code of a command whose parts ended with these two.
+    /// Returns the exit code of a command whose two parts ended with these codes.
     pub fn and(self, other: Self) -> Self {
         PRECEDENCE
             .into_iter()
@@ -61,12 +61,12 @@ impl Exit {
             .unwrap_or(Self::Delivered)
     }
 
-    /// Whether a signal ended the command.
+    /// Returns whether a signal ended the command.
     pub(crate) fn is_by_signal(self) -> bool {
         matches!(self, Self::Interrupted | Self::Terminated | Self::HungUp)
     }
 
-    /// The exit code of a command that writes this record.
+    /// Returns the exit code of a command that writes this record.
     pub(crate) fn of_record(record: &Rendered) -> Self {
         match (record.is_loss, &record.failure) {
             (true, _) => Self::FaultsFound,
@@ -75,7 +75,7 @@ impl Exit {
         }
     }
 
-    /// The exit with that code; unknown codes are `Unexpected`.
+    /// Returns the exit with this code; unknown codes are `Unexpected`.
     pub(crate) fn of(code: u8) -> Self {
         let mut exits = PRECEDENCE.into_iter().chain([Self::Delivered]);
         exits
@@ -85,7 +85,7 @@ impl Exit {
 }
 
 impl From<OutcomeName> for Exit {
-    /// The exit code of a command with one input that ends like this.
+    /// Returns the exit code of a command whose only input ends with this outcome.
     fn from(outcome: OutcomeName) -> Self {
         use OutcomeName as Of;
         match outcome {
@@ -110,7 +110,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The end of `--help`.
+/// The text at the end of `--help`.
 pub(crate) const HELP: &str = "\
 Exit codes:
   0    success

@@ -1,4 +1,4 @@
-//! Ctrl-C, and on Unix SIGTERM and SIGHUP, end the current work and then the program; Ctrl-C at the prompt returns to the
+//! Ctrl-C, and on Unix SIGTERM and SIGHUP, end the current work and then the program. At the prompt, Ctrl-C returns to the
 //! prompt. A second signal ends the program at once.
 
 use std::future::Future;
@@ -12,7 +12,7 @@ use crate::console::exit::Exit;
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Interrupt;
 
-/// While it exists, the terminal does not echo Ctrl-C, which would move a line that is to be erased.
+/// While this exists, the terminal does not echo Ctrl-C, which would move a line that is to be erased.
 pub(crate) struct Unechoed(());
 
 #[cfg(unix)]
@@ -23,12 +23,12 @@ mod echo {
     use rustix::process::getpgrp;
     use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 
-    /// How the terminal was set before.
+    /// The modes of the terminal before they were changed.
     static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
     pub(super) fn stop() {
         let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
-        // A program in the background would be stopped.
+        // A program in the background would be stopped if it changed the terminal.
         if tcgetpgrp(io::stdin()) != Ok(getpgrp()) {
             return;
         }
@@ -47,7 +47,7 @@ mod echo {
     pub(super) fn resume() {
         let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(modes) = before.take() {
-            // The terminal may be gone.
+            // It does not matter if the terminal is gone.
             let _ = tcsetattr(io::stdin(), OptionalActions::Now, &modes);
         }
     }
@@ -72,12 +72,12 @@ impl Drop for Unechoed {
     }
 }
 
-/// A signal ended the work; with the command's exit code.
+/// Says that a signal has ended the work, with the exit code of the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stopped(pub(crate) Exit);
 
 impl Interrupt {
-    /// The result of `work`, unless a signal comes first.
+    /// Returns the result of `work`, unless a signal arrives first.
     pub(crate) async fn or<T>(self, work: impl Future<Output = T>) -> Result<T, Stopped> {
         let mut arrived = ARRIVED.subscribe();
         let signal = arrived.wait_for(Option::is_some);
@@ -89,7 +89,7 @@ impl Interrupt {
         }
     }
 
-    /// The exit code of a command, or that of a signal which comes first.
+    /// Returns the exit code of a command, or that of a signal which arrives first.
     pub(crate) async fn exit<E>(
         self,
         command: impl Future<Output = Result<Exit, E>>,
@@ -99,7 +99,7 @@ impl Interrupt {
             .unwrap_or_else(|Stopped(exit)| Ok(exit))
     }
 
-    /// Does the last work of a command, which a new signal cuts short.
+    /// Carries out the last work of a command, unless a new signal ends it.
     pub(crate) async fn or_end(self, work: impl Future<Output = ()>) {
         match self.arrived() {
             Some(_) => work.await,
@@ -109,12 +109,12 @@ impl Interrupt {
         }
     }
 
-    /// The signal that arrived, if any.
+    /// Returns the signal that has arrived, if any.
     pub(crate) fn arrived(self) -> Option<Stopped> {
         ARRIVED.borrow().map(Stopped)
     }
 
-    /// Forgets Ctrl-C, once the prompt has handled it. Other signals stay.
+    /// Forgets Ctrl-C after the prompt has handled it. Other signals are not forgotten.
     pub(crate) fn dealt_with(self) {
         ARRIVED.send_if_modified(|arrived| {
             let is_over = *arrived == Some(Exit::Interrupted);
@@ -125,15 +125,14 @@ impl Interrupt {
         });
     }
 
-    /// From now on Ctrl-C does not end the program, as a person is at a prompt; `leave` restores the terminal before another
-    /// signal ends it.
+    /// From now on, Ctrl-C does not end the program, because a person is at a prompt. `leave` restores the terminal before
+    /// another signal ends the program.
     pub(crate) fn at_prompt(self, leave: impl Fn() + Send + Sync + 'static) {
-        // There is one terminal.
+        // There is only one terminal, so this is set only once.
         let _ = LEAVE.set(Box::new(leave));
     }
 
-    /// Waits for a line of input in this thread. Meanwhile a signal ends the program after `farewell`, which must not take
-    /// long.
+    /// Waits for a line of input in this thread. Meanwhile a signal ends the program after `farewell`, which must not take long.
     pub(crate) fn waiting<T>(
         self,
         farewell: impl FnOnce() + Send + 'static,
@@ -141,7 +140,7 @@ impl Interrupt {
     ) -> Result<T, Stopped> {
         self.dealt_with();
         let is_at_prompt = LEAVE.get().is_some();
-        // At the prompt, one for the command before may be noticed late.
+        // At the prompt, a Ctrl-C that was meant for the previous command may be noticed late.
         let ends = |exit| !is_at_prompt || exit != Exit::Interrupted;
         let result = self.wait(ends, farewell, wait);
         if is_at_prompt {
@@ -150,7 +149,8 @@ impl Interrupt {
         result
     }
 
-    /// The same for a line that work waits for. If a signal has arrived, nothing is read: Ctrl-C is for the work.
+    /// Like [`waiting`](Self::waiting), for a line that work is waiting for. If a signal has arrived, nothing is read: Ctrl-C is
+    /// for the work.
     pub(crate) fn answering<T>(
         self,
         farewell: impl FnOnce() + Send + 'static,
@@ -159,7 +159,7 @@ impl Interrupt {
         self.wait(|_| true, farewell, wait)
     }
 
-    /// Waits unless a signal has arrived that `ends` the wait.
+    /// Waits, unless a signal has arrived for which `ends` returns true.
     fn wait<T>(
         self,
         ends: impl Fn(Exit) -> bool,
@@ -181,13 +181,13 @@ impl Interrupt {
     }
 }
 
-/// The signal that arrived. From the first use on, a thread watches for signals and may end the program while other threads
+/// The signal that has arrived. From the first use on, a thread watches for signals, and may end the program while other threads
 /// are busy.
 static ARRIVED: LazyLock<watch::Sender<Option<Exit>>> = LazyLock::new(|| {
     let (arrived, _) = watch::channel(None);
     let sender = arrived.clone();
     let (ready, is_ready) = mpsc::channel();
-    // If signals cannot be watched, they have their default effect.
+    // If signals cannot be watched, they keep their default effect.
     let thread = std::thread::Builder::new().name("signals".to_owned());
     if thread.spawn(move || watch_signals(&sender, ready)).is_ok() {
         let _ = is_ready.recv();
@@ -198,7 +198,7 @@ static ARRIVED: LazyLock<watch::Sender<Option<Exit>>> = LazyLock::new(|| {
 /// Runs before a signal ends the program at a prompt.
 static LEAVE: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
 
-/// Runs before a signal ends the program while it waits for a line of input; `None` while it does not wait.
+/// Runs before a signal ends the program while it waits for a line of input; `None` while it is not waiting.
 static FAREWELL: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
 
 fn farewell() -> MutexGuard<'static, Option<Box<dyn FnOnce() + Send>>> {
@@ -221,7 +221,7 @@ fn take(arrived: &watch::Sender<Option<Exit>>, exit: Exit) {
     let Some(farewell) = farewell else {
         std::process::exit(exit as i32);
     };
-    // In its own thread, so that a second signal ends the program at once.
+    // This runs in a thread of its own, so that a second signal ends the program at once.
     let thread = std::thread::Builder::new().name("farewell".to_owned());
     let thread = thread.spawn(move || {
         farewell();
@@ -252,7 +252,7 @@ fn watch_signals(arrived: &watch::Sender<Option<Exit>>, ready: mpsc::Sender<()>)
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
-    /// `None` if it is ignored, as under `nohup`.
+    /// `None` if SIGHUP is ignored, as under `nohup`.
     hangup: Option<tokio::signal::unix::Signal>,
 }
 
@@ -266,7 +266,7 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             hangup: match is_ignored(hangup.as_raw_value()) {
                 Some(false) => Some(signal(hangup)?),
-                // If the state is unknown, the signal keeps its default effect.
+                // If it is unknown whether the signal is ignored, the signal keeps its default effect.
                 Some(true) | None => None,
             },
         })
@@ -287,7 +287,7 @@ impl Signals {
     }
 }
 
-/// Whether the program was started with a signal ignored; `None` if the system does not say.
+/// Returns whether the program was started with a signal ignored; `None` if the system does not tell.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> Option<bool> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

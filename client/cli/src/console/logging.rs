@@ -1,4 +1,4 @@
-//! Logging to standard error: `-v` logs what is done, `-vv` each APDU and when, `-vvv` its contents.
+//! Logs to standard error: `-v` logs what is done, `-vv` each APDU with its time, `-vvv` also the contents of APDUs.
 
 use std::io::{self, Write};
 
@@ -14,7 +14,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::console::output::is_colored;
 
-/// Installs the subscriber. The server of `--demo` is not logged.
+/// Installs the subscriber for log events. The server of `--demo` is not logged.
 pub(crate) fn install(verbose: u8, color: ColorChoice) {
     let level = match verbose {
         0 => LevelFilter::WARN,
@@ -25,12 +25,12 @@ pub(crate) fn install(verbose: u8, color: ColorChoice) {
     let layer = fmt::layer()
         .with_writer(|| Events(io::stderr()))
         .with_ansi(is_colored(color))
-        // Reporting that standard error cannot be written would panic.
+        // If standard error cannot be written, reporting that would panic.
         .log_internal_errors(false)
         .with_target(false);
     let shown = Targets::new()
         .with_target("z3950", level)
-        // Its name begins with that of the client.
+        // The name of the server's crate begins with that of the client's crate.
         .with_target("z3950_server", LevelFilter::OFF);
     let registry = tracing_subscriber::registry().with(shown);
     match verbose {
@@ -50,13 +50,13 @@ impl FormatTime for Elapsed {
     }
 }
 
-/// Whether APDUs are logged: at `-vv`.
+/// Returns whether APDUs are logged, which begins at `-vv`.
 pub(crate) fn shows_apdus() -> bool {
     tracing::enabled!(tracing::Level::DEBUG)
 }
 
-/// A writer of events, one per write. A field may hold text from a server, so lines after the first are indented: none passes
-/// for an event or a message.
+/// Writes log events, one per write. A field may contain text from a server, so the lines after the first are indented: no such
+/// line can be mistaken for an event or a message.
 struct Events<W>(W);
 
 impl<W: Write> Write for Events<W> {

@@ -1,4 +1,5 @@
-//! The program's output: data on standard output, messages on standard error. A closed pipe ends the program quietly.
+//! The program's output: data on standard output, messages on standard error. If a pipe is closed, the program ends without a
+//! message.
 
 use std::io::{self, IsTerminal, StdoutLock, Write};
 use std::path::Path;
@@ -14,23 +15,23 @@ use crate::render::{
     Document, Format, Rendered, Style, as_message, escape_controls, with_short_words, wrapped,
 };
 
-/// The two streams of the program.
+/// The two output streams of the program.
 pub(crate) struct Output {
     data: StdoutLock<'static>,
     data_is_terminal: bool,
     /// The character set of data; `None` for UTF-8.
     charset: Option<Charset>,
     colored: bool,
-    /// Erased before anything is written.
+    /// The line that is erased before anything is written.
     waiting: WaitingLine,
-    /// The one document that the records of all commands form; see [`Output::gather`].
+    /// The single document that contains the records of all commands; see [`Output::gather`].
     gathered: Option<Document>,
 }
 
-/// An error on this machine rather than at the server; ends the command.
+/// An error on this machine and not at the server, which ends the command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// Standard output was closed by its reader, which is no error.
+    /// The reader closed standard output, which is not an error.
     #[error("standard output was closed")]
     BrokenPipe,
     /// Standard output cannot be written.
@@ -39,13 +40,13 @@ pub(crate) enum Failure {
     /// An input file cannot be read.
     #[error("cannot read {path}: {error}")]
     Input { path: String, error: String },
-    /// Options that conflict or cannot be followed.
+    /// Options conflict with each other, or cannot be followed.
     #[error("{0}")]
     Usage(String),
     /// An output file cannot be written completely.
     #[error("{0}")]
     Unwritten(String),
-    /// The program's own resources, such as threads.
+    /// The program lacks resources of its own, such as threads.
     #[error("cannot {what}: {error}")]
     Machine { what: &'static str, error: String },
 }
@@ -58,7 +59,7 @@ impl Failure {
         }
     }
 
-    /// An output file that cannot be opened, before anything was done. `hint` says what to do if it exists.
+    /// Describes an output file that cannot be opened, before anything was done. `hint` says what to do if the file exists.
     pub(crate) fn unopened(error: &file::Error, hint: &str) -> Self {
         Self::Usage(match error {
             file::Error::Exists { .. } => format!("{error}: {hint}"),
@@ -66,7 +67,7 @@ impl Failure {
         })
     }
 
-    /// An output file that cannot be written completely.
+    /// Describes an output file that cannot be written completely.
     pub(crate) fn unwritten(path: &Path, error: &io::Error) -> Self {
         Self::Unwritten(format!("cannot write {}: {error}", path.display()))
     }
@@ -80,7 +81,7 @@ impl Failure {
 }
 
 impl From<file::Error> for Failure {
-    /// An error while a file was being written.
+    /// Converts an error that occurred while a file was being written.
     fn from(error: file::Error) -> Self {
         Self::Unwritten(chain(&error))
     }
@@ -99,15 +100,15 @@ impl From<io::Error> for Failure {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Words {
     Note(String),
-    /// Worth knowing although the command succeeded.
+    /// Something worth knowing, although the command succeeded.
     Warning(String),
     Error(String),
 }
 
 impl Words {
-    /// The messages about a record, each after `subject`.
+    /// Returns the messages about a record, each of which begins with `subject`.
     pub(crate) fn about(rendered: &Rendered, subject: &str) -> Vec<Self> {
-        // A loss is a warning, so that a batch shows it too.
+        // A loss is reported as a warning, so that a batch shows it too.
         let kind = if rendered.is_loss {
             Self::Warning
         } else {
@@ -122,7 +123,7 @@ impl Words {
 }
 
 impl Output {
-    /// A log shows that something happens, so that no line moves while a server is awaited.
+    /// Creates the output. If there is a log, it shows what happens, so that no waiting line is needed while a server is awaited.
     pub(crate) fn new(color: ColorChoice, has_log: bool) -> Self {
         Self {
             data: io::stdout().lock(),
@@ -134,23 +135,23 @@ impl Output {
         }
     }
 
-    /// The line that moves while a server is awaited.
+    /// Returns the line that moves while a server is awaited.
     pub(crate) fn waiting(&self) -> WaitingLine {
         self.waiting.clone()
     }
 
-    /// Whether data goes to a terminal.
+    /// Returns whether data is written to a terminal.
     pub(crate) fn is_terminal(&self) -> bool {
         self.data_is_terminal
     }
 
-    /// The columns and rows of the terminal that data goes to.
+    /// Returns the columns and rows of the terminal to which data is written.
     pub(crate) fn screen(&self) -> Option<(usize, usize)> {
         let (Width(columns), Height(rows)) = terminal_size::terminal_size_of(io::stdout())?;
         (self.data_is_terminal && columns > 0 && rows > 0).then_some((columns.into(), rows.into()))
     }
 
-    /// From now on, writes only records to standard output, all in one document; lines become notes.
+    /// From now on, writes only records to standard output, all in one document; lines are printed as notes.
     pub(crate) fn gather(&mut self, style: Style) {
         self.gathered = Some(Document::new(style));
     }
@@ -163,12 +164,13 @@ impl Output {
         }
     }
 
-    /// From now on, writes data in this character set; other characters become question marks. Raw octets are unchanged.
+    /// From now on, writes data in this character set; characters that it lacks become question marks. Raw octets are not
+    /// converted.
     pub(crate) fn write_in(&mut self, charset: Option<Charset>) {
         self.charset = charset;
     }
 
-    /// Whether data is written in another character set than UTF-8.
+    /// Returns whether data is written in a character set other than UTF-8.
     pub(crate) fn is_converted(&self) -> bool {
         self.charset.is_some()
     }
@@ -183,18 +185,18 @@ impl Output {
         self.octets(b"\n", false)
     }
 
-    /// Writes octets of a rendered record.
+    /// Writes the octets of a rendered record.
     pub(crate) fn of_record(&mut self, octets: &[u8], format: Format) -> Result<(), Failure> {
         let is_kept = match format {
             Format::Raw => true,
-            // Its lengths count octets, so escapes would damage it.
+            // The lengths in the record count octets, so escapes would damage it.
             Format::Marc => !self.data_is_terminal,
             _ => false,
         };
         self.octets(octets, is_kept)
     }
 
-    /// Whether all records go into one document; see [`Output::gather`].
+    /// Returns whether all records are written into one document; see [`Output::gather`].
     pub(crate) fn is_gathered(&self) -> bool {
         self.gathered.is_some()
     }
@@ -258,12 +260,12 @@ impl Output {
         }
     }
 
-    /// Prints an error, with its long words cut.
+    /// Prints an error; very long words in it are cut.
     pub(crate) fn error(&self, message: &str) {
         self.words("error", "31", &with_short_words(message));
     }
 
-    /// Prints a warning: the command succeeded, but may not have done what was meant.
+    /// Prints a warning: the command succeeded, but may not have done what was intended.
     pub(crate) fn warning(&self, message: &str) {
         self.words("warning", "33", message);
     }
@@ -278,7 +280,7 @@ impl Output {
         let message = as_message(message);
         let message = match terminal_size::terminal_size_of(io::stderr()) {
             Some((Width(columns), _)) if columns > 0 => {
-                // Without the label, which may have colours.
+                // The label is removed again, since it is printed separately and may be coloured.
                 let label = format!("{label}: ");
                 let whole = wrapped(&format!("{label}{message}"), columns.into(), 2);
                 whole.strip_prefix(&label).unwrap_or(&whole).to_owned()
@@ -295,7 +297,7 @@ impl Output {
     }
 }
 
-/// Whether messages are coloured: as `--color` says, by default on a terminal unless NO_COLOR is set.
+/// Returns whether messages are coloured: as `--color` says; by default on a terminal unless NO_COLOR is set.
 pub(crate) fn is_colored(color: ColorChoice) -> bool {
     match color {
         ColorChoice::Always => true,

@@ -1,4 +1,4 @@
-//! Data a screen at a time: after each, the user is asked whether to go on.
+//! Writes data one screen at a time. After each screen, the user is asked whether to continue.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use z3950::transport::BoxFuture;
 use crate::console::output::{Failure, Output};
 use crate::render::Format;
 
-/// The fewest rows of a terminal that is worth filling.
+/// The minimum number of rows of a terminal on which output is divided into pages.
 const FEWEST_ROWS: usize = 4;
 
 /// How to continue after a page.
@@ -19,14 +19,14 @@ pub(crate) enum GoOn {
 }
 
 impl GoOn {
-    /// What keys mean; `None` if they are something else, such as the beginning of a command. A word and Enter after it is
-    /// taken too.
+    /// Returns the meaning of keys; `None` if they are something else, such as the beginning of a command. A whole word followed
+    /// by Enter is accepted too.
     pub(crate) fn by_keys(keys: &[u8]) -> Option<Self> {
         match keys {
             b" " | b"\r" | b"\n" | b"\r\n" => return Some(Self::Page),
-            // Ctrl-C, Ctrl-D, Esc.
+            // Ctrl-C, Ctrl-D or Esc.
             [0x03 | 0x04 | 0x1B] => return Some(Self::Stop),
-            // Arrows and the like.
+            // Arrow keys and similar keys.
             [0x1B, ..] => return Some(Self::Page),
             _ => {}
         }
@@ -40,25 +40,25 @@ impl GoOn {
 
 /// A user who reads pages.
 pub(crate) trait PageReader: Send + Sync {
-    /// Asks whether to go on after a page that ends with this, such as `3 of 17`.
+    /// Asks whether to continue after a page whose end is `last`, such as `3 of 17`.
     fn goes_on<'a>(&'a self, last: &'a str) -> BoxFuture<'a, GoOn>;
 }
 
-/// The screen that a command fills; without one, everything is written at once.
+/// The screen that a command fills. Without a screen, everything is written at once.
 pub(crate) struct Pages(Option<Screen>);
 
 struct Screen {
     reader: Arc<dyn PageReader>,
     columns: usize,
-    /// The rows for data; one more is for the question.
+    /// The number of rows for data; one more row is for the question.
     rows: usize,
     used: usize,
-    /// What was written last, for the question.
+    /// What was written last, which the question mentions.
     last: String,
 }
 
 impl Pages {
-    /// The terminal of a user, if that is where data goes.
+    /// Returns the screen of a user, if data is written to a terminal.
     pub(crate) fn new(reader: Option<Arc<dyn PageReader>>, output: &Output) -> Self {
         let screen = output.screen().filter(|(_, rows)| *rows >= FEWEST_ROWS);
         Self(reader.zip(screen).map(|(reader, (columns, rows))| Screen {
@@ -70,8 +70,8 @@ impl Pages {
         }))
     }
 
-    /// Writes the octets of a record. Returns false if the user wants no more. Questions name what was written last: `what`, such
-    /// as `3 of 17`.
+    /// Writes the octets of a record. Returns false if the user wants no more. The question mentions `what` was written last,
+    /// such as `3 of 17`.
     pub(crate) async fn write(
         &mut self,
         octets: &[u8],
@@ -100,7 +100,8 @@ impl Pages {
         Ok(true)
     }
 
-    /// Writes lines of text like [`write`](Self::write). If all records go into one document, they are a note.
+    /// Writes lines of text like [`write`](Self::write). If all records are written into one document, the lines are printed as a
+    /// note.
     pub(crate) async fn lines(
         &mut self,
         lines: &str,
@@ -117,7 +118,8 @@ impl Pages {
 }
 
 impl Screen {
-    /// The length of the lines that fit on the rest of the screen. A line taller than the screen is on one of its own.
+    /// Returns the length of the lines that fit on the rest of the screen. A line that is taller than the screen gets a screen of
+    /// its own.
     fn fitting(&mut self, octets: &[u8]) -> usize {
         fitting(octets, self.columns, self.rows, &mut self.used)
     }
@@ -171,10 +173,10 @@ mod tests {
             ("a\nb\nc\nd\n", 0, "a\nb\nc\n", 3),
             ("a\nb\n", 2, "a\n", 3),
             ("a\n", 3, "", 3),
-            // Lines of 10 columns wrap; an empty one has a row too.
+            // Lines longer than 10 columns wrap; an empty line takes a row too.
             ("12345678901\nb\nc\n", 0, "12345678901\nb\n", 3),
             ("\n\n\n\n", 0, "\n\n\n", 3),
-            // Taller than the screen.
+            // The line is taller than the screen.
             (&"x".repeat(45), 0, &"x".repeat(45), 5),
             (&"x".repeat(45), 1, "", 1),
         ] {

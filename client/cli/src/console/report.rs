@@ -1,5 +1,5 @@
-//! Messages for errors of retrievals and sessions: what was tried, in which phase, what the server answered and what may
-//! help; and their exit codes.
+//! Messages about the errors of retrievals and sessions, and their exit codes. A message says what was tried, in which phase,
+//! what the server answered, and what may help.
 
 use z3950::error::chain;
 use z3950::error::{Cause, Error, GatewayError, Phase, ProtocolFault};
@@ -12,7 +12,7 @@ use z3950_asn1::error::FrameErrorKind;
 
 use crate::console::exit::Exit;
 
-/// An error with all its causes on one line, and its exit code.
+/// Returns an error with all its causes on one line, and its exit code.
 pub(crate) fn explain(error: &Error) -> (Exit, String) {
     let name = outcome_name(error);
     let words = match (error, name) {
@@ -24,7 +24,7 @@ pub(crate) fn explain(error: &Error) -> (Exit, String) {
             },
             _,
         ) => {
-            // The chain would say it four times.
+            // The chain of causes would repeat the reason four times.
             let reason = reason.to_string();
             let reason = reason.rsplit(": ").next().unwrap_or_default();
             advised(format!("{error} ({reason})"), advice(error))
@@ -34,13 +34,13 @@ pub(crate) fn explain(error: &Error) -> (Exit, String) {
     (name.into(), words)
 }
 
-/// The message about a result that cannot be sorted because the server does not offer Sort; `None` for other errors.
+/// Returns the message about a result that cannot be sorted because the server does not offer Sort; `None` for other errors.
 pub(crate) fn unsorted(error: &Error) -> Option<String> {
     let is_lack = outcome_name(error) == OutcomeName::NotGranted;
     is_lack.then(|| "the server does not offer sort: the records are in its own order".to_owned())
 }
 
-/// The outcome of an error.
+/// Returns the outcome of an error.
 pub(crate) fn outcome_name(error: &Error) -> OutcomeName {
     match error {
         Error::ProtocolError {
@@ -60,7 +60,7 @@ pub(crate) fn outcome_name(error: &Error) -> OutcomeName {
     }
 }
 
-/// An outcome other than a delivered record as a message, and its exit code.
+/// Returns the message for an outcome other than a delivered record, and its exit code.
 pub(crate) fn explain_outcome(outcome: &Outcome) -> (Exit, String) {
     let advice = of_syntax(outcome.diagnostics());
     match (outcome, advice) {
@@ -87,25 +87,25 @@ fn advice(error: &Error) -> Option<&'static str> {
         Error::AccessRefused { .. } => Some(ASKED),
         Error::Ended { cause: Some(cause) } => advice(cause),
         Error::Gateway(GatewayError::Unreachable { error, .. }) => advice(error),
-        // The words say of each source what is wrong.
+        // The message already says what is wrong with each source.
         Error::Incomplete(_) => None,
         other => other.diagnostics().iter().find_map(hint),
     }
 }
 
-/// Advice for a server that asks for credentials.
+/// Advice if a server asks for credentials.
 const ASKED: &str =
     "give them with --user and --password-env, or use z3950 open, which prompts for them";
-/// Advice for a certificate that is not trusted.
+/// Advice if a certificate is not trusted.
 const UNTRUSTED: &str = "--ca-file FILE trusts the server's own certificate or its CA; --insecure accepts any certificate, so that the server may be an impostor";
-/// Advice for a certificate of another host.
+/// Advice if a certificate belongs to another host.
 const OTHER_NAME: &str = "connect to a name in the certificate, or make a certificate for this host: openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /CN=HOST -addext subjectAltName=DNS:HOST (IP:ADDRESS for an address); --insecure accepts any certificate, so that the server may be an impostor";
-/// Advice for an expired certificate.
+/// Advice if a certificate has expired.
 const OUTDATED: &str = "the server needs another certificate; --insecure accepts any certificate, so that the server may be an impostor";
-/// Advice for a TLS alert from the server.
+/// Advice if the server sends a TLS alert.
 const UNKNOWN: &str = "the server may require a client certificate: --cert names one";
 
-/// Advice for a connection that fails or is lost.
+/// Returns advice about a connection that fails or is lost.
 fn lost(phase: Phase, cause: &Cause) -> Option<&'static str> {
     Some(match (phase, cause) {
         (Phase::Resolve, Cause::Dns(_)) => {
@@ -136,10 +136,10 @@ fn lost(phase: Phase, cause: &Cause) -> Option<&'static str> {
     })
 }
 
-/// The first octets of TLS records, an alert and a handshake; no APDU begins with them.
+/// The first octets of TLS records, for an alert and a handshake; no APDU begins with them.
 const TLS: [u8; 2] = [0x15, 0x16];
 
-/// Advice for a server that breaks the protocol: at Init, it may speak another one.
+/// Returns advice about a server that violates the protocol; if it does so at Init, it may use another protocol.
 fn broken(phase: Phase, fault: &ProtocolFault) -> Option<&'static str> {
     match (phase, fault) {
         (Phase::Init, ProtocolFault::Frame(frame)) => Some(match frame.kind {
@@ -155,7 +155,7 @@ fn broken(phase: Phase, fault: &ProtocolFault) -> Option<&'static str> {
     }
 }
 
-/// Advice for a retrieval in a record syntax that the server does not have.
+/// Returns advice about a retrieval in a record syntax that the server does not support.
 fn of_syntax(diagnostics: &[DiagRec]) -> Option<&'static str> {
     let mut conditions = diagnostics.iter().filter_map(condition);
     let is_it = |of| {
@@ -176,7 +176,7 @@ fn condition(diagnostic: &DiagRec) -> Option<Condition> {
     }
 }
 
-/// Advice for a diagnostic.
+/// Returns advice about a diagnostic.
 fn hint(diagnostic: &DiagRec) -> Option<&'static str> {
     Some(match condition(diagnostic)? {
         Condition::DATABASE_UNAVAILABLE | Condition::DATABASE_DOES_NOT_EXIST => {
@@ -207,7 +207,7 @@ fn hint(diagnostic: &DiagRec) -> Option<&'static str> {
     })
 }
 
-/// Whether a server of SRU refuses the schema of its records: its diagnostics 66 and 67.
+/// Returns whether an SRU server refuses the schema of its records, with its diagnostics 66 and 67.
 fn is_of_schema(diagnostic: &DiagRec) -> bool {
     let words = diagnostic.to_string();
     ["66", "67"]

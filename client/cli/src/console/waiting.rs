@@ -1,5 +1,5 @@
-//! A line on the terminal that moves while a server is awaited, so that a slow server does not look like a stuck program. It is
-//! erased before anything else is written.
+//! A line on the terminal that moves while a server is awaited, so that a slow server does not look like a program that hangs.
+//! The line is erased before anything else is written.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -13,32 +13,32 @@ use tokio::time::{Instant, sleep};
 
 use crate::console::interrupt::Unechoed;
 
-/// How long nothing is written before the line appears.
+/// How long nothing must be written before the line appears.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How often it moves.
+/// How often the line moves.
 const TICK: Duration = Duration::from_millis(100);
-/// The most updates of the line per second.
+/// The maximum number of updates of the line per second.
 const REFRESHES: u8 = 20;
 
-/// The line, if there is a terminal for it. A clone is another handle on it.
+/// The waiting line, if there is a terminal for it. A clone is another handle to the same line.
 #[derive(Clone)]
 pub(crate) struct WaitingLine(Option<Rc<LineState>>);
 
 struct LineState {
-    /// `None` while the line is not shown.
+    /// The visible line; `None` while it is not shown.
     bar: RefCell<Option<ProgressBar>>,
-    /// When something was last written.
+    /// The time at which something was last written.
     since: Cell<Instant>,
-    /// How many others use the terminal.
+    /// The number of other users of the terminal.
     held: Cell<u32>,
-    /// Whether data on the terminal ended within a line, which the moving line would overwrite.
+    /// Whether data on the terminal ended within a line, which the waiting line would overwrite.
     is_within_line: Cell<bool>,
-    /// What is being done, if more is known than that a server is awaited.
+    /// What is being done, if it is more specific than waiting for a server.
     doing: RefCell<Option<String>>,
 }
 
 impl WaitingLine {
-    /// The line on standard error, if that is a terminal and `wanted`.
+    /// Creates the line on standard error, if that is a terminal and the line is `wanted`.
     pub(crate) fn new(wanted: bool) -> Self {
         let is_dumb = || std::env::var_os("TERM").is_some_and(|name| name == "dumb");
         let is_shown = wanted && io::stderr().is_terminal() && !is_dumb();
@@ -53,14 +53,14 @@ impl WaitingLine {
         }))
     }
 
-    /// Does work; the line appears if nothing is written for half a second.
+    /// Awaits work. The line appears if nothing is written for half a second.
     pub(crate) async fn during<T>(&self, work: impl Future<Output = T>) -> T {
         let Some(line) = &self.0 else {
             return work.await;
         };
         line.clear();
         let _unechoed = Unechoed::begin();
-        // Also erased if the work is given up.
+        // The line is also erased if the work is abandoned.
         let _erased = Erased(line);
         let mut work = pin!(work);
         loop {
@@ -72,7 +72,7 @@ impl WaitingLine {
         }
     }
 
-    /// Says what is being done, at once and until the next call.
+    /// Shows what is being done, immediately and until the next call.
     pub(crate) fn says(&self, words: Option<String>) {
         if let Some(line) = &self.0 {
             let is_shown = words.is_some();
@@ -88,14 +88,14 @@ impl WaitingLine {
         }
     }
 
-    /// Notes how data on the terminal ended.
+    /// Records whether data on the terminal ended within a line.
     pub(crate) fn follows(&self, data: &[u8]) {
         if let (Some(line), Some(last)) = (&self.0, data.last()) {
             line.is_within_line.set(*last != b'\n');
         }
     }
 
-    /// Keeps the terminal free for something else until the result is dropped.
+    /// Keeps the terminal free for something else until the returned value is dropped.
     pub(crate) fn hold(&self) -> Held {
         if let Some(line) = &self.0 {
             line.clear();
@@ -111,7 +111,7 @@ impl WaitingLine {
 }
 
 impl LineState {
-    /// When to look again.
+    /// Returns when to check again whether the line should be shown.
     fn next(&self) -> Duration {
         if self.bar.borrow().is_some() || self.doing.borrow().is_some() {
             TICK
@@ -140,7 +140,7 @@ impl LineState {
         let mut bar = self.bar.borrow_mut();
         let bar = bar.get_or_insert_with(|| {
             let target = ProgressDrawTarget::stderr_with_hz(REFRESHES);
-            // The template is valid; the default is not needed.
+            // The template is valid, so the default is never used.
             let style = ProgressStyle::with_template("{spinner} {wide_msg}");
             let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
             ProgressBar::with_draw_target(None, target).with_style(style)
@@ -167,7 +167,7 @@ impl Drop for Erased<'_> {
     }
 }
 
-/// While it exists, the line is not shown.
+/// While this exists, the line is not shown.
 pub(crate) struct Held(WaitingLine);
 
 impl Drop for Held {

@@ -1,4 +1,4 @@
-//! `scan` and its settings: the terms of an index (Z39.50-2003 §3.2.8).
+//! `scan` and its settings: lists the terms of an index (Z39.50-2003 §3.2.8).
 
 use z3950::service::scan::ScanResult;
 use z3950::session::Session;
@@ -15,7 +15,7 @@ use crate::commands::{query, scan};
 use crate::console::exit::Exit;
 use crate::console::output::Output;
 
-/// The most terms per request.
+/// The maximum number of terms per request.
 const MAX_TERMS: u64 = 1000;
 
 impl Prompt {
@@ -41,12 +41,12 @@ impl Prompt {
         self.scan_from(list, false, output).await
     }
 
-    /// Reads the term and its attributes in the query language.
+    /// Parses the term and its attributes in the query language.
     fn start_of_scan(&self, text: &str) -> Result<TermList, Refusal> {
         let text = unquoted(text);
         let language = match self.settings.query_type {
             _ if text.starts_with('@') => Language::Pqf,
-            // For a plain term, the server chooses the index.
+            // For a term without attributes, the server chooses the index.
             QueryType::Auto if !text.contains(':') => Language::Pqf,
             other => other.language().unwrap_or(Language::Names),
         };
@@ -75,7 +75,7 @@ impl Prompt {
         let (settings, options) = (&self.settings, &mut list.options);
         options.databases = self.searched();
         options.step_size = settings.scan_step;
-        // The last term comes first now, and is not shown again.
+        // The last term of the previous list comes first now, and is not shown again.
         options.number_of_terms = settings.scan_size + u64::from(goes_on);
         options.preferred_position = if goes_on {
             Some(1)

@@ -1,4 +1,4 @@
-//! The result of a command of the prompt, and the words of a line.
+//! The result of a command of the prompt, and the parser for the words of a line.
 
 use std::str::FromStr;
 
@@ -13,29 +13,29 @@ use z3950::error::chain;
 /// The result of a command.
 pub(super) type CommandResult = Result<Exit, Refusal>;
 
-/// Why a command was not carried out.
+/// The reason why a command was not carried out.
 #[derive(Debug)]
 pub(super) enum Refusal {
     /// The arguments do not match the usage.
     Usage,
-    /// For this reason; the exit code is for `--stop-on-error`.
+    /// The command failed for this reason; the exit code is used with `--stop-on-error`.
     Because(Exit, String),
-    /// An error on this machine, which ends the program.
+    /// An error occurred on this machine, which ends the program.
     Machine(Failure),
 }
 
 impl Refusal {
-    /// Wrong input.
+    /// Refuses wrong input.
     pub(super) fn wrong(reason: impl ToString) -> Self {
         Self::Because(Exit::Usage, reason.to_string())
     }
 
-    /// Wrong input, by an error with all its causes.
+    /// Refuses wrong input because of an error, with all its causes.
     pub(super) fn caused(error: impl std::error::Error) -> Self {
         Self::wrong(chain(&error))
     }
 
-    /// A file that cannot be read or written.
+    /// Refuses a command because a file cannot be read or written.
     pub(super) fn file(path: &str, error: &impl ToString) -> Self {
         Self::wrong(format!("{path}: {}", error.to_string()))
     }
@@ -61,7 +61,8 @@ impl From<Error> for Refusal {
     }
 }
 
-/// The name and arguments of a line; `None` for a blank line or a comment (`# …`). `!` needs no blank after it.
+/// Splits a line into the name and the arguments of a command; `None` for a blank line or a comment (`# …`). `!` need not be
+/// followed by a blank.
 pub(super) fn split(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {
@@ -74,17 +75,17 @@ pub(super) fn split(line: &str) -> Option<(&str, &str)> {
     Some((name, arguments.trim_start()))
 }
 
-/// The arguments of a line, separated by blanks; quotation marks and backslashes keep blanks within one.
+/// Splits the arguments of a line at blanks; quotation marks and backslashes keep blanks within one argument.
 pub(super) fn words(text: &str) -> Vec<String> {
     parsed(text).into_iter().map(|word| word.meant).collect()
 }
 
-/// A number or an identifier.
+/// Parses a number or an identifier.
 pub(super) fn number<T: FromStr>(text: &str) -> Result<T, Refusal> {
     text.parse().map_err(|_| Refusal::Usage)
 }
 
-/// A number, or the default without a text.
+/// Parses a number; without a text, returns the default.
 pub(super) fn number_or<T: FromStr>(text: &str, default: T) -> Result<T, Refusal> {
     match text {
         "" => Ok(default),
@@ -92,7 +93,7 @@ pub(super) fn number_or<T: FromStr>(text: &str, default: T) -> Result<T, Refusal
     }
 }
 
-/// A text without single quotes around it, which a shell would have removed.
+/// Removes single quotes around a text, which a shell would have removed.
 pub(super) fn unquoted(text: &str) -> &str {
     let inner = text
         .strip_prefix('\'')
@@ -103,21 +104,21 @@ pub(super) fn unquoted(text: &str) -> &str {
 /// A word of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PromptWord<'a> {
-    /// As written.
+    /// The word as written.
     pub(super) written: &'a str,
-    /// Without quotation marks and backslashes.
+    /// The word without quotation marks and backslashes.
     pub(super) meant: String,
 }
 
 impl PromptWord<'_> {
-    /// Whether it is the name of an option, `--count` or `--count=5`.
+    /// Returns whether the word is the name of an option, `--count` or `--count=5`.
     pub(super) fn is_option(&self) -> bool {
         let name = self.written.strip_prefix("--");
         name.is_some_and(|name| name.starts_with(|first: char| first.is_ascii_alphabetic()))
     }
 }
 
-/// The words of a line.
+/// Parses the words of a line.
 pub(super) fn parsed(text: &str) -> Vec<PromptWord<'_>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -10,7 +10,7 @@ use crate::console::exit::Exit;
 use crate::console::output::Output;
 use crate::render::wrapped;
 
-/// Topics besides the commands.
+/// Help topics other than the commands.
 const TOPICS: &[(&str, &str)] = &[("queries", QUERIES), ("prox", PROXIMITY)];
 
 const QUERIES: &str = "\
@@ -36,10 +36,10 @@ const PROXIMITY: &str = "\
   UNIT       1 character, 2 word, 3 sentence, 4 paragraph, 5 section, 6 chapter, 7 document, 8 element
   e.g. find @prox 0 3 1 2 k 2 war peace";
 
-/// The width of the names in the list of commands.
+/// The width of the column with names in the list of commands.
 const NAME: usize = 20;
 
-/// The text, broken at blanks if it goes to a terminal.
+/// Returns the text, broken at blanks if it is written to a terminal.
 fn on_screen(text: &str, indent: usize, output: &Output) -> String {
     match output.screen() {
         Some((columns, _)) => wrapped(text, columns, indent),
@@ -47,7 +47,7 @@ fn on_screen(text: &str, indent: usize, output: &Output) -> String {
     }
 }
 
-/// The end of the list of commands.
+/// The text at the end of the list of commands.
 const HELP: &str = "\nhelp COMMAND shows the arguments and examples of a command, help queries the syntax of queries\n";
 
 impl Prompt {
@@ -73,7 +73,7 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Runs a command that waits for nothing.
+    /// Runs a command that does not wait for anything.
     pub(super) fn run_here(
         &mut self,
         entry: &CommandEntry,
@@ -90,7 +90,7 @@ impl Prompt {
         }
     }
 
-    /// Shows all settings, or runs the command of the one that is named.
+    /// Shows all settings, or runs the command of the one setting that is named.
     pub(super) fn list_all(&mut self, text: &str, output: &mut Output) -> CommandResult {
         if let Some(name) = text.split_whitespace().next() {
             let value = text.get(name.len()..).unwrap_or_default().trim();

@@ -1,5 +1,5 @@
-//! `open`, `init`, `close`, `sessions` and `use`: sessions by target, profile or URL (RFC 2056 §3), and reconnecting after the
-//! server has closed one.
+//! `open`, `init`, `close`, `sessions` and `use`: open sessions by target, profile or URL (RFC 2056 §3), and reconnect after the
+//! server has closed a session.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,15 +30,15 @@ use crate::console::report::{explain, explain_outcome};
 use crate::render::{named, shown, text_of};
 use z3950::error::chain;
 
-/// The most sessions open at once.
+/// The maximum number of sessions open at once.
 const MAX_SESSIONS: usize = 64;
 
-/// How many requests are sent ahead of their answers if `set_auto_wait` is off.
+/// The number of requests that are sent ahead of their answers if `set_auto_wait` is off.
 const PIPELINED: usize = 8;
 
 impl Prompt {
-    /// Opens a session with a target as YAZ writes it, a profile, or a URL, including the search for its docid. Without a text,
-    /// opens the last target again.
+    /// Opens a session with a target as YAZ writes it, a profile, or a URL, and makes the search for the URL's docid. Without a
+    /// text, opens the last target again.
     pub(super) async fn open(&mut self, text: &[u8], output: &mut Output) -> CommandResult {
         let again = self.last_target.clone().unwrap_or_default();
         let text = match text.trim_ascii() {
@@ -61,7 +61,7 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// Opens the target of the command line.
+    /// Opens the target given on the command line.
     pub(crate) async fn first(
         &mut self,
         text: &[u8],
@@ -102,7 +102,7 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// What Init sends, according to the settings.
+    /// Returns the Init request according to the settings.
     fn init(&self) -> Result<InitializeRequest, Refusal> {
         let init = self
             .settings
@@ -110,7 +110,8 @@ impl Prompt {
         init.map_err(Refusal::wrong)
     }
 
-    /// How to connect to a target: through the Z39.50 proxy of the settings, with the credentials of the settings or the profile.
+    /// Returns how to connect to a target: through the Z39.50 proxy of the settings, with the credentials of the settings or the
+    /// profile.
     async fn way(
         &self,
         name: String,
@@ -118,7 +119,7 @@ impl Prompt {
         init: InitializeRequest,
         output: &Output,
     ) -> Result<ConnectInfo, Refusal> {
-        // The password command of a profile may prompt.
+        // The password command of a profile may prompt the user.
         let _held = output.waiting().hold();
         let options = self.context.client.options_at(&target, init).await;
         let mut init = options.map_err(Refusal::caused)?.init;
@@ -168,7 +169,7 @@ impl Prompt {
         })
     }
 
-    /// How a server of SRU is asked: as its profile says, unless a setting says otherwise.
+    /// Returns how to ask an SRU server: as its profile says, unless a setting says otherwise.
     fn sru_options(&self, target: Option<&Resolved>) -> SruOptions {
         let options = target.and_then(|target| target.profile.sru.clone());
         let mut options = options.unwrap_or_default();
@@ -271,7 +272,7 @@ impl Prompt {
         }
     }
 
-    /// Makes a session, new or reused, the current one.
+    /// Makes a session, which is new or reused, the current one.
     fn opened(
         &mut self,
         session: Session,
@@ -292,7 +293,7 @@ impl Prompt {
         if let Some(index) = known
             && let Some(place) = self.places.get_mut(index)
         {
-            // Earlier result sets still exist.
+            // Result sets made earlier still exist.
             place.databases = databases;
             place.way = way;
             place.result_set = None;
@@ -345,7 +346,8 @@ impl Prompt {
         Ok(())
     }
 
-    /// Sets how servers of SRU are asked, or shows how the open one is. An open session with one begins anew.
+    /// Sets how SRU servers are asked, or shows how the open one is asked. If the open session is one with an SRU server, it is
+    /// opened anew.
     pub(super) async fn sru(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let words: Vec<&str> = text.split_whitespace().collect();
         let (method, version) = match words.as_slice() {
@@ -382,7 +384,8 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Sends Init again in the same session with the current settings, which deletes all result sets; or opens a target.
+    /// Sends Init again in the same session with the current settings, which deletes all result sets; with a target, opens that
+    /// instead.
     pub(super) async fn init_again(&mut self, target: &str, output: &mut Output) -> CommandResult {
         if !target.is_empty() {
             return self.open(target.as_bytes(), output).await;
@@ -455,7 +458,7 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Prints the server's name, the version of its protocol, by SRU also how it is asked, and its messages.
+    /// Prints the server's name, the version of its protocol, how it is asked if it is an SRU server, and its messages.
     fn greet(&self, what: &str, session: &Session, way: &ConnectInfo, output: &Output) {
         let server = session.server_info();
         let implementation = server.response.implementation_name.as_ref();
@@ -480,7 +483,7 @@ impl Prompt {
     }
 }
 
-/// A resolved target as text.
+/// Writes a resolved target as text.
 fn written(resolved: &Resolved) -> Target {
     let mut target = Target::new(resolved.endpoint.clone());
     target.proxy = resolved.proxy.clone();
@@ -492,7 +495,7 @@ pub(super) fn parse(text: &str) -> Result<Target, Refusal> {
     text.parse::<Target>().map_err(Refusal::caused)
 }
 
-/// Advice after a session could not be opened.
+/// Returns advice for a session that could not be opened.
 fn advice(error: &Error) -> Option<&'static str> {
     let phase = match error {
         Error::InitRejected(_) => Phase::Init,

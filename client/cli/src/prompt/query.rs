@@ -1,4 +1,5 @@
-//! The language of `find`: that of `querytype` or of a prefix such as `cql:`, else PQF if it begins with `@`, else words.
+//! The query language of `find`: that set by `querytype` or by a prefix such as `cql:`, else PQF if the query begins with `@`,
+//! else words.
 
 use z3950::service::search::type_104;
 use z3950_asn1::apdu::{Query, SortKeySpec};
@@ -6,13 +7,13 @@ use z3950_asn1::query::{Dialects, Language};
 
 use crate::commands;
 
-/// How `find` reads its text; the names are those of yaz-client's `querytype`.
+/// How `find` parses its text; the names are those of yaz-client's `querytype`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum QueryType {
-    /// PQF if it begins with `@`, else words.
+    /// PQF if the text begins with `@`, else words.
     #[default]
     Auto,
-    /// Read in a language and sent as RPN.
+    /// Parsed in a query language and sent as RPN.
     Rpn(Language),
     /// CCL, sent unchanged as a query of type 2.
     Ccl,
@@ -20,7 +21,7 @@ pub(super) enum QueryType {
     Cql,
 }
 
-/// The names, the usual one of each type first.
+/// The names of the types; for each type, the usual name comes first.
 const NAMES: &[(&str, QueryType)] = &[
     ("auto", QueryType::Auto),
     ("prefix", QueryType::Rpn(Language::Pqf)),
@@ -35,7 +36,7 @@ const NAMES: &[(&str, QueryType)] = &[
 ];
 
 impl QueryType {
-    /// The type of a name, in any case.
+    /// Returns the type with a name, in any letter case.
     pub(super) fn by_name(name: &str) -> Option<Self> {
         let found = NAMES
             .iter()
@@ -43,7 +44,7 @@ impl QueryType {
         found.map(|(_, query_type)| *query_type)
     }
 
-    /// The language that the type selects for queries that are read here.
+    /// Returns the language that the type selects for queries that are parsed here.
     pub(super) fn language(self) -> Option<Language> {
         match self {
             Self::Auto => None,
@@ -53,23 +54,23 @@ impl QueryType {
         }
     }
 
-    /// The usual name.
+    /// Returns the usual name.
     pub(super) fn name(self) -> &'static str {
         let found = NAMES.iter().find(|(_, query_type)| *query_type == self);
         found.map_or("auto", |(name, _)| name)
     }
 
-    /// All names, for a message.
+    /// Returns all names, for a message.
     pub(super) fn names() -> String {
         let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
         names.join(", ")
     }
 }
 
-/// A query, the keys to sort its result by, and a note on how it was read.
+/// A query, the keys to sort its result by, and a note on how it was parsed.
 pub(super) type ReadQuery = (Query, Vec<SortKeySpec>, Option<String>);
 
-/// Reads a query. A prefix (`pqf:`, `ccl:`, `cql:`, `names:`) overrides the type. CQL for a server of SRU stays as it is typed.
+/// Parses a query. A prefix (`pqf:`, `ccl:`, `cql:`, `names:`) overrides the type. CQL for an SRU server is kept as typed.
 pub(super) fn read(
     query_type: QueryType,
     dialects: &Dialects,

@@ -1,5 +1,5 @@
-//! Questions of a server during an operation, for the user at the terminal: access control (Z39.50-2003 §3.2.5) and resource
-//! control (§3.2.6).
+//! Questions that a server asks during an operation, for the user at the terminal: access control (Z39.50-2003 §3.2.5) and
+//! resource control (§3.2.6).
 
 mod whether;
 mod who;
@@ -13,43 +13,43 @@ use z3950_asn1::apdu::SecurityChallengeResponse;
 
 use crate::console::pages::{GoOn, PageReader};
 
-/// The most waiting questions.
+/// The maximum number of waiting questions.
 const MAX_WAITING: usize = 8;
 
-/// A user who can be asked.
+/// A user who can be asked questions.
 pub(super) trait Person {
     /// Shows a message.
     fn hears(&mut self, words: &str);
-    /// Asks for a line, which is not echoed if secret; `None` if there is no answer.
+    /// Asks for a line, which is not echoed if it is secret. Returns `None` if there is no answer.
     fn answers(&mut self, prompt: &str, is_secret: bool) -> Option<String>;
-    /// Asks whether to go on after a page. Another answer than those offered is the next command.
+    /// Asks whether to continue after a page. If the answer is not one of those offered, it is the next command.
     fn turns_page(&mut self, prompt: &str) -> GoOn;
 }
 
 /// A question for the user, and the channel for the answer.
 pub(crate) enum Question {
-    /// For credentials.
+    /// A question for credentials.
     Who(
         Challenge,
         oneshot::Sender<Option<SecurityChallengeResponse>>,
     ),
-    /// Whether to continue an operation, or only a report.
+    /// The question whether to continue an operation, or only a report on the operation.
     Whether(ResourceQuestion, oneshot::Sender<Decision>),
-    /// Whether to show more after this, such as `3 of 17`; the program's own question.
+    /// The program's own question whether to show more after a page that ends with this text, such as `3 of 17`.
     More(String, oneshot::Sender<GoOn>),
 }
 
 /// Sends questions of sessions to the prompt.
 pub(crate) struct Asker(mpsc::Sender<Question>);
 
-/// A channel for questions.
+/// Creates a channel for questions.
 pub(super) fn channel() -> (Asker, mpsc::Receiver<Question>) {
     let (sender, receiver) = mpsc::channel(MAX_WAITING);
     (Asker(sender), receiver)
 }
 
 impl Asker {
-    /// The answer to a question; `None` if it is not asked, or the prompt ends.
+    /// Returns the answer to a question; `None` if it is not asked, or if the prompt ends.
     async fn ask<T>(&self, question: impl FnOnce(oneshot::Sender<T>) -> Question) -> Option<T> {
         let (reply, answer) = oneshot::channel();
         self.0.send(question(reply)).await.ok()?;
@@ -81,7 +81,7 @@ impl PageReader for Asker {
 impl Question {
     /// Asks the user, and sends the answer to the session.
     pub(super) fn put_to(self, person: &mut dyn Person) {
-        // The session may have ended.
+        // The result of sending is ignored, since the session may have ended.
         match self {
             Self::Who(challenge, reply) => {
                 let _ = reply.send(who::response(&challenge, person));
@@ -101,7 +101,7 @@ impl Question {
 mod tests {
     use super::*;
 
-    /// Answers with prepared lines, and notes the questions; `*` marks secret ones.
+    /// Answers with prepared lines, and records the questions; `*` marks questions whose answers are secret.
     #[derive(Default)]
     pub(super) struct Scripted {
         pub(super) lines: Vec<&'static str>,

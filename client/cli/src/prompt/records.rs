@@ -1,4 +1,4 @@
-//! Records of a result set by position: ranges as they are typed, and how their records are requested (Z39.50-2003 §3.2.3).
+//! Records of a result set by position: parses ranges, and requests their records (Z39.50-2003 §3.2.3).
 
 use futures_util::{Stream, StreamExt, stream};
 use z3950::error::{Diagnostics, Error};
@@ -15,20 +15,20 @@ use super::state::Prompt;
 use crate::console::exit::Exit;
 use crate::render::counted;
 
-/// How many records to request at once by default.
+/// The default number of records requested at once.
 const CHUNK: u64 = 20;
 
-/// A range of a result set; positions are from 1.
+/// A range of a result set; positions are 1-based.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RecordRange {
     pub(super) start: u64,
     pub(super) count: u64,
-    /// The set, if not the current one.
+    /// The name of the set, if it is not the current one.
     pub(super) set: Option<String>,
 }
 
 impl RecordRange {
-    /// Records of the current set.
+    /// Creates a range of the current set.
     pub(super) fn new(start: u64, count: u64) -> Self {
         let set = None;
         Self { start, count, set }
@@ -36,7 +36,7 @@ impl RecordRange {
 }
 
 impl Prompt {
-    /// The position of one record: as written, else that of the record last shown, or the first.
+    /// Returns the position of one record: the one that is written, else that of the record shown last, or else the first.
     pub(super) fn position(&self, text: &str) -> Result<u64, Refusal> {
         let set = self.result_set()?;
         if text.is_empty() {
@@ -48,7 +48,7 @@ impl Prompt {
         Ok(range.start)
     }
 
-    /// `all`, `N`, `N-LAST`, `N+M[+SET]`, or nothing for the next record.
+    /// Parses a range: `all`, `N`, `N-LAST`, `N+M[+SET]`, or nothing for the next record.
     pub(super) fn range(&self, text: &str) -> Result<RecordRange, Refusal> {
         match text {
             "" => {
@@ -92,7 +92,7 @@ impl Prompt {
         }
     }
 
-    /// The number of records in the set of a range, if known.
+    /// Returns the number of records in the set of a range, if it is known.
     pub(super) fn hits(&self, range: &RecordRange) -> Option<u64> {
         let place = self.place()?;
         match &range.set {
@@ -101,17 +101,17 @@ impl Prompt {
         }
     }
 
-    /// Reads the records of a range.
+    /// Returns a pager for the records of a range.
     pub(super) fn pager(&self, range: &RecordRange) -> Result<Pager, Refusal> {
-        // A range with an end has all its records, even if the size of the set is unknown.
+        // A range with an end is assumed to have all its records, even if the size of the set is unknown.
         let end = range.start.saturating_add(range.count);
         let last = (end < u64::MAX).then(|| end.saturating_sub(1));
         let hits = self.hits(range).or(last);
         Ok(self.session()?.pager_of(hits, self.pager_options(range)?))
     }
 
-    /// The record at a position of the current set, and its database, if the server names it: in the first of these syntaxes that
-    /// the server has, or else in the form of the settings.
+    /// Returns the record at a position of the current set, and its database, if the server names it. The record is requested in
+    /// the first of these syntaxes that the server supports, or else in the form of the settings.
     pub(super) async fn record_in(
         &self,
         syntaxes: &[Oid],
@@ -143,7 +143,7 @@ impl Prompt {
         Ok(options)
     }
 
-    /// How the records of a range are requested.
+    /// Returns how to request the records of a range.
     pub(super) fn present_options(&self, range: &RecordRange) -> Result<PresentOptions, Refusal> {
         let settings = &self.settings;
         let result_set = match &range.set {
@@ -169,7 +169,7 @@ impl Prompt {
         Ok(options)
     }
 
-    /// The record syntaxes to request, best first: those of the settings, else that of the profile.
+    /// Returns the record syntaxes to request, most preferred first: those of the settings, else that of the profile.
     pub(super) fn record_syntaxes(&self) -> Vec<Oid> {
         let known = |profile: &Profile| profile.record_syntax;
         match self.settings.record_syntaxes.as_slice() {
@@ -178,21 +178,21 @@ impl Prompt {
         }
     }
 
-    /// The element set to request: that of the settings, else that of the profile.
+    /// Returns the element set to request: that of the settings, else that of the profile.
     pub(super) fn element_set(&self) -> Option<InternationalString> {
         let known = |profile: &Profile| profile.element_set.as_deref().map(Into::into);
         let named = self.settings.element_set.clone();
         named.or_else(|| self.profile().and_then(known))
     }
 
-    /// How many records to request at once.
+    /// Returns how many records to request at once.
     pub(super) fn chunk(&self) -> u64 {
         let known = self.profile().and_then(|profile| profile.chunk);
         known.map_or(CHUNK, u64::from).max(1)
     }
 }
 
-/// The records of a range and their positions.
+/// Returns the records of a range with their positions.
 pub(super) fn positioned<'a>(
     pager: &'a mut Pager,
     range: &RecordRange,
@@ -201,7 +201,7 @@ pub(super) fn positioned<'a>(
     positions.zip(pager.stream_range(range.start, range.count))
 }
 
-/// `N`, `N-LAST`, `N+M` or `N+M+SET`, numbers from 1.
+/// Parses `N`, `N-LAST`, `N+M` or `N+M+SET`; numbers are 1-based.
 fn range(text: &str) -> Option<RecordRange> {
     let number = |text: &str| text.trim().parse().ok().filter(|&number: &u64| number > 0);
     if let Some((first, last)) = text.split_once('-')

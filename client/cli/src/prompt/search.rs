@@ -22,7 +22,7 @@ use crate::console::output::{Failure, Output};
 use crate::console::report::{outcome_name, unsorted};
 use crate::render::{counted, shown};
 
-/// How many titles are listed at once.
+/// The number of titles listed at once.
 pub(super) const TITLES: u64 = 10;
 
 impl Prompt {
@@ -33,7 +33,7 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// The request of a search.
+    /// Returns the request of a search.
     pub(super) fn search(
         &mut self,
         text: &str,
@@ -53,7 +53,7 @@ impl Prompt {
         let lists_titles = self.finds_titles(output);
         let mut options = self.search_options()?;
         if !keys.is_empty() {
-            // The first records are others after the sort.
+            // After the sort, other records come first.
             options.small_set_upper_bound = 0;
             options.large_set_lower_bound = 1;
             options.medium_set_present_number = 0;
@@ -117,7 +117,7 @@ impl Prompt {
             hits => of_hits(hits),
         };
         if lists_titles {
-            // Diagnostics in place of records are repeated by the Present that follows.
+            // Diagnostics in place of records are repeated in the answer to the Present that follows.
             self.list_first(result.count(), &result.records, output)?;
             return Ok(exit);
         }
@@ -128,7 +128,7 @@ impl Prompt {
         Ok(exit.and(self.write_all(1, &result.records, false, output)?))
     }
 
-    /// Reads a query, with terms in the character set of the settings, and the keys to sort its result by.
+    /// Parses a query, with its terms in the character set of the settings, and the keys to sort its result by.
     fn query(&self, text: &str, output: &Output) -> Result<(Query, Vec<SortKeySpec>), Refusal> {
         let query_type = self.settings.query_type;
         let is_sru = self
@@ -159,7 +159,7 @@ impl Prompt {
         }
     }
 
-    /// The name of the next result set.
+    /// Returns the name of the next result set.
     pub(super) fn next_name(&mut self) -> String {
         let is_named = self.settings.named_sets.unwrap_or(true);
         match self.place_mut() {
@@ -247,7 +247,7 @@ impl Prompt {
     }
 }
 
-/// The result of deleting a result set (Z39.50-2003 §3.2.4.1.3).
+/// Describes the result of deleting a result set (Z39.50-2003 §3.2.4.1.3).
 fn deletion(status: DeleteSetStatus) -> String {
     let reason = match status {
         DeleteSetStatus::SUCCESS => return "deleted".to_owned(),
@@ -277,7 +277,7 @@ pub(super) fn say_hits(hits: Option<u64>, output: &mut Output) -> Result<(), Fai
     output.line(&hits_in_words(hits))
 }
 
-/// The exit code of a search with this many hits.
+/// Returns the exit code of a search with this many hits.
 pub(super) fn of_hits(hits: Option<u64>) -> Exit {
     match hits {
         Some(0) => Exit::NoMatch,
@@ -285,7 +285,7 @@ pub(super) fn of_hits(hits: Option<u64>) -> Exit {
     }
 }
 
-/// `17 hits`
+/// Returns the number of hits in words, such as `17 hits`.
 pub(super) fn hits_in_words(hits: Option<u64>) -> String {
     match hits {
         None => "unknown number of hits".to_owned(),
@@ -293,7 +293,7 @@ pub(super) fn hits_in_words(hits: Option<u64>) -> String {
     }
 }
 
-/// `KEY FLAGS KEY FLAGS …`, as in yaz-client. A single key needs no flags, and `:desc` after it is that of `--sort`.
+/// Parses `KEY FLAGS KEY FLAGS …`, as in yaz-client. A single key needs no flags, and may be followed by `:desc` as in `--sort`.
 fn sort_keys(text: &str) -> Result<Vec<SortKeySpec>, Refusal> {
     let words = words(text);
     match words.as_slice() {

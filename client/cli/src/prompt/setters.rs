@@ -19,7 +19,7 @@ use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::{Format, shown};
 
-/// How many texts `set_otherinfo` keeps.
+/// The number of texts that `set_otherinfo` keeps.
 const OTHER_INFO: u8 = 10;
 
 impl Prompt {
@@ -36,7 +36,8 @@ impl Prompt {
         Ok(())
     }
 
-    /// Sets the record syntaxes to request, the format to show records in, or both: `usmarc`, `brief`, `mrk xml usmarc`.
+    /// Sets the record syntaxes to request, or the format in which records are shown, or both: `usmarc`, `brief`, `mrk xml
+    /// usmarc`.
     pub(super) fn format(&mut self, names: &str, output: &mut Output) -> CommandResult {
         if names.is_empty() {
             return self.say("format", output);
@@ -72,7 +73,8 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Shows records in a format. A script without a terminal writes them as one document, unless people read it.
+    /// Sets the format in which records are shown. A script that does not write to a terminal writes them as one document, unless
+    /// the format is for people.
     pub(super) fn write_as(&mut self, format: Format, output: &mut Output) -> Result<(), Failure> {
         let before = std::mem::replace(&mut self.settings.output, format);
         if before == format || self.context.asker.is_some() {
@@ -121,7 +123,7 @@ impl Prompt {
 
     pub(super) fn set_names(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let is_on = self.settings.named_sets.unwrap_or(true);
-        // Without an argument, yaz-client toggles it.
+        // Without an argument, the setting is toggled, as in yaz-client.
         let is_on = if text.is_empty() { !is_on } else { flag(text)? };
         self.settings.named_sets = Some(is_on);
         output.note(&format!("result sets have names: {}", on_off(is_on)));
@@ -153,7 +155,7 @@ impl Prompt {
         Ok(())
     }
 
-    /// The class of the identifier is ignored.
+    /// Registers a name for an OID. The class of the identifier is ignored.
     pub(super) fn register_oid(&mut self, text: &str) -> Result<(), Refusal> {
         match words(text).as_slice() {
             [name, _, identifier] => {
@@ -273,7 +275,7 @@ impl Prompt {
         Ok(())
     }
 
-    /// The character set of data; messages are always in UTF-8.
+    /// Sets the character set of data; messages are always in UTF-8.
     pub(super) fn display_charset(&mut self, name: &str, output: &mut Output) -> CommandResult {
         if name.is_empty() {
             return self.say("displaycharset", output);
@@ -288,14 +290,14 @@ fn oid(text: &str) -> Option<Oid> {
     text.parse().ok().or_else(|| Oid::by_name(text))
 }
 
-/// The name of a record syntax, else its identifier.
+/// Returns the name of a record syntax, or else its identifier.
 fn syntax_name(syntax: Oid) -> String {
     let mut known = Oid::record_syntaxes();
     let found = known.find(|(_, oid)| *oid == syntax);
     found.map_or_else(|| syntax.to_string(), |(name, _)| name.to_owned())
 }
 
-/// The message for an unknown name of a record syntax or a format, with a suggestion.
+/// Returns the message for an unknown name of a record syntax or a format, with a suggestion.
 fn no_format(name: &str) -> String {
     let syntaxes = Oid::record_syntax_names().map(|(name, _)| name);
     let formats = Format::value_variants().iter().map(|format| format.name());
@@ -314,7 +316,7 @@ pub(super) fn put<T>(setting: &mut T, value: Result<T, Refusal>) -> Result<(), R
     Ok(())
 }
 
-/// A value, or nothing for `none`.
+/// Parses a value; `None` if the text is `none`.
 pub(super) fn unless_none<T>(
     text: &str,
     read: impl FnOnce(&str) -> Result<T, Refusal>,
@@ -325,7 +327,7 @@ pub(super) fn unless_none<T>(
     }
 }
 
-/// A bound for piggybacked records: not negative.
+/// Parses a bound for piggybacked records, which must not be negative.
 pub(super) fn bound(text: &str) -> Result<i64, Refusal> {
     number::<u32>(text).map(i64::from)
 }
@@ -363,7 +365,7 @@ pub(super) fn charset(name: &str) -> Result<Option<Charset>, Refusal> {
     }
 }
 
-/// An index of `set_otherinfo`.
+/// Parses an index of `set_otherinfo`.
 fn index_of(text: &str) -> Result<u8, Refusal> {
     let index: u8 = number(text)?;
     (index < OTHER_INFO).then_some(index).ok_or(Refusal::Usage)
@@ -372,8 +374,8 @@ fn index_of(text: &str) -> Result<u8, Refusal> {
 /// The name of a setting, and its value.
 type Setting = (&'static str, fn(&Settings, &Prompt) -> String);
 
-/// The settings that `set` changes and `settings` shows, named like their commands, and their values; credentials are never
-/// shown.
+/// The settings that `set` changes and `settings` shows, with their values. They have the same names as their commands.
+/// Credentials are never shown.
 pub(super) const SETTINGS: &[Setting] = &[
     ("base", |_, state| {
         joined(state.searched().iter().map(|name| name.0.to_string_lossy()))
@@ -461,7 +463,7 @@ fn joined(values: impl Iterator<Item = impl ToString>) -> String {
 }
 
 impl Prompt {
-    /// The value of a setting.
+    /// Returns the value of a setting.
     pub(super) fn shown(&self, name: &str) -> String {
         let found = SETTINGS.iter().find(|(known, _)| *known == name);
         found.map_or_else(String::new, |(_, value)| value(&self.settings, self))

@@ -29,15 +29,15 @@ use crate::render::{Format, Style};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Reconnects {
     Never,
-    /// If the session was closed while idle.
+    /// If the session was closed while it was idle.
     #[default]
     WhenIdle,
-    /// Also if the session was closed instead of an answer.
+    /// Also if the session was closed instead of answering.
     Always,
 }
 
 impl Reconnects {
-    /// Reads an argument of `set_auto_reconnect`.
+    /// Parses an argument of `set_auto_reconnect`.
     pub(super) fn by_name(name: &str) -> Result<Self, Refusal> {
         match name {
             "idle" => Ok(Self::WhenIdle),
@@ -53,7 +53,7 @@ impl Reconnects {
         }
     }
 
-    /// Whether a failed request is repeated on a new session.
+    /// Returns whether a failed request is repeated in a new session.
     pub(super) fn allows(self, error: &Error) -> bool {
         match self {
             Self::Never => false,
@@ -63,16 +63,16 @@ impl Reconnects {
     }
 }
 
-/// The settings, which all sessions share.
+/// The settings, which are shared by all sessions.
 #[derive(Default)]
 pub(super) struct Settings {
-    /// How servers of SRU are asked, and in which version, unless their profiles say so.
+    /// How SRU servers are asked, and in which version, unless their profiles specify it.
     pub(super) sru: Option<(SruMethod, Option<SruVersion>)>,
-    /// The format of records.
+    /// The format in which records are shown.
     pub(super) output: Format,
-    /// The columns of tables, if not the usual ones.
+    /// The columns of tables; `None` for the usual ones.
     pub(super) columns: Option<Columns>,
-    /// Whether tables have a row for each copy.
+    /// Whether a table has a row for each copy.
     pub(super) has_row_per_copy: bool,
     pub(super) marc_charset: Option<Charset>,
     pub(super) query_charset: Option<Charset>,
@@ -80,13 +80,13 @@ pub(super) struct Settings {
     pub(super) records_too: bool,
     pub(super) language: Option<String>,
     pub(super) query_type: QueryType,
-    /// Best first; several are sent as a choice.
+    /// The record syntaxes to request, most preferred first; if there are several, they are sent as a choice.
     pub(super) record_syntaxes: Vec<Oid>,
     pub(super) element_set: Option<InternationalString>,
     pub(super) schema: Option<Schema>,
     /// Whether `find` lists the first titles on a terminal.
     pub(super) lists_titles: bool,
-    /// `None`: if the server supports it.
+    /// Whether to use named result sets; `None` to use them if the server supports them.
     pub(super) named_sets: Option<bool>,
     pub(super) small_set_upper_bound: i64,
     pub(super) large_set_lower_bound: i64,
@@ -100,7 +100,7 @@ pub(super) struct Settings {
     pub(super) offered: Option<Options>,
     pub(super) version: u8,
     pub(super) other: BTreeMap<u8, (Oid, String)>,
-    /// By lower-case name.
+    /// OIDs registered by the user, by their names in lower case.
     pub(super) oids: BTreeMap<String, Oid>,
     pub(super) proxy: Option<String>,
     pub(super) reconnects: Reconnects,
@@ -124,13 +124,13 @@ impl Settings {
         }
     }
 
-    /// How records are written in a format; tables have the columns that were set.
+    /// Returns how records are written in a format; tables have the columns that were set.
     pub(super) fn style_in(&self, format: Format) -> Style {
         let style = Style::new(format, self.columns.as_ref());
         style.with_row_per_copy(self.has_row_per_copy)
     }
 
-    /// Whether no bounds are set for the records that come with a search.
+    /// Returns whether the bounds for the records that come with a search have their default values.
     pub(super) fn has_default_bounds(&self) -> bool {
         let bounds = |set: &Self| {
             let (small, large) = (set.small_set_upper_bound, set.large_set_lower_bound);
@@ -139,7 +139,7 @@ impl Settings {
         bounds(self) == bounds(&Self::new())
     }
 
-    /// Adopts what a URL says about later searches.
+    /// Adopts the defaults that a URL gives for later searches.
     pub(super) fn follow(&mut self, defaults: &SessionDefaults) {
         if let Some(name) = &defaults.element_set {
             self.element_set = Some(InternationalString::from(name.as_bytes()));
@@ -149,7 +149,7 @@ impl Settings {
         }
     }
 
-    /// What Init sends.
+    /// Returns the Init request.
     pub(super) fn init(
         &self,
         mut init: InitializeRequest,
@@ -171,7 +171,7 @@ impl Settings {
         init::negotiating(init, proposal)
     }
 
-    /// The OtherInformation of every request.
+    /// Returns the OtherInformation that is sent with every request.
     pub(super) fn other_info(&self) -> Option<OtherInformation> {
         let units = self.other.values().map(|(oid, text)| OtherInformationUnit {
             category: Some(InfoCategory {
@@ -184,11 +184,11 @@ impl Settings {
     }
 }
 
-/// The most fields to request facets of.
+/// The maximum number of fields for which facets are requested.
 const MAX_FACETS: usize = 100;
 
-/// `author subject:5`, or the attributes of each field as yaz-client takes them, separated by commas:
-/// `@attr 1=author @attr 3=5, @attr 1=subject`.
+/// Parses `author subject:5`, or the attributes of each field as in yaz-client, separated by commas: `@attr 1=author @attr 3=5,
+/// @attr 1=subject`.
 pub(super) fn facet_list(text: &str) -> Result<FacetList, Refusal> {
     let fields: Result<Vec<FacetField>, Refusal> = if text.starts_with('@') {
         text.split(',').map(by_attributes).collect()
@@ -226,7 +226,7 @@ fn by_attributes(field: &str) -> Result<FacetField, Refusal> {
     }
 }
 
-/// `author:5`, as the command takes it.
+/// Writes a field as the command takes it, such as `author:5`.
 pub(super) fn shown_as(field: &FacetField) -> String {
     match field.limit() {
         Some(limit) => format!("{}:{limit}", field_name(field)),
@@ -234,7 +234,7 @@ pub(super) fn shown_as(field: &FacetField) -> String {
     }
 }
 
-/// `on` or `off`, or the numbers of yaz-client.
+/// Parses `on` or `off`, or the numbers used by yaz-client.
 pub(super) fn flag(text: &str) -> Result<bool, Refusal> {
     match text.trim() {
         "on" | "1" | "yes" => Ok(true),

@@ -1,4 +1,4 @@
-//! Commands of the command line in the open session: the same arguments and the same work.
+//! Runs commands of the command line in the open session: they take the same arguments and do the same work.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use crate::commands::target::{Made, NamedTarget, OpenSession, Service, TargetCli
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 
-/// How words that do not belong to an option are taken.
+/// What words that do not belong to an option are taken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Positionals {
-    /// As one text, such as a query, with quotation marks.
+    /// As one text, such as a query, including quotation marks.
     Text,
-    /// Each as an argument; quotation marks and backslashes keep blanks within one.
+    /// Each word as one argument; quotation marks and backslashes keep blanks within a word.
     Each,
 }
 
-/// Whether a line has an option, so that it is not in the syntax of yaz-client.
+/// Returns whether a line has an option, so that it is not in the syntax of yaz-client.
 pub(super) fn has_option(line: &str) -> bool {
     line.trim() == "-h" || parsed(line).iter().any(PromptWord::is_option)
 }
@@ -56,7 +56,7 @@ impl Prompt {
         })
     }
 
-    /// Reads the arguments of a command; `None` if the line asks for its help, which is shown.
+    /// Parses the arguments of a command. Returns `None` if the line asks for the help of the command, which is then shown.
     fn asked<A: Service>(
         &self,
         positionals: Positionals,
@@ -76,7 +76,7 @@ impl Prompt {
                 return Err(Refusal::Usage);
             }
             Err(error) => {
-                // Only the first paragraph, as `help` shows the usage.
+                // Only the first paragraph is shown, since `help` shows the usage.
                 let words = error.to_string();
                 let words = words.split("\n\n").next().unwrap_or_default();
                 return Err(Refusal::wrong(words.trim_start_matches("error: ")));
@@ -106,7 +106,7 @@ impl Prompt {
             let words = "--format must be that of z3950 open --format, which writes one document";
             return Err(Refusal::wrong(words));
         }
-        // A table has the columns and rows of the settings, unless others are given.
+        // A table has the columns and rows of the settings, unless others are specified.
         if records.format.is_table() {
             let columns = &self.settings.columns;
             records.fields = records.fields.take().or_else(|| columns.clone());
@@ -115,7 +115,8 @@ impl Prompt {
         Ok(Some(asked))
     }
 
-    /// Lends the current session to a command, until [`take_back`](Self::take_back). `databases` replace those of the session.
+    /// Lends the current session to a command until [`take_back`](Self::take_back). `databases` replaces the databases of the
+    /// session.
     fn lend<A: Service>(
         &mut self,
         databases: &[String],
@@ -149,14 +150,14 @@ impl Prompt {
         Ok((reach, target))
     }
 
-    /// Adopts what a command of the command line has changed in the session, even if it was interrupted. Returns the message
-    /// for an interruption.
+    /// Adopts what a command of the command line has changed in the session, even if the command was interrupted. Returns the
+    /// message for an interruption.
     pub(super) fn take_back(&mut self) -> Option<&'static str> {
         let place = self.place_mut()?;
         let lent = place.lent.take()?;
         let (left, set) = (lent.session.left(), lent.session.set);
         if left.has_searched {
-            // A search replaces the set of its name, even if it fails.
+            // A search replaces the result set of its name, even if it fails.
             place.hits.remove(&set);
             place
                 .result_set
@@ -176,7 +177,7 @@ impl Prompt {
             .no_binary_name(true)
             .color(clap::ColorChoice::Never);
         let format = self.settings.output.name();
-        // A default, not an option, because `--json` conflicts with the option.
+        // This is passed as a default and not as an option, because `--json` conflicts with the option.
         let has_format = command.get_arguments().any(|arg| arg.get_id() == "format");
         if has_format {
             command.mut_arg("format", |arg| arg.default_value(format))
@@ -185,7 +186,7 @@ impl Prompt {
         }
     }
 
-    /// The settings as names and values of options.
+    /// Returns the settings as names and values of options.
     fn defaults(&self) -> Vec<(&'static str, String)> {
         let settings = &self.settings;
         let language = settings.query_type.language();
@@ -204,7 +205,7 @@ impl Prompt {
     }
 }
 
-/// Adds the defaults of options that were not given.
+/// Adds the default values of options that were not given.
 fn complete(command: &Command, given: &mut Vec<String>, defaults: Vec<(&str, String)>) {
     let options = given.iter().take_while(|word| *word != "--");
     let options = options.filter_map(|word| word.strip_prefix("--"));
@@ -219,17 +220,17 @@ fn complete(command: &Command, given: &mut Vec<String>, defaults: Vec<(&str, Str
     }
 }
 
-/// The names of an option without hyphens.
+/// Returns the names of an option without hyphens.
 fn names(arg: &Arg) -> Vec<String> {
     let aliases = arg.get_visible_aliases().unwrap_or_default();
     let names = arg.get_long().into_iter().chain(aliases);
     names.map(str::to_owned).collect()
 }
 
-/// The words of a line as clap takes them: options first, then the others.
+/// Returns the words of a line in the order that clap expects: options first, then the other words.
 ///
 /// # Errors
-/// A message about an unknown option.
+/// The line has an unknown option.
 fn arguments(
     command: &Command,
     positionals: Positionals,

@@ -1,5 +1,5 @@
-//! `show`, `save`, `holdings` and `makeurl`: records of a result set on the screen and in files, the copies and the URL of one
-//! (Z39.50-2003 §3.2.3, Appendix REC.3; RFC 2056 §4).
+//! `show`, `save`, `holdings` and `makeurl`: show records of a result set on the screen, write them to files, and show the copies
+//! and the URL of one record (Z39.50-2003 §3.2.3, Appendix REC.3; RFC 2056 §4).
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ impl Prompt {
         }
     }
 
-    /// Goes on with the last command, by default with the next record.
+    /// Continues the last command, by default with the next record.
     pub(super) async fn more(&mut self, text: &str, output: &mut Output) -> CommandResult {
         match (text, self.goes_on) {
             ("", Some("titles")) => self.titles("", output).await,
@@ -69,7 +69,7 @@ impl Prompt {
         exit
     }
 
-    /// Shows records, a screen at a time.
+    /// Shows records, one screen at a time.
     async fn show_pages(
         &mut self,
         range: &RecordRange,
@@ -116,7 +116,7 @@ impl Prompt {
         self.send(present, output).await
     }
 
-    /// Writes records from a position on, and prints the diagnostics in place of others.
+    /// Writes the records from a position on, and prints the diagnostics in place of the others.
     pub(super) fn write_all(
         &mut self,
         start: u64,
@@ -135,14 +135,14 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// Notes that the record at a position has been shown.
+    /// Records that the record at a position has been shown.
     pub(super) fn passed(&mut self, position: u64) {
         if let Some(set) = self.place_mut().and_then(|place| place.result_set.as_mut()) {
             set.next = position.saturating_add(1);
         }
     }
 
-    /// Writes the records of a command in a format.
+    /// Returns the writer for the records of a command, in a format.
     pub(super) fn writer(&self, format: Format) -> Result<RecordWriter, Refusal> {
         let place = self.here().ok_or(Refusal::Usage)?;
         let style = self.settings.style_in(format);
@@ -159,7 +159,7 @@ impl Prompt {
         })
     }
 
-    /// Writes records to a file, which appears when it is complete.
+    /// Writes records to a file, which appears under its name when it is complete.
     pub(super) async fn save(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let (existing, text) = match text.strip_prefix("--force") {
             Some(rest) if rest.starts_with(char::is_whitespace) => {
@@ -204,7 +204,7 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// Adds records to a file. Returns how many.
+    /// Adds records to a file. Returns the number of records added.
     async fn save_in(
         &self,
         sink: &mut FileSink<Whole>,
@@ -233,10 +233,10 @@ impl Prompt {
         Ok((exit, count))
     }
 
-    /// Shows the copies of a record, and whether they are available.
+    /// Shows the copies of a record and their availability.
     pub(super) async fn holdings(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let position = self.position(text)?;
-        // Many servers have no records in the syntax for holdings.
+        // Many servers do not support the record syntax for holdings.
         let (_, record) = match self.record_in(&[OPAC], position).await {
             Ok(found) => found,
             Err(_) => self.record_in(&[], position).await?,
@@ -252,7 +252,7 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Prints the retrieval URL of a record by its control number.
+    /// Prints the retrieval URL of a record, which contains its control number.
     pub(super) async fn make_url(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let position = self.position(text)?;
         let (host, port) = match self.place().map(|place| &place.way.target.endpoint) {
@@ -285,7 +285,7 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// The MARC record at a position of the result set, and its database, if the server names it.
+    /// Returns the MARC record at a position of the result set, and its database, if the server names it.
     pub(super) async fn marc_record(
         &self,
         position: u64,
@@ -301,16 +301,16 @@ impl Prompt {
     }
 }
 
-/// How a command writes records.
+/// Writes the records of a command.
 pub(super) struct RecordWriter {
     writing: Writing,
-    /// Says where they come from.
+    /// Describes where the records come from.
     envelope: Envelope,
-    /// What was written to standard output.
+    /// What has been written to standard output.
     pub(super) printed: Printed,
-    /// Takes the records that are shown.
+    /// Receives the records that are shown.
     seen: Option<Seen>,
-    /// Whether records in XML are indented, one element per line.
+    /// Whether XML records are indented, with one element per line.
     is_indented: bool,
 }
 
@@ -328,7 +328,7 @@ impl RecordWriter {
         Ok(answer.exit)
     }
 
-    /// A record, or the diagnostic in its place as an error, and the answer that it is.
+    /// Returns a record, or the diagnostic in its place as an error, together with the answer that it is part of.
     fn piece(&self, record: &ResultRecord, subject: &str) -> (Piece, Answer) {
         let envelope = || self.envelope.clone();
         let written = self
@@ -347,7 +347,7 @@ impl RecordWriter {
     }
 }
 
-/// A failure that ends the command but not the program.
+/// Converts a failure into one that ends the command but not the program.
 fn refused(failure: &Failure) -> Refusal {
     let exit = match failure {
         Failure::Usage(_) => Exit::Usage,

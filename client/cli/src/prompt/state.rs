@@ -1,4 +1,4 @@
-//! The state of the prompt between commands: settings, and the open sessions with what belongs to them.
+//! The state of the prompt between commands: the settings, and the open sessions with what belongs to them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -30,10 +30,10 @@ use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::console::pages::{PageReader, Pages};
 
-/// How long servers have to answer Close before a signal ends the program.
+/// How long servers may take to answer Close before a signal ends the program.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// The database searched by default.
+/// The database that is searched by default.
 pub(super) const DEFAULT_DATABASE: &str = "Default";
 
 /// The state of the prompt.
@@ -42,45 +42,45 @@ pub(crate) struct Prompt {
     pub(super) mode: Mode,
     pub(super) settings: Settings,
     pub(super) dialects: Dialects,
-    /// The open sessions, in the order they were opened.
+    /// The open sessions, in the order in which they were opened.
     pub(super) places: Vec<OpenedSession>,
     /// The index of the current session.
     pub(super) current: usize,
-    /// The last target, for `open` without one; may contain a password.
+    /// The last target, used by `open` without an argument; it may contain a password.
     pub(super) last_target: Option<Vec<u8>>,
-    /// The requests that commands have not waited for, oldest first.
+    /// The requests whose answers no command has waited for, oldest first.
     pub(super) under_way: VecDeque<PendingRequest>,
-    /// The databases for sessions that name none.
+    /// The databases for sessions whose target names none.
     pub(super) databases: Vec<DatabaseName>,
     pub(super) seen: Seen,
     pub(super) history: Vec<String>,
-    /// The command that an empty line continues.
+    /// The command that is continued by an empty line.
     pub(super) goes_on: Option<&'static str>,
     /// Whether `quit` was entered.
     pub(super) is_leaving: bool,
-    /// Whether the first failed command ends the program.
+    /// Whether the first command that fails ends the program.
     pub(super) stop_on_error: bool,
     /// The depth of nested `source` commands.
     pub(super) depth: usize,
 }
 
-/// Handles the answer of a request.
+/// Handles the answer to a request.
 pub(super) type Finish = Box<dyn FnOnce(&mut Prompt, &mut Output) -> CommandResult + Send>;
 
-/// A request whose answer is to come.
+/// A request whose answer has not been received yet.
 pub(super) struct PendingRequest {
     pub(super) session: Session,
     pub(super) answer: JoinHandle<Result<Finish, Error>>,
 }
 
-/// How many lines `history` remembers.
+/// The maximum number of lines that `history` remembers.
 const MAX_HISTORY: usize = 1000;
 
-/// The most result sets whose hits are remembered.
+/// The maximum number of result sets whose hits are remembered.
 const MAX_SETS: usize = 10_000;
 
 impl Prompt {
-    /// A prompt without a session, which writes records as text.
+    /// Creates a prompt without a session, which writes records as text.
     pub(crate) fn new(
         context: SessionContext,
         mode: Mode,
@@ -112,7 +112,7 @@ impl Prompt {
         }
     }
 
-    /// The character set of records, if the settings or the profile name one.
+    /// Returns the character set of records, if the settings or the profile name one.
     pub(super) fn record_charset(&self) -> Option<Charset> {
         let known = |profile: &Profile| profile.record_charset;
         self.settings
@@ -124,7 +124,7 @@ impl Prompt {
         self.place().map(|place| &place.way.target.profile)
     }
 
-    /// The target of the current session, with the settings overriding its profile.
+    /// Returns the target of the current session; the settings override its profile.
     pub(super) fn here(&self) -> Option<NamedTarget> {
         let opened = self.place()?;
         let mut resolved = opened.way.target.clone();
@@ -147,32 +147,32 @@ impl Prompt {
         })
     }
 
-    /// The user who reads pages, if there is one.
+    /// Returns the user who reads pages, if there is one.
     pub(super) fn reader_of_pages(&self) -> Option<Arc<dyn PageReader>> {
         self.context.asker.clone().map(|asker| asker as _)
     }
 
-    /// The screen that a command fills.
+    /// Returns the screen that a command fills.
     pub(super) fn pages(&self, output: &Output) -> Pages {
         Pages::new(self.reader_of_pages(), output)
     }
 
-    /// Whether there is a session, open or ended by the server.
+    /// Returns whether there is a session, either open or ended by the server.
     pub(crate) fn has_session(&self) -> bool {
         !self.places.is_empty()
     }
 
-    /// Whether the current session is open.
+    /// Returns whether the current session is open.
     pub(crate) fn is_open(&self) -> bool {
         self.place().is_some_and(|place| place.session.is_open())
     }
 
-    /// Whether to stop after a command with this exit code. A search without hits has not failed.
+    /// Returns whether to stop after a command with this exit code. A search without hits has not failed.
     pub(crate) fn stops_after(&self, exit: Exit) -> bool {
         self.stop_on_error && !matches!(exit, Exit::Delivered | Exit::NoMatch)
     }
 
-    /// `z3950> `, with the number of the session if there are several.
+    /// Returns the prompt `z3950> `, with the number of the session if there are several.
     pub(super) fn prompt(&self) -> String {
         match self.places.len() {
             0 | 1 => "z3950> ".into(),
@@ -180,7 +180,7 @@ impl Prompt {
         }
     }
 
-    /// The databases of sessions, settings and profiles, for completion.
+    /// Returns the databases of sessions, settings and profiles, for completion.
     pub(super) fn known_databases(&self) -> BTreeSet<String> {
         let named = self.places.iter().flat_map(|place| &place.databases);
         let named = named.chain(&self.databases);
@@ -191,7 +191,7 @@ impl Prompt {
             .collect()
     }
 
-    /// The names of profiles and open targets, for completion.
+    /// Returns the names of profiles and open targets, for completion.
     pub(super) fn known_targets(&self) -> BTreeSet<String> {
         let profiles = self.context.client.profiles().iter();
         let opened = self.places.iter().map(|place| place.way.text());
@@ -209,14 +209,14 @@ impl Prompt {
         self.history.push(line.to_owned());
     }
 
-    /// Closes the open sessions from another thread, and waits a second for answers.
+    /// Returns work that closes the open sessions from another thread, and waits up to a second for their answers.
     pub(super) fn farewell(&self, runtime: Handle) -> impl FnOnce() + Send + 'static {
         let sessions = self.places.iter().map(|place| place.session.clone());
         let sessions: Vec<Session> = sessions.collect();
         move || {
             let farewells = sessions.iter().map(Session::close);
             let farewells = futures_util::future::join_all(farewells);
-            // Other sessions end with the program.
+            // Sessions that have not been closed by then end with the program.
             let _ = runtime.block_on(async { timeout(FAREWELL, farewells).await });
         }
     }
@@ -250,7 +250,7 @@ impl Prompt {
         }
     }
 
-    /// The current session.
+    /// Returns the current session.
     pub(super) fn place(&self) -> Option<&OpenedSession> {
         self.places.get(self.current)
     }
@@ -259,8 +259,8 @@ impl Prompt {
         self.places.get_mut(self.current)
     }
 
-    /// The current session, if it is open. A session that the server has ended stays in the list, so that commands
-    /// report its end until another one is opened.
+    /// Returns the current session, if it is open. A session that the server has ended stays in the list, so that commands report
+    /// its end until another session is opened.
     pub(super) fn session(&self) -> Result<Session, Refusal> {
         match self.place() {
             Some(place) if place.session.is_open() => {
@@ -272,7 +272,7 @@ impl Prompt {
         }
     }
 
-    /// The message that the session has ended.
+    /// Returns the message that the session has ended.
     fn lost(&self) -> Refusal {
         let end = self
             .place()
@@ -285,7 +285,7 @@ impl Prompt {
         Refusal::Because(Exit::Transport, words)
     }
 
-    /// Removes the current session.
+    /// Removes the current session from the list.
     pub(super) fn forget(&mut self) -> Option<OpenedSession> {
         if self.current >= self.places.len() {
             return None;
@@ -295,7 +295,7 @@ impl Prompt {
         Some(place)
     }
 
-    /// The current result set.
+    /// Returns the current result set.
     pub(super) fn result_set(&self) -> Result<CurrentSet, Refusal> {
         if self.has_session() && !self.is_open() {
             return Err(self.lost());
@@ -310,7 +310,7 @@ impl Prompt {
         })
     }
 
-    /// Makes a set the current one.
+    /// Makes a result set the current one.
     pub(super) fn found(&mut self, name: String, hits: Option<u64>) {
         if let Some(place) = self.place_mut() {
             if place.hits.len() < MAX_SETS {
@@ -325,7 +325,7 @@ impl Prompt {
         }
     }
 
-    /// The databases to search.
+    /// Returns the databases to search.
     pub(super) fn searched(&self) -> Vec<DatabaseName> {
         let named = match self.place() {
             Some(place) => &place.databases,
@@ -355,7 +355,7 @@ impl Prompt {
     }
 }
 
-/// What all sessions share.
+/// The state shared by all sessions.
 pub(crate) struct SessionContext {
     pub(crate) client: Client,
     pub(crate) tape: Tape,
@@ -363,20 +363,20 @@ pub(crate) struct SessionContext {
     pub(crate) asker: Option<Arc<Asker>>,
 }
 
-/// How a session was opened, in order to reconnect.
+/// How a session was opened, so that it can be opened again.
 #[derive(Clone, PartialEq)]
 pub(super) struct ConnectInfo {
-    /// For messages.
+    /// The name of the target, for messages.
     pub(super) name: String,
     /// The server, and its profile.
     pub(super) target: Resolved,
-    /// The Z39.50 proxy to connect through.
+    /// The Z39.50 proxy through which to connect.
     pub(super) through: Option<Target>,
     pub(super) init: InitializeRequest,
 }
 
 impl ConnectInfo {
-    /// The target in the form that `open` takes.
+    /// Returns the target in the form that `open` takes.
     pub(super) fn text(&self) -> String {
         match self.name.split_once(' ') {
             Some((target, _)) => target.to_owned(),
@@ -384,7 +384,7 @@ impl ConnectInfo {
         }
     }
 
-    /// The endpoint to connect to, and the HTTP or SOCKS proxy.
+    /// Returns the endpoint to connect to, and the HTTP or SOCKS proxy.
     pub(super) fn first(&self) -> (&Endpoint, Option<&str>) {
         match &self.through {
             Some(through) => (&through.endpoint, through.proxy.as_deref()),
@@ -393,26 +393,26 @@ impl ConnectInfo {
     }
 }
 
-/// A session and what belongs to it.
+/// A session, and what belongs to it.
 pub(super) struct OpenedSession {
     pub(super) way: ConnectInfo,
     pub(super) session: Session,
-    /// Spaces requests out; sessions with the same server share it.
+    /// Keeps a pause between requests; sessions with the same server share it.
     pub(super) clock: Arc<Clock>,
     pub(super) databases: Vec<DatabaseName>,
-    /// The number of named sets.
+    /// The number of result sets that have been named.
     pub(super) sets_named: u64,
-    /// The hits of the sets by name.
+    /// The hits of the result sets, by name.
     pub(super) hits: BTreeMap<String, Option<u64>>,
     pub(super) result_set: Option<CurrentSet>,
-    /// The end of the last scan.
+    /// The end of the last scan, from which the next scan continues.
     pub(super) scanned: Option<TermList>,
-    /// Set while a command of the command line uses the session.
+    /// Set while a command of the command line is using the session.
     pub(super) lent: Option<Lent>,
 }
 
 impl OpenedSession {
-    /// Forgets the result sets, because the session begins anew.
+    /// Forgets the result sets, because the session is opened anew.
     pub(super) fn forget_sets(&mut self) {
         self.sets_named = 0;
         self.hits.clear();
@@ -420,7 +420,7 @@ impl OpenedSession {
         self.scanned = None;
     }
 
-    /// How the session ended, for a message.
+    /// Returns how the session ended, for a message.
     pub(super) fn end(&self) -> &'static str {
         match self.session.ended().now_or_never() {
             Some(End::Failed(error))
@@ -438,9 +438,9 @@ impl OpenedSession {
 #[derive(Debug, Clone)]
 pub(super) struct CurrentSet {
     pub(super) name: String,
-    /// `None` if unknown to the server.
+    /// The number of hits; `None` if the server does not know it.
     pub(super) hits: Option<u64>,
-    /// The position that `show` shows next.
+    /// The position of the record that `show` shows next.
     pub(super) next: u64,
     /// The position of the title that `titles` lists next.
     pub(super) next_title: u64,
@@ -450,6 +450,6 @@ pub(super) struct CurrentSet {
 pub(super) struct Lent {
     pub(super) session: OpenSession,
     pub(super) makes_set: bool,
-    /// The message if the command is interrupted.
+    /// The message to show if the command is interrupted.
     pub(super) interrupted: Option<&'static str>,
 }

@@ -1,4 +1,4 @@
-//! The commands of the prompt: those of yaz-client under its names and in its order, then our own.
+//! The commands of the prompt: those of yaz-client, with the same names and in the same order, then our own.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -21,38 +21,38 @@ use crate::commands::target::Service;
 use crate::commands::{explain, order, scan, update};
 use crate::console::output::Output;
 
-/// A command being carried out.
+/// A command that is being carried out.
 pub(super) type CommandFuture<'a> = Pin<Box<dyn Future<Output = CommandResult> + 'a>>;
 
-/// The function of a command: it takes the state, the arguments as written, and the output.
+/// The function of a command. It takes the state, the arguments as written, and in most cases the output.
 pub(super) enum Handler {
-    /// Changes the setting of its name, which is shown without a value.
+    /// Changes the setting with the command's name. Without a value, the setting is shown.
     Set(fn(&mut Prompt, &str) -> Result<(), Refusal>),
-    /// Changes something and prints nothing.
+    /// Changes something, and prints nothing.
     Do(fn(&mut Prompt, &str) -> Result<(), Refusal>),
-    /// Waits for nothing.
+    /// Does not wait for anything.
     Here(fn(&mut Prompt, &str, &mut Output) -> CommandResult),
     /// May wait for a server.
     There(for<'a> fn(&'a mut Prompt, &'a str, &'a mut Output) -> CommandFuture<'a>),
 }
 
-/// What the Tab key completes after the name of a command.
+/// What the Tab key offers after the name of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Completes {
     Nothing,
     Commands,
     Databases,
     Files,
-    /// Index names of queries, each with a colon.
+    /// The index names of queries, each with a colon.
     Indexes,
     Settings,
-    /// Profiles and open targets.
+    /// The names of profiles and open targets.
     Targets,
-    /// One of these.
+    /// One of these words.
     Words(&'static [&'static str]),
 }
 
-/// A command of the table.
+/// An entry in the table of commands.
 pub(super) struct CommandEntry {
     pub(super) name: &'static str,
     pub(super) arguments: &'static str,
@@ -63,7 +63,7 @@ pub(super) struct CommandEntry {
 }
 
 impl CommandEntry {
-    /// `show [N[+M]]`
+    /// Returns the usage, such as `show [N[+M]]`.
     pub(super) fn usage(&self) -> String {
         match self.arguments {
             "" => self.name.to_owned(),
@@ -71,7 +71,7 @@ impl CommandEntry {
         }
     }
 
-    /// Usage, summary and examples, one per line.
+    /// Returns usage, summary and examples, each on a line.
     pub(super) fn help(&self) -> String {
         let mut lines = vec![self.usage(), format!("  {}", self.summary)];
         let examples = self.examples.iter();
@@ -80,13 +80,13 @@ impl CommandEntry {
     }
 }
 
-/// All commands.
+/// Returns all commands.
 pub(super) fn all() -> impl Iterator<Item = &'static CommandEntry> {
     YAZ.iter().chain(OURS)
 }
 
-/// The command with this name, or the first with this prefix: `next` and `more`, which people expect, then those of yaz-client;
-/// our others need their full name.
+/// Returns the command with this name, or the first one with this prefix: `next` and `more`, which people expect, then the
+/// commands of yaz-client. Our other commands need their full name.
 pub(super) fn entry(name: &str) -> Option<&'static CommandEntry> {
     let lower = name.to_ascii_lowercase();
     let is_meant = |entry: &&CommandEntry| entry.name.starts_with(&lower);
@@ -97,7 +97,7 @@ pub(super) fn entry(name: &str) -> Option<&'static CommandEntry> {
         .or_else(|| YAZ.iter().find(is_meant))
 }
 
-/// The message for an unknown command, with a suggestion among the commands and `others`.
+/// Returns the message for an unknown command, with a suggestion from the commands and `others`.
 pub(super) fn unknown(name: &str, others: impl Iterator<Item = &'static str>) -> String {
     let names = all().map(|entry| entry.name).chain(others);
     let hint = match nearest(name, names) {
@@ -107,18 +107,18 @@ pub(super) fn unknown(name: &str, others: impl Iterator<Item = &'static str>) ->
     format!("unknown command {name}{hint}")
 }
 
-/// Whether a line may contain a password, in a target or as a setting.
+/// Returns whether a line may contain a password, in a target or as a setting.
 pub(super) fn is_secret(line: &str) -> bool {
     let Some((name, arguments)) = split(line) else {
         return false;
     };
     let Some(entry) = entry(name) else {
-        // It may be a misspelling of one of those below.
+        // The name may be a misspelling of one of the commands below.
         return redacted(line) != line || redacted(arguments) != arguments;
     };
     match entry.name {
         "authentication" => true,
-        // `@:2100` is this machine; any other `@` follows a user.
+        // `@:2100` is this machine; any other `@` follows a user name.
         "open" | "init" | "proxy" => arguments.find('@').is_some_and(|at| at > 0),
         "set" | "settings" | "list_all" => is_secret(arguments),
         _ => false,
@@ -172,7 +172,7 @@ const fn row(
     }
 }
 
-/// The commands of yaz-client; a prefix selects the first that matches.
+/// The commands of yaz-client. A prefix selects the first command that matches.
 #[rustfmt::skip]
 const YAZ: &[CommandEntry] = &[
     row("open", "[TARGET]", "open a session with a host (as in yaz-client), a target profile or a z39.50s URL; without one, with the last target again",
@@ -301,11 +301,11 @@ const YAZ: &[CommandEntry] = &[
     row("init", "[TARGET]", "send Init again in this session, with the current settings; with a target, open a session there", &["init"],
         Targets, There(|state, text, output| Box::pin(state.init_again(text, output)))),
     row("help", "[COMMAND]", "list the commands, or describe one; help queries and help prox describe queries", &["help find", "help prox"], Commands, There(|state, text, output| Box::pin(state.help(text, output)))),
-    // Last, as in yaz-client, so that `e` means `elements`.
+    // This entry is last, as in yaz-client, so that `e` means `elements`.
     row("exit", "", "same as quit", &[], Nothing, Do(Prompt::quit)),
 ];
 
-/// Commands that yaz-client does not have; they need their full name.
+/// Commands that yaz-client does not have; they must be given by their full name.
 #[rustfmt::skip]
 const OURS: &[CommandEntry] = &[
     row("search", "[OPTIONS] QUERY", SearchHere::SUMMARY,
@@ -352,7 +352,7 @@ const OURS: &[CommandEntry] = &[
 mod tests {
     use super::*;
 
-    /// The commands of yaz-client that people and scripts need, in the order in which a prefix finds them.
+    /// The commands of yaz-client that people and scripts need, in the order in which a prefix matches them.
     const ORDER: &str = "open quit find facets delete base show scan setscan scanstep scanpos scansize sort sort+ \
         authentication lslb ssub mspn status setnames cancel cancel_find format schema elements close querytype refid \
         itemorder update update0 xmles packagename proxy charset negcharset displaycharset marccharset querycharset lang \

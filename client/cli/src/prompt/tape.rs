@@ -1,5 +1,5 @@
-//! The APDUs of all sessions, for `last` and the files of `set_apdufile` and `set_berfile`: they are copied from the octets
-//! between session and socket. Secrets are always redacted.
+//! Records the APDUs of all sessions, for `last` and the files of `set_apdufile` and `set_berfile`. They are copied from the
+//! octets between session and socket. Secrets are always redacted.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -17,12 +17,12 @@ use z3950_asn1::file::Growing;
 
 use crate::render::{counted, query};
 
-/// How many APDUs are recorded.
+/// The number of APDUs that are kept.
 const MAX_KEPT: usize = 20;
-/// The longest APDU recorded, in octets; of a longer one only the length is recorded.
+/// The size in octets of the largest APDU that is kept; of a larger one, only the length is recorded.
 const MAX_OCTETS: usize = 256 * 1024;
 
-/// The APDUs of all sessions in order. A clone is another handle on the same tape.
+/// The APDUs of all sessions, in order. A clone is another handle to the same tape.
 #[derive(Clone, Default)]
 pub(crate) struct Tape(Arc<Mutex<Recorded>>);
 
@@ -33,11 +33,11 @@ pub(super) struct Recorded {
     pub(super) ber_file: Option<Growing>,
 }
 
-/// An APDU.
+/// A recorded APDU.
 #[derive(Debug, Clone)]
 pub(super) struct Noted {
     pub(super) direction: Direction,
-    /// Empty if there were too many.
+    /// The octets of the APDU; empty if there were too many.
     pub(super) octets: Bytes,
     pub(super) length: usize,
 }
@@ -65,11 +65,11 @@ impl Connect for Taped {
     }
 }
 
-/// Finds APDUs in a stream of octets.
+/// Finds the APDUs in a stream of octets.
 struct Framer {
     buffer: BytesMut,
     scanner: Scanner,
-    /// Something was not an APDU, so the beginning of the next one is unknown.
+    /// Whether something was not an APDU, so that the beginning of the next APDU is unknown.
     is_lost: bool,
 }
 
@@ -108,7 +108,7 @@ impl Framer {
 }
 
 impl Tape {
-    /// The same routes, with all connections recorded.
+    /// Returns the same routes, with all their connections recorded.
     pub(crate) fn on(&self, routes: Routes) -> Routes {
         let tape = self.clone();
         routes.wrapped(move |inner| {
@@ -117,7 +117,7 @@ impl Tape {
         })
     }
 
-    /// Records the APDUs of octets that go in one direction.
+    /// Records the APDUs in the octets that are sent in one direction.
     fn framing(&self, direction: Direction) -> impl FnMut(&[u8]) + Send + use<> {
         let (tape, mut framer) = (self.clone(), Framer::default());
         move |octets| framer.take(octets, direction, &tape)
@@ -132,7 +132,7 @@ impl Tape {
         let length = octets.len();
         if recorded.apdu_file.is_some() || recorded.ber_file.is_some() {
             let head = format!("{}\n", head(direction, &octets));
-            // A log that cannot be written must not end the session.
+            // If the log cannot be written, the session must not end.
             if let Some(file) = &mut recorded.apdu_file {
                 let body = match codec::decode(&octets) {
                     Ok(apdu) => format!("{head}{}\n", decoded::to_text(&apdu)),
@@ -169,7 +169,7 @@ pub(super) fn head(direction: Direction, octets: &Bytes) -> String {
     }
 }
 
-/// A summary of an APDU.
+/// Returns a summary of an APDU.
 fn said(apdu: &Apdu) -> String {
     let name = apdu.name();
     let words = match apdu {

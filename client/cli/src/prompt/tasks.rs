@@ -19,7 +19,7 @@ use crate::answer::Envelope;
 use crate::commands::{task, update};
 use crate::console::output::Output;
 
-/// The largest document taken from a file, in octets.
+/// The maximum size of a document taken from a file, in octets.
 const MAX_DOCUMENT: u64 = 16 << 20;
 
 impl Prompt {
@@ -43,7 +43,7 @@ impl Prompt {
             "insert" => Action::RECORD_INSERT,
             "replace" => Action::RECORD_REPLACE,
             "delete" => Action::RECORD_DELETE,
-            // Insert, or replace an existing record.
+            // This inserts a record, or replaces an existing one.
             "update" => Action::SPECIAL_UPDATE,
             _ => return Err(Refusal::Usage),
         };
@@ -57,7 +57,7 @@ impl Prompt {
             }
             None => match self.seen.last() {
                 Some(record) => record,
-                // The identifier is enough.
+                // The identifier alone is enough.
                 None if action == Action::RECORD_DELETE => {
                     External::octet_aligned(oid::XML, &b"<record/>"[..])
                 }
@@ -99,7 +99,7 @@ impl Prompt {
         self.task(order.task(), output).await
     }
 
-    /// An ILL-Request for the record at a position.
+    /// Builds an ILL-Request for the record at a position.
     async fn request_for(&mut self, position: u64) -> Result<Option<External>, Refusal> {
         let (_, record) = self.marc_record(position).await?;
         let request = ill_request_for(&record, self.record_charset(), SystemTime::now());
@@ -115,7 +115,7 @@ impl Prompt {
         self.task(Ok(task), output).await
     }
 
-    /// Sends a task. A change is never made twice, so a lost session is not reconnected for it.
+    /// Sends a task. Since a change must never be made twice, a lost session is not reopened for it.
     async fn task(
         &mut self,
         task: Result<ExtendedServicesRequest, EncodeError>,
@@ -136,7 +136,7 @@ impl Prompt {
     }
 }
 
-/// The next word and what follows it.
+/// Returns the next word and the text after it.
 fn next(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
@@ -144,7 +144,7 @@ fn next(text: &str) -> Option<(&str, &str)> {
     (!word.is_empty()).then_some((word, rest.trim()))
 }
 
-/// `"text"`, a word, or `<file`; `None` if there is none.
+/// Parses `"text"`, a word, or `<file`. Returns `None` if there is nothing.
 fn document(text: &str) -> Result<Option<Vec<u8>>, Refusal> {
     if let Some(path) = text.strip_prefix('<') {
         let path = path.trim();

@@ -1,4 +1,4 @@
-//! The prompt at a terminal: editing, a history file, completion, and passwords without echo.
+//! The prompt at a terminal: line editing, a history file, completion, and passwords without echo.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
@@ -24,23 +24,23 @@ use crate::console::output::{Failure, Output};
 use crate::console::pages::GoOn;
 use crate::render::{as_message, escape_controls};
 
-/// The most lines of history.
+/// The maximum number of lines in the history.
 const MAX_HISTORY: usize = 1000;
 
 /// A line editor on the terminal.
 pub(crate) struct Terminal {
     editor: Editor<Assistant, DefaultHistory>,
-    /// Lines pasted together with the previous one.
+    /// Lines that were pasted together with the previous line.
     pasted: VecDeque<String>,
-    /// The beginning of the next line, typed in answer to a question.
+    /// The beginning of the next line, which was typed in answer to a question.
     begun: String,
-    /// Whether a key has just ended pages, after which some people press Enter.
+    /// Whether a key has just ended a display in pages, after which some people also press Enter.
     has_stopped: bool,
-    /// Keys that were pressed with the answer to the question after a page: they answer the next ones.
+    /// Keys that were pressed together with the answer to the question after a page: they answer the next questions.
     ahead: Vec<u8>,
 }
 
-/// The history file: the given one, by default `~/.z3950_history`; `None` if the name is empty.
+/// Returns the history file: the one that is named, by default `~/.z3950_history`; `None` if the name is empty.
 fn history_file(named: Option<OsString>) -> Option<PathBuf> {
     match named {
         Some(name) => (!name.is_empty()).then(|| name.into()),
@@ -48,10 +48,10 @@ fn history_file(named: Option<OsString>) -> Option<PathBuf> {
     }
 }
 
-/// What was typed, or came from a pipe.
+/// What was typed, or read from a pipe.
 pub(super) enum Typed {
     Line(String),
-    /// Not UTF-8 from this offset on.
+    /// The line is not UTF-8 from this offset on.
     Malformed(usize),
     /// Ctrl-C: the line is discarded.
     GivenUp,
@@ -72,7 +72,7 @@ impl Terminal {
         editor.set_helper(Some(Assistant::default()));
         restore_at_the_end();
         if let Some(path) = history_file(std::env::var_os("Z3950_HISTORY")) {
-            // The file may not exist yet.
+            // It does not matter if the file does not exist yet.
             let _ = editor.load_history(&path);
         }
         Ok(Self {
@@ -84,12 +84,12 @@ impl Terminal {
         })
     }
 
-    /// The lines of the history, oldest first.
+    /// Returns the lines of the history, oldest first.
     pub(super) fn history(&self) -> Vec<String> {
         self.editor.history().iter().cloned().collect()
     }
 
-    /// The next line; completion offers what the state knows.
+    /// Reads the next line; completion offers the names that the state contains.
     pub(super) fn line(&mut self, state: &Prompt, output: &mut Output) -> Result<Typed, Failure> {
         let ahead = std::mem::take(&mut self.ahead);
         self.begin(ahead.trim_ascii_start());
@@ -121,19 +121,19 @@ impl Terminal {
         }
     }
 
-    /// Whether a key ended pages since the last call.
+    /// Returns whether a key has ended a display in pages since the last call.
     pub(super) fn has_stopped(&mut self) -> bool {
         std::mem::take(&mut self.has_stopped)
     }
 
-    /// Discards what was typed or pasted for later.
+    /// Discards what was typed or pasted ahead.
     pub(super) fn give_up(&mut self) {
         self.pasted.clear();
         self.begun.clear();
         self.ahead.clear();
     }
 
-    /// Takes what was typed for the next commands, and the beginning of one.
+    /// Takes what was typed for the next commands, including the beginning of an incomplete line.
     fn begin(&mut self, typed: &[u8]) {
         let text = String::from_utf8_lossy(typed).replace('\r', "\n");
         let (lines, begun) = text.rsplit_once('\n').unwrap_or(("", &text));
@@ -143,7 +143,7 @@ impl Terminal {
         lines.for_each(|line| self.pasted.push_front(line));
     }
 
-    /// Reads a line without echo.
+    /// Reads a line without echoing it.
     pub(super) fn password(&mut self, prompt: &str) -> Result<Typed, Failure> {
         self.hide(true);
         let typed = self.read(prompt);
@@ -176,13 +176,13 @@ impl Terminal {
     }
 }
 
-/// Restores the terminal, without bracketed paste, when a signal ends the program during editing.
+/// Restores the terminal, without bracketed paste, if a signal ends the program during editing.
 fn restore_at_the_end() {
     #[cfg(unix)]
     if let Ok(before) = rustix::termios::tcgetattr(io::stdin()) {
         Interrupt.at_prompt(move || {
             use rustix::termios::{OptionalActions, tcsetattr};
-            // The terminal may be gone.
+            // It does not matter if the terminal is gone.
             let _ = writeln!(io::stderr(), "\x1b[?2004l");
             let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
         });
@@ -193,13 +193,13 @@ fn restore_at_the_end() {
 
 impl Person for Terminal {
     fn hears(&mut self, words: &str) {
-        // Without a reader there will be no answer.
+        // If the message cannot be shown, there will be no answer either.
         let _ = writeln!(io::stderr(), "{}", as_message(words));
     }
 
     fn answers(&mut self, prompt: &str, is_secret: bool) -> Option<String> {
         let prompt = escape_controls(prompt);
-        // Other signals than Ctrl-C end the program at once, since the operation waits for the answer.
+        // Signals other than Ctrl-C end the program at once, since the operation waits for the answer.
         let typed = Interrupt.answering(
             || {},
             || {
@@ -220,32 +220,32 @@ impl Person for Terminal {
         let mut typed = std::mem::take(&mut self.ahead);
         if typed.is_empty() {
             let pressed = keys(&escape_controls(prompt));
-            // The question makes room for the next page.
+            // The next page is written in place of the question.
             let _ = write!(io::stderr(), "\r\x1b[2K");
             let Ok(pressed) = pressed else {
                 return GoOn::Stop;
             };
             typed = pressed;
         }
-        // A blank or Enter begins no command: what follows is for the next question.
+        // A blank or Enter does not begin a command: what follows it is for the next question.
         self.ahead = match *typed {
             [b'\r', b'\n', ..] => typed.split_off(2),
             [b' ' | b'\r' | b'\n', ..] => typed.split_off(1),
             _ => Vec::new(),
         };
-        // The program is suspended only if it waits.
+        // The program is suspended only while it waits for a key.
         self.ahead.retain(|key| *key != SUSPEND);
         if let Some(answer) = GoOn::by_keys(&typed) {
             self.has_stopped = answer == GoOn::Stop;
             return answer;
         }
-        // The next command, or its beginning.
+        // The keys are the next command, or its beginning.
         self.begin(&typed);
         GoOn::Stop
     }
 }
 
-/// Asks for a key, and returns it with what was typed or pasted together with it; nothing if a signal comes first.
+/// Asks for a key. Returns it with what was typed or pasted together with it, or nothing if a signal arrives first.
 #[cfg(unix)]
 fn keys(prompt: &str) -> io::Result<Vec<u8>> {
     use rustix::process::{Signal, kill_current_process_group};
@@ -255,7 +255,7 @@ fn keys(prompt: &str) -> io::Result<Vec<u8>> {
     let terminal = io::stdin();
     let before = tcgetattr(&terminal)?;
     let mut modes = before.clone();
-    // As for the line editor, Ctrl-C is a key.
+    // Ctrl-C is a key here, as in the line editor.
     modes
         .local_modes
         .remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG);
@@ -264,7 +264,7 @@ fn keys(prompt: &str) -> io::Result<Vec<u8>> {
     modes.special_codes[SpecialCodeIndex::VTIME] = 0;
     loop {
         tcsetattr(&terminal, OptionalActions::Now, &modes)?;
-        // Only now: Ctrl-C in answer to the question must not be a signal.
+        // This comes last, because Ctrl-C in answer to the question must not be a signal.
         let _ = write!(io::stderr(), "{prompt}");
         let keys = next_keys(&terminal);
         tcsetattr(&terminal, OptionalActions::Now, &before)?;
@@ -272,15 +272,15 @@ fn keys(prompt: &str) -> io::Result<Vec<u8>> {
             return keys;
         }
         let _ = writeln!(io::stderr());
-        // The shell has the terminal until the user comes back.
+        // The shell has the terminal until the user returns to the program.
         let _ = kill_current_process_group(Signal::TSTP);
     }
 }
 
-/// Ctrl-Z.
+/// The character sent by Ctrl-Z.
 const SUSPEND: u8 = 0x1A;
 
-/// Waits until something is typed, or a signal has arrived.
+/// Waits until something is typed or a signal has arrived.
 #[cfg(unix)]
 fn next_keys(terminal: &io::Stdin) -> io::Result<Vec<u8>> {
     use rustix::event::{PollFd, PollFlags, poll};
@@ -288,7 +288,7 @@ fn next_keys(terminal: &io::Stdin) -> io::Result<Vec<u8>> {
     while Interrupt.arrived().is_none() {
         let mut input = [PollFd::new(terminal, PollFlags::IN)];
         if retry_on_intr(|| poll(&mut input, Some(&SIGNAL_INTERVAL)))? > 0 {
-            // Not by the standard library, which would keep what follows for itself.
+            // The standard library is not used, because it would buffer what follows.
             let mut typed = vec![0; MAX_KEYS];
             let length = retry_on_intr(|| read(terminal, typed.as_mut_slice()))?;
             typed.truncate(length);
@@ -313,18 +313,18 @@ fn keys(prompt: &str) -> io::Result<Vec<u8>> {
     })
 }
 
-/// How often to look for a signal while a key is awaited: 100 ms.
+/// How often to check for a signal while a key is awaited: every 100 ms.
 #[cfg(unix)]
 const SIGNAL_INTERVAL: rustix::event::Timespec = rustix::event::Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
 
-/// The most octets taken with a key.
+/// The maximum number of octets taken together with a key.
 #[cfg(unix)]
 const MAX_KEYS: usize = 1024;
 
-/// Completion and hiding for the editor.
+/// Completes and hides text for the line editor.
 #[derive(Default)]
 struct Assistant {
     databases: BTreeSet<String>,
@@ -378,7 +378,7 @@ impl Completer for Assistant {
     }
 }
 
-/// What can be completed; `None` for the name of a command.
+/// Returns what can be completed; `None` for the name of a command.
 fn of_line(typed: &str) -> Option<Completes> {
     let (name, after) = typed.trim_start().split_once(char::is_whitespace)?;
     let completes = table::entry(name).map_or(Completes::Nothing, |entry| entry.completes);
@@ -391,7 +391,7 @@ fn of_line(typed: &str) -> Option<Completes> {
 }
 
 impl Assistant {
-    /// The words with the last typed word as prefix.
+    /// Returns the words that begin with the last typed word.
     fn candidates(&self, typed: &str) -> Vec<String> {
         let start = typed
             .rfind(char::is_whitespace)
@@ -419,7 +419,7 @@ fn owned(words: impl Iterator<Item = &'static str>) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// A file in the home directory.
+/// Returns the path of a file in the home directory.
 pub(super) fn at_home(name: &str) -> Option<PathBuf> {
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty())?;
     Some(PathBuf::from(home).join(name))

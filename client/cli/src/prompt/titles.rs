@@ -1,4 +1,4 @@
-//! Titles, a numbered line for each record: the `titles` command, and the list after `find` on a terminal.
+//! Titles, listed with a number for each record: the `titles` command, and the list after `find` on a terminal.
 
 use futures_util::StreamExt;
 use z3950::Record;
@@ -13,16 +13,16 @@ use crate::console::output::{Failure, Output};
 use crate::render::{counted, numbered, shown};
 
 impl Prompt {
-    /// Whether `find` lists titles: a person has typed it and sees the list, and the records that come with a search are not
-    /// asked for by `ssub`, `lslb` and `mspn`.
+    /// Returns whether `find` lists titles: a person has typed it and sees the list, and the user has not requested records
+    /// together with the search by `ssub`, `lslb` and `mspn`.
     pub(super) fn finds_titles(&self, output: &Output) -> bool {
         let settings = &self.settings;
         let is_seen = self.context.asker.is_some() && output.is_terminal();
         is_seen && settings.lists_titles && self.depth == 0 && settings.has_default_bounds()
     }
 
-    /// After `find` or `sort`, lists the titles that have not come yet, if that is wanted. What goes wrong is only noted, as the
-    /// command has succeeded.
+    /// After `find` or `sort`, lists the titles that have not been listed yet, if this is wanted. Errors are only shown as notes,
+    /// since the command itself has succeeded.
     pub(super) async fn first_titles(&mut self, output: &mut Output) -> Result<(), Failure> {
         let Ok(set) = self.result_set() else {
             return Ok(());
@@ -68,7 +68,7 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// Lists the titles of a range, a screen at a time.
+    /// Lists the titles of a range, one screen at a time.
     async fn list(&mut self, range: &RecordRange, output: &mut Output) -> CommandResult {
         let hits = self.hits(range);
         let mut pages = self.pages(output);
@@ -92,7 +92,7 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// Lists titles that came with a search.
+    /// Lists the titles of records that came with a search.
     pub(super) fn list_first(
         &mut self,
         hits: Option<u64>,
@@ -107,14 +107,14 @@ impl Prompt {
         Ok(())
     }
 
-    /// Notes that the title of the record at a position of the current set has been listed.
+    /// Records that the title at a position of the current set has been listed.
     fn listed(&mut self, position: u64) {
         if let Some(set) = self.place_mut().and_then(|place| place.result_set.as_mut()) {
             set.next_title = position.saturating_add(1);
         }
     }
 
-    /// `10 of 17; …`, if there are more titles.
+    /// Prints how to continue, such as `10 of 17; …`, if there are more titles.
     fn say_how_to_go_on(&self, output: &Output) {
         if let Ok(set) = self.result_set()
             && set.next_title > 1
@@ -127,7 +127,7 @@ impl Prompt {
         }
     }
 
-    /// The line of a record, cut at the width of the terminal.
+    /// Returns the line for a record, cut to the width of the terminal.
     fn title_line(
         &self,
         position: u64,
@@ -151,7 +151,8 @@ impl Prompt {
     }
 }
 
-/// `1869  War and peace – Tolstoy, Leo`, as far as the record says; the first line of a record without a title.
+/// Returns `1869  War and peace – Tolstoy, Leo`, as far as the record has these parts; the first line of a record without a
+/// title.
 fn title(record: &Record) -> String {
     let citation = record.citation();
     let year = citation
@@ -169,7 +170,7 @@ fn title(record: &Record) -> String {
     format!("{year:<4}  {title}{author}")
 }
 
-/// The line, cut to this many characters.
+/// Cuts a line to this many characters.
 fn cut(line: &str, columns: usize) -> String {
     match line.char_indices().nth(columns) {
         None => line.to_owned(),

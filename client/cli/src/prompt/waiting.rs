@@ -1,5 +1,5 @@
-//! Waiting: for the answers to requests, at once or by `wait_response` if `set_auto_wait` is off; `cancel`, which asks the
-//! server to stop the current operation (Z39.50-2003 §3.2.6.2); `sleep` and `!`.
+//! Waits for the answers to requests, at once or, if `set_auto_wait` is off, by `wait_response`. Also `cancel`, which asks the
+//! server to stop the current operation (Z39.50-2003 §3.2.6.2), `sleep` and `!`.
 
 use std::future::{Future, poll_fn, ready};
 use std::io::{self, IsTerminal};
@@ -20,16 +20,16 @@ use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::console::report::explain;
 
-/// The most pending requests.
+/// The maximum number of pending requests.
 const MAX_UNDER_WAY: usize = 100;
 
-/// How often to wait for a request to be sent before cancelling it.
+/// The maximum number of times to wait for a request to be sent before it is cancelled.
 const MAX_TRIES: usize = 1000;
 
-/// A request and the wait for its answer.
+/// A request, with the wait for its answer.
 pub(super) type Request = Pin<Box<dyn Future<Output = Result<Finish, Error>> + Send>>;
 
-/// A request for [`Prompt::send`]: waits for the answer and passes it to `finish`.
+/// Creates a request for [`Prompt::send`], which waits for the answer and passes it to `finish`.
 pub(super) fn request<T: Send + 'static>(
     answer: impl Future<Output = Result<T, Error>> + Send + 'static,
     finish: impl FnOnce(&mut Prompt, T, &mut Output) -> CommandResult + Send + 'static,
@@ -42,7 +42,7 @@ pub(super) fn request<T: Send + 'static>(
 }
 
 impl Prompt {
-    /// Sends a request and handles the answer, which is left to `wait_response` if `set_auto_wait` is off.
+    /// Sends a request and handles the answer. If `set_auto_wait` is off, the answer is left to `wait_response`.
     pub(super) async fn send(
         &mut self,
         make: impl FnOnce(Session) -> Request,
@@ -56,8 +56,8 @@ impl Prompt {
         request.await?(self, output)
     }
 
-    /// Like [`send`](Self::send), for a request that does not depend on the state of the session: if the server has closed it, a
-    /// new session is used as `set_auto_reconnect` says.
+    /// Like [`send`](Self::send), for a request that does not depend on the state of the session: if the server has closed the
+    /// session, a new one is used as `set_auto_reconnect` says.
     pub(super) async fn send_anywhere(
         &mut self,
         make: impl Fn(Session) -> Request,
@@ -95,7 +95,7 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Waits for the answers of the oldest pending requests, by default one.
+    /// Waits for the answers to the oldest pending requests; by default for one answer.
     pub(super) async fn wait_response(
         &mut self,
         count: &str,
@@ -128,7 +128,7 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// Waits for all pending requests before their sessions are closed, so that none is lost.
+    /// Waits for all pending requests before their sessions are closed, so that no answer is lost.
     pub(super) async fn last_responses(&mut self, output: &mut Output) -> Result<Exit, Failure> {
         let count = self.under_way.len();
         if count == 0 {
@@ -140,7 +140,7 @@ impl Prompt {
         self.said(answer, "wait_response [COUNT]", output)
     }
 
-    /// Handles an answer with its session as the current one.
+    /// Handles an answer, with its session as the current one.
     fn finish(&mut self, session: &Session, finish: Finish, output: &mut Output) -> CommandResult {
         let of_session = |place: &OpenedSession| place.session.is_same(session);
         let Some(index) = self.places.iter().position(of_session) else {
@@ -152,7 +152,7 @@ impl Prompt {
         answer
     }
 
-    /// Asks the server to stop the current operation; with `wait`, waits for its answer.
+    /// Asks the server to stop the current operation; with `wait`, also waits for its answer.
     pub(super) async fn cancel(&mut self, text: &str, output: &mut Output) -> CommandResult {
         if !matches!(text, "" | "wait") {
             return Err(Refusal::Usage);
@@ -166,7 +166,7 @@ impl Prompt {
         }
     }
 
-    /// Searches and cancels the search at once. The server's answer still counts.
+    /// Makes a search and cancels it at once. The server's answer is still used.
     pub(super) async fn cancel_find(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let make = self.search(text, output)?;
         let session = self.session()?;
@@ -206,7 +206,8 @@ async fn begun(request: &mut Request) -> Option<Result<Finish, Error>> {
     .await
 }
 
-/// Runs a shell command, or a shell, in the terminal. Lines from a pipe are for the prompt, not the command.
+/// Runs a shell command, or a shell, in the terminal. If input comes from a pipe, its lines are for the prompt and not for the
+/// command.
 pub(super) async fn shell(command: &str, output: &mut Output) -> CommandResult {
     let variable = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
     let mut shell = Command::new(match command {
@@ -226,7 +227,7 @@ pub(super) async fn shell(command: &str, output: &mut Output) -> CommandResult {
     let status =
         status.map_err(|error| Refusal::wrong(format!("cannot run {command}: {error}")))?;
     if is_interrupted(status) {
-        // Ctrl-C was for this program too: noticed later, it would end the next command.
+        // Ctrl-C was also sent to this program: if it were noticed later, it would end the next command.
         tokio::time::sleep(NOTICED).await;
     }
     if status.success() {
@@ -236,10 +237,10 @@ pub(super) async fn shell(command: &str, output: &mut Output) -> CommandResult {
     Ok(Exit::Unexpected)
 }
 
-/// The longest wait for a signal that the terminal has sent already.
+/// The maximum wait for a signal that the terminal has already sent.
 const NOTICED: Duration = Duration::from_secs(1);
 
-/// Whether Ctrl-C has ended a shell command.
+/// Returns whether Ctrl-C has ended a shell command.
 #[cfg(unix)]
 fn is_interrupted(status: ExitStatus) -> bool {
     use std::os::unix::process::ExitStatusExt;

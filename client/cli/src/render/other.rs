@@ -1,4 +1,4 @@
-//! Records of other syntaxes than MARC, as text and as JSON.
+//! Writes records in syntaxes other than MARC, as text and as JSON.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +12,7 @@ use z3950_marc::charset::Charset;
 use super::Rendered;
 use super::style::{line, syntax};
 
-/// SUTRS and XML as they are; OPAC, GRS-1, Summary and Explain as indented lines; others as a listing of their BER values.
+/// Renders SUTRS and XML unchanged; OPAC, GRS-1, Summary and Explain as indented lines; others as a listing of their BER values.
 pub(super) fn text(record: &RetrievedRecord, charset: Option<Charset>) -> Rendered {
     let mut rendered = Rendered::default();
     let octets = match record {
@@ -45,7 +45,7 @@ pub(super) fn text(record: &RetrievedRecord, charset: Option<Charset>) -> Render
     rendered
 }
 
-/// Octets that cannot be read, unchanged but for a newline at the end.
+/// Returns octets that cannot be decoded, unchanged except for a newline at the end.
 pub(super) fn unread_text(octets: &[u8]) -> Vec<u8> {
     let mut octets = octets.to_vec();
     if octets.last() != Some(&b'\n') {
@@ -54,7 +54,7 @@ pub(super) fn unread_text(octets: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// The record for a message: `record syntax GRS-1`.
+/// Returns the name of the record for a message, such as `record syntax GRS-1`.
 pub(super) fn name(record: &RetrievedRecord) -> String {
     let name = match record {
         RetrievedRecord::Marc(_) => "MARC".into(),
@@ -71,7 +71,8 @@ pub(super) fn name(record: &RetrievedRecord) -> String {
     format!("record syntax {name}")
 }
 
-/// An object with these members, then the syntax and the elements of the record, its text, or else its octets in base64.
+/// Renders an object with these members, followed by the syntax and the elements of the record, its text, or else its octets in
+/// base64.
 pub(super) fn json(record: &RetrievedRecord, members: Map<String, Value>) -> Rendered {
     let own = match record {
         RetrievedRecord::Opac(record) => elements(OPAC, record.to_json()),
@@ -89,7 +90,7 @@ pub(super) fn json(record: &RetrievedRecord, members: Map<String, Value>) -> Ren
     }
 }
 
-/// Octets that cannot be read, as an object without a syntax, after these members.
+/// Renders octets that cannot be decoded as an object that has these members, but no syntax.
 pub(super) fn unread_json(octets: &[u8], members: Map<String, Value>) -> Vec<u8> {
     joined(members, octets_of(None, octets))
 }
@@ -105,7 +106,7 @@ fn elements(oid: Oid, record: Value) -> Value {
     json!({ "syntax": syntax(Some(oid)), "record": record })
 }
 
-/// Text if the octets are UTF-8, else base64.
+/// Returns the octets as text if they are UTF-8, else in base64.
 fn octets_of(oid: Option<Oid>, octets: &[u8]) -> Value {
     let syntax = syntax(oid);
     match std::str::from_utf8(octets) {

@@ -1,4 +1,4 @@
-//! How the records of a document are written: in a format and, in tables, with chosen columns.
+//! How the records of a document are written: the format and, for tables, the chosen columns.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use z3950_marc::{Form, MarcRecord, WriteError, marcjson};
 
 use super::Format;
 
-/// What is known of a MARC record besides its fields.
+/// What is known about a MARC record besides its fields.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RecordContext<'a> {
-    /// Where it comes from.
+    /// The origin of the record.
     pub(crate) origin: RowOrigin<'a>,
-    /// The character set of its text, whatever it declares.
+    /// The character set of the text, which overrides the one that the record declares.
     pub(crate) charset: Option<Charset>,
-    /// The OPAC record that holds it.
+    /// The OPAC record that contains the record.
     pub(crate) opac: Option<&'a OpacRecord>,
 }
 
 impl RecordContext<'_> {
-    /// The copies of a record, of which an OPAC record tells more.
+    /// Returns the copies of a record, about which an OPAC record says more.
     pub(super) fn holdings(&self, record: &MarcRecord) -> Vec<Holding> {
         match self.opac {
             Some(opac) => holdings::of_opac(opac, self.charset),
@@ -34,7 +34,7 @@ impl RecordContext<'_> {
     }
 }
 
-/// A format, with the columns of a table.
+/// A format, and the columns if it is a table.
 #[derive(Debug, Clone)]
 pub(crate) struct Style {
     format: Format,
@@ -42,14 +42,14 @@ pub(crate) struct Style {
 }
 
 impl From<Format> for Style {
-    /// The format; a table has the usual columns.
+    /// Takes a format; a table has the usual columns.
     fn from(format: Format) -> Self {
         Self::new(format, None)
     }
 }
 
 impl Style {
-    /// The format; a table has these columns, or the usual ones.
+    /// Takes a format; a table has these columns, or the usual ones.
     pub(crate) fn new(format: Format, columns: Option<&Columns>) -> Self {
         let table = format.table().map(|form| match columns {
             Some(columns) => Table::new(form, columns),
@@ -61,7 +61,7 @@ impl Style {
         }
     }
 
-    /// The same style; in a table, with a row for each copy.
+    /// Returns the same style; a table has a row for each copy if `has_row_per_copy` is true.
     pub(crate) fn with_row_per_copy(self, has_row_per_copy: bool) -> Self {
         let table = self.table.map(Arc::unwrap_or_clone);
         let table = table.map(|table| table.with_row_per_copy(has_row_per_copy));
@@ -75,12 +75,12 @@ impl Style {
         self.format
     }
 
-    /// Whether a record says where it comes from.
+    /// Returns whether each record is written with its origin.
     pub(crate) fn has_source(&self) -> bool {
         self.format == Format::Json || self.table.is_some()
     }
 
-    /// What precedes a record in a document; nothing for raw octets.
+    /// Returns the text that precedes a record in a document; nothing for raw octets.
     pub(crate) fn before(&self, is_first: bool) -> &str {
         match (&self.table, self.format.form(), is_first) {
             (Some(table), _, true) => table.header(),
@@ -90,12 +90,12 @@ impl Style {
         }
     }
 
-    /// What follows the last record.
+    /// Returns the text that follows the last record.
     pub(crate) fn end(&self) -> &'static str {
         self.format.form().map_or("", Form::end)
     }
 
-    /// The last octet of every record; `None` for raw octets.
+    /// Returns the last octet of every record; `None` for raw octets.
     pub(crate) fn last_octet(&self) -> Option<u8> {
         match &self.table {
             Some(_) => Some(b'\n'),
@@ -139,7 +139,7 @@ impl Style {
     }
 }
 
-/// The elements of an OPAC record besides its bibliographic record.
+/// Returns the elements of an OPAC record other than its bibliographic record.
 fn without_record(opac: &OpacRecord) -> Value {
     let holdings_data = opac.holdings_data.clone();
     let rest = OpacRecord {
@@ -150,7 +150,7 @@ fn without_record(opac: &OpacRecord) -> Value {
 }
 
 impl Format {
-    /// The form of a table.
+    /// Returns the form of the table, if this is a table.
     fn table(self) -> Option<TableForm> {
         match self {
             Self::Csv => Some(TableForm::Csv),
@@ -160,13 +160,13 @@ impl Format {
         }
     }
 
-    /// Whether it is a table, whose columns can be chosen.
+    /// Returns whether this is a table, whose columns can be chosen.
     pub(crate) fn is_table(self) -> bool {
         self.table().is_some()
     }
 }
 
-/// The members with which every record in JSON begins, whatever its syntax.
+/// Returns the members with which every record in JSON begins, whatever its syntax.
 pub(super) fn described(
     citation: &Citation,
     source: Option<&str>,
@@ -180,7 +180,7 @@ pub(super) fn described(
     members
 }
 
-/// A syntax as every JSON answer shows it: its name and its object identifier; null for none.
+/// Returns a syntax as every JSON answer shows it: its name and its object identifier; null if there is none.
 pub(crate) fn syntax(oid: Option<Oid>) -> Value {
     oid.map_or(
         Value::Null,
@@ -188,7 +188,7 @@ pub(crate) fn syntax(oid: Option<Oid>) -> Value {
     )
 }
 
-/// JSON on a line.
+/// Writes JSON on one line.
 pub(super) fn line(value: &Value) -> Vec<u8> {
     format!("{value}\n").into_bytes()
 }

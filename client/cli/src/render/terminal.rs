@@ -1,5 +1,5 @@
-//! Text from a server for a terminal or a message: it must not move the cursor, change colours or pass for a message of the
-//! program (RFC 2056 §6, RFC 1738 §6).
+//! Makes text from a server safe for a terminal or a message: it must not move the cursor, change colours, or look like a message
+//! of the program (RFC 2056 §6, RFC 1738 §6).
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -10,8 +10,8 @@ use z3950_asn1::apdu::{Query, Term};
 use z3950_asn1::types::InternationalString;
 use z3950_marc::text_lossless;
 
-/// The text with every control character except newline and tab as `\xNN` or `\u{NNNN}`. CR LF becomes a newline; a lone CR,
-/// which would overwrite the line, is escaped.
+/// Returns the text with every control character except newline and tab as `\xNN` or `\u{NNNN}`. CR LF becomes a newline. A lone
+/// CR, which would overwrite the line, is escaped.
 ///
 /// Control characters are those of ASCII and Latin-1 (U+0080 to U+009F), the line and paragraph separators (U+2028, U+2029)
 /// and the marks that change the direction of writing (U+202A to U+202E, U+2066 to U+2069).
@@ -24,7 +24,7 @@ pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A term on one line.
+/// Returns a term on one line.
 pub(crate) fn term(term: &Term) -> String {
     match term {
         Term::General(octets) => shown(octets.as_bytes()),
@@ -36,7 +36,7 @@ pub(crate) fn term(term: &Term) -> String {
     }
 }
 
-/// A query on one line.
+/// Returns a query on one line.
 pub(crate) fn query(query: &Query) -> String {
     match query {
         Query::Type1(query) | Query::Type101(query) => query.to_string(),
@@ -44,10 +44,10 @@ pub(crate) fn query(query: &Query) -> String {
     }
 }
 
-/// A message that may contain text from a server: lines after the first are indented, so that none passes for a message of
-/// the program, and control characters are escaped.
+/// Returns a message that may contain text from a server: lines after the first are indented, so that none of them looks like a
+/// message of the program, and control characters are escaped.
 ///
-/// A long message is cut; JSON has all of it.
+/// A long message is cut; JSON contains the whole message.
 pub(crate) fn as_message(text: &str) -> String {
     let text = text.trim_end();
     let (text, rest) = match text.char_indices().nth(MAX_MESSAGE) {
@@ -63,7 +63,7 @@ pub(crate) fn as_message(text: &str) -> String {
     message
 }
 
-/// The text with long words cut, such as an argument that an error repeats.
+/// Cuts long words in a text, such as an argument that an error repeats.
 pub(crate) fn with_short_words(text: &str) -> Cow<'_, str> {
     let is_long = |word: &&str| word.chars().nth(MAX_WORD).is_some();
     if text.split_whitespace().find(is_long).is_none() {
@@ -84,11 +84,11 @@ pub(crate) fn with_short_words(text: &str) -> Cow<'_, str> {
     Cow::Owned(words.collect())
 }
 
-/// The longest word of an error, in characters.
+/// The maximum length of a word in an error, in characters.
 const MAX_WORD: usize = 200;
 
-/// The text with lines of at most `columns` characters, broken at blanks; what follows a break is indented. A longer word stays
-/// in one piece.
+/// Breaks a text at blanks into lines of at most `columns` characters. The text after a break is indented. A longer word is not
+/// broken.
 pub(crate) fn wrapped(text: &str, columns: usize, indent: usize) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -112,27 +112,27 @@ pub(crate) fn wrapped(text: &str, columns: usize, indent: usize) -> String {
     out
 }
 
-/// The longest message, in characters.
+/// The maximum length of a message, in characters.
 const MAX_MESSAGE: usize = 4_096;
 
-/// Octets on one line: control characters are escaped, and octets that are not UTF-8 are `\xNN`.
+/// Returns octets on one line: control characters are escaped, and octets that are not UTF-8 are shown as `\xNN`.
 pub(crate) fn shown(octets: &[u8]) -> String {
     escape(&text_lossless(octets), |_| false).into_owned()
 }
 
-/// A string of the protocol on one line.
+/// Returns a string of the protocol on one line.
 pub(crate) fn text_of(text: &InternationalString) -> String {
     shown(text.to_string_lossy().as_bytes())
 }
 
-/// `1 hit`, `2 hits`
+/// Returns a count with a noun, such as `1 hit` or `2 hits`.
 pub(crate) fn counted(count: impl Into<i128>, what: &str) -> String {
     let count = count.into();
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
 }
 
-/// `3 of 17`, or `3` if the number of hits is unknown.
+/// Returns `3 of 17`, or `3` if the number of hits is unknown.
 pub(crate) fn numbered(position: u64, hits: Option<u64>) -> String {
     match hits {
         Some(hits) => format!("{position} of {hits}"),
@@ -140,13 +140,13 @@ pub(crate) fn numbered(position: u64, hits: Option<u64>) -> String {
     }
 }
 
-/// `1 record matches`, `2 records match`
+/// Returns `1 record matches` or `2 records match`.
 pub(crate) fn matching(hits: u64) -> String {
     let verb = if hits == 1 { "matches" } else { "match" };
     format!("{} {verb}", counted(hits, "record"))
 }
 
-/// `database cat`, or `databases "a+b", "c"`: names are quoted because they may hold any character.
+/// Returns `database cat`, or `databases "a+b", "c"`. Names are quoted because they may contain any character.
 pub(crate) fn listed(databases: &[String]) -> String {
     match databases {
         [name] => format!("database {name}"),
@@ -160,7 +160,7 @@ pub(crate) fn listed(databases: &[String]) -> String {
     }
 }
 
-/// A URL for a message: on one line, without user and password.
+/// Returns a URL for a message: on one line, without user name and password.
 pub(crate) fn named(text: &[u8]) -> String {
     let shown = shown(text.trim_ascii());
     let Some((scheme, rest)) = shown.split_once("//") else {

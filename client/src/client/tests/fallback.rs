@@ -1,5 +1,5 @@
-//! What is tried after a refusal: the diagnostics that cause it, the order of the attempts, and the steps reported. The server here
-//! is a function from requests to answers.
+//! What is tried after a refusal: the diagnostics that cause another attempt, the order of the attempts, and the steps reported.
+//! The server here is a function from requests to answers.
 
 mod forms;
 
@@ -27,7 +27,7 @@ enum Say {
 
 use Say::{Empty, Hits, Record as One, Refuse, Surrogate};
 
-/// `search 1=1032,4=104 cat usmarc F`: attributes, databases, record syntax and element set.
+/// Describes a request as `search 1=1032,4=104 cat usmarc F`: attributes, databases, record syntax and element set.
 fn describe(request: &Apdu) -> Option<String> {
     let syntax = |oid: &Option<oid::Oid>| oid.and_then(|oid| oid.name()).unwrap_or("-");
     let text =
@@ -98,7 +98,7 @@ fn respond(request: &Apdu, say: Say) -> Apdu {
     }
 }
 
-/// A MARC record without fields.
+/// Builds a MARC record without fields.
 fn empty() -> NamePlusRecord {
     let record = External::octet_aligned(oid::USMARC, &b"00026nam a2200025 a 4500\x1E\x1D"[..]);
     NamePlusRecord {
@@ -107,7 +107,7 @@ fn empty() -> NamePlusRecord {
     }
 }
 
-/// Retrieves by `plan` from a server that answers by `answer`; returns the retrieval and the requests received.
+/// Retrieves by `plan` from a server that answers with `answer`; returns the retrieval and the requests received.
 async fn retrieved(
     plan: &Plan,
     answer: impl Fn(&str) -> Say + Send + 'static,
@@ -140,7 +140,7 @@ fn planned(text: &str, fallback: Fallback) -> Plan {
     plan::plan(&url(text), &options.plan).expect("a plan")
 }
 
-/// The requests that a server with these answers receives, the outcome, and the step reported to have found something.
+/// Checks the requests received by a server that gives these answers, the outcome, and the step reported to have found something.
 async fn check(
     text: &str,
     fallback: Fallback,
@@ -193,7 +193,7 @@ const UNSTRUCTURED: &str = "search 1=1032 cat usmarc -";
 const LOCAL: &str = "search 1=12 cat usmarc -";
 const STANDARD: &str = "search 1=1007 cat usmarc -";
 
-/// A server that supports only searches containing `known`, and gives `otherwise` to others.
+/// Makes a server that supports only searches containing `known`, and answers others with `otherwise`.
 fn knows(known: &'static str, otherwise: Say) -> impl Fn(&str) -> Say + Send + 'static {
     move |asked| {
         if asked.contains(known) {
@@ -232,7 +232,7 @@ async fn attributes_are_tried_in_their_order() {
             }
         }
     }
-    // The attributes for the kind of number that the docid looks like come last.
+    // The attributes for the kind of number that the docid looks like are tried last.
     for (docid, last) in [
         ("0306406152", "1=7"),
         ("0-306-40615-2", "1=7"),
@@ -364,7 +364,7 @@ async fn the_search_ends_when_no_fallback_is_left() {
         }
     };
     check(id, ATTRIBUTES, one, &all, "no match no record matches", "-").await;
-    // Several records are never an answer, however they were found.
+    // Several records are never an answer, no matter how they were found.
     let two = |asked: &str| {
         if asked.contains("1=12 ") {
             Hits(2)

@@ -1,4 +1,4 @@
-//! Servers that reject, disconnect, lie or stay silent: each leads to its outcome and is sent the right Close.
+//! Servers that reject, disconnect, lie or stay silent: each one leads to its outcome and is sent the right Close.
 
 use z3950_asn1::apdu::*;
 

@@ -1,4 +1,4 @@
-//! Leases of sessions: to one user at a time, first come, first served, and never one that may still be in use.
+//! Leases of sessions: a session is lent to one user at a time, first come, first served, and never while it may still be in use.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ fn limits(sessions: usize, pause: u64) -> TargetLimits {
     }
 }
 
-/// A client of servers that find two records in every search.
+/// Creates a client of servers that find two records in every search.
 fn searchable(servers: usize) -> (Client, Transcript) {
     let script = || {
         let answers = std::iter::repeat_with(|| send(found(2, vec![])));
@@ -66,7 +66,7 @@ async fn search(session: &Session) -> Result<u64, Error> {
 
 #[tokio::test(start_paused = true)]
 async fn a_session_returns_to_the_pool_unless_it_is_unusable() {
-    /// What happens to a session before the lease is dropped.
+    /// What is done with a session before the lease is dropped.
     type Use = fn(Lease) -> crate::transport::BoxFuture<'static, Option<Session>>;
     let uses: [(&str, Use, bool); 7] = [
         (
@@ -352,7 +352,7 @@ async fn a_lost_session_is_replaced_once_and_never_during_a_change() {
         let (client, _) = client(options(|_| ()), scripts);
         let lease = lend(&client, &TargetLimits::default()).await;
         search(&lease.session()).await.expect("found");
-        // Unsolicited APDUs of the server arrive now.
+        // Unsolicited APDUs from the server arrive now.
         tokio::time::sleep(Duration::from_secs(1)).await;
         let again = lease.run(repeat, |session| async move { search(&session).await });
         let again = again.await;
@@ -470,7 +470,7 @@ async fn a_result_set_continues_in_a_session_like_the_lost_one() {
     assert_eq!(records.iter().filter(|record| record.is_ok()).count(), 2);
     assert_eq!(transcript.text().matches("connect").count(), 2);
     drop((set, lease));
-    // The session in which the set continued is that of the lease.
+    // The result set continued in the session of the lease.
     let third = lend_at(
         &client,
         &place(210),

@@ -14,10 +14,10 @@ use crate::protocol::service::ResultRecord;
 use crate::target::profile::Profiles;
 use crate::transport::{Connect, Connecting};
 
-/// Of a session: how many requests it received in each second, and the names of the result sets.
+/// For each session: how many requests it received in each second, and the names of the result sets.
 type Seen = (Vec<usize>, Vec<String>);
 
-/// A server that answers after a second; what it received in the meantime it answers then, or loses.
+/// A server that takes a second to answer; requests received in the meantime are then answered too, or lost.
 struct Slow {
     loses: bool,
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -73,7 +73,7 @@ async fn serve_slowly(mut peer: Peer, loses: bool, seen: Arc<Mutex<Vec<Seen>>>, 
     }
 }
 
-/// Six retrievals at once in one session; returns how many requests each session received in each second, and the names of
+/// Makes six retrievals at once in one session; returns how many requests each session received in each second, and the names of
 /// the result sets.
 async fn retrieve(pipelined: &str, loses: bool) -> Vec<Seen> {
     let folder = tempfile::tempdir().expect("a folder");
@@ -118,7 +118,7 @@ async fn retrievals_are_pipelined_if_the_profile_says_so() {
     assert_eq!(names, ["1", "2", "default"]);
 }
 
-/// After the first request that it loses, requests are made one at a time.
+/// After a server has lost requests for the first time, requests to it are made one at a time.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_loses_requests_is_asked_one_at_a_time() {
     let seen = retrieve("pipelined = 3", true).await;
@@ -130,14 +130,14 @@ async fn a_server_that_loses_requests_is_asked_one_at_a_time() {
     assert!(later.all(|count| *count == 1), "{seen:?}");
 }
 
-/// What a server that carries out operations side by side does wrong.
+/// What a server that carries out operations concurrently does wrong.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Confusion {
-    /// It answers pairs of searches with each other's referenceIds.
+    /// It exchanges the referenceIds of the answers to pairs of searches.
     Swaps,
     /// It returns no referenceIds, and the last answer first.
     Forgets,
-    /// Of several searches, it answers the last with a Present response, once.
+    /// Once, it answers the last of several searches with a Present response.
     Errs,
 }
 
@@ -207,7 +207,7 @@ async fn serve_confused(mut peer: Peer, habit: Option<Confusion>) {
     }
 }
 
-/// A record with the number that is searched for.
+/// Builds a record that contains the number searched for.
 fn with_number_of(query: &Query) -> NamePlusRecord {
     let text = match query {
         Query::Type1(query) => query.to_string(),
@@ -233,7 +233,7 @@ const NUMBERS: [&str; 4] = [
     "9780141439600",
 ];
 
-/// However a server confuses answers, each lookup has the record with its own number.
+/// However a server confuses answers, each lookup returns the record with its own number.
 #[tokio::test(start_paused = true)]
 async fn no_record_comes_under_the_identifier_of_another_lookup() {
     for habit in [Confusion::Swaps, Confusion::Forgets, Confusion::Errs] {
@@ -285,7 +285,7 @@ async fn no_record_comes_under_the_identifier_of_another_lookup() {
     }
 }
 
-/// Retrievals in a shared session have the records of their own docids.
+/// Retrievals in a shared session return the records with their own docids.
 #[tokio::test(start_paused = true)]
 async fn no_record_comes_under_the_url_of_another_retrieval() {
     for habit in [Confusion::Swaps, Confusion::Forgets, Confusion::Errs] {

@@ -1,4 +1,4 @@
-//! Sessions that outlive a URL: those of session URLs, and those kept for the next retrieval (RFC 2056 §3, §4).
+//! Sessions that outlive a URL: those opened for session URLs, and those kept for the next retrieval (RFC 2056 §3, §4).
 
 use z3950_asn1::apdu::*;
 
@@ -293,7 +293,7 @@ async fn a_url_causes_searches_and_presents_only() {
             plan.allow_url_credentials = true;
         });
         let (client, transcript) = client(all, [answers(number), answers(number + 1)]);
-        // The outcome does not matter here.
+        // This test does not depend on the outcome.
         let _ = client.open(&url(&text)).await;
         let _ = client.retrieve(&url(&text)).await;
         client.close_all().await;

@@ -74,7 +74,7 @@ async fn hostile_servers_are_abandoned_within_limits() {
         assert_eq!(shown(result), expected, "{path} {turn:?}");
         assert_eq!(begun.elapsed().as_secs(), seconds, "{path} {turn:?}");
     }
-    // At the limit and one past it.
+    // These replies are at the limit and one octet past it.
     for (octets, fits) in [(1000, true), (1001, false)] {
         let server = Scripted::new(&[&[sent(vec![b'x'; octets])]]);
         let result = retrieve(&url("9a"), &bounded(1000), &server).await;
@@ -82,7 +82,7 @@ async fn hostile_servers_are_abandoned_within_limits() {
     }
 }
 
-/// At the limit and one past it; the lines of a text are not limited.
+/// These menus are at the limit and one line past it; the lines of a text are not limited.
 #[tokio::test(start_paused = true)]
 async fn lines_of_menus_are_bounded() {
     for (path, more, fits) in [("1a", 0, true), ("1a", 1, false), ("0a", 1, true)] {

@@ -1,4 +1,4 @@
-//! Thousands of malformed replies: parsing must not panic, grow the reply, or give URLs that do not parse.
+//! Thousands of malformed replies: parsing must not panic, make the reply larger, or return URLs that do not parse.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use super::super::*;
 use crate::url::{Locator, Mode};
 
-/// The pieces that replies are made of.
+/// The pieces from which replies are made.
 const PIECES: [&str; 20] = [
     "+",
     "-",
@@ -32,8 +32,8 @@ const PIECES: [&str; 20] = [
     "URL:x:",
 ];
 
-/// Pieces of replies in any order, with any octets between them: parsing neither panics nor grows the reply, and each URL of a
-/// menu parses again.
+/// Replies are pieces in any order, with any octets between them: parsing neither panics nor makes the reply larger, and each URL
+/// of a menu can be parsed again.
 #[test]
 fn any_octets_are_read_or_refused() {
     let piece = prop_oneof![

@@ -12,7 +12,7 @@ use z3950_asn1::types::Any;
 use crate::error::ProtocolFault;
 use crate::protocol::service::miscounted;
 
-/// The most octets in the Segments of one answer.
+/// The maximum number of octets in the segments of one answer.
 pub(super) const MAX_OCTETS: usize = 67_108_864;
 
 /// Record syntaxes whose records are BER values.
@@ -32,7 +32,7 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// Adds a Segment, encoded in this many octets.
+    /// Adds a Segment; `octets` is its encoded length.
     pub(super) fn add(&mut self, segment: Segment, octets: usize) -> Result<(), ProtocolFault> {
         let announced = segment.number_of_records_returned;
         let came = segment.segment_records.len();
@@ -47,11 +47,11 @@ impl Segments {
         Ok(())
     }
 
-    /// The whole answer, with `last` as its end. `syntax` is the requested one; `are_fragments_allowed` says whether level 2
-    /// is in force, without which fragments stay as they are.
+    /// Returns the whole answer, whose end is `last`. `syntax` is the requested syntax. `are_fragments_allowed` says whether
+    /// level 2 segmentation is in force; without it, fragments stay as they are.
     ///
-    /// Servers count the records of `last` alone or those of all segments; either number is accepted and replaced by the
-    /// number of whole records. If records came in segments, a non-surrogate diagnostic in `last` is dropped.
+    /// Some servers count the records of `last` alone, others those of all segments. Either number is accepted and replaced by
+    /// the number of whole records. If records came in segments, a non-surrogate diagnostic in `last` is dropped.
     pub(super) fn complete(
         &mut self,
         mut last: PresentResponse,
@@ -109,7 +109,7 @@ fn join(
         match (record, open.take()) {
             (Record::StartingFragment(fragment), None) => {
                 let parts = Parts::begin(fragment)?;
-                // A placeholder, replaced when the last fragment has come.
+                // A placeholder, which is replaced when the last fragment has arrived.
                 let record = Record::RetrievalRecord(External::octet_aligned(oid::SUTRS, ""));
                 open = Some((NamePlusRecord { name, record }, parts));
             }
@@ -134,10 +134,10 @@ fn join(
     }
 }
 
-/// The octets of a record so far, and the syntax that its first fragment names.
+/// The octets of a record received so far, and the syntax named by its first fragment.
 struct Parts {
     octets: Vec<u8>,
-    /// `None` for fragments without an EXTERNAL around them.
+    /// `None` for fragments that have no EXTERNAL around them.
     tag: Option<Option<Oid>>,
 }
 
@@ -169,8 +169,8 @@ impl Parts {
         Ok(())
     }
 
-    /// The record. The standard leaves open what untagged fragments make: an EXTERNAL if they decode as one, otherwise a
-    /// record in the requested syntax.
+    /// Returns the record. The standard does not say what untagged fragments add up to: here they are an EXTERNAL if they decode
+    /// as one, otherwise a record in the requested syntax.
     fn record(self, asked: Option<Oid>) -> Result<External, ProtocolFault> {
         let direct_reference = match self.tag {
             Some(syntax) => syntax,

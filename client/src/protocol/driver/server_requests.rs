@@ -1,5 +1,5 @@
-//! Requests of the server within an operation or a session: access control and resource control (Z39.50-2003 §3.2.5,
-//! §3.2.6). Handlers may take their time; the session continues meanwhile.
+//! Requests of the server within an operation or a session: access control and resource control (Z39.50-2003 §3.2.5, §3.2.6). The
+//! session continues while a handler works on its response.
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use z3950_asn1::apdu::{
@@ -13,16 +13,16 @@ use crate::error::{Error, Phase, ProtocolFault};
 use crate::protocol::service::access::Challenge;
 use crate::protocol::service::resource::{Decision, ResourceQuestion};
 
-/// The most requests that a server may send during one of our requests, or between two.
+/// The maximum number of requests that a server may send during one of our requests, or between two of them.
 pub(super) const MAX_INTERRUPTIONS: usize = 64;
 
 /// A handler's response to a request of the server.
 pub(super) struct Verdict {
-    /// `None` for the session as a whole.
+    /// The operation concerned; `None` for the session as a whole.
     operation: Option<u64>,
-    /// `None` if the server wants no response.
+    /// The response; `None` if the server does not want one.
     response: Option<Apdu>,
-    /// Whether it refuses a challenge.
+    /// Whether the response refuses a challenge.
     is_refusal: bool,
 }
 
@@ -46,7 +46,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         Ok(())
     }
 
-    /// Without a handler, operations continue whatever they cost.
+    /// Handles a resource control request. Without a handler, operations continue whatever they cost.
     pub(super) fn questioned(&mut self, request: ResourceControlRequest) -> Result<(), Error> {
         let (operation, phase) = self.interrupted(request.reference_id.as_ref())?;
         let reference_id = request.reference_id.clone();
@@ -91,7 +91,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         self.respond(verdict.operation, phase, response, verdict.is_refusal)
     }
 
-    /// The operation that a request of the server belongs to, and its phase; counts the requests.
+    /// Finds the operation that a request of the server belongs to, and its phase, and counts the request.
     fn interrupted(
         &mut self,
         reference: Option<&ReferenceId>,
@@ -123,9 +123,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         }
     }
 
-    /// Sends a response. A refusal is a diagnostic in version 3; before that it closes the connection.
+    /// Sends a response. A refusal is sent as a diagnostic in version 3; in earlier versions it closes the connection.
     ///
-    /// After a refusal the caller has its error, and the operation waits for the server's answer without it.
+    /// After a refusal, the caller gets its error immediately, while the operation still waits for the server's answer.
     fn respond(
         &mut self,
         operation: Option<u64>,
@@ -146,7 +146,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     }
 }
 
-/// The response to a challenge, or its refusal.
+/// Returns the response to a challenge, or the refusal of the challenge.
 fn access_response(
     reference_id: Option<ReferenceId>,
     response: Option<SecurityChallengeResponse>,

@@ -1,4 +1,4 @@
-//! The task that owns the stream of a session: sends requests, receives answers, and ends the session properly.
+//! The task that owns the stream of a session. It sends requests, receives answers, and ends the session properly.
 //!
 //! ```text
 //!            request                    answer
@@ -9,7 +9,7 @@
 //!   ended: callers get their error -> in version 3, Close is sent and answered -> gone
 //! ```
 //!
-//! Requests of the server in between are handled in `server_requests`; any other APDU is a fault. The answer to a request
+//! Requests that the server makes in between are handled in `server_requests`; any other APDU is a fault. The answer to a request
 //! whose caller is gone is received and dropped, so that later answers go to the right callers.
 
 use std::future::{pending, poll_fn};
@@ -36,7 +36,7 @@ use crate::protocol::session::options::SessionOptions;
 use crate::transport::connect::BoxFuture;
 use crate::transport::timeouts::Limit;
 
-/// The receiving ends of a session handle.
+/// The receiving ends of the channels of a session handle.
 pub(crate) struct Inbox {
     pub(crate) commands: mpsc::Receiver<Command>,
     pub(crate) triggers: mpsc::Receiver<Trigger>,
@@ -64,16 +64,16 @@ impl Default for Farewell {
 /// The task's view of a session.
 pub(in crate::protocol) struct Driver<S> {
     wire: Wire<S>,
-    /// Set once Init was accepted.
+    /// What Init has agreed on; set once Init has been accepted.
     agreed: Option<Agreed>,
     pub(super) options: SessionOptions,
     inbox: Inbox,
-    /// A request that waits for a conflicting operation, and how long.
+    /// A request held back because it conflicts with an operation, and how long it may wait.
     held: Option<(Command, Limit)>,
     pub(super) operations: Operations,
-    /// Decisions of handlers that are pending.
+    /// Decisions that handlers have not made yet.
     pub(super) verdicts: FuturesUnordered<BoxFuture<'static, Verdict>>,
-    /// The server's own requests since the last operation.
+    /// The number of requests that the server has made since the last operation.
     pub(super) interruptions: usize,
     /// The number of APDUs received.
     heard: u64,
@@ -81,7 +81,7 @@ pub(in crate::protocol) struct Driver<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
-    /// A session before Init.
+    /// Creates the driver of a session on which Init has not been sent yet.
     pub(in crate::protocol) fn new(
         stream: S,
         options: &SessionOptions,
@@ -102,21 +102,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         }
     }
 
-    /// Serves requests until the session ends, and closes it.
+    /// Serves requests until the session ends, then closes it.
     pub(in crate::protocol) async fn run(mut self) {
         let error = self.serve().await.err();
         let limit = Limit::within(self.options.timeouts.close);
         let farewell = farewell(error.as_ref(), self.inbox.farewell.get());
         let mut is_answered = false;
         if let Some(farewell) = farewell.filter(|_| self.version() >= Some(3)) {
-            // If an answer arrives after this side is gone, the connection is reset, and the server may lose our Close.
+            // If an answer arrives after this side has closed, the connection is reset, and the server may lose our Close.
             let awaits_answer = farewell.awaits_answer || !self.operations.list.is_empty();
             let put = self.wire.put(&farewell.close.into());
             let sent = limit.hold(Phase::Close, self.wire.flush()).await;
             is_answered = awaits_answer && put.is_ok() && matches!(sent, Ok(Ok(())));
         }
         let end = self.end(error).await;
-        // Errors: the server is gone or silent.
+        // An error means that the server is gone or silent.
         let _ = limit
             .hold(Phase::Close, async {
                 if is_answered {
@@ -128,7 +128,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         self.state.send_replace(State::Gone(end));
     }
 
-    /// Gives every caller an error: this one, or that this side closed the session.
+    /// Ends all operations with an error: `error`, or the error that this side closed the session.
     async fn end(&mut self, error: Option<Error>) -> End {
         let (end, error) = match error {
             None => (End::Closed, End::Closed.error()),
@@ -184,7 +184,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         }
     }
 
-    /// How many operations may be in progress now.
+    /// Returns how many operations may be in progress now.
     fn room(&self) -> usize {
         match &self.agreed {
             None => 1,
@@ -204,12 +204,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         self.agreed.map(|agreed| agreed.version)
     }
 
-    /// Sends a request, or holds it back while it conflicts with an operation; `held_until` is the limit of one held before.
+    /// Sends a request, or holds it back while it conflicts with an operation. `held_until` is the limit of a request held back
+    /// before.
     fn begin(&mut self, mut command: Command, held_until: Option<Limit>) {
         if command.reply.is_closed() {
             return;
         }
-        // Only concurrent operations can conflict; pipelined ones are carried out in order.
+        // Only concurrent operations can conflict; pipelined operations are carried out in order.
         if self.offers(Options::CONCURRENT_OPERATIONS)
             && self.operations.is_in_conflict(&command.request)
         {
@@ -230,7 +231,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         }
     }
 
-    /// Sends an APDU that begins no operation.
+    /// Sends an APDU that does not begin an operation.
     pub(super) fn put(&mut self, apdu: Apdu, phase: Phase) -> Result<(), Error> {
         let put = self.wire.put(&apdu);
         put.map_err(|error| Error::fault(phase, error))
@@ -273,7 +274,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         added.map_err(|fault| Error::fault(phase, fault))
     }
 
-    /// Ends an operation.
+    /// Ends the operation that `answer` answers.
     fn answered(&mut self, answer: Apdu) -> Result<(), Error> {
         let are_fragments_allowed = self.offers(Options::SEGMENTATION_2);
         let phase = self.operations.phase();
@@ -304,8 +305,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         if let Some(mut operation) = self.operations.finish(number) {
             operation.answer(Ok(answer));
         }
-        // Many servers begin an operation only when those before it are over, or send one answer at a time. Answers to much later
-        // requests do not prolong the wait, so it ends even if they keep coming.
+        // Many servers begin an operation only when earlier ones are over, or send one answer at a time. Answers to much later
+        // requests do not prolong the wait, so it ends even if such answers keep coming.
         let room = u64::try_from(self.room()).unwrap_or(u64::MAX);
         let has_waited =
             |operation: &&mut Operation| operation.number.saturating_add(room) > number;
@@ -340,20 +341,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             let put = self.wire.put(&request.into());
             put.map_err(|error| Error::fault(phase, error))?;
         }
-        // Errors: the caller is gone.
+        // An error means that the caller is gone.
         let _ = trigger.reply.send(self.operations.list.len());
         Ok(())
     }
 
-    /// When the next wait ends.
+    /// Returns the time at which the next wait ends.
     fn next_limit(&self) -> Option<Instant> {
         let held = self.held.as_ref().and_then(|(_, limit)| limit.at());
         let operations = self.operations.next_limit();
         [held, operations].into_iter().flatten().min()
     }
 
-    /// Ends waits that have reached their limit. With concurrent operations the session survives if the server has sent
-    /// anything since the request; otherwise the server is taken to be gone.
+    /// Ends waits that have reached their limit. With concurrent operations the session survives if the server has sent anything
+    /// since the request; otherwise the server is assumed to be gone.
     fn expire(&mut self) -> Result<(), Error> {
         let now = Instant::now();
         if let Some((command, limit)) = self.held.take() {
@@ -396,8 +397,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     }
 }
 
-/// The error of an operation in progress when the session ends. If the server's answer was wrong, it may have been that to another
-/// operation.
+/// Returns the error for an operation in progress when the session ends. If the server's answer was wrong, it may have been meant
+/// for another operation.
 fn error_of(phase: Phase, error: &Error, are_several: bool) -> Error {
     let is_of_one = match error {
         Error::ProtocolError { .. } => true,
@@ -415,7 +416,7 @@ fn error_of(phase: Phase, error: &Error, are_several: bool) -> Error {
     }
 }
 
-/// Waits until the caller of a request held back is gone.
+/// Waits until the caller of the request held back is gone.
 async fn gone(held: &mut Option<(Command, Limit)>) {
     match held {
         Some((command, _)) => command.reply.closed().await,
@@ -430,8 +431,8 @@ async fn until(moment: Option<Instant>) {
     }
 }
 
-/// How to end a version 3 session. Without an error this side ends it, in the way that was `chosen`, if any. `None` where no Close
-/// can be sent: the connection is gone, or the server would not understand it.
+/// Decides how to end a version 3 session. Without an error, this side ends it in the way that was `chosen`, if any. Returns
+/// `None` if no Close can be sent because the connection is gone or the server would not understand it.
 fn farewell(error: Option<&Error>, chosen: Option<&Farewell>) -> Option<Farewell> {
     let (reason, info, awaits_answer) = match error {
         None => return Some(chosen.cloned().unwrap_or_default()),
@@ -454,7 +455,7 @@ fn farewell(error: Option<&Error>, chosen: Option<&Farewell>) -> Option<Farewell
     })
 }
 
-/// The error for a Close of the server.
+/// Returns the error for a Close sent by the server.
 fn closed_by_server(phase: Phase, close: Close) -> Error {
     let info = close
         .diagnostic_information

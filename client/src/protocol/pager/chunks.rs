@@ -1,4 +1,4 @@
-//! How many records a Present asks for: fewer after a refusal, more while whole chunks come.
+//! How many records a Present requests: fewer after a refusal, more as long as whole chunks arrive.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use crate::protocol::service::init::PREFERRED_MESSAGE_SIZE;
 /// The number of whole chunks after which the size grows again.
 const CHUNKS_TO_GROWTH: u32 = 4;
 
-/// How many times more records a chunk has that has grown.
+/// The factor by which a chunk grows.
 const GROWTH: u64 = 4;
 
-/// Chunks with more octets do not grow, so that larger ones still fit into the preferred message size.
+/// Chunks with more octets than this do not grow, so that larger ones still fit into the preferred message size.
 const LARGE_CHUNK: usize = PREFERRED_MESSAGE_SIZE as usize / 8;
 
-/// Chunks that take longer do not grow, so that they stay far below the time for an answer.
+/// Chunks that take longer than this do not grow, so that they stay far below the answer timeout.
 const LONG_WAIT: Duration = Duration::from_millis(500);
 
 /// The number of records per Present.
@@ -22,11 +22,11 @@ const LONG_WAIT: Duration = Duration::from_millis(500);
 pub(super) struct Chunks {
     size: u64,
     ceiling: u64,
-    /// The number of whole chunks since the size changed.
+    /// The number of whole chunks received since the size changed.
     whole: u32,
-    /// The number of whole chunks after which the size grows.
+    /// The number of whole chunks to receive before the size grows.
     to_growth: u32,
-    /// Whether a chunk was received since the last loss.
+    /// Whether a chunk has been received since the session was last lost.
     has_come: bool,
 }
 
@@ -46,7 +46,7 @@ impl Chunks {
         self.size.min(count).max(1)
     }
 
-    /// The server refused a chunk of this size.
+    /// Reduces the size because the server refused a chunk of `asked` records.
     pub(super) fn shrink(&mut self, asked: u64) {
         self.set(asked / 2);
     }
@@ -57,8 +57,8 @@ impl Chunks {
         self.to_growth = CHUNKS_TO_GROWTH;
     }
 
-    /// The session was lost on a chunk of `asked` records. Chunks larger than usual are not tried again. Others are tried again if
-    /// the session had delivered a chunk before, since some servers end every session after a while.
+    /// Handles the loss of the session on a chunk of `asked` records. Chunks larger than usual are not tried again. Other chunks
+    /// are tried again if the session had delivered a chunk before, since some servers end every session after a while.
     pub(super) fn lost(&mut self, asked: u64, usual: u64) {
         if asked > usual {
             self.limit(usual);
@@ -68,13 +68,13 @@ impl Chunks {
         self.has_come = false;
     }
 
-    /// No chunk may be larger.
+    /// Limits all further chunks to `size` records.
     pub(super) fn limit(&mut self, size: u64) {
         self.set(size);
         self.ceiling = self.size;
     }
 
-    /// A chunk of `asked` records, or a part of it, was received after a wait.
+    /// Records that a chunk of `asked` records, or a part of it, was received after a wait.
     pub(super) fn came(&mut self, asked: u64, records: &[ResultRecord], waited: Duration) {
         self.has_come = true;
         let count = u64::try_from(records.len()).unwrap_or(u64::MAX);
@@ -84,7 +84,7 @@ impl Chunks {
         self.grow(records, waited);
     }
 
-    /// Grows if the records are a whole chunk that was easy to get.
+    /// Increases the size if the records are a whole chunk that was easy to get.
     pub(super) fn grow(&mut self, records: &[ResultRecord], waited: Duration) {
         let count = u64::try_from(records.len()).unwrap_or(u64::MAX);
         let octets: usize = records.iter().map(octets).sum();
@@ -100,7 +100,7 @@ impl Chunks {
     }
 }
 
-/// The octets of a record.
+/// Returns the number of octets of a record.
 fn octets(record: &ResultRecord) -> usize {
     match record {
         ResultRecord::Record { external, .. } => external.octets().len(),
@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    /// Records of which the first has these octets, and the others none.
+    /// Creates records of which the first has this many octets and the others have none.
     fn records(count: usize, octets: usize) -> Vec<ResultRecord> {
         let record = |octets| ResultRecord::Record {
             database: None,
@@ -139,10 +139,10 @@ mod tests {
     fn chunks_grow_while_they_are_whole_small_and_quick() {
         for (asked, count, octets, waited, expected) in [
             (10, 10, 0, Duration::ZERO, 40),
-            // A part of a chunk is the new size.
+            // If only a part of a chunk was received, its size is the new size.
             (10, 9, 0, Duration::ZERO, 9),
             (10, 0, 0, Duration::ZERO, 1),
-            // The last chunk of a set is as large as asked for, but not as large as it could be.
+            // The last chunk of a set has as many records as were requested, but shows nothing about how large chunks may be.
             (9, 9, 0, Duration::ZERO, 10),
             (10, 10, LARGE_CHUNK, Duration::ZERO, 40),
             (10, 10, LARGE_CHUNK + 1, Duration::ZERO, 10),
@@ -200,7 +200,7 @@ mod tests {
             assert_eq!(size(&chunks), expected, "{has_come} {asked} {usual}");
             let is_limited = expected != 10 || asked != 10;
             assert_eq!(chunks.ceiling == expected, is_limited, "{has_come} {asked}");
-            // The next loss is one without a chunk.
+            // Before the next loss, no chunk was received.
             chunks.lost(10, 10);
             assert_eq!(size(&chunks), 5, "{has_come} {asked} {usual}");
         }

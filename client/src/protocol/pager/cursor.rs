@@ -1,4 +1,4 @@
-//! A result set that is read from a position on.
+//! Reads a result set sequentially from a position.
 
 use std::collections::VecDeque;
 
@@ -12,16 +12,16 @@ use crate::protocol::service::search::SearchResult;
 /// A position in a result set that is read sequentially.
 #[derive(Debug)]
 pub(crate) struct Cursor {
-    /// The position after the last one fetched.
+    /// The position after the last record fetched.
     next: u64,
     left: u64,
     come: VecDeque<ResultRecord>,
-    /// Whether the whole range will be read, as far as one can tell: it has an end, or a chunk has been read to its end.
+    /// Whether the whole range is likely to be read: the range has an end, or the reader has reached the end of a chunk.
     is_long: bool,
 }
 
 impl Cursor {
-    /// `count` positions from `start`, 1-based, or up to the end of the set.
+    /// Begins to read `count` positions from `start`, 1-based, or up to the end of the set.
     pub(crate) fn new(found: &SearchResult, start: u64, count: u64) -> Self {
         let start = start.max(1);
         let there_are = match found.count() {
@@ -36,13 +36,13 @@ impl Cursor {
         }
     }
 
-    /// The position of the next record.
+    /// Returns the position of the next record.
     pub(crate) fn position(&self) -> u64 {
         let fetched = u64::try_from(self.come.len()).unwrap_or(u64::MAX);
         self.next.saturating_sub(fetched)
     }
 
-    /// The next record, if it is already fetched.
+    /// Returns the next record if it has already been fetched.
     pub(crate) fn buffered(&mut self) -> Option<ResultRecord> {
         self.come.pop_front()
     }
@@ -52,7 +52,7 @@ impl Cursor {
         self.left = 0;
     }
 
-    /// The next record. An error is the last item.
+    /// Returns the next record. If there is an error, it is the last item.
     pub(crate) async fn next(&mut self, pager: &mut Pager) -> Option<Result<ResultRecord, Error>> {
         if let Some(record) = self.buffered() {
             return Some(Ok(record));
@@ -81,7 +81,7 @@ impl Cursor {
     }
 }
 
-/// Whether a refusal marks the end of a set whose size the server estimated, or did not know.
+/// Returns whether a refusal marks the end of a set whose size the server had estimated or did not know.
 fn is_end(found: &SearchResult, diagnostics: &Diagnostics) -> bool {
     let is_unknown = found.count().is_none();
     let is_out_of_range = diagnostics.has(Condition::OUT_OF_RANGE.0);

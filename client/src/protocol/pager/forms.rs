@@ -1,4 +1,4 @@
-//! Other forms of a record that is too large even alone, or empty (Z39.50-2003 §3.2.3.1.5, §3.3.1).
+//! Requests a record in other forms if it is empty, or too large even alone (Z39.50-2003 §3.2.3.1.5, §3.3.1).
 
 use z3950_asn1::apdu::{DiagRec, External};
 use z3950_asn1::record::RetrievedRecord;
@@ -8,13 +8,13 @@ use crate::error::Error;
 use crate::protocol::service::present::PresentOptions;
 use crate::protocol::service::{ResultRecord, SubstituteForm};
 
-/// The octets of an ISO 2709 record without fields: a leader and two terminators.
+/// The number of octets of an ISO 2709 record without fields: a leader and two terminators.
 const NO_FIELDS: usize = 26;
 
-/// After this many records in a row for which no other form helped, none is tried.
+/// After this many records in a row for which no other form helped, no other form is tried.
 const MAX_WITHOUT_FORM: u32 = 10;
 
-/// Whether a record is too large, so that it may come alone or in another form, or empty.
+/// Returns whether a record is empty, or is too large, so that it may be available alone or in another form.
 pub(super) fn is_unusable(record: &ResultRecord) -> bool {
     match record {
         ResultRecord::Diagnostic { diagnostic, .. } => is_too_large(diagnostic),
@@ -22,7 +22,7 @@ pub(super) fn is_unusable(record: &ResultRecord) -> bool {
     }
 }
 
-/// Whether a record was refused because it is too large.
+/// Returns whether a record was refused because it is too large.
 pub(crate) fn is_too_large(diagnostic: &DiagRec) -> bool {
     match diagnostic {
         DiagRec::DefaultFormat(diagnostic) => matches!(diagnostic.condition, 16 | 17),
@@ -30,7 +30,7 @@ pub(crate) fn is_too_large(diagnostic: &DiagRec) -> bool {
     }
 }
 
-/// Whether a record has no contents.
+/// Returns whether a record has no contents.
 pub(crate) fn is_empty(record: &External) -> bool {
     let octets = RetrievedRecord::octets_of(record);
     let is_bare = octets.len() <= NO_FIELDS && octets.ends_with(b"\x1E\x1D");
@@ -38,8 +38,8 @@ pub(crate) fn is_empty(record: &External) -> bool {
 }
 
 impl Pager {
-    /// Asks again for the first record if it is too large or empty: with other element sets, then in other syntaxes. If none
-    /// helps, what came first stays.
+    /// Requests the first record again if it is too large or empty: with other element sets, then in other syntaxes. If no form
+    /// helps, the original answer is kept.
     pub(super) async fn in_other_forms(
         &mut self,
         position: u64,

@@ -1,4 +1,4 @@
-//! What refusals of records mean, and which of them another request may avoid.
+//! What refusals of records mean, and which refusals another request may avoid.
 
 use z3950_asn1::apdu::DiagRec;
 
@@ -25,7 +25,7 @@ pub(super) fn has_any(diagnostics: &Diagnostics, conditions: &[i64]) -> bool {
 /// Conditions that another record syntax may avoid.
 pub(super) const OF_SYNTAX: [i64; 3] = [227, 238, 239];
 
-/// Whether the first record was refused because of the record syntax.
+/// Returns whether the first record was refused because of the record syntax.
 pub(super) fn is_syntax_refused(result: &Result<PresentResult, Error>) -> bool {
     match result {
         Ok(presented) => match presented.records.first() {
@@ -37,7 +37,7 @@ pub(super) fn is_syntax_refused(result: &Result<PresentResult, Error>) -> bool {
     }
 }
 
-/// Whether a record is not available in the requested syntax.
+/// Returns whether a record is not available in the requested syntax.
 pub(super) fn is_in_no_such_syntax(record: &ResultRecord) -> bool {
     is_diagnostic(record, &OF_SYNTAX)
 }

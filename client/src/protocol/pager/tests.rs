@@ -1,5 +1,5 @@
-//! Result sets at servers that send less than requested, refuse, disconnect or miscount: each position is delivered once and
-//! in order.
+//! Result sets at servers that send less than requested, refuse, disconnect or miscount: each position is delivered once and in
+//! order.
 
 mod ahead;
 mod forms;
@@ -19,30 +19,30 @@ use crate::transport::BoxFuture;
 #[derive(Debug, Clone, Copy)]
 enum Habit {
     Honest,
-    /// The most records in one answer.
+    /// Sends at most this many records in one answer.
     Short(i64),
-    /// Sends nothing when asked for more.
+    /// Sends nothing when asked for more than this many records.
     Empty(i64),
-    /// Refuses with this condition when asked for more.
+    /// Refuses with the first number as condition when asked for more records than the second.
     Refuses(i64, i64),
-    /// Has fewer records than it counts.
+    /// Has fewer records than it counts: only this many.
     Overcounts(i64),
     /// Refuses any request for record 5 with this condition.
     Spoilt(i64),
-    /// A surrogate diagnostic with this condition for record 5, and whether it is available alone.
+    /// Sends a surrogate diagnostic with this condition for record 5; the flag says whether the record is available alone.
     Surrogate(i64, bool),
-    /// Record 5 is too large, or empty, except with this element set.
+    /// Record 5 is too large, or empty, except in this element set.
     Large(&'static str),
     Blank(&'static str),
-    /// Hangs up when asked for more.
+    /// Disconnects when asked for more than this many records.
     Fragile(i64),
-    /// Hangs up at every Present.
+    /// Disconnects at every Present.
     Broken,
-    /// Hangs up at the first Present, and finds one record more next time.
+    /// Disconnects at the first Present, and finds one more record in the next session.
     Changing,
 }
 
-/// A server, and what it was asked for over all its sessions.
+/// A server, and the requests that it received in all its sessions.
 #[derive(Clone)]
 struct Server {
     habit: Habit,
@@ -133,7 +133,7 @@ fn text(text: &str) -> NamePlusRecord {
     }
 }
 
-/// The element set that is asked for, or nothing.
+/// Returns the element set that is requested, or nothing.
 fn element_set(present: &PresentRequest) -> String {
     match &*present.record_composition {
         Some(RecordComposition::Simple(ElementSetNames::GenericElementSetName(name))) => {
@@ -176,7 +176,7 @@ async fn result_set(server: &Server, pushed: u64, reconnects: bool) -> Pager {
         .expect("found")
 }
 
-/// Checks what the stream gives, and what the server was asked for.
+/// Checks the records that the stream delivers, and the requests that the server received.
 async fn check(habit: Habit, hits: i64, pushed: u64, reconnects: bool, given: &str, asked: &str) {
     let server = Server {
         habit,
@@ -346,7 +346,7 @@ async fn an_estimated_set_ends_with_its_last_record() {
         let records = Records::ResponseRecords(vec![numbered(1), numbered(2)]);
         peer.send(presented(PresentStatus::PARTIAL_1, Some(records)))
             .await;
-        // Two records are refused, and then the first of them alone.
+        // Two records are refused together, and then the first of them alone.
         for _ in 0..2 {
             peer.request().await;
             peer.send(presented(PresentStatus::FAILURE, diagnostic(13, "3")))

@@ -12,19 +12,19 @@ use crate::error::Phase;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Challenge {
-    /// The operation it belongs to; [`Phase::Idle`] for the session as a whole.
+    /// The operation that the challenge belongs to; [`Phase::Idle`] for the session as a whole.
     pub phase: Phase,
-    /// What the server sent: plain octets, or a form such as prompt-1.
+    /// The challenge that the server sent: plain octets, or a form such as prompt-1.
     pub challenge: SecurityChallenge,
 }
 
 impl Challenge {
-    /// A challenge during the operation `phase`.
+    /// Creates a challenge during the operation `phase`.
     pub fn new(phase: Phase, challenge: SecurityChallenge) -> Self {
         Self { phase, challenge }
     }
 
-    /// The prompts of a challenge in the format prompt-1.
+    /// Returns the prompts of a challenge in the format prompt-1.
     pub fn prompts(&self) -> Option<Vec<Prompt>> {
         let SecurityChallenge::ExternallyDefined(external) = &self.challenge else {
             return None;
@@ -36,15 +36,15 @@ impl Challenge {
     }
 }
 
-/// The response to [`Challenge::prompts`].
+/// Builds the response to [`Challenge::prompts`].
 ///
 /// # Errors
-/// Only for values that cannot be encoded.
+/// Only if a value cannot be encoded.
 pub fn answer_prompts(answers: Vec<Answer>) -> Result<SecurityChallengeResponse, EncodeError> {
     let external = PromptObject::Response(answers).to_external()?;
     Ok(SecurityChallengeResponse::ExternallyDefined(external))
 }
 
-/// Responds to challenges: see [`SessionOptions`](crate::session::SessionOptions). `None` refuses, which ends the operation with
-/// [`Error::AccessRefused`](crate::Error::AccessRefused); in version 2, the session.
+/// Responds to challenges: see [`SessionOptions`](crate::session::SessionOptions). `None` refuses the challenge, which ends the
+/// operation with [`Error::AccessRefused`](crate::Error::AccessRefused); in version 2 it ends the session.
 pub type AccessControl = dyn Handler<Challenge, Option<SecurityChallengeResponse>>;

@@ -1,4 +1,4 @@
-//! Delete: result sets that the client no longer needs (Z39.50-2003 §3.2.4).
+//! Delete: removes result sets that the client no longer needs (Z39.50-2003 §3.2.4).
 
 use z3950_asn1::apdu::{
     DeleteFunction, DeleteResultSetRequest, DeleteResultSetResponse, DeleteSetStatus, ListStatus,
@@ -11,7 +11,7 @@ use crate::error::ProtocolFault;
 use crate::error::{Error, Phase};
 use crate::protocol::session::Session;
 
-/// Which result sets to delete.
+/// The result sets to delete.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delete {
     /// The sets with these names.
@@ -20,7 +20,7 @@ pub enum Delete {
     All,
 }
 
-/// The request, without other information.
+/// Builds the request, without other information.
 impl From<Delete> for DeleteResultSetRequest {
     fn from(sets: Delete) -> Self {
         let (delete_function, result_set_list) = match sets {
@@ -39,15 +39,15 @@ impl From<Delete> for DeleteResultSetRequest {
     }
 }
 
-/// The result of a deletion. A status other than success is data, because servers disagree on what counts as one.
+/// The result of a deletion. A status other than success is not an error, because servers disagree on what counts as success.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct DeleteResult {
     /// The status of the request as a whole.
     pub status: DeleteSetStatus,
-    /// The status of each set, if the server says.
+    /// The status of each set, if the server reports it.
     pub sets: Vec<ListStatus>,
-    /// The number of sets not deleted, if all were to be deleted.
+    /// The number of sets that were not deleted, if the request was to delete all sets.
     pub not_deleted: Option<i64>,
     /// A message from the server.
     pub message: Option<String>,
@@ -59,7 +59,7 @@ impl Session {
     /// Deletes result sets: a [`Delete`], or a complete request.
     ///
     /// # Errors
-    /// [`ProtocolFault::NotGranted`] if the server does not offer Delete; others end the session.
+    /// [`ProtocolFault::NotGranted`] if the server does not offer Delete; other errors end the session.
     pub async fn delete(
         &self,
         sets: impl Into<DeleteResultSetRequest>,

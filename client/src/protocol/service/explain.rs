@@ -1,5 +1,5 @@
-//! Explain: a server's description of itself, searched and presented like other records, in the database IR-Explain-1 with the
-//! attribute set exp-1 (Z39.50-2003 §3.2.10, Appendix ATR.2).
+//! Explain: a server's description of itself. It is searched and presented like other records, in the database IR-Explain-1 with
+//! the attribute set exp-1 (Z39.50-2003 §3.2.10, Appendix ATR.2).
 
 use z3950_asn1::apdu::{AttributeElement, Operator, Options, Query, RpnQuery, RpnStructure};
 use z3950_asn1::oid::{self, Oid};
@@ -14,10 +14,10 @@ use crate::error::Error;
 use crate::protocol::pager::PagerOptions;
 use crate::protocol::session::Session;
 
-/// The Explain database.
+/// The name of the Explain database.
 pub const DATABASE: &str = "IR-Explain-1";
 
-/// The name of the result set at servers with named result sets.
+/// The name of the result set, at servers with named result sets.
 const RESULT_SET: &str = "z3950-explain";
 
 /// Use attributes of exp-1.
@@ -51,19 +51,19 @@ pub enum ExplainUse {
     Keyword,
 }
 
-/// What to ask for. By default the list of the server's categories.
+/// What to ask Explain for. By default the list of the server's categories.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ExplainOptions {
-    /// The category, such as `TargetInfo`, `DatabaseInfo` or `CategoryList`, in any case.
+    /// The category, such as `TargetInfo`, `DatabaseInfo` or `CategoryList`, in any letter case.
     pub category: String,
-    /// Further terms that the records must match, such as a database's name.
+    /// Further terms that the records must match, such as the name of a database.
     pub terms: Vec<(ExplainUse, String)>,
-    /// The record syntax; some servers have others than the Explain syntax.
+    /// The record syntax; some servers offer only syntaxes other than the Explain syntax.
     pub record_syntax: Option<Oid>,
     /// The element set name: `B`, `F`, or `description` if the server supports it.
     pub element_set: Option<InternationalString>,
-    /// The most records to fetch.
+    /// The maximum number of records to fetch.
     pub max_records: u64,
 }
 
@@ -80,7 +80,7 @@ impl Default for ExplainOptions {
 }
 
 impl ExplainOptions {
-    /// The query: category and terms, joined by AND.
+    /// Returns the query, which joins category and terms by AND.
     pub fn query(&self) -> Query {
         let category = operand(ExplainUse::ExplainCategory, &self.category);
         let rpn = self.terms.iter().fold(category, |rpn1, (index, term)| {
@@ -103,17 +103,17 @@ fn operand(index: ExplainUse, term: &str) -> RpnStructure {
 pub struct ExplainResult {
     /// The number of matching records.
     pub hits: u64,
-    /// Records in the Explain syntax.
+    /// The records in the Explain syntax.
     pub records: Vec<ExplainRecord>,
-    /// Records in another syntax, and diagnostics in the place of records.
+    /// The records in other syntaxes, and diagnostics in place of records.
     pub others: Vec<ResultRecord>,
 }
 
 impl Session {
-    /// Asks for the server's description of itself in the database IR-Explain-1.
+    /// Requests the server's description of itself in the database IR-Explain-1.
     ///
     /// # Errors
-    /// [`Error::Refused`] by a server without such a database; others as for [`search`](Self::search) and
+    /// [`Error::Refused`] by a server without such a database; otherwise the errors of [`search`](Self::search) and
     /// [`present`](Self::present).
     pub async fn explain(&self, options: &ExplainOptions) -> Result<ExplainResult, Error> {
         let server = self.server_info();

@@ -1,5 +1,5 @@
-//! Extended services: tasks that outlive their operation, such as updates and orders (Z39.50-2003 §3.2.9). The parameters of
-//! each task have a module of their own in [`z3950_asn1::es`].
+//! Extended services: tasks that outlive the operation that requested them, such as updates and orders (Z39.50-2003 §3.2.9). The
+//! parameters of each task have a module of their own in [`z3950_asn1::es`].
 
 mod ill;
 
@@ -22,11 +22,11 @@ use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
 use crate::protocol::session::Session;
 
-/// A task of any service, such as the `EsRequest` of a [`PersistentQuery`](z3950_asn1::es::persistent_query::PersistentQuery),
-/// or a document for the XML service of Index Data.
+/// Builds the request for a task of any service, such as the `EsRequest` of a
+/// [`PersistentQuery`](z3950_asn1::es::persistent_query::PersistentQuery), or a document for the XML service of Index Data.
 ///
 /// # Errors
-/// Only for values that cannot be encoded.
+/// Only if a value cannot be encoded.
 pub fn task(parameters: impl Into<TaskParameters>) -> Result<ExtendedServicesRequest, EncodeError> {
     let parameters = parameters.into();
     let external = parameters.to_external()?;
@@ -37,11 +37,12 @@ pub fn task(parameters: impl Into<TaskParameters>) -> Result<ExtendedServicesReq
     ))
 }
 
-/// Inserts, replaces or deletes records of a database (Z39.50-2003 Appendix EXT.5 and its revision 1, called version 3).
-/// `version` is [`DATABASE_UPDATE`](z3950_asn1::oid::DATABASE_UPDATE) or [`DATABASE_UPDATE_1`], which has no qualifiers.
+/// Builds a task that inserts, replaces or deletes records of a database (Z39.50-2003 Appendix EXT.5 and its revision 1, called
+/// version 3). `version` is [`DATABASE_UPDATE`](z3950_asn1::oid::DATABASE_UPDATE) or [`DATABASE_UPDATE_1`], which has no
+/// qualifiers.
 ///
 /// # Errors
-/// Only for values that cannot be encoded.
+/// Only if a value cannot be encoded.
 pub fn update_task(
     version: Oid,
     mut update: update::EsRequest,
@@ -53,7 +54,7 @@ pub fn update_task(
     Ok(ExtendedServicesRequest::create(version, Some(parameters)))
 }
 
-/// An order of an item of a result set, a request of another protocol, or both (Z39.50-2003 Appendix EXT.4).
+/// An order for an item of a result set, a request of another protocol, or both (Z39.50-2003 Appendix EXT.4).
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Order {
@@ -70,17 +71,17 @@ pub struct Order {
 }
 
 impl Order {
-    /// The task for this order.
+    /// Builds the task for this order.
     ///
     /// # Errors
-    /// Only for values that cannot be encoded.
+    /// Only if a value cannot be encoded.
     pub fn task(self) -> Result<ExtendedServicesRequest, EncodeError> {
         let item = self.item.map(|(result_set_id, item)| ResultSetItem {
             result_set_id,
             item,
         });
         task(ItemOrder::EsRequest(Box::new(EsRequest {
-            // Always present, because yaz-ztest 5.34 reads it without checking.
+            // This part is always present, because yaz-ztest 5.34 reads it without checking.
             to_keep: Some(OriginPartToKeep {
                 suppl_description: self.description,
                 contact: self.contact,
@@ -98,7 +99,7 @@ impl Order {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TaskResult {
-    /// Whether it is done, accepted, or failed.
+    /// Whether the task is done, accepted, or failed.
     pub status: OperationStatus,
     /// The server's diagnostics.
     pub diagnostics: Diagnostics,
@@ -109,12 +110,12 @@ pub struct TaskResult {
 }
 
 impl TaskResult {
-    /// The decoded task package; `None` if it is absent or malformed.
+    /// Returns the decoded task package; `None` if it is absent or malformed.
     pub fn package(&self) -> Option<TaskPackage> {
         TaskPackage::from_external(self.task_package.as_ref()?).ok()
     }
 
-    /// The parameters in the package; `None` if they are absent or of an unknown service.
+    /// Returns the parameters in the package; `None` if they are absent or belong to an unknown service.
     pub fn parameters(&self) -> Option<TaskParameters> {
         TaskParameters::from_external(&self.package()?.task_specific_parameters).ok()
     }
@@ -135,8 +136,8 @@ impl Session {
     /// Requests a task, such as an update or an order.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the task failed, [`ProtocolFault::NotGranted`] if the server does not offer extended services;
-    /// the session continues. Others end it. A request whose answer did not arrive may have been carried out.
+    /// [`Error::Refused`] if the task failed, [`ProtocolFault::NotGranted`] if the server does not offer extended services; the
+    /// session continues. Other errors end the session. A request whose answer did not arrive may have been carried out.
     pub async fn task(&self, task: ExtendedServicesRequest) -> Result<TaskResult, Error> {
         let result = self.task_outcome(task).await?;
         match result.status {
@@ -148,10 +149,10 @@ impl Session {
         }
     }
 
-    /// Requests a task. A failed task is a result, because its package may give the reason for each record.
+    /// Requests a task. A failed task is not an error here, because its package may give the reason for each record.
     ///
     /// # Errors
-    /// Those of [`task`](Self::task) except [`Error::Refused`].
+    /// The errors of [`task`](Self::task) except [`Error::Refused`].
     pub async fn task_outcome(&self, task: ExtendedServicesRequest) -> Result<TaskResult, Error> {
         let phase = Phase::ExtendedServices;
         self.require_granted(phase, Options::EXTENDED_SERVICES)?;

@@ -1,4 +1,4 @@
-//! Init: what this client offers, and what the server grants (Z39.50-2003 §3.2.1).
+//! Init: negotiates what this client offers and the server grants (Z39.50-2003 §3.2.1).
 
 mod user_information;
 
@@ -13,19 +13,20 @@ use z3950_asn1::types::Bits;
 
 use crate::error::{Diagnostics, Error, InitRejected};
 
-/// `preferredMessageSize` offered, in octets.
+/// The `preferredMessageSize` that is offered, in octets.
 pub const PREFERRED_MESSAGE_SIZE: u32 = 1_048_576;
-/// `exceptionalRecordSize` offered, in octets.
+/// The `exceptionalRecordSize` that is offered, in octets.
 pub const EXCEPTIONAL_RECORD_SIZE: u32 = 16_777_216;
 /// Room for the rest of an APDU that holds an exceptional record, in octets.
 pub const APDU_SLACK: u32 = 65_536;
 
-/// The implemented services and features. Access control and resource control are added by sessions with a handler for them.
+/// The services and features that this client implements. Sessions with a handler for access control or resource control add
+/// these.
 pub const IMPLEMENTED: Options = Options(Bits::of(&[
     0, 1, 2, 3, 4, 7, 8, 10, 11, 12, 13, 14, 16, 18, 19, 21,
 ]));
 
-/// The default offer of Init: everything that this client implements.
+/// Returns the default offer of Init: everything that this client implements.
 pub fn offer() -> InitializeRequest {
     InitializeRequest {
         protocol_version: ProtocolVersion::UP_TO_3,
@@ -41,7 +42,7 @@ pub fn offer() -> InitializeRequest {
 /// Proposes a character set and a language.
 ///
 /// # Errors
-/// Only for values that cannot be encoded.
+/// Only if a value cannot be encoded.
 pub fn negotiating(
     mut init: InitializeRequest,
     proposal: OriginProposal,
@@ -53,8 +54,8 @@ pub fn negotiating(
     Ok(init)
 }
 
-/// The size limit of received APDUs, in octets: it bounds memory whatever is negotiated. An offer of no limit, 0, is limited to
-/// [`EXCEPTIONAL_RECORD_SIZE`].
+/// Returns the size limit of received APDUs, in octets. It bounds memory whatever is negotiated: an offer of 0, which means no
+/// limit, is limited to [`EXCEPTIONAL_RECORD_SIZE`].
 pub(crate) fn max_apdu_size(offered: &InitializeRequest) -> usize {
     let record = match u32::try_from(offered.exceptional_record_size) {
         Ok(0) | Err(_) => EXCEPTIONAL_RECORD_SIZE,
@@ -63,7 +64,7 @@ pub(crate) fn max_apdu_size(offered: &InitializeRequest) -> usize {
     usize::try_from(record.saturating_add(APDU_SLACK)).unwrap_or(usize::MAX)
 }
 
-/// User, group and password, each optional (Z39.50-2003 §3.2.1.1.2).
+/// Combines user, group and password, each of which is optional (Z39.50-2003 §3.2.1.1.2).
 pub fn id_pass(
     user: Option<&str>,
     group: Option<&str>,
@@ -76,31 +77,31 @@ pub fn id_pass(
     })
 }
 
-/// What is in force after Init.
+/// What client and server have agreed on in Init.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Agreed {
     pub(crate) version: u8,
     pub(crate) options: Options,
 }
 
-/// What the server is, and what is in force after Init.
+/// The server's description of itself, and what is in force after Init.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ServerInfo {
-    /// The version in force, 1 to 3: the highest that both sides speak.
+    /// The version in force, 1 to 3: the highest that both sides support.
     pub version: u8,
-    /// The options in force: offered and granted.
+    /// The options in force, which are offered and granted.
     pub options: Options,
     /// Messages to the user, from `userInformationField` and `otherInfo`.
     pub text: Vec<String>,
     /// Diagnostics from the same elements, sent although Init was accepted.
     pub diagnostics: Diagnostics,
-    /// What the server sent.
+    /// The response as received.
     pub response: InitializeResponse,
 }
 
 impl ServerInfo {
-    /// The meaning of an accepting response to an offer.
+    /// Interprets the response that accepts an offer.
     pub(crate) fn new(offered: &InitializeRequest, response: InitializeResponse) -> Self {
         let said = user_information::read(&response);
         Self {
@@ -112,7 +113,7 @@ impl ServerInfo {
         }
     }
 
-    /// The character set and language that the server selected among those proposed, if it did.
+    /// Returns the character set and language that the server selected among those proposed, if it selected any.
     pub fn negotiated(&self) -> Option<TargetResponse> {
         match self.response.other_info.as_ref()?.value()? {
             CharSetandLanguageNegotiation::Response(response) => Some(response),
@@ -121,8 +122,8 @@ impl ServerInfo {
     }
 }
 
-/// The version in force. A server that accepts without naming a common version is taken to speak version 2, in which nothing
-/// is sent unsolicited.
+/// Returns the version in force. A server that accepts Init without naming a common version is assumed to speak version 2, in
+/// which nothing is sent unsolicited.
 fn version(offered: ProtocolVersion, response: &InitializeResponse) -> u8 {
     offered
         .intersection(response.protocol_version)
@@ -143,7 +144,7 @@ pub(crate) fn examine(response: &InitializeResponse) -> Result<(), Error> {
     .into())
 }
 
-/// What is in force after an accepted Init; `None` for other exchanges.
+/// Returns what is in force after an accepted Init; `None` for other exchanges.
 pub(crate) fn agreed(request: &Apdu, answer: &Apdu) -> Option<Agreed> {
     match (request, answer) {
         (Apdu::InitializeRequest(request), Apdu::InitializeResponse(response)) => Some(Agreed {

@@ -1,4 +1,4 @@
-//! Present: records of a result set by position (Z39.50-2003 §3.2.3).
+//! Present: fetches records of a result set by position (Z39.50-2003 §3.2.3).
 
 use z3950_asn1::apdu::{
     CompSpec, ElementSetNames, OtherInformation, PresentRequest, PresentResponse, PresentStatus,
@@ -11,7 +11,7 @@ use super::{DEFAULT_RESULT_SET, ResultRecord, separate};
 use crate::error::{Diagnostics, Error, Phase};
 use crate::protocol::session::Session;
 
-/// How to present records. By default those of the set `default`, in a form that the server chooses.
+/// How to present records. By default records of the set `default`, in a form that the server chooses.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PresentOptions {
@@ -19,17 +19,17 @@ pub struct PresentOptions {
     pub result_set: InternationalString,
     /// The element set name.
     pub element_set: Option<InternationalString>,
-    /// Schema, elements and syntaxes in full, for version 3; overrides the element set name.
+    /// Schema, elements and syntaxes in full, for version 3; this overrides the element set name.
     pub composition: Option<CompSpec>,
-    /// The preferred syntax.
+    /// The preferred record syntax.
     pub record_syntax: Option<Oid>,
-    /// Additional positions, whose records follow the others, for version 3.
+    /// Additional positions, whose records follow the others; for version 3.
     pub additional_ranges: Vec<Range>,
-    /// The most Segments of an answer, where segmentation is in force; 1 asks for a single APDU.
+    /// The maximum number of segments in an answer, if segmentation is in force; 1 asks for a single APDU.
     pub max_segment_count: Option<u32>,
-    /// The most octets of a record, where segmentation of level 2 is in force.
+    /// The maximum number of octets in a record, if segmentation of level 2 is in force.
     pub max_record_size: Option<u32>,
-    /// The most octets of a Segment, where segmentation of level 2 is in force.
+    /// The maximum number of octets in a segment, if segmentation of level 2 is in force.
     pub max_segment_size: Option<u32>,
     /// Additional information for the server.
     pub other_info: Option<OtherInformation>,
@@ -52,7 +52,7 @@ impl Default for PresentOptions {
 }
 
 impl PresentOptions {
-    /// The request for `count` records from position `start`, 1-based.
+    /// Returns the request for `count` records from position `start`, 1-based.
     pub fn request(&self, start: u64, count: u64) -> PresentRequest {
         let element_set = self
             .element_set
@@ -79,15 +79,15 @@ impl PresentOptions {
     }
 }
 
-/// The result of a Present; fewer records than requested if `status` is a partial one.
+/// The result of a Present, which has fewer records than requested if `status` is a partial one.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PresentResult {
-    /// Records or the diagnostics in their places, from the first requested position.
+    /// The records, or the diagnostics in their places, from the first requested position on.
     pub records: Vec<ResultRecord>,
     /// Whether all requested records are present.
     pub status: PresentStatus,
-    /// The first position not returned, according to the server.
+    /// The first position that was not returned, according to the server.
     pub next_position: i64,
     /// Non-surrogate diagnostics; empty if there are records.
     pub diagnostics: Diagnostics,
@@ -99,7 +99,7 @@ impl Session {
     /// Fetches `count` records of a result set from position `start` (1-based).
     ///
     /// # Errors
-    /// [`Error::Refused`] if the server sent no record; the session continues. Others end it.
+    /// [`Error::Refused`] if the server sent no record; the session continues. Other errors end the session.
     pub async fn present(
         &self,
         start: u64,
@@ -112,7 +112,7 @@ impl Session {
     /// Sends a complete PresentRequest.
     ///
     /// # Errors
-    /// Those of [`present`](Self::present).
+    /// The errors of [`present`](Self::present).
     pub async fn present_request(&self, request: PresentRequest) -> Result<PresentResult, Error> {
         let response: PresentResponse = self.ask(request).await?;
         let (records, diagnostics) = separate(response.records.0, response.other_info.as_ref());

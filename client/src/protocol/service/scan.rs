@@ -1,4 +1,4 @@
-//! Scan: the terms around a given one in an index (Z39.50-2003 §3.2.8.1).
+//! Scan: lists the terms around a given term in an index (Z39.50-2003 §3.2.8.1).
 
 use z3950_asn1::apdu::{
     AttributesPlusTerm, DatabaseName, Entry, External, Options, OtherInformation, ScanRequest,
@@ -13,20 +13,20 @@ use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
 use crate::protocol::session::Session;
 
-/// Where to scan and how far. By default twenty terms from the given one, in no database.
+/// Where to scan and how far. By default twenty terms beginning with the given term, in no database.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ScanOptions {
     /// The databases whose index is scanned; servers refuse an empty list.
     pub databases: Vec<DatabaseName>,
-    /// The attribute set of the term's attributes.
+    /// The attribute set of the attributes of the term.
     pub attribute_set: Option<Oid>,
-    /// The number of terms skipped between two entries; `None` leaves it to the server.
+    /// The number of terms skipped between two entries; `None` leaves the number to the server.
     pub step_size: Option<u64>,
     /// The number of terms wanted.
     pub number_of_terms: u64,
-    /// The wanted position of the given term, or of the term after it, among the entries: 1 is the first; 0 asks only for
-    /// the terms after it, `number_of_terms + 1` only for those before.
+    /// The wanted position of the given term, or of the term after it, among the entries: 1 is the first position. 0 asks only
+    /// for the terms after it, `number_of_terms + 1` only for those before it.
     pub preferred_position: Option<u64>,
     /// Additional information for the server, such as a result set to scan in.
     pub other_info: Option<OtherInformation>,
@@ -46,14 +46,14 @@ impl Default for ScanOptions {
 }
 
 impl ScanOptions {
-    /// Counts only the records of a result set, an extension of Index Data's servers.
+    /// Counts only the records of a result set, which is an extension of Index Data's servers.
     pub fn in_result_set(mut self, name: impl Into<InternationalString>) -> Self {
         let information = self.other_info.get_or_insert_default();
         Convention::ScanSet.put(information, name);
         self
     }
 
-    /// The request for a term.
+    /// Returns the request for a term.
     pub fn request(&self, start: AttributesPlusTerm) -> ScanRequest {
         let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         ScanRequest {
@@ -69,7 +69,8 @@ impl ScanOptions {
     }
 }
 
-/// A search clause of CQL such as `dc.title=war` as the term of a scan. Servers of SRU take it as it is; those of Z39.50 do not.
+/// Creates the term of a scan from a search clause of CQL such as `dc.title=war`. SRU servers take the clause unchanged; Z39.50
+/// servers do not understand it.
 pub fn cql_clause(text: &str) -> AttributesPlusTerm {
     AttributesPlusTerm {
         attributes: Vec::new(),
@@ -77,17 +78,17 @@ pub fn cql_clause(text: &str) -> AttributesPlusTerm {
     }
 }
 
-/// Part of an index.
+/// A part of an index.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ScanResult {
-    /// Terms or the diagnostics in their places, in the order of the index.
+    /// The terms, or the diagnostics in their places, in the order of the index.
     pub entries: Vec<Entry>,
-    /// Whether all requested terms are present, or why not.
+    /// Whether all requested terms are present, or the reason why they are not.
     pub status: ScanStatus,
-    /// The position of the given term, or of the term after it, among the entries: 1-based, if the server says.
+    /// The position of the given term, or of the term after it, among the entries; 1-based, if the server reports it.
     pub position_of_term: Option<i64>,
-    /// The number of terms skipped between two entries, if the server says.
+    /// The number of terms skipped between two entries, if the server reports it.
     pub step_size: Option<i64>,
     /// Diagnostics in addition to the terms.
     pub diagnostics: Diagnostics,
@@ -102,7 +103,7 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::Refused`] if the server sent no term, [`ProtocolFault::NotGranted`] if the server does not offer Scan; the
-    /// session continues. Others end it.
+    /// session continues. Other errors end the session.
     pub async fn scan(
         &self,
         start: AttributesPlusTerm,

@@ -1,4 +1,4 @@
-//! Search: a query in, the number of hits and possibly the first records out (Z39.50-2003 §3.2.2).
+//! Search: sends a query, and returns the number of hits and possibly the first records (Z39.50-2003 §3.2.2).
 
 use z3950_asn1::apdu::{
     Close, CloseReason, DatabaseName, ElementSetNames, External, Options, OtherInformation,
@@ -22,15 +22,15 @@ use crate::protocol::session::Session;
 pub struct SearchOptions {
     /// The databases, searched together; servers refuse an empty list.
     pub databases: Vec<DatabaseName>,
-    /// The name of the result set; any but `default` requires the option namedResultSets.
+    /// The name of the result set; any name except `default` requires the option namedResultSets.
     pub result_set: InternationalString,
-    /// Whether a result set of this name may be replaced.
+    /// Whether an existing result set of this name may be replaced.
     pub replace: bool,
-    /// Small-set upper bound: with N or fewer hits, send all records.
+    /// Small-set upper bound: with this many hits or fewer, the server sends all records.
     pub small_set_upper_bound: i64,
-    /// Large-set lower bound: with N or more hits, send no records.
+    /// Large-set lower bound: with this many hits or more, the server sends no records.
     pub large_set_lower_bound: i64,
-    /// Between the two bounds, send N records.
+    /// The number of records that the server sends if the number of hits is between the two bounds.
     pub medium_set_present_number: i64,
     /// The element set name of records in the response.
     pub element_set: Option<InternationalString>,
@@ -40,11 +40,11 @@ pub struct SearchOptions {
     pub additional_search_info: Option<OtherInformation>,
     /// Additional information for the server.
     pub other_info: Option<OtherInformation>,
-    /// Whether a negative number of hits means that the server does not know it. Otherwise it is a protocol error, which ends
-    /// the session.
+    /// Whether a negative number of hits means that the server does not know the number. Otherwise it is a protocol error, which
+    /// ends the session.
     pub takes_unknown_count: bool,
-    /// The keys of a result that is sorted by the search itself, most important first. Only where [`Session::sorts_searches`];
-    /// elsewhere they are ignored, and [`Session::sort`] sorts.
+    /// The sort keys, most important first, for servers that sort the result as part of the search. They are used only if
+    /// [`Session::sorts_searches`] is true; otherwise they are ignored, and [`Session::sort`] sorts.
     pub sort: Vec<SortKeySpec>,
 }
 
@@ -68,14 +68,14 @@ impl Default for SearchOptions {
 }
 
 impl SearchOptions {
-    /// Asks for the first `count` records in the response, however many match; for none if it is 0.
+    /// Asks for the first `count` records in the response, however many records match; if `count` is 0, for none.
     pub fn with_records(self, count: u64) -> Self {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         if count == 0 {
             return self;
         }
         Self {
-            // Some servers mishandle adjacent bounds; a set of one record is then still small.
+            // Some servers mishandle adjacent bounds. A set of one record is then still small.
             small_set_upper_bound: count.min(1),
             large_set_lower_bound: i64::from(i32::MAX),
             medium_set_present_number: count,
@@ -83,17 +83,17 @@ impl SearchOptions {
         }
     }
 
-    /// Asks for facets of the records found, an extension of Index Data's servers.
+    /// Asks for facets of the records found, which is an extension of Index Data's servers.
     ///
     /// # Errors
-    /// Only for values that cannot be encoded.
+    /// Only if a value cannot be encoded.
     pub fn with_facets(mut self, facets: &FacetList) -> Result<Self, EncodeError> {
         let info = self.additional_search_info.get_or_insert_default();
         info.put_value(facets)?;
         Ok(self)
     }
 
-    /// The request for a query.
+    /// Returns the request for a query.
     pub fn request(&self, query: Query) -> SearchRequest {
         let element_set = self
             .element_set
@@ -117,7 +117,8 @@ impl SearchOptions {
     }
 }
 
-/// A query in CQL (Z39.50-2003 §3.7, type 104) as YAZ sends it: an InternationalString, or plain octets if it cannot be encoded.
+/// Creates a query in CQL (Z39.50-2003 §3.7, type 104) as YAZ sends it: an InternationalString, or plain octets if it cannot be
+/// encoded.
 pub fn type_104(text: &str) -> Query {
     let value = encode_value(&InternationalString::from(text)).ok();
     Query::Type104(match value.and_then(Any::new) {
@@ -130,19 +131,20 @@ pub fn type_104(text: &str) -> Query {
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct SearchResult {
-    /// The number of matching records, `resultCount`, or that of `records` if it is larger; 0 if the server does not know it.
+    /// The number of matching records: `resultCount`, or the number of `records` if that is larger; 0 if the server does not know
+    /// it.
     pub hits: u64,
     /// `resultCount` if it is negative, which means that the server does not know the number.
     pub negative_count: Option<i64>,
     /// The records in the response, from position 1.
     pub records: Vec<ResultRecord>,
-    /// The first position not returned, according to the server; servers differ when there is none.
+    /// The first position that was not returned, according to the server; servers differ if all were returned.
     pub next_position: i64,
-    /// How complete the result set is, if the server says.
+    /// How complete the result set is, if the server reports it.
     pub result_set_status: Option<ResultSetStatus>,
-    /// Whether the requested records are present, if the server says.
+    /// Whether the requested records are present, if the server reports it.
     pub present_status: Option<PresentStatus>,
-    /// Why the requested records are missing; the result set exists nevertheless.
+    /// The reasons why the requested records are missing; the result set exists nevertheless.
     pub diagnostics: Diagnostics,
     /// Additional information about the search, such as SearchResult-1.
     pub additional_search_info: Option<OtherInformation>,
@@ -151,23 +153,23 @@ pub struct SearchResult {
 }
 
 impl SearchResult {
-    /// The number of matching records; `None` if the server does not know it.
+    /// Returns the number of matching records; `None` if the server does not know it.
     pub fn count(&self) -> Option<u64> {
         self.negative_count.is_none().then_some(self.hits)
     }
 
-    /// The hits of the parts of the query (SearchResult-1), if the server sent them.
+    /// Returns the hits of the parts of the query (SearchResult-1), if the server sent them.
     pub fn report(&self) -> Option<SearchInfoReport> {
         self.information().find_map(OtherInformation::value)
     }
 
-    /// The facets of the records found, if they were requested and the server sent them.
+    /// Returns the facets of the records found, if they were requested and the server sent them.
     pub fn facets(&self) -> Option<FacetList> {
         self.information().find_map(OtherInformation::value)
     }
 
-    /// The sources of the records, each with what it found or why it failed, if they come from several and the server says so, and
-    /// the server's remarks.
+    /// Returns the sources of the records, if the records come from several sources and the server says so, and the server's
+    /// remarks. Each source has the number of records it found or the reason why it failed.
     pub fn sources(&self) -> SearchSources {
         let mut all = SearchSources::default();
         for information in self.information() {
@@ -176,25 +178,25 @@ impl SearchResult {
         all
     }
 
-    /// Servers confuse the two elements.
+    /// Returns both elements with information about the search, because servers confuse the two.
     fn information(&self) -> impl Iterator<Item = &OtherInformation> {
         let information = [&self.additional_search_info, &self.other_info];
         information.into_iter().flatten()
     }
 
-    /// Whether [`hits`](Self::hits) is an estimate.
+    /// Returns whether [`hits`](Self::hits) is an estimate.
     pub fn is_estimate(&self) -> bool {
         self.result_set_status == Some(ResultSetStatus::ESTIMATE)
     }
 }
 
 impl Session {
-    /// Searches.
+    /// Sends a search.
     ///
     /// # Errors
     /// [`Error::Refused`] if `searchStatus` is false, with or without a diagnostic; the session continues.
-    /// [`Error::ProtocolError`] with [`ProtocolFault::NotGranted`] for a named result set that the server does not offer.
-    /// All other errors end the session.
+    /// [`Error::ProtocolError`] with [`ProtocolFault::NotGranted`] for a named result set if the server does not offer them. All
+    /// other errors end the session.
     pub async fn search(
         &self,
         query: Query,
@@ -224,7 +226,7 @@ impl Session {
     pub(crate) async fn miscounted(&self, words: String) -> Error {
         let fault = ProtocolFault::Count(words);
         let farewell = Close::new(CloseReason::PROTOCOL_ERROR, Some(&fault.to_string()));
-        // Errors: the session has ended otherwise.
+        // An error means that the session has already ended in another way.
         let _ = self.close_with(farewell).await;
         Error::fault(Phase::Search, fault)
     }

@@ -12,7 +12,7 @@ use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
 use crate::protocol::session::Session;
 
-/// A key by Bib-1 attributes, ignoring case. The server decides where records without the key go.
+/// Creates a key from Bib-1 attributes, ignoring case. The server decides where to put records without the key.
 pub fn key_by_attributes(attributes: Vec<AttributeElement>, relation: SortRelation) -> SortKeySpec {
     key(
         SortKey::SortAttributes(SortAttributes {
@@ -23,7 +23,7 @@ pub fn key_by_attributes(attributes: Vec<AttributeElement>, relation: SortRelati
     )
 }
 
-/// A key by the name of a field, otherwise like [`key_by_attributes`].
+/// Creates a key from the name of a field, otherwise like [`key_by_attributes`].
 pub fn key_by_field(field: impl Into<InternationalString>, relation: SortRelation) -> SortKeySpec {
     key(SortKey::SortField(field.into()), relation)
 }
@@ -42,7 +42,7 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::Refused`] if nothing was sorted, [`ProtocolFault::NotGranted`] if the server does not offer Sort; the session
-    /// continues. Others end it.
+    /// continues. Other errors end the session.
     pub async fn sort(&self, request: SortRequest) -> Result<SortResponse, Error> {
         let phase = Phase::Sort;
         self.require(phase, Options::SORT)?;

@@ -16,10 +16,10 @@ use crate::protocol::service::init::ServerInfo;
 use crate::sru::task::DescriptionRequest;
 use crate::transport::timeouts::Timeouts;
 
-/// How many requests may wait for those in progress before callers have to wait.
+/// The number of requests that may wait for those in progress before callers have to wait.
 const QUEUE: usize = 16;
 
-/// The task's channels. Dropping it closes the session.
+/// The sending ends of the task's channels. Dropping the handle closes the session.
 #[derive(Debug)]
 pub(super) struct Handle {
     pub(super) commands: mpsc::Sender<Command>,
@@ -28,21 +28,21 @@ pub(super) struct Handle {
     /// How to close the session, if not in the usual way.
     pub(super) farewell: Arc<OnceLock<Farewell>>,
     pub(super) state: watch::Receiver<State>,
-    /// The options offered because `SessionOptions` has a handler for them.
+    /// The options that are offered because `SessionOptions` has a handler for them.
     pub(super) answered: Options,
-    /// Requests that are in progress, were given up, or failed.
+    /// The number of requests that are in progress, were given up, or failed.
     pub(super) unanswered: AtomicUsize,
-    /// Whether a count that is less than the records sent was told.
+    /// Whether a count lower than the number of records sent has been reported.
     pub(super) has_told_miscount: AtomicBool,
-    /// The most operations in progress at once if the server grants concurrentOperations, and otherwise.
+    /// The maximum number of operations in progress at once: if the server grants concurrentOperations, and otherwise.
     pub(super) in_progress: (usize, usize),
-    /// Asks a server of SRU for descriptions.
+    /// Requests for the descriptions of an SRU server.
     #[cfg(feature = "sru")]
     pub(super) descriptions: Option<mpsc::Sender<DescriptionRequest>>,
 }
 
 impl Handle {
-    /// A handle, and what its task needs.
+    /// Creates a handle and what its task needs.
     pub(super) fn new(options: &SessionOptions) -> (Self, Inbox, watch::Sender<State>) {
         let offered = |is_answered, option| {
             if is_answered {
@@ -101,8 +101,8 @@ impl Handle {
     }
 
     /// Sends a request and waits for its answer.
-    ///
-    /// Dropping the future leaves the session in step: an unsent request is not sent, and the answer to a sent one is
+    /// Dropping the future leaves the session in step: if the request has not been sent, it is not sent; if it has been sent, its
+    /// answer is received and dropped.
     /// received and dropped.
     pub(super) async fn ask<T>(
         &self,

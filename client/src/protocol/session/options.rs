@@ -11,35 +11,36 @@ use crate::protocol::service::resource::ResourceControl;
 use crate::target::profile::SruOptions;
 use crate::transport::timeouts::Timeouts;
 
-/// How to open a session and work in it, and how long to wait.
+/// How to open a session, how to work in it, and how long to wait.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SessionOptions {
-    /// What Init offers.
+    /// The request with which Init is sent.
     pub init: InitializeRequest,
     /// How long to wait.
     pub timeouts: Timeouts,
-    /// The most concurrent operations where the server grants concurrentOperations; 8. Operations that change a result set
-    /// do not overlap with others on it.
+    /// The maximum number of concurrent operations if the server grants concurrentOperations; 8 by default. Operations that
+    /// change a result set do not overlap with other operations on it.
     pub max_operations: usize,
-    /// The most requests sent ahead of their answers where the server does not grant it; 1, as the standard requires.
-    /// Most servers read on and answer in order.
+    /// The maximum number of requests sent ahead of their answers if the server does not grant concurrentOperations; 1 by
+    /// default, as the standard requires. Most servers continue to read requests and answer them in order.
     pub max_pipelined: usize,
-    /// Whether dropping the future of an operation cancels it at a server that grants triggerResourceCtrl. Otherwise the
-    /// operation continues and its answer is dropped.
+    /// Whether dropping the future of an operation cancels the operation at a server that grants triggerResourceCtrl. Otherwise
+    /// the operation continues and its answer is dropped.
     pub cancels_dropped: bool,
-    /// How long a session of a client's pool is kept that nobody uses; `None` until the server ends it.
+    /// How long an unused session is kept in a client's pool; `None` keeps it until the server ends it.
     pub idle_time: Option<Duration>,
-    /// Answers challenges of the server; accessCtrl is offered only if there is one.
+    /// Answers challenges of the server; accessCtrl is offered only if there is a handler.
     pub access_control: Option<Arc<AccessControl>>,
-    /// Decides on the cost of operations; resourceCtrl is offered only if there is one.
+    /// Decides on the cost of operations; resourceCtrl is offered only if there is a handler.
     pub resource_control: Option<Arc<ResourceControl>>,
-    /// How to ask a server of SRU.
+    /// How to ask an SRU server.
     pub sru: SruOptions,
 }
 
 impl SessionOptions {
-    /// The most operations in progress at once in a session, whose server may have granted concurrentOperations.
+    /// Returns the maximum number of operations in progress at once; `is_concurrent` says whether the server has granted
+    /// concurrentOperations.
     pub(crate) fn max_in_progress(&self, is_concurrent: bool) -> usize {
         if is_concurrent {
             self.max_operations.max(1)

@@ -1,4 +1,4 @@
-//! When a request is repeated in a new session, and how one is opened.
+//! When to repeat a request in a new session, and how to open one.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use crate::transport::connect::BoxFuture;
 
 /// Opens a replacement for a lost session.
 pub trait Reconnect: Send + Sync {
-    /// A new session with the same server and options.
+    /// Opens a new session with the same server and options.
     ///
     /// # Errors
-    /// Those of [`Session::connect`].
+    /// The errors of [`Session::connect`].
     fn reconnect(&self) -> BoxFuture<'_, Result<Session, Error>>;
 }
 
@@ -25,14 +25,14 @@ impl fmt::Debug for dyn Reconnect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repeat {
-    /// Only if nothing of it was sent: for requests that change something, such as updates, orders and deletions.
+    /// Repeat it only if no part of it was sent: for requests that change something, such as updates, orders and deletions.
     IfUnsent,
-    /// Also if the connection was lost before the answer. The result sets of the lost session are gone.
+    /// Repeat it also if the connection was lost before the answer. The result sets of the lost session are gone.
     IfLost,
 }
 
 impl Repeat {
-    /// Whether to repeat a request that failed with this error.
+    /// Returns whether to repeat a request that failed with this error.
     pub fn allows(self, error: &Error) -> bool {
         let is_unsent = matches!(error, Error::Ended { .. });
         error.is_connection_lost() && (is_unsent || self == Self::IfLost)

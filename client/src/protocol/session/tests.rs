@@ -1,4 +1,4 @@
-//! A session seen by its callers: dropped requests leave it in step, it is closed once, and its end has a reason.
+//! A session as its callers see it: dropped requests leave it in step, it is closed once, and its end has a reason.
 
 mod concurrency;
 mod events;
@@ -41,7 +41,7 @@ async fn open(script: impl Into<Script>) -> (Session, Transcript) {
     )
 }
 
-/// A task of the XML service.
+/// Builds a task of the XML service.
 fn xml() -> ExtendedServicesRequest {
     task(TaskParameters::Xml(b"<x/>"[..].into())).expect("encodes")
 }
@@ -53,7 +53,7 @@ async fn hits(session: &Session) -> Result<u64, Error> {
         .map(|found| found.hits)
 }
 
-/// A session whose other end the test itself plays.
+/// Opens a session in which the test itself plays the server.
 async fn by_hand(versions: ProtocolVersion) -> (Session, DuplexStream) {
     let (ours, mut theirs) = tokio::io::duplex(65_536);
     let options = SessionOptions::default();

@@ -1,32 +1,32 @@
-//! Earlier translations of type-1 queries into CQL: many lookups differ in their terms alone, and finding the indexes and relations of
-//! CQL for attributes takes longer than all else that the client does for a request.
+//! Earlier translations of type-1 queries into CQL. Many lookups differ only in their terms, and finding the indexes and
+//! relations of CQL for attributes takes longer than everything else that the client does for a request.
 
 use z3950_asn1::apdu::{Operand, RpnQuery, Term};
 use z3950_asn1::query::cql::{Cql, Node, Word};
 
 use super::for_each_clause;
 
-/// The most translations that are kept.
+/// The maximum number of translations that are kept.
 const MAX_KEPT: usize = 16;
-/// The most terms of a query that is kept.
+/// The maximum number of terms in a query whose translation is kept.
 const MAX_TERMS: usize = 8;
-/// What stands for each term.
+/// The word that stands for each term.
 const PLACEHOLDER: &str = "x";
 
-/// Translations of one session, for which its options do not change.
+/// The translations made in one session, in which the options do not change.
 #[derive(Debug, Default)]
 pub(in crate::sru) struct Translations(Vec<(RpnQuery, Cql)>);
 
 /// A query without its terms, and the terms.
 pub(super) struct Skeleton {
-    /// With [`PLACEHOLDER`] for each term.
+    /// The query, with [`PLACEHOLDER`] in place of each term.
     pub(super) query: RpnQuery,
-    /// In the order of the operands.
+    /// The terms, in the order of the operands.
     terms: Vec<String>,
 }
 
 impl Skeleton {
-    /// The skeleton of a query whose terms are plain words, so that they have no part in the translation.
+    /// Returns the skeleton of a query whose terms are plain words, so that they do not influence the translation.
     pub(super) fn of(query: &RpnQuery) -> Option<Self> {
         let mut terms = Vec::new();
         for operand in query.rpn.operands() {
@@ -49,7 +49,8 @@ impl Skeleton {
         Some(Self { query, terms })
     }
 
-    /// The translation of the skeleton with the terms; `None` if it does not have a word for each.
+    /// Puts the terms into the translation of the skeleton. Returns `None` if the translation does not have a place for each
+    /// term.
     fn filled(&self, mut translation: Cql) -> Option<Cql> {
         let mut terms = self.terms.iter();
         let mut is_sound = true;
@@ -71,14 +72,14 @@ impl Translations {
         self.0.len()
     }
 
-    /// The query in CQL, if one with this skeleton was translated.
+    /// Returns the query in CQL, if a query with the same skeleton was translated earlier.
     pub(super) fn find(&self, skeleton: &Skeleton) -> Option<Cql> {
         let mut kept = self.0.iter();
         let (_, translation) = kept.find(|(query, _)| *query == skeleton.query)?;
         skeleton.filled(translation.clone())
     }
 
-    /// Keeps the translation of a skeleton; the oldest one makes room.
+    /// Keeps the translation of a skeleton, replacing the oldest one if necessary.
     pub(super) fn keep(&mut self, skeleton: &Skeleton, translation: Cql) {
         if skeleton.filled(translation.clone()).is_none() {
             return;

@@ -1,4 +1,4 @@
-//! The schema of the records of a search: the one asked for, and what to ask for instead.
+//! The schema of the records of a search: the one asked for, and alternatives to it.
 
 use z3950_asn1::sru::zeerex::ZeeRex;
 use z3950_asn1::sru::{ExplainRequest, Response};
@@ -8,9 +8,9 @@ use super::super::sets::SruExchange;
 use crate::error::Phase;
 use crate::transport::timeouts::Timeouts;
 
-/// The schema asked for where MARC is wanted.
+/// The schema to request if MARC is wanted.
 const MARCXML: &str = "marcxml";
-/// What to ask for instead, after what the server's description has. The Deutsche Nationalbibliothek has a name of its own.
+/// Schemas to try after those of the server's description. The Deutsche Nationalbibliothek has a name of its own.
 const FURTHER: [&str; 5] = [
     MARCXML,
     "info:srw/schema/1/marcxml-v1.1",
@@ -18,7 +18,7 @@ const FURTHER: [&str; 5] = [
     "mods",
     "dc",
 ];
-/// The most schemas tried.
+/// The maximum number of schemas that are tried.
 pub(super) const MAX_SCHEMAS: usize = 12;
 
 impl SruExchange {
@@ -34,7 +34,7 @@ impl SruExchange {
         }
     }
 
-    /// The schemas of the server's description, those of MARC first, then the most common ones.
+    /// Returns the schemas in the server's description, those of MARC first, then the most common ones.
     pub(super) async fn described_schemas(
         &mut self,
         database: &str,
@@ -47,7 +47,7 @@ impl SruExchange {
             .await;
         let record = match answer {
             Ok(Response::Explain(answer)) => answer.record,
-            // Without a description, the usual names are left.
+            // Without a description, only the usual names are left.
             _ => None,
         };
         let described =

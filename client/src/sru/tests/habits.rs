@@ -1,8 +1,8 @@
-//! Habits of real servers: other namespaces, wrong counts and positions, caps, schemas under other names.
+//! Habits of real servers: other namespaces, wrong counts and positions, limits on records, schemas with other names.
 
 use super::*;
 
-/// Searches and reads all records; `expected` are their titles, `asked` the requests' ranges and schemas.
+/// Searches and reads all records. `expected` lists their titles, `asked` the ranges and schemas of the requests.
 async fn check(
     replies: impl IntoIterator<Item = Reply>,
     first: u64,
@@ -90,7 +90,7 @@ async fn a_cap_on_records_is_found_out() {
     let peer = [found(5, 1..=2), found(5, 3..=4), found(5, [5])];
     let all = ["Title 1", "Title 2", "Title 3", "Title 4", "Title 5"];
     check(peer, 5, &all, "1+5, 3+3, 5+1").await;
-    // More than asked for.
+    // The server sends more records than requested.
     check(
         [found(2, []), found(2, 1..=9)],
         0,
@@ -111,10 +111,10 @@ async fn wrong_counts_and_positions_end() {
         "1+1, 2+2",
     )
     .await;
-    // Without a number, the records count.
+    // If the answer has no number of hits, the records are counted.
     let uncounted = found_xml(9, 1..=2).replace("<zs:numberOfRecords>9</zs:numberOfRecords>", "");
     check([ok(uncounted)], 5, &["Title 1", "Title 2"], "1+5").await;
-    // Records that came are there, whatever the server counts; more than were requested are requested again.
+    // Records that were sent are delivered, whatever the server counts; if more were requested, the rest is requested again.
     for count in [0, 1] {
         let fewer = found(count, 1..=2);
         check([fewer], 5, &["Title 1", "Title 2"], "1+5").await;
@@ -126,7 +126,7 @@ async fn wrong_counts_and_positions_end() {
         "1+2, 3+1",
     )
     .await;
-    // An estimate that was too high ends quietly.
+    // If an estimate was too high, the records end without an error.
     let estimate = |answer: Reply| match answer {
         Reply::Octets(octets) => {
             let text = String::from_utf8(octets).expect("text");
@@ -144,12 +144,12 @@ async fn wrong_counts_and_positions_end() {
         "1+1, 2+2, 2+1",
     )
     .await;
-    // The Deutsche Nationalbibliothek continues at 1 after no hits.
+    // The Deutsche Nationalbibliothek says that an answer without hits continues at 1.
     let next = answer_xml(
         "<zs:numberOfRecords>0</zs:numberOfRecords><zs:nextRecordPosition>1</zs:nextRecordPosition>",
     );
     check([ok(next)], 5, &[], "1+5").await;
-    // Positions that begin again in each answer.
+    // Positions begin again at 1 in each answer.
     let second = found_xml(2, [2]).replace("<zs:recordPosition>2", "<zs:recordPosition>1");
     check(
         [found(2, [1]), ok(second)],
@@ -221,7 +221,7 @@ async fn a_schema_that_is_refused_is_replaced() {
         "1+1, explain, 1+1 info%3Asrw%2Fschema%2F1%2Fmarcxml-v1.1, 1+1 MARC21-xml",
     )
     .await;
-    // The choice is kept.
+    // The choice of the schema is kept.
     let peer = Peer::new([refused(67, ""), no_explain, found(1, [1]), found(1, [1])]);
     let connection = peer.connect().await;
     for _ in 0..2 {
@@ -264,7 +264,7 @@ async fn answers_that_do_not_advance_end_the_result() {
              after record {position}"
         )
     };
-    // It continues where it began.
+    // The answer says that it continues where it began.
     let next = |positions: std::ops::RangeInclusive<u64>, next: u64| {
         let next = format!("</zs:records><zs:nextRecordPosition>{next}</zs:nextRecordPosition>");
         ok(found_xml(million, positions).replace("</zs:records>", &next))
@@ -283,7 +283,7 @@ async fn answers_that_do_not_advance_end_the_result() {
 
 #[tokio::test]
 async fn records_from_elsewhere_are_not_taken_for_those_asked_for() {
-    // Servers count from the beginning of the list or of the answer, and some from 0.
+    // Servers count from the beginning of the list or of the answer, and some count from 0.
     for (positions, expected) in [
         (1..=5, None),
         (0..=4, None),

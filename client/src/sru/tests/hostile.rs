@@ -1,4 +1,4 @@
-//! Answers that are malformed, or never end.
+//! Answers that are malformed or never end.
 
 use super::*;
 
@@ -134,7 +134,7 @@ async fn answers_without_end_are_cut() {
     ))
     .await;
     assert!(words.contains("no answer of HTTP"), "{words}");
-    // The body ends with the connection, which does not.
+    // The body ends when the connection is closed, but the server does not close it.
     let words = error(Reply::Endless(
         b"HTTP/1.1 200 OK\r\n\r\n".to_vec(),
         vec![b' '; 0x10000],

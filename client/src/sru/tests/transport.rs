@@ -1,4 +1,4 @@
-//! Connections: kept, lost, redirected; and requests that are given up.
+//! Connections that are kept, lost or redirected, and requests that are given up.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn redirect(status: &str, location: &str) -> Reply {
     Reply::Octets(head.into_bytes())
 }
 
-/// The outcome of one search: its hits or error, and what was asked.
+/// Makes one search. Returns its hits or error, and the requests sent.
 async fn search(target: &str, replies: impl IntoIterator<Item = Reply>) -> (String, String) {
     let peer = Peer::new(replies);
     let targets = "[targets.secret]\nhost = \"secret.example\"\ncredentials = { user = \"ann\", password_command = \"echo x\" }\nsru = {}\n";
@@ -198,7 +198,7 @@ async fn a_server_that_asks_to_wait_is_given_time() {
         let error = connection.search(Query::any("a")).await;
         let error = chain(&error.expect_err("no answer"));
         assert!(error.ends_with(words), "{error}");
-        // In another session with the same server, too.
+        // The same applies in another session with the same server.
         let begun = tokio::time::Instant::now();
         let other = client.connect("http://lib.example/db").await;
         other

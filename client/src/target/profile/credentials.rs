@@ -1,5 +1,5 @@
-//! Credentials by reference: a targets file names an environment variable or a command that provides the password, never the
-//! password itself (Z39.50-2003 §3.2.1.1.6, idAuthentication).
+//! Credentials by reference: a targets file names an environment variable or a command that provides the password, but never
+//! contains the password itself (Z39.50-2003 §3.2.1.1.6, idAuthentication).
 
 use std::fmt;
 use std::io;
@@ -13,9 +13,9 @@ use tokio::process::Command;
 use tokio::time::{Instant, timeout, timeout_at};
 use z3950_asn1::apdu::{IdAuthentication, IdPass};
 
-/// The time after which the log mentions a running password command.
+/// The time after which the log mentions that a password command is still running.
 const QUIET: Duration = Duration::from_millis(500);
-/// The most octets kept of the output of a password command.
+/// The maximum number of octets kept from the output of a password command.
 const MAX_OUTPUT: u64 = 64 * 1024;
 
 /// The credentials for a target, and where the password comes from.
@@ -23,7 +23,7 @@ const MAX_OUTPUT: u64 = 64 * 1024;
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Credentials {
-    /// The user, if any.
+    /// The user name, if any.
     pub user: Option<String>,
     /// The group, if any.
     pub group: Option<String>,
@@ -31,13 +31,13 @@ pub struct Credentials {
     pub password_env: Option<String>,
     /// A shell command whose first line of output is the password.
     pub password_command: Option<String>,
-    /// Whether to send user and password as one string, `user/password`, as some servers expect.
+    /// Whether to send the user name and password as one string, `user/password`, as some servers expect.
     pub open: bool,
-    /// Whether to authenticate as anonymous.
+    /// Whether to authenticate anonymously.
     pub anonymous: bool,
 }
 
-/// Why there are no credentials.
+/// The reason why there are no credentials.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CredentialsError {
@@ -56,7 +56,7 @@ pub enum CredentialsError {
 }
 
 impl Credentials {
-    /// What to send at Init. Reads the environment, or runs the command, which is killed at the deadline.
+    /// Returns what to send in Init. Reads the environment, or runs the command, which is killed at the deadline.
     ///
     /// # Errors
     /// See [`CredentialsError`].
@@ -110,8 +110,8 @@ impl Credentials {
     }
 }
 
-/// Runs a command to its end and returns the beginning of its output. The rest is discarded, so that the command does not fail on a
-/// closed pipe. It stays in the foreground of the terminal, where it may prompt.
+/// Runs a command to its end and returns the beginning of its output. The rest is read and discarded, so that the command does
+/// not fail on a closed pipe. The command stays in the foreground of the terminal, so that it can prompt.
 async fn run(command: &str) -> io::Result<(Vec<u8>, ExitStatus)> {
     let mut child = Command::new("sh")
         .args(["-c", command])
@@ -137,7 +137,7 @@ async fn run(command: &str) -> io::Result<(Vec<u8>, ExitStatus)> {
 }
 
 impl fmt::Debug for Credentials {
-    /// Hides the user too.
+    /// Hides the user name too.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("<redacted>")
     }
@@ -147,7 +147,7 @@ impl fmt::Debug for Credentials {
 mod tests {
     use super::*;
 
-    /// Including one that has closed its output, and one whose child keeps it open.
+    /// This also applies to a command that has closed its output, and to one whose child keeps it open.
     #[tokio::test]
     async fn a_password_command_is_killed_at_the_deadline() {
         for command in ["sleep 5", "echo x; exec >&-; sleep 5", "sleep 5; echo x"] {

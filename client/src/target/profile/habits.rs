@@ -1,5 +1,5 @@
-//! Default attributes of query operands, written as in PQF, `[set] type=value`: many servers refuse or misread operands without
-//! structure or truncation (Z39.50-2003 §3.7.1).
+//! Default attributes of query operands, written as in PQF, `[set] type=value`: many servers refuse or misinterpret operands
+//! without structure or truncation (Z39.50-2003 §3.7.1).
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,7 +21,7 @@ enum Written {
     List(Vec<String>),
 }
 
-/// A malformed attribute.
+/// The error of a malformed attribute.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text} is not an attribute: {reason}")]
 pub struct HabitError {
@@ -124,7 +124,7 @@ impl TryFrom<Written> for Attributes {
 }
 
 impl Attributes {
-    /// Attributes of Bib-1, each a type and a value.
+    /// Creates a list of Bib-1 attributes, each given by a type and a value.
     pub(crate) fn numeric(pairs: &[(i64, i64)]) -> Self {
         let pairs = pairs.iter();
         Self(
@@ -134,19 +134,19 @@ impl Attributes {
         )
     }
 
-    /// The text of each attribute.
+    /// Returns the text of each attribute.
     pub fn to_strings(&self) -> Vec<String> {
         self.0.iter().map(written).collect()
     }
 
-    /// Adds to each operand the attributes whose types are missing.
+    /// Adds attributes to each operand that lacks an attribute of their type.
     pub fn add_missing(&self, query: &mut RpnQuery) {
         query.rpn.terms_mut().for_each(|operand| {
             self.complete(&mut operand.attributes);
         });
     }
 
-    /// Adds the attributes whose types are missing.
+    /// Adds the attributes of types that are missing.
     pub(crate) fn complete(&self, attributes: &mut Vec<AttributeElement>) {
         for habit in &self.0 {
             let mut own = attributes.iter();

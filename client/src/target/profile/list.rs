@@ -1,4 +1,4 @@
-//! All profiles by name: the built-in ones, overridden by those of the user's `targets.toml`. A target on a command line is the
+//! All profiles by name: the built-in ones, overridden by those in the user's `targets.toml`. A target on a command line is the
 //! name of a profile, or an address whose profile is looked up by host.
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use crate::url::{self, Host, Userinfo, Z3950Url};
 
 /// The built-in targets.
 const BUILT_IN: &str = include_str!("targets.toml");
-/// The user's targets, relative to the configuration directory.
+/// The path of the user's targets file, relative to the configuration directory.
 const FILE: &str = "z3950/targets.toml";
 /// The size limit of a targets file, in octets.
 const MAX_FILE: u64 = 4 << 20;
@@ -30,28 +30,28 @@ pub struct Profiles {
     own: Entries,
     /// Whether the built-in profiles are included.
     has_built_in: bool,
-    /// All profiles, on first use.
+    /// All profiles, which are computed when they are first needed.
     all: OnceLock<Entries>,
 }
 
 type Entries = BTreeMap<String, ProfileEntry>;
 
-/// A profile and its origin.
+/// A profile, and where it comes from.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ProfileEntry {
     /// The profile.
     pub profile: Profile,
-    /// Its origin.
+    /// Where the profile comes from.
     pub origin: Origin,
 }
 
-/// The origin of a profile.
+/// Where a profile comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Built in, and not verified.
+    /// The profile is built in, and has not been verified.
     BuiltIn,
-    /// A file of the user.
+    /// The profile comes from a file of the user.
     File(PathBuf),
 }
 
@@ -59,42 +59,42 @@ pub enum Origin {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Resolved {
-    /// The profile's name, if there is one.
+    /// The name of the profile, if the target has one.
     pub name: Option<String>,
     /// The address of the server.
     pub endpoint: Endpoint,
     /// The proxy of a `connect:` target.
     pub proxy: Option<String>,
-    /// The databases of the target, or of the profile; may be empty.
+    /// The databases of the target, or those of the profile; may be empty.
     pub databases: Vec<DatabaseName>,
-    /// The profile; only an address if the target has none.
+    /// The profile; if the target has none, one that only contains its address.
     pub profile: Profile,
-    /// User and password of a URL. They take the place of the profile's credentials, even if they are not sent.
+    /// The user name and password of a URL. They take the place of the profile's credentials, even if they are not sent.
     pub userinfo: Option<Userinfo>,
 }
 
-/// Why profiles cannot be read, or a target cannot be resolved.
+/// The reason why profiles cannot be read, or a target cannot be resolved.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
     /// The file cannot be read.
     #[error("cannot read {}", .path.display())]
     Read {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         #[source]
         error: io::Error,
     },
     /// The file is not a valid targets file.
     #[error("{} is not a valid targets file: {error}", .path.display())]
     Malformed {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The error, with line and column.
+        /// The error, with its line and column.
         error: String,
     },
-    /// Neither a profile nor an address.
+    /// The text is neither a profile nor an address.
     #[error(transparent)]
     Target(#[from] TargetError),
 }
@@ -107,13 +107,13 @@ struct File {
 }
 
 impl Profiles {
-    /// The path of the user's targets file, which may not exist; `None` without a home directory.
+    /// Returns the path of the user's targets file, which may not exist; `None` if there is no home directory.
     pub fn user_file() -> Option<PathBuf> {
         let folders = choose_base_strategy().ok()?;
         Some(folders.config_dir().join(FILE))
     }
 
-    /// The built-in profiles.
+    /// Returns the built-in profiles.
     pub fn built_in() -> Self {
         Self {
             has_built_in: true,
@@ -121,7 +121,7 @@ impl Profiles {
         }
     }
 
-    /// Adds the profiles of a file, replacing others of the same name.
+    /// Adds the profiles in a file, replacing profiles of the same name.
     ///
     /// # Errors
     /// The file cannot be read, or is not a valid targets file.
@@ -144,7 +144,7 @@ impl Profiles {
     fn all(&self) -> &Entries {
         self.all.get_or_init(|| {
             let mut all = Entries::new();
-            // A test checks the list; an error in it would leave only the user's targets.
+            // A test checks the built-in list; an error in it would leave only the user's targets.
             if self.has_built_in
                 && let Ok(File { targets }) = toml::from_str(BUILT_IN)
             {
@@ -155,7 +155,7 @@ impl Profiles {
         })
     }
 
-    /// The profiles that may have this name or host. The built-in list is parsed only if the name occurs in it, because that
+    /// Returns the profiles that may have this name or host. The built-in list is parsed only if the name occurs in it: parsing
     /// takes longer than asking a nearby server, and most servers are not listed.
     fn about(&self, name: &str) -> &Entries {
         let name = name.to_ascii_lowercase();
@@ -166,7 +166,7 @@ impl Profiles {
         }
     }
 
-    /// The profile with a name, ignoring case.
+    /// Returns the profile with a name, ignoring case.
     pub fn named(&self, name: &str) -> Option<(&str, &ProfileEntry)> {
         let known = self.about(name);
         let found = known.get_key_value(name).or_else(|| {
@@ -176,7 +176,7 @@ impl Profiles {
         found.map(|(name, entry)| (name.as_str(), entry))
     }
 
-    /// The profile of a server; if there are several, the one with one of these databases.
+    /// Returns the profile of a server; if there are several, the one that has one of these databases.
     pub fn at(
         &self,
         endpoint: &Endpoint,
@@ -201,7 +201,7 @@ impl Profiles {
             .map(|(name, entry)| (name.as_str(), *entry))
     }
 
-    /// The profile of a URL's host and port, with or without TLS, which no URL of RFC 2056 can express.
+    /// Returns the profile for a URL's host and port, with or without TLS, because no URL of RFC 2056 can express TLS.
     pub fn of_url(&self, url: &Z3950Url) -> Option<(&str, &ProfileEntry)> {
         self.of_host(url.host(), url.port(), &target::databases_of(url))
     }
@@ -216,10 +216,10 @@ impl Profiles {
         plain.or_else(|| self.at(&Endpoint::Tls(host.clone(), port), databases))
     }
 
-    /// Resolves a target of a command line: `NAME`, `NAME/database+database`, or an address as in [`Target`].
+    /// Resolves a target given on a command line: `NAME`, `NAME/database+database`, or an address as in [`Target`].
     ///
     /// # Errors
-    /// Neither of these.
+    /// The text is neither of these.
     pub fn resolve(&self, text: &str) -> Result<Resolved, ProfileError> {
         let (name, named_databases) = text.split_once('/').unwrap_or((text, ""));
         if let Some((name, entry)) = self.named(name) {
@@ -253,7 +253,7 @@ impl Profiles {
         }
     }
 
-    /// The profile whose name, or a word of whose title, is similar to an unknown name.
+    /// Returns a profile whose name, or a word of whose title, is similar to an unknown name.
     pub fn nearest(&self, name: &str) -> Option<(&str, &ProfileEntry)> {
         let all = self.all();
         let by_name = nearest(name, all.keys().map(String::as_str));
@@ -266,7 +266,7 @@ impl Profiles {
         found.map(|(name, entry)| (name.as_str(), entry))
     }
 
-    /// All profiles by name, in alphabetical order.
+    /// Returns all profiles with their names, in alphabetical order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &ProfileEntry)> {
         let entries = self.all().iter();
         entries.map(|(name, entry)| (name.as_str(), entry))
@@ -283,7 +283,7 @@ fn entries(
     })
 }
 
-/// The significant words of a title.
+/// Returns the significant words of a title.
 fn title_words(entry: &ProfileEntry) -> impl Iterator<Item = &str> {
     let title = entry.profile.title.as_deref().unwrap_or_default();
     let words = title.split(|character: char| !character.is_alphanumeric());
@@ -314,7 +314,7 @@ impl Resolved {
     }
 }
 
-/// The error and its position, without quoting the text, which may contain passwords.
+/// Returns the error and its position, without quoting the text, which may contain passwords.
 fn fault(text: &str, error: &toml::de::Error) -> String {
     let message = error.message();
     let words = match message.rsplit_once(", expected ") {

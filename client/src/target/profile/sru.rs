@@ -1,4 +1,4 @@
-//! The table `sru` of a profile: how a server wants to be asked over SRU (SRU 1.1, 1.2 and 2.0).
+//! The table `sru` of a profile: how to ask a server over SRU (SRU 1.1, 1.2 and 2.0).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,48 +10,49 @@ use z3950_asn1::bib1::attributes::USE;
 use z3950_asn1::query::names::Names;
 use z3950_asn1::sru::Version;
 
-/// How to ask a server of SRU.
+/// How to ask an SRU server.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Hash)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct SruOptions {
-    /// The version to ask for; 1.1 by default. Answers are read in any.
+    /// The version of requests; 1.1 by default. Answers in any version are accepted.
     #[serde(deserialize_with = "version")]
     pub version: Version,
-    /// How requests travel.
+    /// How requests are sent.
     pub method: SruMethod,
-    /// The schema to ask for where MARC is wanted: a short name or an identifier; `marcxml` by default.
+    /// The schema to request if MARC is wanted: a short name or an identifier; `marcxml` by default.
     pub schema: Option<String>,
     /// The CQL index for each index name or Use value, such as `isbn = "bath.isbn"`.
     #[serde(deserialize_with = "indexes")]
     pub indexes: BTreeMap<i64, String>,
-    /// Whether the server takes PQF: `x-pquery`, or `queryType=pqf` in 2.0. Then queries that are not typed in CQL are sent so.
+    /// Whether the server accepts PQF, as `x-pquery` or, in version 2.0, as `queryType=pqf`. If so, queries are sent in PQF
+    /// unless they were typed in CQL.
     pub pqf: bool,
-    /// Whether to sort by the parameter `sortKeys`, rather than by `sortby` in the query.
+    /// Whether to sort by the parameter `sortKeys` rather than by `sortby` in the query.
     pub sort_keys: bool,
-    /// Whether user and password travel as `x-username` and `x-password`, rather than in the header Authorization.
+    /// Whether to send the user name and password as `x-username` and `x-password` rather than in the header Authorization.
     pub login_in_url: bool,
-    /// Parameters of the server's own, added to each request.
+    /// Parameters specific to the server, which are added to each request.
     pub parameters: BTreeMap<String, String>,
 }
 
-/// How requests of SRU travel.
+/// How SRU requests are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SruMethod {
-    /// As parameters of a URL.
+    /// As parameters in a URL.
     #[default]
     Get,
     /// As a form.
     Post,
-    /// As XML in an envelope of SOAP 1.1.
+    /// As XML in a SOAP 1.1 envelope.
     Soap,
 }
 
 impl SruMethod {
-    /// All of them.
+    /// All methods.
     pub const ALL: [Self; 3] = [Self::Get, Self::Post, Self::Soap];
 
-    /// The name in lower case: `get`.
+    /// Returns the name in lower case, such as `get`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -67,7 +68,7 @@ impl fmt::Display for SruMethod {
     }
 }
 
-/// The name of no method.
+/// The error for a text that is not the name of a method.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is not get, post or soap")]
 pub struct SruMethodError(String);
@@ -95,13 +96,13 @@ fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Version, D::Err
         .ok_or_else(|| serde::de::Error::custom(format!("{text} is not 1.1, 1.2 or 2.0")))
 }
 
-/// The version that a text names exactly.
+/// Returns the version that a text names exactly.
 pub fn sru_version(text: &str) -> Option<Version> {
     let mut all = [Version::V1_1, Version::V1_2, Version::V2_0].into_iter();
     all.find(|version| version.as_str() == text)
 }
 
-/// Indexes by name or Use value.
+/// Deserializes indexes by name or Use value.
 fn indexes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<i64, String>, D::Error> {
     let named = BTreeMap::<String, String>::deserialize(deserializer)?;
     let by_use = named.into_iter().map(|(name, index)| {
@@ -113,7 +114,7 @@ fn indexes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<i64, S
     by_use.collect()
 }
 
-/// The Use value of an index name, or of its digits.
+/// Returns the Use value of an index name, or the value of its digits.
 fn use_of(name: &str) -> Option<i64> {
     if let Ok(value) = name.parse() {
         return Some(value);

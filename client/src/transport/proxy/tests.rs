@@ -1,4 +1,4 @@
-//! Proxies scripted on an in-memory stream: what they are sent, and how their answers are handled.
+//! Scripted proxies on an in-memory stream: what they are sent, and how their answers are handled.
 
 use std::sync::Mutex;
 
@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
 use super::*;
 
-/// Hands out one stream, and records its destination.
+/// A connector that returns one stream, and records the destination.
 struct Scripted(Mutex<Option<BoxStream>>, Arc<Mutex<String>>);
 
 impl Connect for Scripted {
@@ -22,8 +22,8 @@ impl Connect for Scripted {
     }
 }
 
-/// Connects to lib.example:210 through `proxy`, which expects and answers the pairs of `script` in turn. `outcome` is
-/// the first octets of the server, or the error with its source.
+/// Connects to lib.example:210 through `proxy`, which expects and answers the pairs of `script` in turn. `outcome` is the first
+/// octets from the server, or the error with its source.
 async fn check(proxy: &str, script: &[(&[u8], &[u8])], outcome: &str) {
     let (near, mut far) = duplex(4096);
     let reached = Arc::new(Mutex::new(String::new()));

@@ -1,4 +1,4 @@
-//! Valid and invalid certificates, made for the test: only a valid one is accepted, unless verification is off.
+//! Valid and invalid certificates made for the test: only a valid one is accepted, unless verification is turned off.
 
 use std::net::SocketAddr;
 
@@ -14,7 +14,7 @@ use crate::transport::Tcp;
 
 const HOST: &str = "lib.example";
 
-/// A certificate authority, with its certificate in a file.
+/// A certificate authority whose certificate is in a file.
 struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     folder: tempfile::TempDir,
@@ -35,7 +35,7 @@ impl Authority {
         self.folder.path().join("root.pem")
     }
 
-    /// A certificate for `name` and its key.
+    /// Issues a certificate for `name`, and its key.
     fn certify(
         &self,
         name: &str,
@@ -49,7 +49,7 @@ impl Authority {
     }
 }
 
-/// A server that says hello to one client, which needs a certificate from `clients`, if given.
+/// Starts a server that says hello to one client, which needs a certificate from `clients` if that is given.
 async fn server((chain, key): (String, KeyPair), clients: Option<&Authority>) -> SocketAddr {
     let chain: Vec<_> = CertificateDer::pem_slice_iter(chain.as_bytes())
         .collect::<Result<_, _>>()
@@ -83,7 +83,7 @@ async fn server((chain, key): (String, KeyPair), clients: Option<&Authority>) ->
     address
 }
 
-/// What a client receives, or the error with all its causes.
+/// Returns what a client receives, or the error with all its causes.
 async fn heard(address: SocketAddr, options: &TlsOptions) -> String {
     heard_by_name(HOST, address, options).await
 }
@@ -160,7 +160,7 @@ async fn only_the_right_certificate_is_accepted() {
     }
 }
 
-/// A self-signed CA certificate (CA:TRUE), as `openssl req -x509` makes.
+/// Creates a self-signed CA certificate (CA:TRUE), as `openssl req -x509` does.
 fn by_itself(
     names: &[&str],
     common: &str,
@@ -219,7 +219,7 @@ async fn audit_c3_a_named_certificate_is_accepted_within_its_dates_and_for_its_n
         let found = heard(server(certificate, None).await, &options).await;
         assert!(found.contains(words), "{found}: {words}");
     }
-    // An address is compared as an address.
+    // An IP address is compared as an address, not as a name.
     for (common, words) in [
         ("127.0.0.1", "hello"),
         ("127.0.0.2", "not valid for 127.0.0.1, only for 127.0.0.2"),
@@ -236,7 +236,7 @@ async fn audit_c3_a_named_certificate_is_accepted_within_its_dates_and_for_its_n
         let found = heard_by_name("127.0.0.1", address, &options).await;
         assert!(found.contains(words), "{found}: {words}");
     }
-    // Another such certificate, which the options do not name.
+    // This is another certificate of the same kind, which the options do not name.
     let authority = Authority::new();
     let found = heard(
         server(by_itself(&[HOST], "x", unchanged), None).await,
@@ -269,7 +269,7 @@ async fn audit_c3_a_named_certificate_needs_no_authority() {
     };
     let found = heard(server(late, None).await, &late_options).await;
     assert!(found.contains("expired on 2002-01-01"), "{found}");
-    // A named certificate is trusted itself, but issues no others.
+    // A named certificate is itself trusted, but certificates issued by it are not.
     let found = heard(
         server(stranger.certify(HOST, unchanged), None).await,
         &options,

@@ -1,4 +1,5 @@
-//! Verifies the server's certificate: it is issued by a root, or is itself one of the user's certificates (RFC 5280, RFC 6125).
+//! Verifies the server's certificate: it must be issued by a root, or be one of the certificates given by the user (RFC 5280, RFC
+//! 6125).
 
 use std::fmt;
 use std::net::IpAddr;
@@ -21,25 +22,25 @@ use tokio_rustls::rustls::{
 use z3950_asn1::codec::frame::{Header, Length};
 use z3950_asn1::moment::Moment;
 
-/// The bit of a context tag.
+/// The bit that marks a context tag.
 const CONTEXT: u8 = 0x80;
 
-/// Verifies certificates as [`Trusted`] says, and that the server has the key.
+/// Verifies that the certificate is one that [`Trusted`] accepts, and that the server has the key.
 #[derive(Debug)]
 pub(super) struct Verifier {
     pub(super) provider: Arc<CryptoProvider>,
     pub(super) trusted: Trusted,
 }
 
-/// Which certificates are accepted.
+/// The certificates that are accepted.
 #[derive(Debug)]
 pub(super) enum Trusted {
-    /// Every one.
+    /// Every certificate.
     Any,
-    /// Those issued by the roots, and the given certificates themselves.
+    /// Certificates issued by the roots, and the given certificates themselves.
     ///
-    /// A given certificate needs no issuer, and may be a CA certificate, as `openssl req -x509` makes. Its name and dates are
-    /// still checked.
+    /// A given certificate needs no issuer, and may be a CA certificate, as created by `openssl req -x509`. Its name and dates
+    /// are still checked.
     Named {
         roots: Arc<WebPkiServerVerifier>,
         certificates: Vec<CertificateDer<'static>>,
@@ -98,7 +99,7 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Whether adding the certificate to the trusted ones would not help.
+/// Returns whether adding the certificate to the trusted ones would not help.
 fn is_final(error: &CertificateError) -> bool {
     matches!(
         error,
@@ -111,7 +112,7 @@ fn is_final(error: &CertificateError) -> bool {
     )
 }
 
-/// Checks the name of a certificate, but not its issuer. The roots have checked its dates before they missed the issuer.
+/// Checks the name of a certificate, but not its issuer. Its dates were checked before the search for an issuer failed.
 fn verify_by_itself(
     certificate: &CertificateDer<'_>,
     name: &ServerName<'_>,
@@ -126,7 +127,8 @@ fn verify_by_itself(
     Ok(ServerCertVerified::assertion())
 }
 
-/// A certificate without alternative names is checked by its common name (RFC 6125 §6.4.4), for given certificates only.
+/// Checks a certificate without alternative names by its common name (RFC 6125 §6.4.4). Only given certificates are checked like
+/// this.
 fn by_common_name(
     certificate: &CertificateDer<'_>,
     name: &ServerName<'_>,
@@ -147,12 +149,12 @@ fn by_common_name(
     }
 }
 
-/// The first common name (`id-at-commonName`) of a certificate's subject (RFC 5280 §4.1).
+/// Returns the first common name (`id-at-commonName`) of a certificate's subject (RFC 5280 §4.1).
 fn common_name(certificate: &[u8]) -> Option<&str> {
     const COMMON_NAME: &[u8] = &[0x55, 4, 3];
     let (_, certificate) = elements(certificate).next()?;
     let (_, to_be_signed) = elements(certificate).next()?;
-    // Serial number, signature, issuer, validity, subject; the optional version before them has a context tag.
+    // Serial number, signature, issuer, validity and subject; the optional version before them has a context tag.
     let universal = elements(to_be_signed).filter(|(header, _)| header.class & CONTEXT == 0);
     let (_, subject) = { universal }.nth(4)?;
     let attributes = elements(subject).flat_map(|(_, set)| elements(set));
@@ -164,7 +166,7 @@ fn common_name(certificate: &[u8]) -> Option<&str> {
     })
 }
 
-/// The values that stand one after another in DER, each with its contents; up to the first that is cut short.
+/// Returns consecutive DER values, each with its contents, up to the first value that is cut short.
 fn elements(mut octets: &[u8]) -> impl Iterator<Item = (Header, &[u8])> {
     std::iter::from_fn(move || {
         let header = Header::read(octets).ok()??;
@@ -177,7 +179,7 @@ fn elements(mut octets: &[u8]) -> impl Iterator<Item = (Header, &[u8])> {
     })
 }
 
-/// Why the server's certificate was rejected.
+/// The reason why the server's certificate was rejected.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Distrust(pub(super) CertificateError);
 
@@ -187,9 +189,9 @@ pub(crate) struct Distrust(pub(super) CertificateError);
 pub enum Remedy {
     /// The server needs a new certificate.
     Renew,
-    /// Another name, or a certificate for the name.
+    /// Use another name, or a certificate for the name.
     Name,
-    /// Trust in the certificate or its issuer.
+    /// Trust the certificate or its issuer.
     Trust,
 }
 
@@ -253,12 +255,12 @@ impl fmt::Display for Distrust {
 
 impl std::error::Error for Distrust {}
 
-/// rustls exposes this error only as the Debug form of a webpki error.
+/// Returns whether this is the error for a CA certificate. rustls exposes it only as the Debug form of a webpki error.
 fn is_authority(OtherError(error): &OtherError) -> bool {
     format!("{error:?}").contains("CaUsedAsEndEntity")
 }
 
-/// The name in `DnsName("lib.example")`, as webpki shows it.
+/// Returns the name in `DnsName("lib.example")`, which is how webpki shows it.
 fn plain(name: &str) -> &str {
     let inner = name
         .split_once('(')

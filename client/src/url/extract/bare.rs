@@ -1,6 +1,6 @@
-//! URLs without a wrapper: heuristics for their start and end in running text (RFC 1738 Appendix, RFC 1736 §4.4). They end before
-//! blanks, `"`, `<`, `>`, controls and punctuation. Letters that are not ASCII are included, since people write them, and
-//! escaped.
+//! URLs without a wrapper: heuristics for their start and end in running text (RFC 1738 Appendix, RFC 1736 §4.4). A URL ends
+//! before blanks, `"`, `<`, `>`, control characters and punctuation. Non-ASCII letters are included and escaped, since people
+//! write them.
 
 use std::ops::Range;
 
@@ -8,19 +8,19 @@ use super::super::MAX_URL_LENGTH;
 
 /// Schemes that are recognized without `//`.
 const WITHOUT_SLASHES: [&[u8]; 3] = [b"mailto", b"news", b"urn"];
-/// The most octets of a scheme.
+/// The maximum length of a scheme in octets.
 const MAX_SCHEME: usize = 32;
-/// The most octets of a mailbox before the `@` (RFC 821 §4.5.3).
+/// The maximum number of octets of a mailbox before the `@` (RFC 821 §4.5.3).
 const MAX_MAILBOX: usize = 64;
 
 /// A URL in running text.
 pub(super) struct Bare {
     pub(super) range: Range<usize>,
-    /// Whether it ends at a punctuation mark that a letter or digit follows.
+    /// Whether the URL ends at a punctuation mark that is followed by a letter or digit.
     pub(super) may_continue: bool,
 }
 
-/// The URL whose scheme ends with the colon at `colon`, not beginning before `floor`.
+/// Returns the URL whose scheme ends with the colon at `colon` and that does not begin before `floor`.
 pub(super) fn around(text: &[u8], floor: usize, colon: usize) -> Option<Bare> {
     let after = text.get(colon + 1..)?;
     let slashes = after.strip_prefix(b"//");
@@ -48,7 +48,7 @@ pub(super) fn around(text: &[u8], floor: usize, colon: usize) -> Option<Bare> {
     })
 }
 
-/// The length of the URL in octets.
+/// Returns the length of the URL in octets.
 fn extent(text: &[u8]) -> usize {
     let ascii = |octet: &u8| belongs(*octet) || !octet.is_ascii();
     let length = text
@@ -65,7 +65,7 @@ fn extent(text: &[u8]) -> usize {
             extent += character.len_utf8();
         }
         for octet in chunk.invalid() {
-            // Letters in Latin-1 and similar sets; lower octets are marks.
+            // Letters in Latin-1 and similar sets; lower octets are punctuation marks.
             if *octet < 0xC0 {
                 return extent;
             }
@@ -75,8 +75,8 @@ fn extent(text: &[u8]) -> usize {
     extent
 }
 
-/// Whether a non-ASCII character ends a URL: blanks, controls, quotation marks, brackets, and punctuation of scripts without
-/// blanks.
+/// Returns whether a non-ASCII character ends a URL: blanks, control characters, quotation marks, brackets, and the punctuation
+/// of scripts that do not separate words by blanks.
 fn ends(character: char) -> bool {
     const MARKS: &str =
         "«»‘’‚‛“”„‟‹›…¡¿、。〈〉《》「」『』【】〔〕〖〗〝〞〟！（），：；？［］｛｝～｡｢｣､";
@@ -87,9 +87,9 @@ fn ends(character: char) -> bool {
     is_invisible || character.is_whitespace() || character.is_control() || MARKS.contains(character)
 }
 
-/// Whether a punctuation mark and then a letter or digit follow.
+/// Returns whether the rest begins with a punctuation mark followed by a letter or digit.
 fn goes_on(rest: &[u8]) -> bool {
-    /// The octets of two characters.
+    /// The maximum number of octets of two characters.
     const TWO: usize = 8;
     let rest = rest.get(..TWO).unwrap_or(rest);
     let text = rest.utf8_chunks().next().map_or("", |chunk| chunk.valid());
@@ -97,14 +97,14 @@ fn goes_on(rest: &[u8]) -> bool {
     match characters.next() {
         Some(mark) if mark.is_whitespace() || mark.is_control() || "\"<>".contains(mark) => false,
         Some(_) => characters.next().is_some_and(char::is_alphanumeric),
-        // An octet that is not UTF-8: a mark of Latin-1 and similar sets.
+        // An octet that is not UTF-8: a punctuation mark of Latin-1 or a similar set.
         None => {
             matches!(rest, [0x80..=0xBF, next, ..] if *next != 0xA0 && (next.is_ascii_alphanumeric() || *next >= 0xC0))
         }
     }
 }
 
-/// Whether a mail address follows.
+/// Returns whether a mail address follows.
 fn has_at(rest: &[u8]) -> bool {
     let address = rest.iter().take(MAX_MAILBOX);
     let mailbox = address.take_while(|octet| belongs(**octet) && **octet != b'@');
@@ -112,7 +112,7 @@ fn has_at(rest: &[u8]) -> bool {
     length > 0 && rest.get(length) == Some(&b'@')
 }
 
-/// The start of the scheme before `colon`: a letter without a letter or digit before it.
+/// Returns the start of the scheme before `colon`: a letter that no letter or digit precedes.
 fn scheme_start(text: &[u8], floor: usize, colon: usize, has_slashes: bool) -> Option<usize> {
     let run = text.get(floor.max(colon.saturating_sub(MAX_SCHEME))..colon)?;
     let length = run
@@ -140,10 +140,10 @@ fn belongs(octet: u8) -> bool {
     octet.is_ascii_graphic() && !b"\"<>`{}|\\^".contains(&octet)
 }
 
-/// Removes trailing punctuation, but not a bracket that the URL itself opens.
+/// Removes trailing punctuation, but keeps a closing bracket if the URL itself opens it.
 fn trimmed(mut url: &[u8]) -> &[u8] {
     let count = |octet: u8| url.iter().filter(|&&each| each == octet).count();
-    // The excess of closing over opening brackets.
+    // The number of closing brackets minus the number of opening ones.
     let mut unopened = [(b'(', b')'), (b'[', b']')]
         .map(|(opening, closing)| (closing, count(closing).saturating_sub(count(opening))));
     while let Some((last, head)) = url.split_last() {

@@ -1,5 +1,5 @@
-//! URLs in HTML: in attributes, and in the text between tags, with character references resolved. Source: HTML 4.01 §B.2 and its
-//! index of attributes, and later attributes of HTML.
+//! Finds URLs in HTML: in attributes, and in the text between tags, with character references resolved. Source: HTML 4.01 §B.2
+//! and its index of attributes, and attributes that later versions of HTML added.
 
 use std::ops::Range;
 
@@ -27,22 +27,22 @@ const ATTRIBUTES: [&str; 13] = [
     "usemap",
 ];
 
-/// A URL of a document.
+/// A URL found in a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HtmlUrl {
-    /// Element and attribute, such as `a` and `href`; `None` for text between tags.
+    /// The element and the attribute, such as `a` and `href`; `None` for text between tags.
     pub attribute: Option<(String, &'static str)>,
-    /// The URL. Its range is that of the attribute; in text, its own, or that of the whole text between two tags if it has
-    /// character references or rewritten line ends.
+    /// The URL. In an attribute, its range is that of the attribute. In text, it is the range of the URL itself, or that of the
+    /// whole text between two tags if the text has character references or rewritten line ends.
     pub found: FoundUrl,
 }
 
-/// The URLs of a document.
+/// The URLs found in a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HtmlUrls {
-    /// In the order of the document.
+    /// The URLs, in the order of the document.
     pub urls: Vec<HtmlUrl>,
     /// The number of relative links skipped because the base is unknown.
     pub unresolved: usize,
@@ -58,8 +58,8 @@ struct Link {
     range: Range<usize>,
 }
 
-/// The URLs of a document. Links are resolved and repaired as in browsers, relative to the first `<base>`, which is relative to
-/// `address`, the URL of the document, if known.
+/// Finds the URLs of a document. Links are repaired and resolved as browsers do, relative to the first `<base>`, which is itself
+/// relative to `address`, the URL of the document, if that is known.
 pub fn in_html(document: &[u8], address: Option<&str>) -> HtmlUrls {
     let mut emitter = DefaultEmitter::<usize>::new_with_span();
     // The contents of scripts and styles are neither text nor tags.
@@ -114,7 +114,7 @@ pub fn in_html(document: &[u8], address: Option<&str>) -> HtmlUrls {
             _ => {}
         }
     }
-    // A base also applies to links before it.
+    // A base also applies to the links before it.
     let base = base.filter(|base| !base.is_empty());
     let base = base.as_deref().or(address);
     let mut urls = Vec::with_capacity(found.len());
@@ -139,7 +139,7 @@ pub fn in_html(document: &[u8], address: Option<&str>) -> HtmlUrls {
 /// A relative link without a base.
 struct Unresolved;
 
-/// The URL of a link; `None` for an empty value, a script, or a fragment without a base.
+/// Returns the URL of a link; `None` for an empty value, a script, or a fragment without a base.
 fn read(link: Link, base: Option<&str>, charset: Charset) -> Option<Result<HtmlUrl, Unresolved>> {
     let cleaned = link::cleaned(&link.value, charset);
     let scheme = generic::split(&cleaned).map(|(scheme, _)| scheme);
@@ -162,7 +162,7 @@ fn read(link: Link, base: Option<&str>, charset: Charset) -> Option<Result<HtmlU
     }))
 }
 
-/// The range in the document of a range of the text.
+/// Translates a range of the text into a range of the document.
 fn placed(place: &Range<usize>, length: usize, range: &Range<usize>) -> Range<usize> {
     if place.len() == length {
         place.start + range.start..place.start + range.end
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(in_html(page, None).unresolved, 1);
     }
 
-    /// The URLs of a page: `~` before those that differ from their octets, `<` after those that were repaired.
+    /// Lists the URLs of a page, with `~` before those that differ from their octets and `<` after those that were repaired.
     fn shown(page: &[u8], address: Option<&str>) -> Vec<String> {
         let shown = |url: &HtmlUrl| {
             let place = url.attribute.as_ref();

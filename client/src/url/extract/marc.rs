@@ -1,5 +1,5 @@
-//! URLs in MARC records: field 856 $u, and 024 and 035 if they contain a URL. Source: MARC 21 Format for Bibliographic Data, 856,
-//! 024, 035.
+//! Finds URLs in MARC records: in field 856 $u, and in 024 and 035 if they contain a URL. Source: MARC 21 Format for
+//! Bibliographic Data, 856, 024, 035.
 
 use std::borrow::Cow;
 
@@ -10,14 +10,14 @@ use super::super::common;
 use super::super::span::Span;
 use super::{FoundUrl, escape, scan, written};
 
-/// Fields and subfields with URLs, and whether they are meant for them.
+/// Fields and subfields that may contain a URL, and whether they are intended for URLs.
 const PLACES: [(&str, u8, bool); 3] = [
     ("856", b'u', true),
     ("024", b'a', false),
     ("035", b'a', false),
 ];
 
-/// A URL of a record.
+/// A URL found in a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordUrl {
@@ -25,14 +25,14 @@ pub struct RecordUrl {
     pub tag: &'static str,
     /// The code of the subfield.
     pub code: char,
-    /// The occurrence of the field, from 1.
+    /// The occurrence of the field in the record, 1-based.
     pub occurrence: usize,
-    /// The URL; its range is relative to the subfield's value, or the whole value if that is not UTF-8.
+    /// The URL. Its range is relative to the subfield's value, or is the whole value if that is not UTF-8.
     pub found: FoundUrl,
 }
 
-/// The URLs of a record, by field. An 856 $u is one URL, with blanks escaped, unless it does not begin with one or contains
-/// several: then it is treated as text, like the other fields.
+/// Finds the URLs of a record, field by field. An 856 $u is taken as one URL with its blanks escaped, unless it does not begin
+/// with a URL or contains several URLs: then it is searched as text, like the other fields.
 pub fn in_record(record: &MarcRecord) -> Vec<RecordUrl> {
     let mut urls = Vec::new();
     for (tag, code, is_url) in PLACES {
@@ -64,7 +64,7 @@ pub fn in_record(record: &MarcRecord) -> Vec<RecordUrl> {
     urls
 }
 
-/// The value in UTF-8.
+/// Returns the value in UTF-8.
 fn decoded<'a>(value: &'a [u8], record: &MarcRecord) -> Cow<'a, [u8]> {
     if std::str::from_utf8(value).is_ok() && !value.contains(&ESCAPE) {
         return Cow::Borrowed(value);
@@ -73,10 +73,10 @@ fn decoded<'a>(value: &'a [u8], record: &MarcRecord) -> Cow<'a, [u8]> {
     Cow::Owned(charset.decode(value).text.into_owned().into_bytes())
 }
 
-/// The escape that switches character sets in MARC-8 (ISO 2022).
+/// The escape character that switches character sets in MARC-8 (ISO 2022).
 const ESCAPE: u8 = 0x1B;
 
-/// A value that is a single URL, except for outer blanks.
+/// Returns the URL if the value is a single URL, apart from surrounding blanks.
 fn whole(value: &[u8]) -> Option<FoundUrl> {
     let url = value.trim_ascii();
     let start = value.len() - value.trim_ascii_start().len();
@@ -85,7 +85,8 @@ fn whole(value: &[u8]) -> Option<FoundUrl> {
     let blank = url.iter().position(u8::is_ascii_whitespace);
     let has_other = rest.windows(3).any(|window| window == b"://") || url.contains(&b'<');
     let is_url = match blank {
-        // Words with a colon after the first are not a URL; neither are two URLs.
+        // A value with inner blanks is a URL only if `//` follows the scheme: `note: see below` is not a URL. Two URLs are not
+        // one.
         Some(_) => rest.starts_with(b"//") && !has_other,
         None => !rest.is_empty() && !url.contains(&b'<'),
     };

@@ -1,13 +1,13 @@
 //! Wraps a URL between `<URL:` and `>` in lines of a given width, for mail (RFC 1738 Appendix, RFC 1736 §4.5). No line ends with
-//! a hyphen of the URL, so that it reads back unambiguously.
+//! a hyphen of the URL, so that the URL can be read back unambiguously.
 
-/// The least line width, in characters.
+/// The minimum line width, in characters.
 pub const MIN_WRAP_WIDTH: usize = 20;
-/// The largest line width, in characters: that of RFC 822 mail.
+/// The maximum line width, in characters, as in mail of RFC 822.
 pub const MAX_WRAP_WIDTH: usize = 76;
 
-/// The URL in a wrapper, in lines of at most `width` characters, clamped to [`MIN_WRAP_WIDTH`] and [`MAX_WRAP_WIDTH`]. A line
-/// ends with a hyphen only if more hyphens follow each other than fit in a line.
+/// Writes a URL in a wrapper, in lines of at most `width` characters; `width` is clamped to [`MIN_WRAP_WIDTH`] and
+/// [`MAX_WRAP_WIDTH`]. A line ends with a hyphen only if the URL has more hyphens in a row than fit in a line.
 ///
 /// `url` is a canonical form or any other text of graphic ASCII without `<`, `>` and `"`; [`extract`](super::extract()) reads it
 /// back.
@@ -17,7 +17,7 @@ pub fn wrap(url: &str, width: usize) -> String {
     let mut room = width - wrapped.len();
     let characters: Vec<char> = url.chars().collect();
     let mut rest = characters.as_slice();
-    // The `>` does not begin a line, so the last line has a character of the URL.
+    // The `>` does not begin a line, so the last line holds at least one character of the URL.
     while rest.len() >= room {
         let most = rest.get(..room.min(rest.len() - 1)).unwrap_or(rest);
         let hyphens = most.iter().rev().take_while(|&&each| each == '-').count();

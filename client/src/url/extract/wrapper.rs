@@ -1,5 +1,5 @@
-//! `<URL:` … `>`: the text between, without blanks and line breaks (RFC 1738 Appendix), and without the marks of quoted mail at
-//! the start of lines. A hyphen at the end of a line may belong to the URL or not, so both readings are given.
+//! Reads the text between `<URL:` and `>` without blanks and line breaks (RFC 1738 Appendix), and without the quote marks of mail
+//! at the start of lines. A hyphen at the end of a line may or may not belong to the URL, so both readings are returned.
 
 use z3950_marc::text_lossless;
 
@@ -10,11 +10,11 @@ use super::{FaultKind, FoundUrl, MAX_ALTERNATES, WrapperFault, is_url_octet};
 
 /// The start of a wrapper, in any letter case.
 const OPENING: &[u8] = b"<URL:";
-/// The number of hyphens with [`MAX_ALTERNATES`] combinations.
+/// The number of hyphens that have [`MAX_ALTERNATES`] combinations.
 const HYPHENS: usize = 4;
 
-/// Parses the wrapper that begins at an offset of the text, if any, in a line with this many marks of quoted mail: the URL, and
-/// the offset after the `>`.
+/// Parses the wrapper that begins at an offset of the text, if there is one, in a line with `quotes` quote marks of mail. Returns
+/// the URL, and the offset after the `>`.
 pub(super) fn at(
     text: &[u8],
     at: usize,
@@ -36,7 +36,7 @@ pub(super) fn at(
     Some(url.map(|url| (url, start + length + 1)))
 }
 
-/// The octets with their offsets, except up to `quotes` marks `>` at the start of each line after the first.
+/// Returns the octets with their offsets, leaving out up to `quotes` marks `>` at the start of each line after the first.
 fn unquoted(text: &[u8], quotes: usize) -> impl Iterator<Item = (usize, u8)> {
     let mut marks = 0;
     text.iter().copied().enumerate().filter(move |(_, octet)| {
@@ -53,10 +53,10 @@ fn unquoted(text: &[u8], quotes: usize) -> impl Iterator<Item = (usize, u8)> {
     })
 }
 
-/// The URL of a wrapper whose text begins at `start`.
+/// Returns the URL of a wrapper whose text begins at `start`.
 fn content(inner: &[u8], start: usize, quotes: usize) -> Result<FoundUrl, WrapperFault> {
     let mut url = Vec::with_capacity(inner.len());
-    // The positions in `url` of hyphens at line ends.
+    // The positions in `url` of the hyphens at line ends.
     let mut hyphens = Vec::new();
     let mut range = 0..0;
     for (index, octet) in unquoted(inner, quotes) {
@@ -79,7 +79,7 @@ fn content(inner: &[u8], start: usize, quotes: usize) -> Result<FoundUrl, Wrappe
         }
     }
     let is_quoted = unquoted(inner, quotes).count() < inner.len();
-    // A break after the last octet separates nothing.
+    // A line break after the last octet separates nothing.
     if hyphens.last().is_some_and(|&last| last + 1 == url.len()) {
         hyphens.pop();
     }
@@ -96,9 +96,9 @@ fn content(inner: &[u8], start: usize, quotes: usize) -> Result<FoundUrl, Wrappe
     }
 }
 
-/// The readings without one or more of the hyphens.
+/// Returns the readings that leave out one or more of the hyphens.
 fn alternates(url: &[u8], hyphens: &[usize]) -> Vec<String> {
-    // The bits of a combination select the hyphens to omit; only the first few are varied.
+    // The bits of a combination select the hyphens to leave out; only the first few hyphens are varied.
     let hyphens = hyphens.get(..HYPHENS).unwrap_or(hyphens);
     (1..1_usize << hyphens.len())
         .take(MAX_ALTERNATES)

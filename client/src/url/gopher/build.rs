@@ -1,4 +1,4 @@
-//! Builds or changes a Gopher URL. Parts are escaped; only what no request can express is refused.
+//! Builds or changes a Gopher URL. Parts are escaped; only parts that no request can express are refused.
 
 use std::num::NonZeroU16;
 
@@ -30,51 +30,51 @@ impl GopherUrlBuilder {
         }
     }
 
-    /// The port to connect to.
+    /// Sets the port to connect to.
     pub fn port(mut self, port: NonZeroU16) -> Self {
         self.url.hostport = self.url.hostport.with_port(port);
         self
     }
 
-    /// How the reply is read.
+    /// Sets the item type, which decides how the reply is read.
     pub fn item_type(mut self, item_type: GopherType) -> Self {
         self.url.item_type = item_type;
         self
     }
 
-    /// The selector: any octets but tab, CR and LF.
+    /// Sets the selector: any octets except tab, CR and LF.
     pub fn selector(mut self, selector: impl Into<Octets>) -> Self {
         self.url.selector = selector.into();
         self
     }
 
-    /// The search string: any octets but tab, CR and LF; may be empty.
+    /// Sets the search string: any octets except tab, CR and LF; it may be empty.
     pub fn search(mut self, term: impl Into<Octets>) -> Self {
         self.url.search = Some(term.into());
         self
     }
 
-    /// The Gopher+ string; adds an empty search string if there is none.
+    /// Sets the Gopher+ string, and adds an empty search string if there is none.
     pub fn plus(mut self, plus: GopherPlus) -> Self {
         self.url.search.get_or_insert_default();
         self.url.plus = Some(plus);
         self
     }
 
-    /// Removes search string and Gopher+ string.
+    /// Removes the search string and the Gopher+ string.
     pub fn without_search(mut self) -> Self {
         self.url.search = None;
         self.url.plus = None;
         self
     }
 
-    /// Whether a URL may contain the answers to a form, which the draft (§3.1) discourages.
+    /// Sets whether a URL may contain the answers to a form, which the draft (§3.1) discourages.
     pub fn ask_forms(mut self, allowed: bool) -> Self {
         self.ask_forms = allowed;
         self
     }
 
-    /// The answers to a form as the Gopher+ string; needs [`ask_forms`](Self::ask_forms).
+    /// Sets the answers to a form as the Gopher+ string; requires [`ask_forms`](Self::ask_forms).
     ///
     /// Errors: `AmbiguousDot`, `ForbiddenControl`.
     pub fn answers<T: AsRef<[u8]>>(self, answers: &[T]) -> Result<Self, BuildError> {
@@ -91,9 +91,9 @@ impl GopherUrlBuilder {
         }
     }
 
-    /// The URL.
+    /// Builds the URL.
     ///
-    /// Errors: the first part, in the order of the URL, that no request could hold.
+    /// Errors: the first part, in the order of the URL, that no request can hold.
     pub fn build(self) -> Result<GopherUrl, BuildError> {
         let url = self.url;
         line(&url.selector, "the selector")?;

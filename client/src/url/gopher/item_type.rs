@@ -1,5 +1,5 @@
 //! The type of a Gopher item: one character, which decides how a reply is read.
-//! Source: Gopher URL draft §2.1, whose list is that of RFC 1436 §3.8 and a few more.
+//! Source: Gopher URL draft §2.1, whose list consists of that of RFC 1436 §3.8 and a few more types.
 
 use std::fmt;
 
@@ -10,35 +10,35 @@ use super::super::common;
 pub struct GopherType(u8);
 
 impl GopherType {
-    /// `0`, a text.
+    /// `0`: a text.
     pub const TEXT: Self = Self(b'0');
-    /// `1`, a menu; the default without a path.
+    /// `1`: a menu; the default for a URL without a path.
     pub const MENU: Self = Self(b'1');
-    /// `3`, an error in the place of an item.
+    /// `3`: an error in place of an item.
     pub const ERROR: Self = Self(b'3');
-    /// `7`, a search.
+    /// `7`: a search.
     pub const SEARCH: Self = Self(b'7');
-    /// `9`, octets.
+    /// `9`: octets.
     pub const BINARY: Self = Self(b'9');
-    /// `i`, an informational line of a menu: common, but in no standard.
+    /// `i`: an informational line of a menu; common, but not in any standard.
     pub const INFO: Self = Self(b'i');
 
-    /// The type with this character, if a URL may contain it: letters, digits and `$-_.+!*'(),;/?:@&=`.
+    /// Creates the type with this character, if it is allowed in a URL: letters, digits and `$-_.+!*'(),;/?:@&=`.
     pub fn new(character: u8) -> Option<Self> {
         common::is_xchar(character).then_some(Self(character))
     }
 
-    /// The character.
+    /// Returns the character.
     pub fn as_char(self) -> char {
         char::from(self.0)
     }
 
-    /// Whether the draft lists it: `0`–`9`, `+`, `I`, `g` and `T`.
+    /// Returns whether the draft lists the type: `0`–`9`, `+`, `I`, `g` and `T`.
     pub fn is_listed(self) -> bool {
         self.0.is_ascii_digit() || b"+IgT".contains(&self.0)
     }
 
-    /// How to interpret a reply.
+    /// Returns how to interpret the reply for this type.
     pub fn reply_kind(self) -> ReplyKind {
         match self.0 {
             b'0' | b'4' | b'6' => ReplyKind::Text,
@@ -64,10 +64,10 @@ impl fmt::Debug for GopherType {
     }
 }
 
-/// The reply of a server, or what it offers instead.
+/// The kind of reply that a server sends for an item, or what the item refers to instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReplyKind {
-    /// `0`, `4` (BinHex) and `6` (uuencoded): lines, by RFC 1436 followed by a lone dot.
+    /// `0`, `4` (BinHex) and `6` (uuencoded): lines of text, which are followed by a lone dot according to RFC 1436.
     Text,
     /// `1` and `7`: a menu.
     Menu,

@@ -11,13 +11,13 @@ use super::super::octets::Octets;
 use super::super::span::Span;
 use super::{GopherPlus, GopherType, GopherUrl, SCHEME};
 
-/// Characters that delimit in other schemes and are data here (draft §2.1).
+/// Characters that are delimiters in other schemes but data here (draft §2.1).
 const RESERVED: &[u8] = b";/?:@&=";
 
 /// The separator of the fields of the path.
 const TAB: &[u8] = b"%09";
 
-/// Reads a whole URL: [`GopherUrl::parse`].
+/// Parses a whole URL for [`GopherUrl::parse`].
 pub(super) fn parse(text: &[u8], mode: Mode) -> Result<GopherUrl, UrlError> {
     let (url, fragment) = common::envelope(text, mode)?.cut(b"#");
     let (scheme, rest) = common::scheme(url)?;
@@ -50,7 +50,7 @@ pub(super) fn parse(text: &[u8], mode: Mode) -> Result<GopherUrl, UrlError> {
     Ok(read)
 }
 
-/// The character before the selector. It is not data, so it cannot be escaped.
+/// Parses the character before the selector. It is not data, so it cannot be escaped.
 fn item_type(path: Span<'_>, mode: Mode) -> Result<GopherType, UrlError> {
     path.first()
         .and_then(GopherType::new)
@@ -58,13 +58,13 @@ fn item_type(path: Span<'_>, mode: Mode) -> Result<GopherType, UrlError> {
         .ok_or_else(|| path.fail(UrlErrorKind::InvalidGopherType))
 }
 
-/// The parts before and after the first escaped tab.
+/// Splits the fields at the first escaped tab.
 fn split(fields: Span<'_>) -> (Span<'_>, Option<Span<'_>>) {
     let (head, tail) = fields.split_at(position(fields, |escape| escape == TAB));
     (head, tail.strip_prefix(TAB))
 }
 
-/// A field of the request: any octets but CR and LF.
+/// Decodes a field of the request: any octets except CR and LF.
 fn line(field: Span<'_>, mode: Mode) -> Result<Octets, UrlError> {
     let (data, broken) = field.split_at(position(field, breaks_line));
     let data = self::data(data, mode)?;
@@ -75,7 +75,7 @@ fn line(field: Span<'_>, mode: Mode) -> Result<Octets, UrlError> {
     }
 }
 
-/// The Gopher+ string, with line ends and tabs only in a filled form.
+/// Decodes the Gopher+ string, in which line ends and tabs are allowed only in a filled form.
 fn plus(field: Span<'_>, mode: Mode) -> Result<GopherPlus, UrlError> {
     let control = position(field, |escape| escape == TAB || breaks_line(escape));
     GopherPlus::new(data(field, mode)?)
@@ -86,7 +86,7 @@ fn data(field: Span<'_>, mode: Mode) -> Result<Octets, UrlError> {
     Content::any(mode).decode_with(field, RESERVED)
 }
 
-/// The offset of the first three octets that `wanted` accepts, or the length of the field.
+/// Returns the offset of the first three octets accepted by `wanted`, or the length of the field.
 fn position(field: Span<'_>, wanted: impl Fn(&[u8]) -> bool) -> usize {
     let octets = field.octets();
     octets.windows(3).position(wanted).unwrap_or(octets.len())

@@ -3,11 +3,11 @@
 
 use super::super::octets::Octets;
 
-/// The third field of a request, after selector and search string. It has CR, LF and tab only if it is a filled form.
+/// The third field of a request, after selector and search string. Only a filled form may contain CR, LF and tab.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GopherPlus(Octets);
 
-/// The request of a [`GopherPlus`].
+/// The request expressed by a [`GopherPlus`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PlusRequest {
@@ -18,27 +18,27 @@ pub enum PlusRequest {
         /// The language, such as `Es_ES`.
         language: Option<Octets>,
     },
-    /// `?`: an item with a form.
+    /// `?`: an item that has a form.
     Form,
     /// `!` or `$`, with or without names: attributes.
     Attributes {
-        /// Whose.
+        /// The items whose attributes are requested.
         scope: AttributeScope,
-        /// Names with their `+`, such as `+ABSTRACT`; empty for all.
+        /// The names of the attributes with their `+`, such as `+ABSTRACT`; empty for all attributes.
         names: Vec<Octets>,
     },
     /// `+`, tab, `1` and lines: the item, with the answers to its form.
     Answers(Vec<Octets>),
-    /// Anything else, sent unchanged.
+    /// Any other string, which is sent unchanged.
     Other,
 }
 
 /// The items whose attributes are requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AttributeScope {
-    /// `!`: the item's.
+    /// `!`: the item itself.
     Item,
-    /// `$`: those of all items in a directory. Of another item it means the same as `!`.
+    /// `$`: all items in a directory. If the item is not a directory, this means the same as `!`.
     Directory,
 }
 
@@ -51,12 +51,12 @@ impl AttributeScope {
     }
 }
 
-/// The text before and after the answers to a form (draft §3.2).
+/// The texts before and after the answers to a form (draft §3.2).
 const FORM_BEGIN: &[u8] = b"+\t1\r\n+-1\r\n";
 const FORM_END: &[u8] = b".\r\n";
 
 impl GopherPlus {
-    /// The string after the second tab; `None` if it has CR, LF or a tab and is not a filled form.
+    /// Creates the string after the second tab. Returns `None` if it contains CR, LF or a tab and is not a filled form.
     pub fn new(text: impl Into<Octets>) -> Option<Self> {
         let text = text.into();
         let is_line = !text
@@ -66,28 +66,29 @@ impl GopherPlus {
         (is_line || answers(text.as_bytes()).is_some()).then_some(Self(text))
     }
 
-    /// `+`: the default view.
+    /// Asks for the default view, `+`.
     pub fn default_view() -> Self {
         Self(b"+".into())
     }
 
-    /// `?`: the item has a form.
+    /// Says that the item has a form, `?`.
     pub fn form() -> Self {
         Self(b"?".into())
     }
 
-    /// Attributes by name, or all if there are no names. `None` if a name holds CR, LF or a tab.
+    /// Asks for attributes by name, or for all if there are no names. Returns `None` if a name contains CR, LF or a tab.
     pub fn attributes(scope: AttributeScope, names: &[&str]) -> Option<Self> {
         Self::new([&[scope.mark()], names.join(" ").as_bytes()].concat())
     }
 
-    /// Another view than the default. `None` if a part holds CR, LF or a tab.
+    /// Asks for a view other than the default. Returns `None` if a part contains CR, LF or a tab.
     pub fn view(format: &str, language: Option<&str>) -> Option<Self> {
         let language = language.map_or_else(String::new, |language| format!(" {language}"));
         Self::new(format!("+{format}{language}"))
     }
 
-    /// The answers to a form, one per line. `None` if one holds CR or LF, or is a lone dot, which would end the form.
+    /// Combines the answers to a form, one per line. Returns `None` if an answer contains CR or LF, or is a lone dot, which would
+    /// end the form.
     pub fn answers<T: AsRef<[u8]>>(answers: &[T]) -> Option<Self> {
         let mut text = FORM_BEGIN.to_vec();
         for answer in answers {
@@ -102,12 +103,12 @@ impl GopherPlus {
         Some(Self(text.into()))
     }
 
-    /// The octets after the second tab.
+    /// Returns the octets after the second tab.
     pub fn octets(&self) -> &Octets {
         &self.0
     }
 
-    /// What is asked for.
+    /// Returns what the string asks for.
     pub fn request(&self) -> PlusRequest {
         match self.0.as_bytes() {
             b"?" => PlusRequest::Form,
@@ -127,13 +128,13 @@ impl GopherPlus {
         }
     }
 
-    /// Whether it is a filled form, which has its own end.
+    /// Returns whether this is a filled form, which marks its own end.
     pub fn is_filled_form(&self) -> bool {
         self.0.as_bytes().starts_with(FORM_BEGIN)
     }
 }
 
-/// Whether two attribute names are equal, ignoring case; `+VIEW` of RFC 1738 is the `+VIEWS` of the draft.
+/// Returns whether two attribute names are equal, ignoring case; `+VIEW` of RFC 1738 is the same as `+VIEWS` of the draft.
 pub fn same_attribute(one: &[u8], other: &[u8]) -> bool {
     let plural = |name: &[u8]| match name.to_ascii_uppercase() {
         name if name == b"+VIEW" => b"+VIEWS".to_vec(),
@@ -155,7 +156,7 @@ fn words(text: &[u8]) -> impl Iterator<Item = Octets> {
         .map(Octets::from)
 }
 
-/// The answers of a filled form, if the whole text is one.
+/// Returns the answers of a filled form, if the whole text is one.
 fn answers(text: &[u8]) -> Option<Vec<Octets>> {
     let lines = text.strip_prefix(FORM_BEGIN)?.strip_suffix(FORM_END)?;
     if lines.is_empty() {

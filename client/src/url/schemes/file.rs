@@ -1,4 +1,4 @@
-//! `file` URLs: RFC 1738 §3.10. They name the host of a file, but no way to fetch it.
+//! `file` URLs: RFC 1738 §3.10. They name the host of a file, but not a way to fetch the file.
 //!
 //! ```text
 //! "file://" [ host | "localhost" ] "/" segment *( "/" segment )
@@ -21,29 +21,30 @@ pub struct FileUrl {
     segments: Vec<Octets>,
 }
 
-/// Why a file URL names no local path.
+/// The reason why a file URL does not name a local path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LocalPathError {
-    /// The file is on another host.
+    /// The file is on a remote host.
     #[error("the file is on another machine")]
     RemoteHost,
-    /// The segment contains a slash.
+    /// A segment contains a slash.
     #[error("an escaped slash in a file name")]
     SlashInSegment,
-    /// The segment is `..`.
+    /// A segment is `..`.
     #[error("a segment `..` in the path")]
     ParentSegment,
-    /// The segment contains a zero octet.
+    /// A segment contains a zero octet.
     #[error("a zero octet in a file name")]
     ZeroOctet,
-    /// The segment is not UTF-8, as local file names must be.
+    /// A segment is not UTF-8, which local file names must be.
     #[error("a file name that is not text")]
     NotText,
 }
 
 impl FileUrl {
-    /// A file with these path segments, empty for the root; without a host or on `localhost`, of the local machine.
+    /// Creates the URL of a file from its path segments; no segments mean the root. Without a host, or on `localhost`, the file
+    /// is on the local machine.
     pub fn new<T: Into<Octets>>(host: Option<Host>, segments: impl IntoIterator<Item = T>) -> Self {
         let mut segments: Vec<Octets> = segments.into_iter().map(T::into).collect();
         if segments.is_empty() {
@@ -53,17 +54,17 @@ impl FileUrl {
         FileUrl { host, segments }
     }
 
-    /// The machine; `None` for the local one.
+    /// Returns the machine that has the file; `None` for the local machine.
     pub fn host(&self) -> Option<&Host> {
         self.host.as_ref()
     }
 
-    /// The decoded path segments, at least one; `.` and `..` are ordinary names.
+    /// Returns the decoded path segments; there is at least one. `.` and `..` are ordinary names.
     pub fn segments(&self) -> &[Octets] {
         &self.segments
     }
 
-    /// The path on this machine.
+    /// Converts the URL into a path on this machine.
     ///
     /// # Errors
     /// See [`LocalPathError`].
@@ -87,7 +88,7 @@ impl FileUrl {
         to_path(path)
     }
 
-    /// Reads what follows `file:`. The lenient mode also accepts one slash instead of three for a local file.
+    /// Parses the text after `file:`. The lenient mode also accepts one slash instead of three for a local file.
     pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let (host, path) = match rest.strip_prefix(b"//") {
             Some(rest) => rest.cut(b"/"),

@@ -1,4 +1,5 @@
-//! `ftp` URLs: RFC 1738 §3.2, and the commands for one. A decoded name must never become part of a command (RFC 1738 §6).
+//! `ftp` URLs: RFC 1738 §3.2, and the commands that follow one. A decoded name must never become part of another command (RFC
+//! 1738 §6).
 //!
 //! ```text
 //! "ftp://" login [ "/" segment *( "/" segment ) [ ";type=" ( "a" | "i" | "d" ) ] ]
@@ -17,36 +18,36 @@ use super::{segments, write_segments};
 /// A file or a directory on an FTP server. `Display` and `Debug` never show the password.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FtpUrl {
-    /// User, password, host and port.
+    /// The user name, password, host and port.
     pub login: Login<{ FtpUrl::DEFAULT_PORT }>,
-    /// The path; `None` without a slash after the host.
+    /// The path; `None` if no slash follows the host.
     pub path: Option<FtpPath>,
 }
 
-/// The path of an FTP URL, of any octets.
+/// The path of an FTP URL, which may contain any octets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FtpPath {
-    /// The arguments of CWD commands in order; may be empty strings.
+    /// The arguments of the CWD commands, in order; they may be empty strings.
     pub directories: Vec<Octets>,
-    /// The argument of RETR or NLST, possibly empty.
+    /// The argument of RETR or NLST, which may be empty.
     pub name: Octets,
-    /// The transfer type, if any.
+    /// The transfer type, if the URL names one.
     pub type_code: Option<TypeCode>,
 }
 
-/// The `;type=` of an FTP URL.
+/// The transfer type of an FTP URL, `;type=`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TypeCode {
-    /// `a`: text.
+    /// `a`: transfer as text.
     Ascii,
-    /// `i`: octets.
+    /// `i`: transfer as octets.
     Image,
-    /// `d`: the names in a directory.
+    /// `d`: list the names in a directory.
     Directory,
 }
 
 impl TypeCode {
-    /// The letter of the URL, in lower case.
+    /// Returns the letter used in the URL, in lower case.
     pub fn letter(self) -> char {
         match self {
             TypeCode::Ascii => 'a',
@@ -60,12 +61,12 @@ impl FtpUrl {
     /// The default port.
     pub const DEFAULT_PORT: u16 = 21;
 
-    /// The canonical form, password included.
+    /// Returns the canonical form, including the password.
     pub fn to_string_with_secrets(&self) -> String {
         userinfo::with_secrets(|text| self.write(text, Secrets::Shown))
     }
 
-    /// Reads what follows `ftp:`.
+    /// Parses the text after `ftp:`.
     pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let (login, rest) = common::double_slash(rest)?.cut(b"/");
         let login = Login::parse(login, mode)?;
@@ -101,28 +102,28 @@ impl fmt::Display for FtpUrl {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FtpStep {
-    /// `USER` and this name.
+    /// Send `USER` with this name.
     User(Octets),
-    /// `PASS` and this password, of the URL or, for `anonymous`, the mail address.
+    /// Send `PASS` with this password: that of the URL or, for `anonymous`, the mail address.
     Password(Octets),
-    /// Ask for a password if the server requires one: the URL has none.
+    /// Ask the user for a password if the server requires one, because the URL has none.
     AskPassword,
-    /// Ask for the mail address for anonymous FTP; it is never invented.
+    /// Ask the user for the mail address for anonymous FTP; it is never invented.
     AskMailAddress,
-    /// `CWD` and this name, possibly empty.
+    /// Send `CWD` with this name, which may be empty.
     ChangeDirectory(Octets),
-    /// `TYPE A` or `TYPE I`.
+    /// Send `TYPE A` or `TYPE I`.
     Type(TypeCode),
-    /// Choose a type by the name or the server's reply: the URL has none.
+    /// Choose a type by the file name or the server's reply, because the URL has none.
     GuessType,
-    /// `RETR` and this name.
+    /// Send `RETR` with this name.
     Retrieve(Octets),
-    /// `NLST` and this name, possibly empty.
+    /// Send `NLST` with this name, which may be empty.
     NameList(Octets),
 }
 
 impl FtpStep {
-    /// The line to send, with CR LF and secrets; `None` for a step that sends nothing.
+    /// Returns the line to send, including CR LF and secrets; `None` for a step that sends nothing.
     pub fn line(&self) -> Option<Vec<u8>> {
         let (verb, argument) = self.command()?;
         let argument = argument.as_bytes();
@@ -160,7 +161,7 @@ impl fmt::Display for FtpStep {
     }
 }
 
-/// As [`Display`](fmt::Display).
+/// Writes the same as [`Display`](fmt::Display).
 impl fmt::Debug for FtpStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -168,13 +169,13 @@ impl fmt::Debug for FtpStep {
 }
 
 impl FtpUrl {
-    /// The commands in order. `mail` is the address for anonymous FTP.
+    /// Returns the commands in order. `mail` is the address used for anonymous FTP.
     ///
-    /// Where RFC 1738 is silent: an empty name without a type is a listing, since no file has that name; a URL
-    /// without a path ends with the login.
+    /// Where RFC 1738 is silent: an empty name without a type asks for a listing, since no file has that name; a URL without a
+    /// path ends with the login.
     ///
-    /// Errors: `ForbiddenControl` at the escape of the first control character, in octets from the start of
-    /// [`to_string_with_secrets`](Self::to_string_with_secrets); in `mail`, from the start of that.
+    /// Errors: `ForbiddenControl` at the escape of the first control character. The offset counts octets from the start of
+    /// [`to_string_with_secrets`](Self::to_string_with_secrets), or from the start of `mail` if the character is there.
     pub fn plan(&self, mail: Option<&str>) -> Result<Vec<FtpStep>, UrlError> {
         let mut steps = self.login_steps(mail)?;
         let Some(path) = &self.path else {
@@ -215,7 +216,7 @@ impl FtpUrl {
         Ok(vec![FtpStep::User(userinfo.user().clone()), password])
     }
 
-    /// The offset of the first escaped control character.
+    /// Returns the offset of the first escaped control character.
     fn control(&self) -> usize {
         let text = self.to_string_with_secrets();
         let escape = |window: &[u8]| matches!(window, [b'%', b'0' | b'1', _] | [b'%', b'7', b'F']);
@@ -235,7 +236,7 @@ fn path(path: Span<'_>, mode: Mode) -> Result<FtpPath, UrlError> {
     })
 }
 
-/// `;type=` and a letter, any case, or nothing.
+/// Parses `;type=` followed by a letter in any case, or nothing.
 fn type_code(parameter: Span<'_>) -> Result<Option<TypeCode>, UrlError> {
     if parameter.is_empty() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! `http` URLs: RFC 1738 §3.3; `https` by RFC 2818, which differs only in scheme and port.
+//! `http` URLs: RFC 1738 §3.3; `https` URLs: RFC 2818, which differ only in scheme and port.
 //!
 //! ```text
 //! "http://" hostport [ "/" segment *( "/" segment ) [ "?" search ] ]
@@ -13,22 +13,22 @@ use super::super::error::{UrlError, UrlErrorKind};
 use super::super::octets::Octets;
 use super::super::span::Span;
 
-/// In a path `/` and `;` are reserved, and `?` ends it; other reserved characters mean the same escaped and literal (RFC 1738
-/// §3.3).
+/// In a path, `/` and `;` are reserved, and `?` ends the path; other reserved characters mean the same whether or not they are
+/// escaped (RFC 1738 §3.3).
 const PATH: Characters = Characters {
     reserved: b"/;:@&=",
     free: b":@&=",
     kept: b"",
 };
 
-/// In a search every reserved character may mean something to the server, and `+` separates words (RFC 1630).
+/// In a search, every reserved character may mean something to the server, and `+` separates words (RFC 1630).
 const SEARCH: Characters = Characters {
     reserved: b";:@&=",
     free: b"",
     kept: b"+",
 };
 
-/// A resource of a Web server; the default port distinguishes `http` and [`https`](HttpsUrl).
+/// A resource of a Web server; the default port distinguishes `http` from [`https`](HttpsUrl).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HttpUrl<const DEFAULT_PORT: u16 = 80> {
     hostport: HostPort<DEFAULT_PORT>,
@@ -40,7 +40,7 @@ pub struct HttpUrl<const DEFAULT_PORT: u16 = 80> {
 pub type HttpsUrl = HttpUrl<443>;
 
 impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
-    /// A resource with these path segments; empty for the root.
+    /// Creates the URL of a resource from its path segments; no segments mean the root.
     pub fn new<T: AsRef<[u8]>>(
         hostport: HostPort<DEFAULT_PORT>,
         segments: impl IntoIterator<Item = T>,
@@ -78,32 +78,32 @@ impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
         }
     }
 
-    /// The host and the port to connect to.
+    /// Returns the host and the port to connect to.
     pub fn hostport(&self) -> &HostPort<DEFAULT_PORT> {
         &self.hostport
     }
 
-    /// The path after the first slash, up to the `?`.
+    /// Returns the path after the first slash and before the `?`.
     pub fn path(&self) -> &Encoded {
         &self.path
     }
 
-    /// The decoded path segments, at least one; an escaped slash does not separate segments.
+    /// Returns the decoded path segments; there is at least one. An escaped slash does not separate segments.
     pub fn segments(&self) -> impl Iterator<Item = Octets> {
         self.path.split('/')
     }
 
-    /// The search after the `?`.
+    /// Returns the search after the `?`.
     pub fn search(&self) -> Option<&Encoded> {
         self.search.as_ref()
     }
 
-    /// The decoded words of the search, separated by `+` (RFC 1630); `None` without a `?`.
+    /// Returns the decoded words of the search, which `+` separates (RFC 1630); `None` without a `?`.
     pub fn words(&self) -> Option<Vec<Octets>> {
         Some(self.search.as_ref()?.split('+').collect())
     }
 
-    /// The request target: slash, path and search, never a fragment.
+    /// Returns the request target: slash, path and search, but never a fragment.
     pub fn request_path(&self) -> String {
         match &self.search {
             Some(search) => format!("/{}?{search}", self.path),
@@ -111,8 +111,8 @@ impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
         }
     }
 
-    /// Reads what follows the scheme's colon. The strict mode requires the slash before a `?`, at most one `?`, and no slash
-    /// after it; neither mode allows a user or password.
+    /// Parses the text after the colon of the scheme. The strict mode requires a slash before a `?`, and allows at most one `?`
+    /// and no slash after it; neither mode allows a user name or password.
     pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let (hostport, rest) = common::double_slash(rest)?.cut(b"/?");
         let hostport = HostPort::parse(hostport, mode)?;

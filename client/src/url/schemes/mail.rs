@@ -10,17 +10,17 @@ use super::super::octets::Octets;
 use super::super::span::Span;
 use super::write_data;
 
-/// The mail address of a person or a service. Nothing in it is reserved, not even `?`: header fields in a URL (RFC 6068) came
-/// later and are part of the address.
+/// The mail address of a person or a service. No character in it is reserved, not even `?`: header fields in a URL (RFC 6068)
+/// were introduced later, and are taken as part of the address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MailtoUrl {
     address: Octets,
 }
 
 impl MailtoUrl {
-    /// A URL for this address: at least one octet and no control characters, which could begin another header.
+    /// Creates a URL for this address: at least one octet and no control characters, which could begin another header.
     ///
-    /// Errors: `EmptyPart`, `ForbiddenControl` at its octet.
+    /// Errors: `EmptyPart`; `ForbiddenControl` at the offending octet.
     pub fn new(address: impl Into<Octets>) -> Result<Self, UrlError> {
         let address = address.into();
         if address.is_empty() {
@@ -30,12 +30,12 @@ impl MailtoUrl {
         Ok(MailtoUrl { address })
     }
 
-    /// The address, escapes resolved.
+    /// Returns the decoded address.
     pub fn address(&self) -> &Octets {
         &self.address
     }
 
-    /// Reads what follows `mailto:`.
+    /// Parses the text after `mailto:`.
     pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         if rest.is_empty() {
             return Err(rest
@@ -55,12 +55,12 @@ impl fmt::Display for MailtoUrl {
     }
 }
 
-/// Every reserved character.
+/// All reserved characters.
 const ALL: &[u8] = b";/?:@&=";
 /// Reserved characters that are data before the `@` of a message identifier.
 const LOCAL: &[u8] = b";/?:&=";
 
-/// The identifier of a message, of a part of one, or of a news article. `Display` escapes it as in a URL.
+/// The identifier of a message, of a part of a message, or of a news article. `Display` escapes it as in a URL.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MessageId {
     local: Octets,
@@ -68,9 +68,9 @@ pub struct MessageId {
 }
 
 impl MessageId {
-    /// The identifier `local@domain`.
+    /// Creates the identifier `local@domain`.
     ///
-    /// Errors: `EmptyPart` or `ForbiddenControl` in the first; those of [`Host::parse`] in the second.
+    /// Errors: `EmptyPart` or `ForbiddenControl` in `local`; those of [`Host::parse`] in `domain`.
     pub fn new(local: impl Into<Octets>, domain: impl Into<String>) -> Result<Self, UrlError> {
         let (local, domain) = (local.into(), domain.into());
         if local.is_empty() {
@@ -81,24 +81,24 @@ impl MessageId {
         Ok(MessageId { local, domain })
     }
 
-    /// The decoded part before the `@`: at least one octet, no control characters.
+    /// Returns the decoded part before the `@`: at least one octet, no control characters.
     pub fn local(&self) -> &Octets {
         &self.local
     }
 
-    /// The domain, with its letter case, since identifiers are compared octet by octet.
+    /// Returns the domain in its original letter case, since identifiers are compared octet by octet.
     pub fn domain(&self) -> &str {
         &self.domain
     }
 
-    /// The identifier as in a message, without angle brackets.
+    /// Returns the identifier as it appears in a message, but without angle brackets.
     pub fn octets(&self) -> Octets {
         [self.local.as_bytes(), b"@", self.domain.as_bytes()]
             .concat()
             .into()
     }
 
-    /// Reads all of `text`; the domain is a host name of RFC 1738.
+    /// Parses all of `text`; the domain must be a host name of RFC 1738.
     pub(crate) fn parse(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let content = Content::string(mode).never(b"@");
         let Some((local, domain)) = text.rsplit_once(b'@') else {

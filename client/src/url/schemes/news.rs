@@ -1,5 +1,5 @@
-//! `news` URLs, which name no server: RFC 1738 §3.6; and `nntp` URLs: RFC 1738 §3.7. The lenient mode also accepts the form of
-//! RFC 1630 without a host.
+//! `news` URLs, which do not name a server: RFC 1738 §3.6; and `nntp` URLs: RFC 1738 §3.7. The lenient mode also accepts `nntp`
+//! without a host, as in RFC 1630.
 //!
 //! ```text
 //! "nntp://" hostport "/" group [ "/" digits ]
@@ -13,19 +13,19 @@ use super::super::error::{UrlError, UrlErrorKind};
 use super::super::span::Span;
 use super::mail::MessageId;
 
-/// Newsgroups or an article, at the reader's own server.
+/// Newsgroups or an article at the news server that the reader uses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NewsUrl {
     /// `*`: all newsgroups.
     All,
     /// A newsgroup.
     Group(Newsgroup),
-    /// An article, whose identifier has an `@`.
+    /// An article; its identifier contains an `@`.
     Article(MessageId),
 }
 
 impl NewsUrl {
-    /// Reads what follows `news:`.
+    /// Parses the text after `news:`.
     pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         match rest.octets() {
             b"*" => Ok(NewsUrl::All),
@@ -45,19 +45,19 @@ impl fmt::Display for NewsUrl {
     }
 }
 
-/// The name of a newsgroup: a letter, then letters, digits and `-.+_` (RFC 1738 §5), letter case kept.
+/// The name of a newsgroup: a letter, then letters, digits and `-.+_` (RFC 1738 §5). Its letter case is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Newsgroup(String);
 
 impl Newsgroup {
-    /// The newsgroup of this name.
+    /// Checks the name of a newsgroup.
     ///
     /// Errors: `EmptyPart`; `InvalidCharacter` at the first character that is not allowed.
     pub fn new(name: impl AsRef<str>) -> Result<Self, UrlError> {
         Self::parse(Span::new(name.as_ref().as_bytes()))
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -88,10 +88,10 @@ impl fmt::Display for Newsgroup {
     }
 }
 
-/// An article of a newsgroup by its number at a server, or the newsgroup.
+/// A newsgroup, or one of its articles by its number at a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NntpUrl {
-    /// The server; `None` in the form of RFC 1630, which means the reader's own.
+    /// The server; `None` in the form of RFC 1630, which means the server that the reader uses.
     pub hostport: Option<HostPort<{ NntpUrl::DEFAULT_PORT }>>,
     /// The newsgroup.
     pub group: Newsgroup,
@@ -103,7 +103,7 @@ impl NntpUrl {
     /// The default port.
     pub const DEFAULT_PORT: u16 = 119;
 
-    /// Reads what follows `nntp:`.
+    /// Parses the text after `nntp:`.
     pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let (hostport, path) = match rest.strip_prefix(b"//") {
             Some(rest) => {

@@ -1,5 +1,5 @@
-//! URIs of unknown schemes: the scheme and the rest (RFC 1736 §4.7, §4.8). The rest is kept unchanged, so that it can be passed
-//! on.
+//! URIs of unknown schemes: the scheme and the rest (RFC 1736 §4.7, §4.8). The rest is kept unchanged, so that the URI can be
+//! passed on.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -12,11 +12,12 @@ use super::super::span::Span;
 /// Scheme names that RFC 1738 §4 reserves without a syntax.
 const RESERVED: [&str; 7] = ["afs", "cid", "mailserver", "mid", "nfs", "tn3270", "z39.50"];
 
-/// A scheme and its parameters, as written.
+/// A scheme and the text after its colon, as written.
 ///
-/// Two are equal if they are after normalization (RFC 1630): `%2f` is `%2F` and `%2D` is `-`, but an escaped reserved character
-/// differs from a literal one. `Display` and `Debug` show `***` for a password in the common Internet scheme syntax, and for
-/// everything before an `@` without a slash, as in `ann:password@host`, unless the scheme has addresses.
+/// Two URIs are equal if their normalized forms are equal (RFC 1630): `%2f` equals `%2F` and `%2D` equals `-`, but an escaped
+/// reserved character differs from a literal one. `Display` and `Debug` show `***` in place of a password in the common Internet
+/// scheme syntax, and in place of everything before an `@` that no slash precedes, as in `ann:password@host`, unless the scheme
+/// has addresses.
 #[derive(Clone)]
 pub struct OpaqueUri {
     scheme: String,
@@ -24,7 +25,7 @@ pub struct OpaqueUri {
 }
 
 impl OpaqueUri {
-    /// Any scheme with any text after its colon, such as `news` and `comp.lang.c`.
+    /// Creates a URI of any scheme with any text after the colon, such as `news` and `comp.lang.c`.
     ///
     /// Errors: `MissingScheme`, `InvalidScheme`, and errors in the part, with offsets in `scheme:part`.
     pub fn new(scheme: impl AsRef<str>, part: impl AsRef<str>) -> Result<Self, UrlError> {
@@ -33,17 +34,17 @@ impl OpaqueUri {
         Self::parse(scheme, part, Mode::Strict)
     }
 
-    /// The scheme in lower case, without a colon.
+    /// Returns the scheme in lower case, without a colon.
     pub fn scheme(&self) -> &str {
         &self.scheme
     }
 
-    /// The text after the colon, which may contain secrets.
+    /// Returns the text after the colon, which may contain secrets.
     pub fn part(&self) -> &str {
         &self.part
     }
 
-    /// The normalized URI: redundant escapes resolved, the others in upper case.
+    /// Returns the normalized URI: redundant escapes are decoded, and the others are written in upper case.
     #[must_use]
     pub fn normalized(&self) -> Self {
         OpaqueUri {
@@ -52,27 +53,27 @@ impl OpaqueUri {
         }
     }
 
-    /// Whether it has a password in the common Internet scheme syntax.
+    /// Returns whether the URI has a password in the common Internet scheme syntax.
     pub fn has_password(&self) -> bool {
         generic::password(&self.to_string_with_secrets()).is_some()
     }
 
-    /// Whether the scheme is experimental: with the prefix `x-` (RFC 1738 §4, RFC 1630).
+    /// Returns whether the scheme is experimental, that is, has the prefix `x-` (RFC 1738 §4, RFC 1630).
     pub fn is_experimental(&self) -> bool {
         self.scheme.starts_with("x-")
     }
 
-    /// Whether RFC 1738 §4 reserves the scheme without a syntax, such as `z39.50`.
+    /// Returns whether RFC 1738 §4 reserves the scheme without a syntax, such as `z39.50`.
     pub fn is_reserved_name(&self) -> bool {
         self.reserved_name().is_some()
     }
 
-    /// The name of the scheme, if RFC 1738 §4 reserves it.
+    /// Returns the name of the scheme, if RFC 1738 §4 reserves it.
     pub(crate) fn reserved_name(&self) -> Option<&'static str> {
         RESERVED.into_iter().find(|name| *name == self.scheme)
     }
 
-    /// The URI as written, password included.
+    /// Returns the URI as written, including the password.
     pub fn to_string_with_secrets(&self) -> String {
         format!("{}:{}", self.scheme, self.part)
     }
@@ -83,7 +84,7 @@ impl OpaqueUri {
             .each(rest, b";/?:@&=", |_, _| ())
             .map_err(UrlError::without_octet)?;
         let mut part = String::with_capacity(rest.octets().len());
-        // Errors: writing to a string cannot fail.
+        // Writing to a string cannot fail.
         let _ = common::write_escaped(&mut part, rest.octets(), |octet| {
             octet == b'%' || Class::of(octet) != Class::National
         });
@@ -111,7 +112,7 @@ impl Hash for OpaqueUri {
 impl fmt::Display for OpaqueUri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.part.rsplit_once('@') {
-            // Probably `ann:password@host`, and not a URL of the scheme `ann`.
+            // This is probably `ann:password@host`, and not a URL of the scheme `ann`.
             Some((_, place))
                 if !self.part.starts_with('/') && !generic::names_addresses(&self.scheme) =>
             {
@@ -122,7 +123,7 @@ impl fmt::Display for OpaqueUri {
     }
 }
 
-/// As [`Display`](fmt::Display).
+/// Writes the same as [`Display`](fmt::Display).
 impl fmt::Debug for OpaqueUri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

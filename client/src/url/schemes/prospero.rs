@@ -1,4 +1,4 @@
-//! `prospero` URLs: RFC 1738 §3.11; the lenient mode also accepts the version after `%00` of RFC 1630.
+//! `prospero` URLs: RFC 1738 §3.11. The lenient mode also accepts a version after `%00`, as in RFC 1630.
 //!
 //! ```text
 //! "prospero://" hostport "/" segment *( "/" segment ) *( ";" field "=" value )
@@ -13,7 +13,7 @@ use super::super::octets::Octets;
 use super::super::span::Span;
 use super::{segments, write_data, write_segments};
 
-/// An object in the Prospero directory service, without control characters.
+/// An object in the Prospero directory service. Its name contains no control characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ProsperoUrl {
     hostport: HostPort<{ ProsperoUrl::DEFAULT_PORT }>,
@@ -30,9 +30,9 @@ pub struct ProsperoField {
 }
 
 impl ProsperoField {
-    /// A field of this name and value, each possibly empty.
+    /// Creates a field from its name and value, each of which may be empty.
     ///
-    /// Errors: `ForbiddenControl` at its octet.
+    /// Errors: `ForbiddenControl` at the offending octet.
     pub fn new(name: impl Into<Octets>, value: impl Into<Octets>) -> Result<Self, UrlError> {
         let (name, value) = (name.into(), value.into());
         common::no_controls(name.as_bytes())?;
@@ -40,12 +40,12 @@ impl ProsperoField {
         Ok(ProsperoField { name, value })
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> &Octets {
         &self.name
     }
 
-    /// The value.
+    /// Returns the value.
     pub fn value(&self) -> &Octets {
         &self.value
     }
@@ -55,9 +55,9 @@ impl ProsperoUrl {
     /// The default port.
     pub const DEFAULT_PORT: u16 = 1525;
 
-    /// An object with this name, whose slashes separate segments, and these fields.
+    /// Creates the URL of an object from its name, in which slashes separate segments, and its fields.
     ///
-    /// Errors: `ForbiddenControl` at its octet in the name.
+    /// Errors: `ForbiddenControl` at the offending octet of the name.
     pub fn new(
         hostport: HostPort<{ ProsperoUrl::DEFAULT_PORT }>,
         hsoname: impl AsRef<[u8]>,
@@ -76,28 +76,28 @@ impl ProsperoUrl {
         })
     }
 
-    /// The host and the port to connect to.
+    /// Returns the host and the port to connect to.
     pub fn hostport(&self) -> &HostPort<{ ProsperoUrl::DEFAULT_PORT }> {
         &self.hostport
     }
 
-    /// The host-specific object name: the segments joined by slashes.
+    /// Returns the host-specific object name: the segments joined by slashes.
     pub fn hsoname(&self) -> Octets {
         let segments: Vec<&[u8]> = self.segments.iter().map(Octets::as_bytes).collect();
         segments.join(&b'/').into()
     }
 
-    /// The version of the object, in the form of RFC 1630.
+    /// Returns the version of the object, if the URL has the form of RFC 1630.
     pub fn version(&self) -> Option<&Octets> {
         self.version.as_ref()
     }
 
-    /// The fields, in the order of the URL.
+    /// Returns the fields, in the order of the URL.
     pub fn fields(&self) -> &[ProsperoField] {
         &self.fields
     }
 
-    /// Reads what follows `prospero:`.
+    /// Parses the text after `prospero:`.
     pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let (hostport, rest) = common::double_slash(rest)?.cut(b"/");
         let hostport = HostPort::parse(hostport, mode)?;
@@ -132,7 +132,7 @@ impl ProsperoUrl {
     }
 }
 
-/// Reserved characters that are data in names and values of fields (RFC 1738 §5).
+/// Reserved characters that are data in the names and values of fields (RFC 1738 §5).
 const FIELD: &[u8] = b"?:@&";
 
 impl fmt::Display for ProsperoUrl {
@@ -153,7 +153,7 @@ impl fmt::Display for ProsperoUrl {
     }
 }
 
-/// The parts before and after the first escaped zero octet.
+/// Splits the path at the first escaped zero octet.
 fn at_zero(path: Span<'_>) -> (Span<'_>, Option<Span<'_>>) {
     match path.octets().windows(3).position(|window| window == b"%00") {
         Some(index) => {

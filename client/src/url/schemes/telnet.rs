@@ -35,7 +35,7 @@ macro_rules! interactive {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         pub struct $name {
-            /// Host and port, and advice for the login.
+            /// The host and port, and advice for the login.
             pub login: Login<{ $name::DEFAULT_PORT }>,
         }
 
@@ -43,7 +43,7 @@ macro_rules! interactive {
             /// The default port.
             pub const DEFAULT_PORT: u16 = $port;
 
-            /// What to do for the URL. User and password are advice for the user, and not sent.
+            /// Returns what to do for the URL. The user name and password are advice for the user, and are not sent.
             pub fn plan(&self) -> TelnetPlan {
                 let userinfo = self.login.userinfo.as_ref();
                 TelnetPlan {
@@ -54,12 +54,12 @@ macro_rules! interactive {
                 }
             }
 
-            /// The canonical form, password included.
+            /// Returns the canonical form, including the password.
             pub fn to_string_with_secrets(&self) -> String {
                 userinfo::with_secrets(|text| self.write(text, Secrets::Shown))
             }
 
-            /// Reads what follows the scheme's colon.
+            /// Parses the text after the colon of the scheme.
             pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
                 let login = login(rest, mode)?;
                 Ok($name { login })
@@ -81,12 +81,12 @@ macro_rules! interactive {
 }
 
 interactive! {
-    /// An interactive service by Telnet. `Display` and `Debug` never show the password.
+    /// An interactive service reached by Telnet. `Display` and `Debug` never show the password.
     TelnetUrl, "telnet", 23
 }
 
 interactive! {
-    /// An interactive service by rlogin (RFC 1282). `Display` and `Debug` never show the password.
+    /// An interactive service reached by rlogin (RFC 1282). `Display` and `Debug` never show the password.
     RloginUrl, "rlogin", 513
 }
 
@@ -95,7 +95,7 @@ interactive! {
     Tn3270Url, "tn3270", 23
 }
 
-/// `//`, the login, and nothing after it but a slash.
+/// Parses `//` and a login, which may be followed only by a slash.
 fn login<const PORT: u16>(rest: Span<'_>, mode: Mode) -> Result<Login<PORT>, UrlError> {
     let (login, rest) = common::double_slash(rest)?.cut(b"/");
     let login = Login::parse(login, mode)?;

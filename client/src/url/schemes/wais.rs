@@ -1,4 +1,4 @@
-//! `wais` URLs: RFC 1738 §3.9. Z39.50 servers have URLs of their own (RFC 2056); there is no conversion.
+//! `wais` URLs: RFC 1738 §3.9. Z39.50 servers have URLs of their own (RFC 2056); there is no conversion between the two.
 //!
 //! ```text
 //! "wais://" hostport "/" database [ "?" search | "/" wtype "/" wpath ]
@@ -21,7 +21,7 @@ pub struct WaisUrl {
     target: WaisTarget,
 }
 
-/// What a [`WaisUrl`] names.
+/// What a [`WaisUrl`] refers to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum WaisTarget {
     /// The database itself.
@@ -30,9 +30,9 @@ pub enum WaisTarget {
     Search(Octets),
     /// A document.
     Document {
-        /// Its type, such as `TEXT`: no control characters.
+        /// The type of the document, such as `TEXT`, without control characters.
         wtype: Octets,
-        /// Its identifier: opaque octets.
+        /// The identifier of the document: opaque octets.
         wpath: Octets,
     },
 }
@@ -41,9 +41,9 @@ impl WaisUrl {
     /// The default port.
     pub const DEFAULT_PORT: u16 = 210;
 
-    /// A URL of these parts.
+    /// Creates a URL from these parts.
     ///
-    /// Errors: `ForbiddenControl` at its octet in the database or the type.
+    /// Errors: `ForbiddenControl` at the offending octet of the database or the type.
     pub fn new(
         hostport: HostPort<{ WaisUrl::DEFAULT_PORT }>,
         database: impl Into<Octets>,
@@ -61,22 +61,22 @@ impl WaisUrl {
         })
     }
 
-    /// The host and the port to connect to.
+    /// Returns the host and the port to connect to.
     pub fn hostport(&self) -> &HostPort<{ WaisUrl::DEFAULT_PORT }> {
         &self.hostport
     }
 
-    /// The database, which may be empty.
+    /// Returns the database, which may be empty.
     pub fn database(&self) -> &Octets {
         &self.database
     }
 
-    /// What it names in the database.
+    /// Returns what the URL refers to in the database.
     pub fn target(&self) -> &WaisTarget {
         &self.target
     }
 
-    /// The fields of a document's identifier of the form `digits=value;…` (RFC 1630).
+    /// Returns the fields of a document's identifier, if it has the form `digits=value;…` (RFC 1630).
     pub fn fields(&self) -> Option<Vec<(u64, Octets)>> {
         let WaisTarget::Document { wpath, .. } = &self.target else {
             return None;
@@ -85,7 +85,7 @@ impl WaisUrl {
         fields.split(|&octet| octet == b';').map(field).collect()
     }
 
-    /// Reads what follows `wais:`. The lenient mode accepts `;`, `=` and `/` in an identifier.
+    /// Parses the text after `wais:`. The lenient mode accepts `;`, `=` and `/` in an identifier.
     pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let (hostport, rest) = common::double_slash(rest)?.cut(b"/");
         let hostport = HostPort::parse(hostport, mode)?;

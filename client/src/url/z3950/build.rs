@@ -1,4 +1,4 @@
-//! Builds or changes a URL of RFC 2056. Parts are escaped; only what no URL can express is refused.
+//! Builds or changes a URL of RFC 2056. Parts are escaped; only parts that no URL can express are refused.
 
 use super::super::error::BuildError;
 use super::super::host::Host;
@@ -8,7 +8,7 @@ use super::{Extension, Kind, Parts, Z3950Url};
 
 /// A builder for [`Z3950Url`]; [`build`](Self::build) checks the parts.
 ///
-/// Source: RFC 2056 §5. Parsing the result in [`Mode::Lenient`](crate::url::Mode::Lenient) gives an equal URL, as does
+/// Source: RFC 2056 §5. Parsing the result in [`Mode::Lenient`](crate::url::Mode::Lenient) returns an equal URL, and so does
 /// [`Mode::Strict`](crate::url::Mode::Strict) if [the host allows it](Host::is_strict).
 #[derive(Clone, Debug)]
 #[must_use]
@@ -23,19 +23,19 @@ impl Z3950UrlBuilder {
         }
     }
 
-    /// Session or retrieval.
+    /// Sets whether this is a session or a retrieval URL.
     pub fn kind(mut self, kind: Kind) -> Self {
         self.parts.kind = kind;
         self
     }
 
-    /// The host to connect to.
+    /// Sets the host to connect to.
     pub fn host(mut self, host: Host) -> Self {
         self.parts.host = host;
         self
     }
 
-    /// The port to connect to, 1–65535.
+    /// Sets the port to connect to, 1–65535.
     pub fn port(mut self, port: u16) -> Self {
         self.parts.port = port;
         self
@@ -77,7 +77,7 @@ impl Z3950UrlBuilder {
         self
     }
 
-    /// Adds a record syntax, less preferred than those before: at least one octet, no control characters.
+    /// Adds a record syntax, less preferred than those added before: at least one octet, no control characters.
     pub fn record_syntax(mut self, name: impl Into<Octets>) -> Self {
         self.parts.record_syntaxes.push(name.into());
         self
@@ -89,8 +89,8 @@ impl Z3950UrlBuilder {
         self
     }
 
-    /// Adds a parameter that RFC 2056 does not define. The keyword is a letter followed by letters, digits, `.`, `_` and `-`, any
-    /// case; the value may be empty and has no control characters.
+    /// Adds a parameter that RFC 2056 does not define. The keyword is a letter followed by letters, digits, `.`, `_` and `-`, in
+    /// any letter case; the value may be empty and must not contain control characters.
     pub fn extension(mut self, keyword: impl Into<String>, value: impl Into<Octets>) -> Self {
         let mut keyword = keyword.into();
         keyword.make_ascii_lowercase();
@@ -107,7 +107,7 @@ impl Z3950UrlBuilder {
         self
     }
 
-    /// The URL, without userinfo, fragment and warnings.
+    /// Builds the URL, without userinfo, fragment and warnings.
     ///
     /// Errors: the first part, in the order of the URL, that cannot be expressed.
     pub fn build(self) -> Result<Z3950Url, BuildError> {
@@ -133,7 +133,7 @@ fn check(parts: &Parts) -> Result<(), BuildError> {
     for name in &parts.databases {
         string(name, "EmptyDatabase", "a database name")?;
     }
-    // RFC 2056 §3 and §4.
+    // A docid needs a database, and so does a retrieval URL (RFC 2056 §3 and §4).
     match &parts.docid {
         Some(docid) if docid.is_empty() => {
             return refuse("EmptyDocid", "the docid is empty: leave it out");
@@ -172,7 +172,7 @@ fn check(parts: &Parts) -> Result<(), BuildError> {
     BuildError::bounded(&parts.to_string())
 }
 
-/// Refuses an empty protocol string, and one with a control character.
+/// Refuses a protocol string that is empty or contains a control character.
 fn string(octets: &Octets, if_empty: &'static str, part: &str) -> Result<(), BuildError> {
     if octets.is_empty() {
         Err(BuildError::new(

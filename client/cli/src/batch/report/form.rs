@@ -2,14 +2,15 @@
 //!
 //! | column | holds |
 //! |---|---|
-//! | `position`, `target`, `input` | the number of the input, from 1; the target; the input, with octets that are not text as `\xNN` |
+//! | `position`, `target`, `input` | the number of the input, 1-based; the target; the input, with octets that are not text as
+//! `\xNN` |
 //! | `outcome`, `exit` | a word of `OutcomeName` such as `no match`; the exit code for this input alone |
-//! | `hits`, `step` | how many records match; which search found them |
+//! | `hits`, `step` | the number of matching records; the search that found them |
 //! | `input_record`, `record` | the control numbers (001) of the record that is the input, and of those delivered |
-//! | `choice` | which of several records was taken, and why |
+//! | `choice` | which of several records was chosen, and why |
 //! | `diagnostic`, `message` | the server's diagnostic; a message if there is no record |
-//! | `milliseconds` | how long it took |
-//! | `length` | octets of the output so far, or of the file for this input |
+//! | `milliseconds` | how long the answer took |
+//! | `length` | the number of octets in the output so far, or in the file for this input |
 //!
 //! Unknown values are empty in the table and null in JSON, where `diagnostic` is an object with the keys `set`, `code`, `text`
 //! and `addinfo`.
@@ -24,7 +25,7 @@ use z3950_marc::table::SEPARATOR;
 use crate::answer::{Answer, diagnostic};
 use crate::render::shown;
 
-/// The columns, in the order of the table.
+/// The columns, in the order in which the table has them.
 const COLUMNS: [&str; 14] = [
     "position",
     "target",
@@ -42,7 +43,7 @@ const COLUMNS: [&str; 14] = [
     "length",
 ];
 
-/// The most characters of a message or diagnostic in a line.
+/// The maximum number of characters in a message or diagnostic of a line.
 const MAX_WORDS: usize = 2_000;
 
 /// How a report is written.
@@ -50,30 +51,30 @@ const MAX_WORDS: usize = 2_000;
 pub(crate) enum ReportForm {
     /// Columns separated by tabs, after a line with their names.
     Table,
-    /// The same with commas and quotation marks (RFC 4180), but lines end in LF.
+    /// The same columns with commas and quotation marks (RFC 4180), but lines end in LF.
     Csv,
     /// One object per line.
     Json,
 }
 
-/// A line of a report, to be written.
+/// A line of a report that is to be written.
 #[derive(Debug, Clone)]
 pub(crate) struct ReportLine {
-    /// The number of the input, from 1.
+    /// The number of the input, 1-based.
     pub(crate) position: u64,
-    /// The target, on one line.
+    /// The target, without line ends.
     pub(crate) target: String,
-    /// The input, on one line.
+    /// The input, without line ends.
     pub(crate) input: String,
-    /// The control number of the input, if that is a record.
+    /// The control number of the input, if the input is a record.
     pub(crate) input_record: Option<String>,
     pub(crate) answer: Answer,
     pub(crate) took: Duration,
-    /// Octets of the output including its records.
+    /// The number of octets in the output, including the records of this answer.
     pub(crate) length: u64,
 }
 
-/// What is read back from a line of a report.
+/// The parts of a report line that are read back.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct ParsedLine {
     pub(super) position: u64,
@@ -85,7 +86,7 @@ pub(super) struct ParsedLine {
 }
 
 impl ReportForm {
-    /// The form of a file's extension.
+    /// Returns the form for the extension of a file.
     pub(crate) fn by_extension(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "tsv" => Some(Self::Table),
@@ -95,7 +96,7 @@ impl ReportForm {
         }
     }
 
-    /// The first line.
+    /// Returns the first line.
     pub(crate) fn header(self) -> String {
         match self {
             Self::Table => COLUMNS.join("\t") + "\n",
@@ -104,7 +105,7 @@ impl ReportForm {
         }
     }
 
-    /// Whether a line may begin like this.
+    /// Returns whether a line may begin like this.
     pub(super) fn may_begin(self, begin: &[u8]) -> bool {
         match self {
             Self::Table | Self::Csv => begin
@@ -115,7 +116,7 @@ impl ReportForm {
         }
     }
 
-    /// A line for an answer.
+    /// Returns the line for an answer.
     pub(crate) fn line(self, entry: &ReportLine) -> String {
         let answer = &entry.answer;
         let ending = &answer.ending;
@@ -149,7 +150,7 @@ impl ReportForm {
         }
     }
 
-    /// The same line, without its end, with another length of the output.
+    /// Returns the same line, without its end, with another length of the output.
     pub(super) fn with_length(self, line: &str, length: u64) -> Option<String> {
         match self {
             Self::Table => {
@@ -168,7 +169,7 @@ impl ReportForm {
         }
     }
 
-    /// Reads a line without its end; `None` if it is not one of a report.
+    /// Parses a line without its end. Returns `None` if it is not a line of a report.
     pub(super) fn read(self, line: &str) -> Option<ParsedLine> {
         if self == Self::Json {
             return serde_json::from_str(line).ok();
@@ -194,7 +195,7 @@ impl ReportForm {
     }
 }
 
-/// A cell of a table with commas.
+/// Quotes a cell of a table with commas.
 fn quoted(cell: String) -> String {
     if cell.contains([',', '"']) {
         format!("\"{}\"", cell.replace('"', "\"\""))
@@ -203,7 +204,7 @@ fn quoted(cell: String) -> String {
     }
 }
 
-/// The cells of a row with commas. Inside quotation marks, the parity of their number so far is odd.
+/// Returns the cells of a row with commas. Inside quotation marks, an odd number of marks has been read.
 fn unquoted(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut is_quoted = false;
@@ -212,7 +213,7 @@ fn unquoted(line: &str) -> Vec<String> {
         let is_mark = character == '"';
         match (character, cells.last_mut()) {
             (',', _) if !is_quoted => cells.push(String::new()),
-            // Of two marks in a row, the second is text.
+            // Of two quotation marks in a row, the second is text.
             ('"', Some(cell)) if !is_quoted && last == '"' => cell.push('"'),
             ('"', _) => {}
             (character, Some(cell)) => cell.push(character),
@@ -224,7 +225,7 @@ fn unquoted(line: &str) -> Vec<String> {
     cells
 }
 
-/// A value on one line.
+/// Writes a value on one line.
 fn cell(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
@@ -234,7 +235,7 @@ fn cell(value: Option<&Value>) -> String {
     }
 }
 
-/// `114 Unsupported Use attribute (1=9)`
+/// Describes a diagnostic, such as `114 Unsupported Use attribute (1=9)`.
 fn in_words(diagnostic: &Value) -> String {
     let text = |key: &str| match diagnostic.get(key) {
         Some(Value::String(text)) => text.clone(),
@@ -248,7 +249,7 @@ fn in_words(diagnostic: &Value) -> String {
     }
 }
 
-/// At most [`MAX_WORDS`] characters.
+/// Cuts a text to at most [`MAX_WORDS`] characters.
 fn bounded(words: &str) -> &str {
     let end = words.char_indices().nth(MAX_WORDS);
     end.and_then(|(end, _)| words.get(..end)).unwrap_or(words)

@@ -1,6 +1,6 @@
 //! The answers of an earlier run after the first input that had no answer. They are copied before that input is asked again, and
-//! put back after it, so that output and report stay in the order of the inputs. A run that is killed meanwhile loses them to the
-//! next one, which asks for them again.
+//! put back after it, so that output and report stay in the order of the inputs. If the run is killed meanwhile, they are lost,
+//! and the next run asks for them again.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
@@ -12,15 +12,15 @@ use z3950_asn1::file::Growing;
 use super::form::ReportForm;
 use crate::answer::Ask;
 
-/// Lines of a report from the first without an answer to the last with one.
+/// The lines of a report from the first one without an answer to the last one with an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct LaterLines {
-    /// How many.
+    /// The number of these lines.
     pub(crate) count: u64,
-    /// Octets of the report and of the output up to their end.
+    /// The lengths of the report and of the output in octets, up to the end of these lines.
     pub(crate) report_end: u64,
     pub(crate) output_end: u64,
-    /// Those without an answer.
+    /// The asks that have no answer.
     pub(crate) asks: Vec<Ask>,
 }
 
@@ -28,16 +28,16 @@ pub(crate) struct LaterLines {
 pub(crate) struct LaterAnswers {
     lines: BufReader<File>,
     form: ReportForm,
-    /// The records, and how many of their octets were put back; `None` if each answer has a file of its own.
+    /// The records, and how many of their octets have been put back; `None` if each answer has a file of its own.
     records: Option<(BufReader<File>, u64)>,
-    /// The number of the ask, among all asks, that the next line answers; from 0.
+    /// The 0-based number, among all asks, of the ask that the next line answers.
     next: u64,
     left: u64,
 }
 
 impl LaterAnswers {
-    /// Copies the lines after `begin` octets of a report, the first of which answers the ask with the number `next`, and the records
-    /// after `output.1` octets of an output.
+    /// Copies the lines that follow the first `begin` octets of a report, and the records that follow the first `output.1` octets
+    /// of an output. The first line answers the ask with the number `next`.
     pub(super) fn copy(
         later: &LaterLines,
         next: u64,
@@ -58,12 +58,13 @@ impl LaterAnswers {
         })
     }
 
-    /// The number of the ask that the next line answers; `None` after the last line.
+    /// Returns the number of the ask that the next line answers; `None` after the last line.
     pub(super) fn next(&self) -> Option<u64> {
         (self.left > 0).then_some(self.next)
     }
 
-    /// Takes the next line, without its end, and where the octets of its records were; `None` if there is no file of them.
+    /// Takes the next line, without its end, and the range that its records occupied; `None` as range if the records are not in
+    /// one file.
     pub(super) fn take(&mut self) -> io::Result<(String, Option<Range<u64>>)> {
         let mut line = String::new();
         self.lines.read_line(&mut line)?;
@@ -81,7 +82,7 @@ impl LaterAnswers {
         Ok((line, length))
     }
 
-    /// The records, from those of the line taken last on. All of them are to be read, or skipped.
+    /// Returns the records, beginning with those of the line that was taken last. All of them must be read or skipped.
     pub(crate) fn records(&mut self) -> Option<&mut BufReader<File>> {
         self.records.as_mut().map(|(records, _)| records)
     }
@@ -97,7 +98,7 @@ impl LaterAnswers {
     }
 }
 
-/// A nameless copy of the octets between two offsets of a file, in its folder.
+/// Copies the octets between two offsets of a file to a file without a name in the same folder.
 fn copy(file: &mut Growing, begin: u64, end: u64) -> io::Result<BufReader<File>> {
     let folder = file
         .path()

@@ -1,4 +1,4 @@
-//! How far an interrupted batch has come: reads its report together with its inputs, line by line in constant memory.
+//! Finds out how far an interrupted batch has come: reads its report together with its inputs, line by line in constant memory.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::answer::{Ask, OR};
 use crate::console::exit::Exit;
 use crate::console::output::Failure;
 
-/// The longest line of a report, in octets; all lines that are written are shorter.
+/// The maximum length of a report line in octets; all lines that are written are shorter.
 const MAX_LINE: u64 = 1 << 20;
 
 /// The state of an interrupted batch.
@@ -21,20 +21,21 @@ const MAX_LINE: u64 = 1 << 20;
 pub(crate) struct Resumed {
     /// The number of answers in the report.
     pub(crate) answers: u64,
-    /// Octets of the report up to the end of its last complete line; 0 if not even its header is complete.
+    /// The length of the report up to the end of its last complete line, in octets; 0 if even its header is incomplete.
     pub(crate) report_length: u64,
-    /// Octets of the output that the report accounts for.
+    /// The length of the output that the report accounts for, in octets.
     pub(crate) output_length: u64,
     pub(crate) tally: Tally,
-    /// The first line that accounts for more than the output has, and its length: it and later inputs are asked again.
+    /// The first line that accounts for more than the output contains, and the length in that line: its input and later inputs
+    /// are asked again.
     pub(crate) ahead: Option<(u64, u64)>,
-    /// How many inputs had no answer: they are asked again.
+    /// The number of inputs that had no answer, and are asked again.
     pub(crate) unanswered: u64,
     /// The lines after these lengths that are to be put back between new answers, if any.
     pub(crate) later: Option<LaterLines>,
 }
 
-/// The number of answers by exit code and outcome.
+/// The numbers of answers, by exit code and outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Tally(BTreeMap<(Exit, &'static str), u64>);
 
@@ -44,19 +45,19 @@ impl Tally {
         *self.0.entry((exit, outcome.as_str())).or_default() += 1;
     }
 
-    /// The exit codes that occurred.
+    /// Returns the exit codes that occurred.
     pub(crate) fn exits(&self) -> impl Iterator<Item = Exit> {
         self.0.keys().map(|(exit, _)| *exit)
     }
 
-    /// The number of answers.
+    /// Returns the number of answers.
     pub(crate) fn total(&self) -> u64 {
         self.0.values().sum()
     }
 }
 
 impl fmt::Display for Tally {
-    /// `4990 delivered, 10 no match`
+    /// Writes the numbers, such as `4990 delivered, 10 no match`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, ((exit, outcome), count)) in self.0.iter().enumerate() {
             let separator = if index > 0 { ", " } else { "" };
@@ -72,15 +73,15 @@ impl fmt::Display for Tally {
 /// The lines of a report whose inputs had no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UnansweredLines {
-    /// The first of them, from 1, or the line after the last one.
+    /// The number of the first of these lines, 1-based, or of the line after the last one.
     first: u64,
-    /// The first of those at the end, or the line after the last one.
+    /// The number of the first of these lines at the end of the report, or of the line after the last one.
     tail: u64,
     count: u64,
 }
 
 impl UnansweredLines {
-    /// Finds these lines; [`resume`] reports errors in lines.
+    /// Finds these lines. Errors in lines are reported by [`resume`].
     ///
     /// # Errors
     /// The report cannot be read.
@@ -112,7 +113,7 @@ impl UnansweredLines {
         })
     }
 
-    /// Only those at the end, where answers after an unanswered input cannot be put back.
+    /// Keeps only the lines at the end, for a report in which answers after an unanswered input cannot be put back.
     pub(crate) fn at_end(self) -> Self {
         Self {
             first: self.tail,
@@ -125,15 +126,15 @@ fn is_unanswered(exit: u8) -> bool {
     exit == Exit::Transport as u8
 }
 
-/// Reads a report, and takes the asks that it answers from `asks`, but not unanswered ones at its end; those before are in
-/// [`LaterLines::asks`]. `shown` returns the target and input of an ask as the report writes them. `is_there` tells whether the output
-/// has all records of an ask, given its shown input and the length in the report.
+/// Reads a report, and removes the asks that it answers from `asks`. Unanswered asks at its end are not removed; earlier ones are
+/// put into [`LaterLines::asks`]. `shown` returns the target and input of an ask as the report writes them. `is_there` tells
+/// whether the output has all records of an ask, given its shown input and the length in the report.
 ///
-/// After a power cut the report may be ahead of the output, or end in octets that were never written (NUL). It is then
-/// used up to the point where both agree.
+/// After a power cut, the report may be ahead of the output, or end in octets that were never written (NUL). It is then used up
+/// to the point where both agree.
 ///
 /// # Errors
-/// A report of another form or about other inputs; read errors.
+/// The report has another form or is about other inputs, or it cannot be read.
 pub(crate) fn resume(
     mut report: impl BufRead,
     form: ReportForm,
@@ -165,7 +166,7 @@ pub(crate) fn resume(
             };
             format!("line {number} is not one of a report in this form{hint}")
         };
-        // Octets that were never written end a report like an incomplete line. What comes before them must still be the
+        // Octets that were never written end a report like an incomplete line does. The octets before them must still be the
         // beginning of a line.
         let (begin, is_unwritten) = match line.iter().position(|octet| *octet == 0) {
             Some(end) => (line.get(..end).unwrap_or_default(), true),
@@ -247,7 +248,7 @@ pub(crate) fn resume(
     }
 }
 
-/// Whether a report has a target, or one of several as in `a or b`.
+/// Returns whether a report names a target, or names it as one of several as in `a or b`.
 fn is_of(reported: &str, asked: &str) -> bool {
     reported == asked || asked.split(OR).any(|one| one == reported)
 }
@@ -256,7 +257,7 @@ fn unread(error: io::Error) -> String {
     format!("cannot read it: {error}")
 }
 
-/// `input 7, isbn:0306406152 at lib.example/books`
+/// Describes an input, such as `input 7, isbn:0306406152 at lib.example/books`.
 fn named(position: u64, (target, input): &(String, String)) -> String {
     match target.as_str() {
         "" => format!("input {position}, {input}"),

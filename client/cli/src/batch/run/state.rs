@@ -1,4 +1,4 @@
-//! The state of a run: pieces to their destination, answers to the report, and what is said at the end.
+//! The state of a run: sends pieces to their destination and answers to the report, and sums up the run at the end.
 
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -18,31 +18,31 @@ use crate::console::interrupt::Stopped;
 use crate::console::output::{Failure, Output, Words};
 use crate::render::{Style, counted, shown};
 
-/// What a run writes to, and its results so far.
+/// The files that a run writes to, and its results so far.
 pub(super) struct BatchState<'a> {
     names: AskNames,
     destination: Destination,
     report: Option<Report>,
     syncer: Option<Syncer>,
-    /// Counts of the current ask.
+    /// Counts of the records of the current ask.
     of_ask: RecordCounts,
-    /// Counts of all answers of this run.
+    /// Counts of the records of all answers in this run.
     records: RecordCounts,
-    /// Whether an answer failed after some of its records.
+    /// Whether an answer failed after some of its records had been written.
     is_torn: bool,
     /// The number of answers of earlier runs.
     before: u64,
-    /// How many inputs had no answer.
+    /// The number of inputs that had no answer.
     unanswered: u64,
-    /// For how many inputs each of several targets failed, and its first message.
+    /// For each target that failed, if there are several: for how many inputs it failed, and its first message.
     failed: BTreeMap<String, (u64, String)>,
-    /// All answers.
+    /// The numbers of all answers.
     tally: Tally,
     progress: Progress,
     output: &'a mut Output,
 }
 
-/// How many records were received, written, and written after a repair.
+/// The numbers of records received, written, and written after a repair.
 #[derive(Debug, Clone, Copy, Default)]
 struct RecordCounts {
     came: u64,
@@ -57,7 +57,7 @@ impl RecordCounts {
         self.repaired += more.repaired;
     }
 
-    /// `14 of 45 records written, 2 of them repaired`
+    /// Describes the numbers, such as `14 of 45 records written, 2 of them repaired`.
     fn in_words(self, whose: &str) -> String {
         let written = if self.came > self.written {
             format!("{} of {}", self.written, counted(self.came, "record"))
@@ -100,8 +100,8 @@ impl<'a> BatchState<'a> {
         })
     }
 
-    /// Continues an earlier run, with `--resume`: takes the asks that it has answered from `asks`, and returns those that had no
-    /// answer and are asked again.
+    /// With `--resume`, continues an earlier run: removes the asks that it has answered from `asks`, and returns those that had
+    /// no answer and are asked again.
     pub(super) fn resume(
         &mut self,
         arguments: &Batch,
@@ -131,7 +131,7 @@ impl<'a> BatchState<'a> {
         Ok(again)
     }
 
-    /// Takes an event of an ask. Messages that are in a report are only logged.
+    /// Handles an event of an ask. Messages that are also in a report are only logged.
     pub(super) fn take(&mut self, ask: &Ask, event: AskEvent) -> Result<(), Failure> {
         if let Some(report) = &mut self.report {
             report.put_back(self.names.number(ask), &mut self.destination)?;
@@ -160,7 +160,7 @@ impl<'a> BatchState<'a> {
         }
         let is_unanswered = answer.exit == Exit::Transport;
         let length = match &self.destination {
-            // The records of an earlier run stay.
+            // The records of an earlier run are kept.
             Destination::Folder { .. } if is_unanswered && self.of_ask.written == 0 => 0,
             _ => self.destination.complete(ask, &input)?,
         };
@@ -221,7 +221,7 @@ impl<'a> BatchState<'a> {
         }
     }
 
-    /// `3 inputs: 2 delivered, 1 no match; 2 records written`, the last part if records go to a file.
+    /// Returns `3 inputs: 2 delivered, 1 no match; 2 records written`, the last part only if records are written to a file.
     fn sum(&self, is_written: bool, is_over: bool) -> String {
         let total = self.tally.total();
         let begin = match (total, self.names.targets.len()) {
@@ -252,7 +252,7 @@ impl<'a> BatchState<'a> {
         }
     }
 
-    /// Ends the run: output and report agree, however it ended.
+    /// Ends the run. Output and report agree, however the run ended.
     pub(super) fn end(
         mut self,
         ran: Result<Result<(), Failure>, Stopped>,
@@ -265,10 +265,10 @@ impl<'a> BatchState<'a> {
         };
         let has_no_match = self.tally.exits().any(|exit| exit == Exit::NoMatch);
         let is_empty = remains == Remains::Answers && has_no_match;
-        // Whether standard output is closed or cannot be written.
+        // Standard output is closed or cannot be written.
         let is_closed = matches!(&ran, Ok(Err(Failure::BrokenPipe | Failure::Write(_))));
         let is_standard = matches!(self.destination, Destination::Standard(_));
-        // After an interruption, the lines without an answer stay too.
+        // After an interruption, the lines without an answer are kept too.
         let is_broken = matches!(
             ran,
             Ok(Err(Failure::Unwritten(_)
@@ -315,7 +315,7 @@ impl<'a> BatchState<'a> {
         }
         let exit = match ran {
             Ok(Ok(())) => exit,
-            // Without files, a reader such as `head` has what it wants.
+            // If no files are written, a reader such as `head` has read all it wants.
             Ok(Err(Failure::BrokenPipe)) if self.report.is_some() || arguments.file().is_some() => {
                 let words = "standard output was closed before all inputs were answered";
                 return Err(Failure::Unwritten(words.into()));
@@ -333,7 +333,7 @@ impl<'a> BatchState<'a> {
     }
 }
 
-/// Whether an outcome means that further records are missing.
+/// Returns whether an outcome means that further records are missing.
 fn breaks_off(outcome: OutcomeName) -> bool {
     use OutcomeName as Of;
     // After a reconnection, the search is repeated.

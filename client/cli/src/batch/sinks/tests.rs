@@ -27,7 +27,7 @@ fn a_file_is_a_whole_document_whenever_a_run_ends() {
     let style = Style::from(format);
     let (begin, end) = (style.before(true), style.end());
     let mut complete = 0;
-    // Each run completes its first record and is interrupted in its second.
+    // Each run completes its first record and is interrupted in its second record.
     for (first, second, expected) in [("<a/>", "<b/>", "<a/>"), ("<c/>", "<d/>", "<a/><c/>")] {
         let mut sink = growing(&path, format);
         sink.go_on(complete).expect("cut");
@@ -147,7 +147,7 @@ fn a_folder_has_a_file_for_each_ask_with_records() {
     assert!(again.has(&ask(7, 0), input, octets));
     assert!(!again.has(&ask(7, 0), input, octets + 1));
     assert!(!again.has(&ask(9, 0), input, octets));
-    // Another run that finds nothing removes the file.
+    // Another run, which finds nothing, removes the file.
     again.complete(&ask(7, 0), input).expect("written");
     again.record(b"<d/>").expect("written");
     let unfinished = again.finish(Remains::Records).expect("kept");

@@ -15,7 +15,7 @@ use crate::console::input::STANDARD;
 use crate::console::output::Failure;
 use crate::render::{Format, Style};
 
-/// The end of `convert --help`.
+/// The text at the end of `convert --help`.
 const EXIT: &str = "\
 The exit code is 8 if any data was lost from a record, which a warning or an error names. Wrong
 lengths and directories that could be repaired are only noted.";
@@ -96,16 +96,16 @@ pub(crate) struct Convert {
 }
 
 impl Convert {
-    /// The file to write to, if it is not standard output.
+    /// Returns the file to write to; `None` for standard output.
     pub(super) fn file(&self) -> Option<&Path> {
         let output = self.output.as_deref();
         output.filter(|path| *path != Path::new(STANDARD))
     }
 
-    /// How the output is written: as `--to` says, else in the format of the file's extension.
+    /// Returns how the output is written: as `--to` says, else in the format for the file's extension.
     ///
     /// # Errors
-    /// A file without a known extension, a folder, or columns for a format that is no table.
+    /// The file has no known extension or is a folder, or columns are given for a format that is not a table.
     pub(super) fn style(&self) -> Result<Style, Failure> {
         if let Some(path) = self.file()
             && (path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/"))
@@ -125,7 +125,7 @@ impl Convert {
 }
 
 fn input_form(text: &str) -> Result<InputForm, String> {
-    // The same elements, whatever their namespace.
+    // The elements are the same, whatever their namespace.
     if text.eq_ignore_ascii_case(Form::MarcXchange.name()) {
         return Ok(InputForm::MarcXml);
     }

@@ -1,4 +1,4 @@
-//! Records that occur more than once: by their control number or by an ISBN.
+//! Finds records that occur more than once, by their control number or by an ISBN.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hash, RandomState};
 use z3950_marc::MarcRecord;
 use z3950_marc::crosswalk::citation::isbns;
 
-/// What makes two records the same.
+/// The criterion by which two records are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DuplicateKey {
     ControlNumber,
@@ -24,7 +24,7 @@ pub(super) const KEYS: [(&str, DuplicateKey, &str); 2] = [
 ];
 
 impl DuplicateKey {
-    /// What a record that is left out has in common with an earlier one.
+    /// Returns what a record that is left out has in common with an earlier record.
     pub(super) fn in_words(self) -> &'static str {
         match self {
             Self::ControlNumber => "the same 001 and 003",
@@ -33,8 +33,9 @@ impl DuplicateKey {
     }
 }
 
-/// The keys of the records so far, each as a fingerprint of 16 octets, so that a file of millions fits in memory, with the
-/// number of its record. The hashers have random keys: no file can be made to have equal fingerprints.
+/// The keys of the records so far, each with the number of its record. A key is stored as a fingerprint of 16 octets, so that the
+/// keys of a file of millions of records fit in memory. The hashers have random keys, so no file can be made to have equal
+/// fingerprints.
 pub(super) struct Seen {
     pub(super) key: DuplicateKey,
     hashers: [RandomState; 2],
@@ -50,7 +51,8 @@ impl Seen {
         }
     }
 
-    /// The number of the earlier record that has a key of this one. Otherwise its keys are added under its number.
+    /// Returns the number of the earlier record that has a key in common with this one. If there is none, the keys of this record
+    /// are added.
     pub(super) fn earlier(&mut self, record: &MarcRecord, number: u64) -> Option<u64> {
         let keys: Vec<[u64; 2]> = match self.key {
             DuplicateKey::ControlNumber => {
@@ -105,7 +107,7 @@ mod tests {
                 &[
                     "=020  \\\\$a0306406152 (pbk.)",
                     "=020  \\\\$a9780141439518\n=020  \\\\$a978-0-306-40615-7",
-                    // That of a record which was left out does not count.
+                    // The ISBN of a record that was left out does not count.
                     "=020  \\\\$a0141439513",
                     "=020  \\\\$a0141439514",
                     "=020  \\\\$a0141439514",

@@ -1,18 +1,18 @@
-//! The progress of a long conversion, on one line of a terminal that is erased at the end.
+//! Shows the progress of a long conversion, on one line of a terminal that is erased at the end.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Conversions that end within this time show nothing.
+/// Conversions that end within this time show no progress.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// The most updates of the line per second.
+/// The maximum number of updates of the line per second.
 const REFRESHES: u8 = 5;
-/// The clock is checked once per this many records.
+/// The clock is checked once per this number of records.
 const STRIDE: u64 = 256;
 
-/// The line, if there is a terminal for it.
+/// The progress line, if there is a terminal for it.
 pub(super) struct ProgressLine {
     enabled: bool,
     begin: Instant,
@@ -20,7 +20,7 @@ pub(super) struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// Shown if standard error is a terminal and standard output is not.
+    /// Creates the line, which is shown if standard error is a terminal and standard output is not.
     pub(super) fn new() -> Self {
         Self {
             enabled: io::stderr().is_terminal() && !io::stdout().is_terminal(),
@@ -29,7 +29,7 @@ impl ProgressLine {
         }
     }
 
-    /// Updates the line: records read, and octets read of a file of `size`.
+    /// Updates the line with the number of records read, and the number of octets read of a file of `size`.
     pub(super) fn at(&mut self, records: u64, octets: u64, size: Option<u64>) {
         if !self.enabled || !records.is_multiple_of(STRIDE) || self.begin.elapsed() < PATIENCE {
             return;
@@ -57,13 +57,13 @@ impl ProgressLine {
     }
 }
 
-/// The parts of the line: a bar only if the size of the input is known.
+/// Returns the parts of the line. There is a bar only if the size of the input is known.
 fn style(sized: bool) -> ProgressStyle {
     let template = if sized {
         "{wide_bar} {percent} %, {msg}"
     } else {
         "{spinner} {bytes}, {msg}"
     };
-    // The templates are valid; the default is not needed.
+    // The templates are valid, so the default is never used.
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }

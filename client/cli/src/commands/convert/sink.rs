@@ -1,4 +1,4 @@
-//! Where converted records go: standard output, a file, or numbered files.
+//! The destination of converted records: standard output, a file, or numbered files.
 
 use std::path::{Path, PathBuf};
 
@@ -11,23 +11,23 @@ use crate::batch::FileSink;
 use crate::console::output::{Failure, Output};
 use crate::render::{RecordContext, Style};
 
-/// How many octets are buffered for standard output.
+/// The number of octets that are buffered for standard output.
 const BUFFER: usize = 64 * 1024;
-/// The least digits of the number of a file.
+/// The minimum number of digits in the number of a file.
 const DIGITS: usize = 4;
 
-/// Writes one document, or several one after the other.
+/// Writes one document, or several documents one after the other.
 pub(super) struct Sink {
     style: Style,
-    /// The file, or the pattern of the names of files; `None` for standard output.
+    /// The file, or the pattern for the names of files; `None` for standard output.
     path: Option<PathBuf>,
-    /// How many records go into one file.
+    /// The maximum number of records in one file.
     split: Option<u64>,
     existing: Existing,
     file: Option<(FileSink<Whole>, PathBuf)>,
-    /// The number of files begun.
+    /// The number of files that were begun.
     files: u64,
-    /// Buffered octets for standard output, or the record being added to a file.
+    /// Octets that are buffered for standard output, or the record that is being added to a file.
     held: Vec<u8>,
     /// The number of records in the open document.
     records: u64,
@@ -47,7 +47,7 @@ impl Sink {
         }
     }
 
-    /// Begins the first file, to find out at once whether it can be written.
+    /// Begins the first file, to find out immediately whether it can be written.
     pub(super) fn begin(&mut self) -> Result<(), Failure> {
         match self.path {
             Some(_) => self.file().map(drop),
@@ -55,7 +55,8 @@ impl Sink {
         }
     }
 
-    /// Adds a record from this source; the inner result is what the form could not hold, or why it cannot hold the record.
+    /// Adds a record that comes from this source. The inner result is what the form could not represent, or why it cannot
+    /// represent the record.
     pub(super) fn write(
         &mut self,
         record: &MarcRecord,
@@ -90,7 +91,7 @@ impl Sink {
         Ok(written)
     }
 
-    /// Ends the last document. Without records, no file is written, and an existing one is unchanged.
+    /// Ends the last document. If there are no records, no file is written, and an existing file is left unchanged.
     pub(super) fn finish(&mut self, output: &mut Output) -> Result<(), Failure> {
         if self.records > 0 {
             self.close(output)?;
@@ -110,7 +111,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Names the files that an earlier, longer run left, because they look like part of this one.
+    /// Names the files left by an earlier, longer run, because they look as if they belonged to this one.
     fn stale(&self, output: &Output) {
         let Some(template) = self.path.as_deref().filter(|_| self.split.is_some()) else {
             return;
@@ -132,7 +133,7 @@ impl Sink {
         }
     }
 
-    /// Ends an interrupted run; returns the file with the records converted so far, if there is one.
+    /// Ends an interrupted run. Returns the file with the records converted so far, if there is one.
     pub(super) fn keep(mut self, output: &mut Output) -> Result<Option<PathBuf>, Failure> {
         if self.path.is_none() && self.records > 0 {
             self.close(output)?;
@@ -154,7 +155,7 @@ impl Sink {
         Ok(())
     }
 
-    /// The file being written, and its path.
+    /// Returns the file that is being written, and its path.
     fn file(&mut self) -> Result<&mut (FileSink<Whole>, PathBuf), Failure> {
         let file = match self.file.take() {
             Some(file) => file,
@@ -173,7 +174,7 @@ impl Sink {
     }
 }
 
-/// The name of a file with its number: in place of `{}`, or before the extension.
+/// Returns the name of a file with its number, which is put in place of `{}` or before the extension.
 fn numbered(template: &Path, number: Option<u64>) -> PathBuf {
     let Some(number) = number else {
         return template.to_owned();

@@ -1,4 +1,4 @@
-//! The lookup of one input at one or more targets: what is asked, and what the answers say.
+//! Looks up one input at one or more targets: sends the searches, and evaluates the answers.
 
 use std::sync::Arc;
 
@@ -20,53 +20,53 @@ use crate::render::{Style, shown};
 pub(super) struct LookupAnswers {
     pub(super) reach: TargetClient,
     pub(super) places: Vec<NamedTarget>,
-    /// Whether an ask is one for all targets, and not for each.
+    /// Whether each ask is for all targets together. Otherwise there is an ask for each target.
     pub(super) is_joint: bool,
-    /// What is wanted, whatever the identifier.
+    /// What to search for, whatever the identifier.
     pub(super) wanted: Wanted,
     /// The kind of identifiers without a prefix; `None` if their form decides.
     pub(super) kind: Option<Kind>,
-    /// Whether records go to a file, so that their number is not seen.
+    /// Whether records are written to a file, so that the user does not see how many there are.
     pub(super) is_written: bool,
     pub(super) writing: Writing,
     pub(super) notes: SourceNotes,
 }
 
-/// The lookup at one target: what it has told so far.
+/// The state of a lookup at one target.
 #[derive(Default)]
 struct LookupAt<'a> {
     notes: Vec<String>,
     found: Option<(Arc<Found>, &'a Identifier)>,
-    /// Records and diagnostics, with their positions.
+    /// The records and diagnostics, with their positions.
     records: Vec<(u64, ResultRecord)>,
-    /// How many records it has, and why there are no more; `None` if it was not asked.
+    /// The number of records at the target, and why there are no more; `None` if the target was not asked.
     done: Option<(u64, Option<Error>)>,
 }
 
-/// What was found by an identifier at a target.
+/// What an identifier found at a target.
 pub(super) struct FoundAt<'a> {
     pub(super) ask: &'a Ask,
     pub(super) place: &'a NamedTarget,
     pub(super) identifier: &'a Identifier,
     pub(super) found: Arc<Found>,
-    /// Records and diagnostics, with their positions; of several records of which one is the best, only that.
+    /// The records and diagnostics, with their positions; only the best record, if one is chosen from several.
     pub(super) records: Vec<(u64, ResultRecord)>,
-    /// Whether there are only diagnostics in the place of its records.
+    /// Whether there are only diagnostics in place of the records.
     is_undelivered: bool,
     /// The error after the last record, if any.
     pub(super) failure: Option<Error>,
 }
 
-/// The targets of an ask that have no record, and why.
+/// The targets of an ask that have no record, with the reasons.
 #[derive(Default)]
 struct TargetsWithout {
     /// The answer if no target has a record.
     worst: Option<Answer>,
-    /// The targets that had no answer, if there are others.
+    /// The targets that did not answer, if there are other targets.
     failed: Vec<(String, String)>,
-    /// The sources that had no answer.
+    /// The sources that did not answer.
     sources: Vec<(String, String)>,
-    /// What each target says that has no record.
+    /// The message about each target that has no record.
     without: Vec<String>,
 }
 
@@ -144,7 +144,7 @@ impl LookupAnswers {
         answer
     }
 
-    /// Says what a target has told, and returns what it has found.
+    /// Handles the events of a target, and returns what it has found.
     async fn take<'a>(
         &self,
         ask: &'a Ask,
@@ -196,14 +196,14 @@ impl LookupAnswers {
         None
     }
 
-    /// Shows the best record, or those of every target.
+    /// Shows the best record, or the records of every target.
     async fn show_found(
         &self,
         mut finds: Vec<FoundAt<'_>>,
         best: Option<Box<Best>>,
         recipient: &mut Recipient,
     ) -> Answer {
-        // Targets that have a record are enough.
+        // If some targets have a record, the others do not matter.
         if !finds.iter().all(|found| found.is_undelivered) {
             let (undelivered, delivered): (Vec<_>, Vec<_>) =
                 finds.into_iter().partition(|found| found.is_undelivered);
@@ -219,10 +219,10 @@ impl LookupAnswers {
     }
 }
 
-/// The message of a target that has no record.
+/// The message about a target that has no record.
 const NO_MATCH: &str = "no record matches";
 
-/// A hint if no record is found.
+/// Returns a hint for the case that no record is found.
 fn hint(ask: &Ask, identifier: &Identifier) -> Option<String> {
     let is_row = identifier.kind == Kind::Docid
         && !identifier.is_certain
@@ -260,19 +260,19 @@ impl LookupAnswers {
         })
     }
 
-    /// The targets as given.
+    /// Returns the names of the targets, as given.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.places.iter().map(|place| place.text.as_str())
     }
 
-    /// The identifiers of an ask, or why there are none, and the exit code for that.
+    /// Returns the identifiers of an ask, or the reason why there are none, with an exit code.
     fn identifiers_of(&self, ask: &Ask) -> Result<Vec<Identifier>, (Exit, String)> {
         let is_record = ask.origin.as_ref().is_some_and(|origin| origin.is_record);
         match &ask.record {
             Some(record) => {
                 let found = identifiers(record);
                 if found.is_empty() {
-                    // Nothing can match it.
+                    // Nothing can match this text.
                     Err((
                         Exit::NoMatch,
                         format!("{ask}: no identifier in 010, 020, 022 or 035"),
@@ -290,7 +290,7 @@ impl LookupAnswers {
         }
     }
 
-    /// Looks identifiers up at targets; returns what each that was asked has, and which record is the best, if one is wanted.
+    /// Looks up identifiers at targets. Returns what each target that was asked has, and the best record, if one is wanted.
     async fn look_up<'a>(
         &self,
         ask: &Ask,

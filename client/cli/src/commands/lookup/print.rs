@@ -1,4 +1,4 @@
-//! What is said about the records found, and the records.
+//! Shows the records found, and messages about them.
 
 use serde_json::json;
 use z3950::find::{Best, Ending};
@@ -34,7 +34,7 @@ impl LookupAnswers {
             .requested(syntax)
     }
 
-    /// Sends an answer without records, of one target or several.
+    /// Sends an answer without records, from one target or several.
     pub(super) async fn end(
         &self,
         ask: &Ask,
@@ -60,7 +60,7 @@ impl LookupAnswers {
             .await
     }
 
-    /// Shows the records of every target.
+    /// Shows the records from every target.
     pub(super) async fn show_all(
         &self,
         finds: Vec<FoundAt<'_>>,
@@ -77,7 +77,7 @@ impl LookupAnswers {
         answer.unwrap_or_default()
     }
 
-    /// Shows the records of a target.
+    /// Shows the records from a target.
     async fn show(&self, found: FoundAt<'_>, recipient: &mut Recipient) -> Answer {
         let FoundAt {
             place, identifier, ..
@@ -131,7 +131,7 @@ impl LookupAnswers {
         answer
     }
 
-    /// Shows the best record of all targets, and says why it is.
+    /// Shows the best record of all targets, and says why it was chosen.
     pub(super) async fn show_best(
         &self,
         finds: Vec<FoundAt<'_>>,
@@ -220,7 +220,7 @@ impl LookupAnswers {
 }
 
 impl FoundAt<'_> {
-    /// Warnings of the records that did not come.
+    /// Returns warnings about the records that were not sent.
     pub(super) fn diagnostics(&self) -> Vec<Words> {
         let diagnostics = self
             .records
@@ -238,14 +238,14 @@ impl FoundAt<'_> {
         words.collect()
     }
 
-    /// The answer with what is known before any record.
+    /// Returns the answer with what is known before any record.
     fn base(&self) -> Answer {
         let mut ending = Ending::from(&*self.found);
         ending.target = Some(self.place.text.clone());
         ending.into()
     }
 
-    /// `lib.example: isbn:0306406152: 1 record matches ISBN 9780306406157 or 0306406152`
+    /// Describes the result, such as `lib.example: isbn:0306406152: 1 record matches ISBN 9780306406157 or 0306406152`.
     fn in_words(&self) -> String {
         format!(
             "{}: {}: {} {} {}",
@@ -258,7 +258,7 @@ impl FoundAt<'_> {
     }
 }
 
-/// Where the identifier is found; a field of cancelled numbers is worth a warning.
+/// Says where the identifier was found. If the field is for cancelled numbers, this is a warning.
 fn said(identifier: &Identifier, position: u64, place: &Match) -> Words {
     let text = place.text.trim();
     let words = format!("{identifier}: record {position} has {text} in {place}");

@@ -1,5 +1,5 @@
-//! The identity that a URL would be carried out with: which one, for which server and from which source, but never the
-//! password (RFC 1736 §5, Z39.50-2003 §3.2.1.1.6).
+//! The identity with which a URL would be carried out: which one, for which server and from which source, but never the password
+//! (RFC 1736 §5, Z39.50-2003 §3.2.1.1.6).
 
 use serde::Serialize;
 use z3950::plan::{IdentitySource, Plan};
@@ -10,33 +10,33 @@ use crate::commands::connection::{Identity, credentials};
 use crate::console::output::Failure;
 use crate::render::shown;
 
-/// The identity that Init would send. Serialized, it is an object of `--json`, always with all keys and never with the
+/// The identity that Init would send. Serialized, it is an object of `--json` that always has all keys and never contains the
 /// password.
 #[derive(Debug, Serialize)]
 pub(super) struct PlannedIdentity {
-    /// `anonymous`, `id-pass`, or `open` for user and password as one string.
+    /// `anonymous`, `id-pass`, or `open` if user name and password are one string.
     form: &'static str,
     user: Option<String>,
     group: Option<String>,
     /// The source of the password, if one is sent: `url`, `environment` or `command`.
     #[serde(rename = "password_from")]
     password: Option<&'static str>,
-    /// The environment variable of the password.
+    /// The environment variable that contains the password.
     #[serde(rename = "password_variable")]
     variable: Option<String>,
-    /// `url`, `options` or `profile`.
+    /// The source of the identity: `url`, `options` or `profile`.
     source: &'static str,
     /// The name of the profile.
     profile: Option<String>,
-    /// The file of the profile.
+    /// The file that contains the profile.
     file: Option<String>,
-    /// `host:port`
+    /// The server, as `host:port`.
     #[serde(skip)]
     server: String,
 }
 
 impl PlannedIdentity {
-    /// The identity that a plan would send, if any.
+    /// Returns the identity that a plan would send, if any.
     pub(super) fn of(
         plan: &Plan,
         url: &Z3950Url,
@@ -90,7 +90,7 @@ impl PlannedIdentity {
         Self {
             form,
             user: text(&credentials.user),
-            // An open string has no place for it.
+            // An open string has no place for the group.
             group: text(&credentials.group).filter(|_| form == "id-pass"),
             password: variable.as_ref().map(|_| "environment").or(command),
             variable,
@@ -101,7 +101,7 @@ impl PlannedIdentity {
         }
     }
 
-    /// The parts of a line of the plan.
+    /// Returns the parts of the line that describes the identity.
     pub(super) fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
         words.push(match (&self.user, self.form) {

@@ -1,4 +1,4 @@
-//! `z3950 probe --conformance`: judges a server by Z39.50-2003 or by SRU, and writes what it found as text, JSON and XML of JUnit.
+//! `z3950 probe --conformance`: judges a server by Z39.50-2003 or by SRU, and writes the findings as text, JSON and JUnit XML.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -71,13 +71,13 @@ pub(crate) struct Conformance {
 }
 
 impl Conformance {
-    /// Whether the server is to be judged.
+    /// Returns whether the server is to be judged.
     pub(super) fn is_asked(&self) -> bool {
         self.conformance
     }
 }
 
-/// Judges a server. The reports are written whatever happens: if it hangs, if it is gone, and after Ctrl-C.
+/// Judges a server. The reports are written in any case: if the server hangs, if it is gone, and after Ctrl-C.
 pub(super) async fn run(
     arguments: &Probe,
     reach: &TargetClient,
@@ -172,19 +172,19 @@ pub(super) async fn run(
     }
 }
 
-/// A judgement on its way.
+/// A judgement in progress.
 struct Judgement<'a> {
     judge: Judge,
     arguments: &'a Probe,
     place: &'a NamedTarget,
     deadline: Option<tokio::time::Instant>,
-    /// Whether reports are to be written, for which the judgement goes on if findings cannot be printed.
+    /// Whether reports are to be written. If so, the judgement continues even if findings cannot be printed.
     has_reports: bool,
-    /// Why findings cannot be printed.
+    /// The reason why findings cannot be printed.
     unprinted: Option<Failure>,
 }
 
-/// Why a step was not done.
+/// The reason why a step was not completed.
 enum Ended {
     Signal(Exit),
     Deadline,
@@ -230,7 +230,7 @@ impl Judgement<'_> {
         Ok(self.exit(output))
     }
 
-    /// Whether the findings were printed, or nobody reads them.
+    /// Returns an error if the findings could not be printed, unless nobody reads them.
     fn printed(self) -> Result<(), Failure> {
         match self.unprinted {
             None | Some(Failure::BrokenPipe) => Ok(()),
@@ -238,7 +238,7 @@ impl Judgement<'_> {
         }
     }
 
-    /// How a judgement ended that was not interrupted. Says what kept it from being complete.
+    /// Returns the exit code of a judgement that was not interrupted, and prints what kept it from being complete.
     fn exit(&self, output: &Output) -> Exit {
         let report = self.judge.report("");
         let count = report.count();
@@ -273,7 +273,7 @@ impl Judgement<'_> {
     }
 }
 
-/// The result of a step, unless a signal or the deadline comes first.
+/// Returns the result of a step, unless a signal or the deadline comes first.
 async fn until<T>(
     deadline: Option<tokio::time::Instant>,
     step: impl Future<Output = T>,
@@ -292,7 +292,7 @@ async fn until<T>(
     }
 }
 
-/// What the judgement is based on, in a line.
+/// Returns a line that says what the judgement is based on.
 fn used(report: &Report<'_>) -> String {
     let known = report.used().into_iter().filter_map(|(name, value)| {
         let text = match &value {
@@ -328,7 +328,7 @@ fn summary(report: &Report<'_>) -> String {
     )
 }
 
-/// A finding on standard output: a line if it passes, else with the reasons.
+/// Prints a finding: one line if it passes, otherwise also the reasons.
 fn print(
     arguments: &Probe,
     place: &NamedTarget,

@@ -1,4 +1,4 @@
-//! One use of each option of Init, which shows whether a granted option works (Z39.50-2003 §3.2.1.1.6).
+//! Uses each option of Init once, which shows whether a granted option works (Z39.50-2003 §3.2.1.1.6).
 
 use std::sync::atomic::Ordering;
 
@@ -20,9 +20,9 @@ use z3950_asn1::oid::{PERSISTENT_QUERY, XML};
 use super::perform::{Attempts, NO_RECORD, NoResult, OTHER_SET, Tried, deleted};
 use crate::render::counted;
 
-/// How many records to request in segments.
+/// The number of records requested in segments.
 const SEVERAL: u64 = 5;
-/// The room for other data in a message of one record, in octets.
+/// The room left for other data in a message with one record, in octets.
 const ROOM: u32 = 300;
 /// The schema of MARCXML, by its name.
 const MARCXML: &str = "http://www.loc.gov/MARC21/slim";
@@ -133,7 +133,7 @@ impl Attempts<'_> {
         }
     }
 
-    /// Triggers resource control during a search, which may end before that.
+    /// Triggers resource control during a search, which may end before the server receives the trigger.
     async fn trigger(&self, session: &Session, action: RequestedAction) -> Tried {
         let before = self.noticed.reports.load(Ordering::Relaxed);
         let request = TriggerResourceControlRequest {
@@ -172,8 +172,8 @@ impl Attempts<'_> {
         }
     }
 
-    /// Presents records with a small message size, in a session of its own: several records that each fit into a message, or
-    /// one that does not.
+    /// Presents records with a small message size, in a session of its own: several records that each fit into a message, or one
+    /// record that does not fit.
     async fn segments(&self, records: u64) -> Tried {
         let Some((query, hits)) = &self.found else {
             return Err(NoResult::NotTried(NO_RECORD));
@@ -197,7 +197,7 @@ impl Attempts<'_> {
             session.present(1, records, &options).await
         };
         let result = result.await;
-        // The session may have ended already.
+        // The session may already have ended.
         let _ = session.close().await;
         let result = result?;
         let came = result.records.iter();
@@ -209,7 +209,7 @@ impl Attempts<'_> {
         ))
     }
 
-    /// Opens another session with a proposed character set.
+    /// Opens another session, proposing a character set.
     async fn negotiation(&self) -> Tried {
         let proposal = OriginProposal::named(&["utf-8"], &[], true);
         let init = init::negotiating(self.reach.init(self.place), proposal);
@@ -222,7 +222,7 @@ impl Attempts<'_> {
             })
             .await?;
         let server = session.server_info().clone();
-        // The session may have ended already.
+        // The session may already have ended.
         let _ = session.close().await;
         let selected = server.negotiated();
         let selected = selected.and_then(|response| response.selected_char_sets);
@@ -236,7 +236,7 @@ impl Attempts<'_> {
     }
 }
 
-/// Deletes a task that does not exist: the server must refuse, and nothing changes.
+/// Tries to delete a task that does not exist: the server must refuse, and nothing is changed.
 async fn unknown_task(session: &Session) -> Tried {
     let task = ExtendedServicesRequest {
         function: ExtendedServicesFunction::DELETE,

@@ -1,5 +1,4 @@
-//! How each feature is tried: with the smallest request that shows whether it works, and without changing what others
-//! see.
+//! Tries each feature with the smallest request that shows whether it works, and without changing anything that others see.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,16 +37,16 @@ use crate::commands::target::{NamedTarget, TargetClient, Unanswered};
 use crate::console::output::Output;
 use crate::render::counted;
 
-/// How long to wait between requests to another machine.
+/// The time to wait between requests to another machine.
 const PAUSE: Duration = Duration::from_millis(500);
 
 impl Probe {
-    /// The word that is searched.
+    /// Returns the word that is searched for.
     pub(super) fn word(&self) -> &str {
         self.term.as_deref().unwrap_or(TERM)
     }
 
-    /// How long to wait between requests to a target.
+    /// Returns how long to wait between requests to a target.
     pub(super) fn pause_at(&self, place: &NamedTarget) -> Duration {
         let pause = match self.pause {
             Some(Wait(pause)) => pause,
@@ -58,38 +57,38 @@ impl Probe {
     }
 }
 
-/// The word that is searched if none is given.
+/// The word that is searched for if none is given.
 const TERM: &str = "a";
-/// A second result set, besides the default one.
+/// The name of a second result set, besides the default one.
 pub(super) const OTHER_SET: &str = "probe1";
 
-/// The trials with one target.
+/// The trials at one target.
 pub(super) struct Attempts<'a> {
     pub(super) arguments: &'a Probe,
     pub(super) reach: &'a TargetClient,
     pub(super) place: &'a NamedTarget,
     pub(super) output: &'a mut Output,
-    /// The first search with hits, and their number.
+    /// The first search that had hits, and the number of hits.
     pub(super) found: Option<(RpnQuery, u64)>,
-    /// How the trials ended.
+    /// The counts of how the trials ended.
     pub(super) tally: Tally,
     /// The size of the largest record received, in octets.
     pub(super) record_size: usize,
     pub(super) noticed: Arc<Noticed>,
 }
 
-/// How many requests of its own the server has sent.
+/// The number of requests of each kind that the server has made.
 #[derive(Default)]
 pub(super) struct Noticed {
     pub(super) challenges: AtomicU64,
     pub(super) reports: AtomicU64,
 }
 
-/// Why a trial has no result.
+/// The reason why a trial has no result.
 pub(super) enum NoResult {
-    /// The server did not grant it at Init, so it was not tried.
+    /// The server did not grant the option in Init, so the feature was not tried.
     NotGranted(&'static str),
-    /// Something it needs is missing.
+    /// Something that the trial needs is missing.
     NotTried(&'static str),
     Failed(Unanswered),
 }
@@ -166,7 +165,7 @@ impl Attempts<'_> {
                 self.pause().await;
                 let two = self.search(session, &self.good(), Some(OTHER_SET)).await?;
                 self.pause().await;
-                // The first set must still exist.
+                // The first result set must still exist.
                 let again = session.present(1, 1, &PresentOptions::default()).await;
                 match (one, again) {
                     (0, _) | (_, Ok(_)) => Ok(format!(
@@ -261,7 +260,7 @@ impl Attempts<'_> {
         })
     }
 
-    /// The query that has hits, by default the term alone.
+    /// Returns the query that has hits; by default the term alone.
     pub(super) fn good(&self) -> RpnQuery {
         let found = self.found.as_ref().map(|(query, _)| query.clone());
         found.unwrap_or_else(|| self.query(&[]))
@@ -314,16 +313,16 @@ const STRUCTURES: [i64; 4] = [
     STRUCTURE_URX,
 ];
 
-/// The common record syntaxes. Other national MARC formats are left out: few servers have them, and their users know.
+/// The common record syntaxes. Other national MARC formats are left out: few servers support them, and their users know which do.
 const SYNTAXES: [Oid; 9] = [
     USMARC, UNIMARC, UKMARC, SUTRS, OPAC, SUMMARY, GRS_1, XML, HTML,
 ];
 
 /// A feature to try.
 pub(super) enum Trial {
-    /// A search with a Use attribute and another one.
+    /// A search with a Use attribute and one other attribute.
     Search([(i64, i64); 2]),
-    /// The first record in a syntax.
+    /// The first record in a record syntax.
     Syntax(Oid),
     /// The first record in an element set.
     ElementSet(&'static str),
@@ -331,7 +330,7 @@ pub(super) enum Trial {
     Sort,
     TwoSets,
     Delete,
-    /// One use of an option of Init.
+    /// A single use of an option of Init.
     Use(Options),
 }
 
@@ -361,7 +360,7 @@ impl Trial {
             .collect()
     }
 
-    /// Whether it needs a session of its own, with a different Init.
+    /// Returns whether the trial needs a session of its own, with a different Init.
     pub(super) fn is_apart(&self) -> bool {
         matches!(
             self,
@@ -371,7 +370,7 @@ impl Trial {
         )
     }
 
-    /// The beginning of its line.
+    /// Returns the beginning of the line about the trial.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Search(pairs) => {
@@ -394,7 +393,7 @@ impl Trial {
     }
 }
 
-/// Every option that the standard names, in bit order.
+/// Returns every option named by the standard, in bit order.
 fn options() -> impl Iterator<Item = Options> {
     let all = (0..Bits::MAX).fold(Bits::default(), Bits::with);
     Options(all).names().filter_map(Options::by_name)

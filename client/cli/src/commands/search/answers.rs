@@ -1,4 +1,4 @@
-//! The answer to a query at one target: what the search says as it goes on, and the records.
+//! Answers a query at one target: shows the progress of the search, and the records.
 
 use z3950::error::Error;
 use z3950::find::{Ending, Event, Found, Sought, Wanted};
@@ -23,14 +23,14 @@ pub(super) struct QueryAnswers {
     reach: TargetClient,
     pub(super) places: Vec<NamedTarget>,
     reader: QueryReader,
-    /// The keys of the command line, which replace those of queries.
+    /// The sort keys given on the command line, which replace those of queries.
     keys: Vec<SortKeySpec>,
     facets: facets::Arguments,
     /// What is wanted, whatever the query.
     wanted: Wanted,
-    /// Whether records go to a file, so that their number is not seen.
+    /// Whether records are written to a file, so that the user does not see how many there are.
     pub(super) is_written: bool,
-    /// Whether messages name the query, because there may be several.
+    /// Whether messages name the query, because there may be several queries.
     pub(super) names_queries: bool,
     writing: Writing,
     notes: SourceNotes,
@@ -40,7 +40,7 @@ pub(super) struct QueryAnswers {
 struct QueryAt<'a> {
     place: &'a NamedTarget,
     query: AskedQuery,
-    /// The beginning of messages.
+    /// The text with which messages begin.
     subject: String,
     /// The syntax in which records are requested.
     record_syntax: Oid,
@@ -56,7 +56,7 @@ impl QueryAt<'_> {
 
 /// The records of a query that have been shown so far.
 struct ShownRecords {
-    /// The answer before any record.
+    /// The answer before the first record.
     found: Answer,
     /// The answer so far.
     answer: Answer,
@@ -83,7 +83,7 @@ impl QueryAnswers {
         let is_sru = place.resolved.endpoint.is_sru();
         let query = match (cql.filter(|_| is_sru), query) {
             (Some(cql), _) => {
-                // As typed, with its sort keys.
+                // The query is sent as typed, with its sort keys.
                 keys.clear();
                 AskedQuery::Cql(cql)
             }
@@ -146,7 +146,7 @@ impl QueryAnswers {
         })
     }
 
-    /// Prints what the search tells.
+    /// Shows the events of the search.
     async fn print(
         &self,
         query: &QueryAt<'_>,
@@ -171,7 +171,7 @@ impl QueryAnswers {
                 Event::Found(found) => {
                     let count = self.wanted.wanted_of(found.result.count());
                     if count > recipient.room() {
-                        // Another ask may wait for the session.
+                        // Another ask may be waiting for the session.
                         events.let_go(found.target);
                         recipient.ready_for(count).await;
                         continue;
@@ -282,7 +282,7 @@ impl QueryAnswers {
         Err(Box::new(recipient.last(ended).await))
     }
 
-    /// Shows the next record, or why there are no more.
+    /// Shows the next record, or the reason why there are no more.
     async fn record(
         &self,
         query: &QueryAt<'_>,
@@ -327,7 +327,7 @@ impl QueryAnswers {
         self.reach.note(Made { hits, next });
     }
 
-    /// Says what is to be said after the last record.
+    /// Shows the messages that follow the last record.
     async fn last(
         &self,
         query: &QueryAt<'_>,
@@ -377,7 +377,7 @@ impl QueryAnswers {
                 None => words,
             });
         }
-        // Some servers answer each Present in another syntax; the records that could be written stay.
+        // Some servers answer each Present in another syntax; the records that could be written are kept.
         if answer.ending.outcome == OutcomeName::NotWritten && written > 0 {
             let asked = position - start;
             let reason = answer.message.unwrap_or_default();
@@ -386,7 +386,7 @@ impl QueryAnswers {
         answer
     }
 
-    /// `10 of 17 written (--count 10)`
+    /// Returns how many were written, such as `10 of 17 written (--count 10)`.
     fn part_of(&self, hits: u64, wanted: u64) -> String {
         let Wanted { start, count, .. } = self.wanted;
         let mut options = Vec::new();

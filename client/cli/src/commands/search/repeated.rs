@@ -1,4 +1,5 @@
-//! Reasons for which records of a search are not shown: each is said once, then how many further records have it.
+//! Collects the reasons why records of a search are not shown. Each reason is printed once, then the number of further records
+//! that have it.
 
 use z3950::retrieve::OutcomeName;
 
@@ -6,15 +7,15 @@ use crate::answer::Answer;
 use crate::console::output::Words;
 use crate::render::counted;
 
-/// Why records were not shown: each reason, and for how many records after the first.
+/// The reasons why records were not shown, each with the number of records after the first that have it.
 #[derive(Default)]
 pub(super) struct RepeatedReasons(Vec<(String, u64)>);
 
-/// The most reasons that are remembered.
+/// The maximum number of reasons that are remembered.
 const MAX_REASONS: usize = 20;
 
 impl RepeatedReasons {
-    /// Whether the record at `position` is not shown for a reason that an earlier one had.
+    /// Returns whether the record at `position` is not shown for a reason that an earlier record had.
     pub(super) fn has(&mut self, answer: &Answer, position: u64) -> bool {
         let is_about_record = matches!(
             answer.ending.outcome,
@@ -35,7 +36,7 @@ impl RepeatedReasons {
         false
     }
 
-    /// A message for each reason that several records had.
+    /// Returns a message for each reason that several records had.
     pub(super) fn words(self, subject: &str) -> impl Iterator<Item = Words> {
         let several = self.0.into_iter().filter(|(_, count)| *count > 0);
         several.map(move |(reason, count)| {
@@ -63,7 +64,7 @@ mod tests {
         for other in 2..MAX_REASONS {
             assert!(!has(1, &other.to_string()));
         }
-        // Remembered no more.
+        // This reason is no longer remembered.
         assert!(!has(1, "last") && !has(2, "last"));
         assert!(!repeated.has(&Answer::default().saying("no"), 1));
         let words: Vec<_> = repeated.words("x").collect();

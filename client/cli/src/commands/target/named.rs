@@ -1,4 +1,4 @@
-//! A target as a user named it, and why a request to it has no answer.
+//! A target as named by a user, and the reason why a request to it has no answer.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,30 +16,31 @@ use crate::console::report::{explain, outcome_name};
 use crate::render::{numbered, shown};
 use z3950::error::chain;
 
-/// A target of the command line.
+/// A target given on the command line.
 #[derive(Clone)]
 pub(crate) struct NamedTarget {
-    /// As given, without user and password.
+    /// The target as given, without user name and password.
     pub(crate) text: String,
     pub(crate) resolved: Arc<Resolved>,
-    /// Whether it or its profile names databases; otherwise they are the usual ones.
+    /// Whether the target or its profile names databases; otherwise the usual ones are used.
     pub(crate) names_databases: bool,
-    /// A hint for the message that the host has no address.
+    /// A hint that is added to the message that the host has no address.
     pub(crate) hint: Option<String>,
-    /// The user and password of its URL, if they are sent.
+    /// The user name and password in the target's URL, if they are sent.
     pub(crate) identity: Option<IdAuthentication>,
-    /// Whether the built-in catalogue answers for it.
+    /// Whether the built-in catalogue answers for the target.
     pub(crate) is_demo: bool,
 }
 
-/// Why a request has no answer.
+/// The reason why a request has no answer.
 pub(crate) struct Unanswered {
     pub(crate) error: Error,
-    /// A hint for a host that has no address.
+    /// A hint if the host has no address.
     pub(crate) hint: Option<String>,
 }
 
-/// The line before a record: `3 of 17`, after `subject`, and before the part of the database; `None` for a record that is the only one.
+/// Returns the line before a record: `subject`, then `3 of 17`, then the part of the database. Returns `None` for the only record
+/// if there is neither a subject nor a part.
 pub(crate) fn heading(
     subject: Option<&str>,
     position: u64,
@@ -58,13 +59,13 @@ pub(crate) fn heading(
 }
 
 impl NamedTarget {
-    /// The names of the databases.
+    /// Returns the names of the databases.
     pub(crate) fn databases(&self) -> Vec<String> {
         let names = self.resolved.databases.iter();
         names.map(|name| shown(name.0.as_bytes())).collect()
     }
 
-    /// The part of the database of which a record is: `union@lib.example/cat`.
+    /// Returns the part of the database that a record comes from, such as `union@lib.example/cat`.
     pub(crate) fn part(&self, slot: &ResultRecord) -> Option<String> {
         let ResultRecord::Record { database, .. } = slot else {
             return None;
@@ -76,22 +77,23 @@ impl NamedTarget {
         is_part(&name, &shown(asked.0.as_bytes())).then_some(name)
     }
 
-    /// The character set of the records, if the command line or the profile names one.
+    /// Returns the character set of the records, if the command line or the profile names one.
     pub(crate) fn charset(&self, given: Option<Charset>) -> Option<Charset> {
         given.or(self.resolved.profile.record_charset)
     }
 
-    /// The query with the attributes of the profile, in its character set.
+    /// Returns the query with the attributes of the profile, in its character set.
     ///
     /// # Errors
-    /// A term that the character set cannot represent.
+    /// The character set cannot represent a term.
     pub(crate) fn adapted(&self, query: &RpnQuery) -> Result<RpnQuery, Error> {
         self.resolved.adapted(query).map_err(Error::Term)
     }
 }
 
 impl fmt::Display for NamedTarget {
-    /// As given, with the server if that is the name of a profile, or that the built-in catalogue answers.
+    /// Writes the target as given, followed by `(--demo)` if the built-in catalogue answers, or by the server if the target is
+    /// the name of a profile.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let written = self.text.split('/').next().unwrap_or_default();
         let name = self.resolved.name.as_deref();
@@ -104,7 +106,7 @@ impl fmt::Display for NamedTarget {
 }
 
 impl Unanswered {
-    /// The exit code and message.
+    /// Returns the exit code and the message.
     pub(crate) fn explain(&self) -> (Exit, String) {
         let (exit, words) = explain(&self.error);
         match &self.hint {
@@ -113,7 +115,7 @@ impl Unanswered {
         }
     }
 
-    /// The answer of an input that fails like this after something was found.
+    /// Returns the answer to an input that fails for this reason after something was found.
     pub(crate) fn of(&self, found: Answer) -> Answer {
         let mut answer = self.answer();
         answer.ending.hits = answer.ending.hits.or(found.ending.hits);
@@ -123,7 +125,7 @@ impl Unanswered {
         answer
     }
 
-    /// The answer of an input that fails like this.
+    /// Returns the answer to an input that fails for this reason.
     pub(crate) fn answer(&self) -> Answer {
         let mut ending = Ending::default();
         if let Error::Incomplete(failed) = &self.error {
@@ -138,7 +140,7 @@ impl Unanswered {
 }
 
 impl Envelope {
-    /// An answer of a target; it adds the key `target`.
+    /// Creates the object for an answer from a target; this adds the key `target`.
     pub(crate) fn of(place: &NamedTarget, own: &[&str]) -> Self {
         let endpoint = &place.resolved.endpoint;
         let own = [&["target"], own].concat();

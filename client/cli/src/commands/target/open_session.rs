@@ -1,5 +1,5 @@
-//! The open session of the prompt, what a command leaves in it, and the records that the prompt has shown: the last one, for
-//! `update`, and all of them in the file of `set_marcdump`.
+//! The open session of the prompt, what a command leaves in it, and the records that the prompt has shown: the last one is kept
+//! for `update`, and all of them are written to the file of `set_marcdump`.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,10 +27,10 @@ pub(crate) struct OpenSession {
     pub(super) reader: Option<Arc<dyn PageReader>>,
 }
 
-/// What a command has changed in a session, even if it was interrupted.
+/// What a command has changed in a session, even if the command was interrupted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Left {
-    /// Whether it has sent a search, which replaces the result set of that name.
+    /// Whether the command has sent a search, which replaces the result set of that name.
     pub(crate) has_searched: bool,
     pub(crate) made: Option<Made>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Left {
 /// The result set of a search.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Made {
-    /// `None` if unknown to the server.
+    /// The number of hits; `None` if the server does not know it.
     pub(crate) hits: Option<u64>,
     /// The position after the last record shown.
     pub(crate) next: u64,
@@ -60,7 +60,7 @@ impl OpenSession {
         }
     }
 
-    /// What the command has changed so far.
+    /// Returns what the command has changed so far.
     pub(crate) fn left(&self) -> Left {
         *self.lock()
     }
@@ -70,19 +70,19 @@ impl OpenSession {
     }
 }
 
-/// Takes every record that is shown. A clone is another handle on the same state.
+/// Receives every record that is shown. A clone is another handle to the same state.
 #[derive(Clone, Default)]
 pub(crate) struct Seen(Arc<Mutex<SeenRecords>>);
 
 #[derive(Default)]
 struct SeenRecords {
     last: Option<External>,
-    /// The file and its path.
+    /// The file to which records are appended, and its path.
     file: Option<(String, Growing)>,
 }
 
 impl Seen {
-    /// Takes the record that was written, if it is one. That it cannot be kept is an error of the answer.
+    /// Receives the record that was written, if the piece is a record. If the record cannot be kept, the answer has an error.
     pub(crate) fn note(
         &self,
         slot: &ResultRecord,
@@ -101,10 +101,10 @@ impl Seen {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a record.
+    /// Receives a record.
     ///
     /// # Errors
-    /// A message if the file cannot be written.
+    /// A message, if the file cannot be written.
     pub(crate) fn take(&self, record: &External) -> Result<(), String> {
         let mut kept = self.kept();
         kept.last = Some(record.clone());
@@ -115,17 +115,17 @@ impl Seen {
         written.map_err(|error| format!("{path}: {error}"))
     }
 
-    /// The last record shown.
+    /// Returns the last record shown.
     pub(crate) fn last(&self) -> Option<External> {
         self.kept().last.clone()
     }
 
-    /// Appends all further records to a file, or to none.
+    /// Appends all further records to a file; `None` to append them to no file.
     pub(crate) fn dump_to(&self, file: Option<(String, Growing)>) {
         self.kept().file = file;
     }
 
-    /// The path of that file.
+    /// Returns the path of that file.
     pub(crate) fn dump(&self) -> Option<String> {
         self.kept().file.as_ref().map(|(path, _)| path.clone())
     }

@@ -1,4 +1,4 @@
-//! Commands for one target, the same on the command line and at the prompt.
+//! Commands for one target, which work in the same way on the command line and at the prompt.
 
 use std::ffi::OsString;
 
@@ -11,40 +11,40 @@ use crate::console::exit::Exit;
 use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output};
 
-/// A command for one target, the same on the command line and at the prompt.
+/// A command for one target, which works in the same way on the command line and at the prompt.
 pub(crate) trait Service: Args {
-    /// Its name at the prompt.
+    /// The name of the command at the prompt.
     const NAME: &'static str;
 
-    /// Its summary in the prompt's help.
+    /// The summary of the command in the prompt's help.
     const SUMMARY: &'static str;
 
-    /// Whether it makes a result set that the prompt continues to use.
+    /// Whether the command makes a result set that the prompt continues to use.
     const MAKES_SET: bool = false;
 
-    /// The message after an interruption, unless the reason for it is enough.
+    /// The message after an interruption, unless the reason for the interruption says enough.
     const INTERRUPTED: Option<&'static str> = None;
 
-    /// The databases given instead of the target's.
+    /// Returns the databases that were given in place of the target's.
     fn databases(&self) -> &[String];
 
-    /// How it writes records, if it does.
+    /// Returns how the command writes records, if it does.
     fn records(&mut self) -> Option<&mut RecordOutput> {
         None
     }
 
-    /// Checks what needs neither target nor credentials, before a password command runs.
+    /// Checks the arguments that need neither target nor credentials, before a password command runs.
     ///
     /// # Errors
-    /// Arguments that are wrong.
+    /// The arguments are wrong.
     fn check(&self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Carries out the command and writes its answer. Arguments are read before it connects.
+    /// Carries out the command and writes its answer. The arguments are read before the command connects.
     ///
     /// # Errors
-    /// Errors on this machine, and arguments that are wrong or conflict.
+    /// An error occurred on this machine, or arguments are wrong or conflict.
     fn perform(
         &self,
         reach: &TargetClient,

@@ -1,4 +1,4 @@
-//! `z3950 targets add`: a profile is added to the user's file.
+//! `z3950 targets add`: adds a profile to the user's file.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -155,7 +155,7 @@ pub(super) async fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Fa
     let mut text = String::new();
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(|error| Failure::unwritten(folder, &error))?;
-    // Held from reading to writing, as another run may add a target meanwhile.
+    // The lock is held from reading to writing, since another run may add a target meanwhile.
     let lock = Lock::take(&path).map_err(|error| Failure::unopened(&error, ""))?;
     if path.exists() {
         let known = Profiles::default().with_file(&path);
@@ -189,14 +189,14 @@ pub(super) async fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Fa
     Ok(Exit::Delivered)
 }
 
-/// The profile that follows from what the server says about itself; the exit code if it says nothing.
+/// Returns the profile that follows from the server's description of itself, or the exit code if the server gives none.
 async fn described(
     url: &str,
     arguments: &Add,
     output: &mut Output,
 ) -> Result<Result<Profile, Exit>, Failure> {
     let mut connection = arguments.connection.clone();
-    // The file may be about to be made.
+    // The file may not exist yet, because it is about to be created.
     connection.known.targets_file.take_if(|path| !path.exists());
     let url = OsStr::new(url);
     let (reach, place) = TargetClient::to(url, &[], &connection, output).await?;
@@ -220,7 +220,7 @@ async fn described(
     })
 }
 
-/// The section of the new profile, with what is `described` where no option says otherwise.
+/// Returns the section for the new profile. Values that no option gives are taken from `described`.
 fn section(
     arguments: &Add,
     target: &Target,
@@ -286,7 +286,7 @@ fn section(
     toml::to_string(&all).map_err(unwritable)
 }
 
-/// The table of a server of SRU: the method of its address; the version, the schema and the indexes of its description.
+/// Returns the table for an SRU server: the method in its address; the version, the schema and the indexes in its description.
 fn sru_table(target: &Target, described: Option<&SruOptions>) -> toml::Table {
     let mut table = toml::Table::new();
     if let Some(method) = target.sru_method {
@@ -331,7 +331,7 @@ fn replace(lock: &Lock, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes a new file private, as it holds credentials.
+/// Makes a new file private, since it contains credentials.
 fn private(file: &fs::File) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -342,7 +342,7 @@ fn private(file: &fs::File) -> io::Result<()> {
     Ok(())
 }
 
-/// A name that TOML accepts without quotes.
+/// Parses a name that TOML accepts without quotes.
 fn name(text: &str) -> Result<String, String> {
     let is_plain = |octet: u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'_');
     if !text.is_empty() && text.bytes().all(is_plain) {

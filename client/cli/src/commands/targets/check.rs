@@ -1,4 +1,4 @@
-//! `z3950 targets check`: whether targets can be searched.
+//! `z3950 targets check`: checks whether targets can be searched.
 
 use std::cell::Cell;
 use std::pin::pin;
@@ -23,7 +23,7 @@ use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
 use crate::render::text_of;
 
-/// How many targets are checked at once.
+/// The number of targets that are checked at once.
 const CHECKS: usize = 8;
 
 pub(super) async fn check(
@@ -79,12 +79,12 @@ pub(super) async fn check(
     Ok(exit)
 }
 
-/// Opens a session, searches, and closes it; returns what the server said at Init.
+/// Opens a session, searches, and closes the session. Returns what the server said in Init.
 async fn server(reach: &TargetClient, place: &NamedTarget) -> Result<ServerInfo, Unanswered> {
     let session = reach.session(place).await?;
     let server = session.server_info().clone();
     let searched = search(&session, place).await;
-    // The session may have ended already.
+    // The session may already have ended.
     let _ = session.close().await;
     searched?;
     Ok(server)
@@ -93,8 +93,8 @@ async fn server(reach: &TargetClient, place: &NamedTarget) -> Result<ServerInfo,
 /// A title that no record has.
 const NO_TITLE: &str = "qzxjqv";
 
-/// Searches the databases: Init does not name them, so a server says only now that one does not exist (Bib-1 diagnostics 109 and 235).
-/// A refusal of the query does not matter.
+/// Searches the databases. Init does not name them, so only a search shows that a database does not exist (Bib-1 diagnostics 109
+/// and 235). It does not matter if the server refuses the query.
 async fn search(session: &Session, place: &NamedTarget) -> Result<(), Error> {
     sleep(place.resolved.profile.pause.unwrap_or_default()).await;
     let query = place.adapted(Query::title(NO_TITLE).as_rpn())?;
@@ -107,13 +107,13 @@ async fn search(session: &Session, place: &NamedTarget) -> Result<(), Error> {
     }
 }
 
-/// Whether diagnostics concern the query.
+/// Returns whether diagnostics concern the query.
 fn is_of_query(diagnostics: &Diagnostics) -> bool {
     let condition = diagnostics.condition();
     condition.is_some_and(|code| matches!(code, 3 | 108 | 113..=126 | 247 | 1024 | 1056))
 }
 
-/// Writes what a check has found; returns its exit code and outcome.
+/// Writes what a check has found, and returns its exit code and outcome.
 fn answer(
     json: bool,
     place: &NamedTarget,
@@ -136,7 +136,7 @@ fn answer(
                     .with("implementation", name)
                     .write(output)?;
             } else if place.resolved.endpoint.is_sru() {
-                // SRU has no Init, in which the server would name itself.
+                // SRU has no Init, in which the server would give its name.
                 output.line(&format!("{place}: ok, {name}"))?;
             } else {
                 output.line(&format!("{place}: ok, version {}, {name}", server.version))?

@@ -90,7 +90,7 @@ pub(crate) struct Arguments {
     pub(super) task: Tasking,
 }
 
-/// What `update` can do with records.
+/// The actions that `update` can apply to records.
 const ACTIONS: &[(&str, Action, &str)] = &[
     ("insert", Action::RECORD_INSERT, "Add new records"),
     (

@@ -1,4 +1,4 @@
-//! The records of an update, one at a time from files of any form, as the octets to send.
+//! Supplies the records of an update one at a time, as the octets to send, from files of any form.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -21,23 +21,23 @@ use crate::console::input::{readable, watched};
 use crate::console::output::Failure;
 use crate::render::shown;
 
-/// A record to be sent.
+/// A record that is to be sent.
 pub(super) struct Supplied {
-    /// Its source: a file and the number in it, or `--id`.
+    /// The source of the record: a file and its number in the file, or `--id`.
     pub(super) origin: String,
-    /// Its number among all, from 1.
+    /// The number of the record among all records, 1-based.
     pub(super) number: u64,
-    /// Its identifier for messages, if known.
+    /// The record's identifier for messages, if it is known.
     pub(super) name: Option<String>,
     /// The identifier sent with the record, if any.
     pub(super) id: Option<RecordId>,
     pub(super) record: External,
 }
 
-/// The next record, or why it cannot be sent.
+/// The next record, or the reason why it cannot be sent.
 type Next = Result<Box<Supplied>, String>;
 
-/// The records that the arguments name.
+/// Supplies the records named by the arguments.
 pub(crate) struct Supply<'a> {
     arguments: &'a Arguments,
     files: std::slice::Iter<'a, PathBuf>,
@@ -48,7 +48,7 @@ pub(crate) struct Supply<'a> {
 
 impl<'a> Supply<'a> {
     /// # Errors
-    /// Arguments that conflict.
+    /// The arguments conflict.
     pub(super) fn new(arguments: &'a Arguments) -> Result<Self, Failure> {
         let usage = |words: &str| Err(Failure::Usage(words.to_owned()));
         let is_delete = arguments.action == Action::RECORD_DELETE;
@@ -99,7 +99,7 @@ impl<'a> Supply<'a> {
         })
     }
 
-    /// The next record; `None` after the last.
+    /// Returns the next record; `None` after the last.
     pub(super) fn next(&mut self) -> Result<Option<Next>, Failure> {
         if self.arguments.files.is_empty() {
             let id = self.ids.pop_front();
@@ -131,7 +131,7 @@ impl<'a> Supply<'a> {
         }
     }
 
-    /// A record to delete by its identifier alone. The record itself is a placeholder.
+    /// Creates a record that is to be deleted by its identifier alone. The record itself is a placeholder.
     fn named(&mut self, id: RecordId) -> Next {
         let record = External::octet_aligned(XML, &b"<record/>"[..]);
         self.supplied("--id".to_owned(), Some(id), None, record)
@@ -144,7 +144,7 @@ impl<'a> Supply<'a> {
         found: InputRecord,
     ) -> Result<Next, Failure> {
         let record = match found.record {
-            // An incomplete record must not replace the whole one.
+            // An incomplete record must not replace a complete one.
             Ok(_) if found.incomplete => Err(found.notes.join("; ")),
             other => other,
         };
@@ -167,7 +167,7 @@ impl<'a> Supply<'a> {
         })
     }
 
-    /// The record in the requested syntax, by default that of its form.
+    /// Returns the record in the requested syntax, by default in the syntax of its form.
     fn external(&self, form: InputForm, record: &MarcRecord) -> Result<External, String> {
         let syntax = self.arguments.syntax.unwrap_or_else(|| match form {
             InputForm::MarcXml => XML,
@@ -235,7 +235,7 @@ impl<'a> Supply<'a> {
         }))
     }
 
-    /// The identifier of the next record, if `--id` was given.
+    /// Returns the identifier of the next record, if `--id` was given.
     fn next_id(&mut self) -> Result<Option<RecordId>, Failure> {
         if self.arguments.ids.is_empty() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! The result of each record of an update, whatever the server says about it.
+//! The result of each record in an update, whatever the server says about it.
 
 use z3950_asn1::apdu::{DefaultDiagFormat, ExtendedServicesResponse, ExternalValue};
 use z3950_asn1::es::update::{
@@ -27,7 +27,7 @@ fn of_record(id: Option<i64>, status: RecordStatus, condition: i64) -> TaskPacka
     }
 }
 
-/// A result whose package says this about the records.
+/// Builds a result whose package contains this information about the records.
 fn result(status: OperationStatus, records: Option<Vec<TaskPackageRecordStructure>>) -> TaskResult {
     let package = es::Update::TaskPackage(Box::new(UpdatePackage {
         origin_part: OriginPartToKeep {
@@ -71,7 +71,7 @@ fn each_record_has_its_own_result() {
     use OperationStatus as Op;
     use RecordStatus as Of;
     for (status, records, expected) in [
-        // In another order than they were sent.
+        // The entries are in another order than that in which the records were sent.
         (
             Op::DONE,
             Some(vec![
@@ -88,7 +88,7 @@ fn each_record_has_its_own_result() {
             ]),
             [(Of::QUEUED, 224), (Of::IN_PROCESS, 7)],
         ),
-        // The package names no record, or fewer than were sent.
+        // The package contains no records, or fewer than were sent.
         (Op::FAILURE, None, [(Of::FAILURE, 224), (Of::FAILURE, 224)]),
         (
             Op::DONE,

@@ -79,7 +79,7 @@ fn text(argument: &OsStr) -> Result<&str, UrlError> {
         .map_err(|fault| UrlError::at(UrlErrorKind::InvalidCharacter, fault.valid_up_to()))
 }
 
-/// Resolving ignores the rules of schemes, so the result may be malformed.
+/// Prints a remark about the result, which may be malformed because resolving ignores the rules of schemes.
 fn remark(uri: &str, output: &Output) {
     if let Err(error) = Locator::parse(uri, Mode::Lenient) {
         output.warning(&format!("the result is malformed: {error}"));

@@ -1,5 +1,5 @@
-//! Credentials: access control (Z39.50-2003 §3.2.5), in the form prompt-1 (Appendix ACC.1) or as plain text. Secrets are not
-//! echoed.
+//! Asks for credentials: access control (Z39.50-2003 §3.2.5), in the form prompt-1 (Appendix ACC.1) or as plain text. Secrets are
+//! not echoed.
 
 use z3950::error::Phase;
 use z3950::service::access::{Challenge, answer_prompts};
@@ -11,13 +11,13 @@ use z3950_asn1::format::prompt1::{
 use super::Person;
 use crate::render::{shown, text_of};
 
-/// The most questions of one challenge.
+/// The maximum number of questions in one challenge.
 const MAX_PROMPTS: usize = 32;
 
-/// How often to ask again after an unsuitable answer.
+/// The maximum number of times that a question is asked if the answers are unsuitable.
 const MAX_TRIES: usize = 3;
 
-/// The response to a challenge; `None` if there is none.
+/// Returns the response to a challenge; `None` to give no response.
 pub(super) fn response(
     challenge: &Challenge,
     person: &mut dyn Person,
@@ -47,13 +47,13 @@ pub(super) fn response(
         person.hears("it asks in an unknown form");
         return None;
     };
-    // The answer is often user/password.
+    // The answer often has the form user/password.
     let prompt = format!("{} (not shown): ", shown(words.as_bytes()));
     let text = person.answers(&prompt, true)?;
     Some(SecurityChallengeResponse::SimpleForm(text.as_str().into()))
 }
 
-/// The answer to one prompt: `None` to give no response at all, `Some(None)` to omit this answer.
+/// Returns the answer to one prompt: `None` to give no response to the challenge at all, `Some(None)` to omit this answer.
 fn answer(prompt: &Prompt, person: &mut dyn Person) -> Option<Option<PromptResponse>> {
     match &prompt.prompt_info {
         Some(PromptInfo::Encrypted(_)) => {
@@ -85,7 +85,7 @@ fn answer(prompt: &Prompt, person: &mut dyn Person) -> Option<Option<PromptRespo
     let words = words_of(prompt);
     let is_secret = match kind {
         Some(kind) => matches!(kind, PromptType::PASSWORD | PromptType::NEW_PASSWORD),
-        // If in doubt, the answer is not echoed.
+        // If it is not clear whether the answer is secret, it is not echoed.
         None => ["password", "passwd", "pin", "secret"]
             .iter()
             .any(|secret| words.to_lowercase().contains(secret)),
@@ -121,7 +121,7 @@ fn answer(prompt: &Prompt, person: &mut dyn Person) -> Option<Option<PromptRespo
     None
 }
 
-/// The text of a prompt, from the server or the standard.
+/// Returns the text of a prompt, which comes from the server or the standard.
 fn words_of(prompt: &Prompt) -> String {
     match &prompt.prompt_id {
         PromptId::NonEnumeratedPrompt(words) => text_of(words),

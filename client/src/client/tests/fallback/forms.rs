@@ -1,4 +1,4 @@
-//! Other forms of the record: the next record syntax, no element set; and all fallbacks together, whose number is bounded.
+//! Other forms of the record: the next record syntax, and no element set. Also all fallbacks together, whose number is bounded.
 
 use super::*;
 
@@ -13,7 +13,7 @@ async fn record_syntaxes_are_tried_in_their_order() {
         "1=1032,4=104;rs=none",
     );
     for condition in [227, 238, 239] {
-        // The diagnostic answers the search, replaces the record, or answers Present.
+        // The diagnostic answers the search, replaces the record, or answers the Present.
         let search_refused = move |asked: &str| {
             if asked.contains("sutrs") {
                 Refuse(condition)
@@ -81,7 +81,7 @@ async fn record_syntaxes_are_tried_in_their_order() {
             "-",
         )
         .await;
-        // RFC 2056 selects one syntax (A-13 of `tests/CONFORMANCE.md`).
+        // RFC 2056 selects a single syntax (A-13 of `tests/CONFORMANCE.md`).
         let once = format!("record refused {condition}");
         check(
             id,
@@ -164,7 +164,7 @@ async fn a_refused_element_set_is_left_out() {
             "-",
         )
         .await;
-        // The element set is left out once; a request without one has nothing to leave out.
+        // The element set is left out only once; a request without an element set has nothing to leave out.
         check(
             id,
             ELEMENT_SET,
@@ -186,8 +186,8 @@ async fn a_refused_element_set_is_left_out() {
     }
 }
 
-/// Checks what is requested of a server that answers a request that `suits` it with a record, a Present otherwise with `unusable`,
-/// and a search with `first`.
+/// Checks the requests to a server that sends a record for a request that ends with `suits`. It answers other searches with
+/// `first`, and other requests with `unusable`.
 async fn check_unusable(
     text: &str,
     (first, unusable): (Say, Say),
@@ -238,13 +238,13 @@ async fn a_record_that_is_too_large_or_empty_is_requested_in_other_forms() {
                 ";rs=1.2.840.10003.5.109.10",
             ),
             ("- -", 6, "Delivered usmarc", ";rs=none"),
-            // What came first stays.
+            // The original answer is kept.
             ("", 6, in_vain, ""),
         ] {
             let step = format!("{word}{form}");
             check_unusable(id, both, suits, &all[..count], outcome, &step).await;
         }
-        // What the URL names is not replaced.
+        // A form named by the URL is not replaced.
         let named = ["search 1=1032,4=104 cat sutrs x", "present xml x"];
         let text = format!("{id};esn=x;rs=sutrs+xml");
         check_unusable(
@@ -259,7 +259,7 @@ async fn a_record_that_is_too_large_or_empty_is_requested_in_other_forms() {
         let in_vain = in_vain.replace("usmarc", "usmarc mismatch");
         check_unusable(&text, both, "", &named, &in_vain, word).await;
     }
-    // Present is refused as a whole.
+    // The Present is refused as a whole.
     for (condition, suits, count, outcome, form) in [
         (16, "usmarc F", 3, "Delivered usmarc", ";esn=F"),
         (17, "usmarc B", 4, "Delivered usmarc", ";esn=B"),
@@ -310,7 +310,7 @@ async fn all_fallbacks_together_are_bounded() {
         .collect();
     let expected = [111, 25, 239, 114, 114, 114, 114, 114, 238].map(Some);
     assert_eq!(conditions.split_last(), Some((&None, &expected[..])));
-    // The bound holds however many databases a URL names.
+    // The limit applies no matter how many databases a URL names.
     let names: Vec<String> = (0..1000).map(|number| format!("d{number}")).collect();
     let many = format!("z39.50r://h.example/{}?id7", names.join("+"));
     let refuses = |asked: &str| {

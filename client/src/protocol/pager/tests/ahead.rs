@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Reads a range of a set of 100 records in chunks of 4 to `most`, and returns what the server was asked for by the time that
-/// the first `count` records were read, and the number of records.
+/// Reads a range of a set of 100 records in chunks of 4 to `most`. Returns the requests that the server had received when the
+/// first `count` records had been read, and the number of records.
 async fn read_ahead(
     habit: Habit,
     is_concurrent: bool,
@@ -19,7 +19,7 @@ async fn read_ahead(
     read_with(habit, granted, 1, most, range, count).await
 }
 
-/// The same at a server that grants these options, with requests pipelined.
+/// Does the same at a server that grants these options, with requests pipelined.
 async fn read_with(
     habit: Habit,
     granted: Options,
@@ -64,7 +64,7 @@ async fn read_with(
     {
         seen.push(words(&record.expect("a record")));
     }
-    // What was requested ahead arrives meanwhile.
+    // Meanwhile, the records requested ahead arrive.
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     let asked = server.asked.lock().expect("no panic").join(" ");
     let rest: Vec<_> = stream.collect().await;
@@ -94,7 +94,7 @@ async fn as_many_chunks_are_pipelined_as_requests_may_be() {
 async fn long_ranges_are_requested_ahead_in_growing_chunks() {
     let all = u64::MAX;
     for (habit, is_concurrent, most, range, count, asked) in [
-        // One chunk is a page; the second makes a range without an end long.
+        // A single chunk counts as a page; the second chunk makes a range without an end long.
         (Habit::Honest, false, 0, all, 4, "search 1+4"),
         (Habit::Honest, false, 0, all, 5, "search 1+4 5+4 9+4"),
         (
@@ -130,7 +130,7 @@ async fn long_ranges_are_requested_ahead_in_growing_chunks() {
             99,
             "search 1+4 5+16 21+16 37+16 53+16 69+16 85+16",
         ),
-        // What was requested after a short answer is of no use.
+        // The records requested after a short answer are of no use.
         (
             Habit::Short(6),
             true,
@@ -139,7 +139,7 @@ async fn long_ranges_are_requested_ahead_in_growing_chunks() {
             5,
             "search 1+4 5+16 11+6 17+6 23+6 29+6 35+6 41+6 47+6 53+6",
         ),
-        // Chunks that have grown too large shrink for good.
+        // Chunks that have grown too large shrink permanently.
         (
             Habit::Refuses(1, 8),
             false,

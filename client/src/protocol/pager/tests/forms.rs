@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Four records in the given syntaxes, at a server that answers 238 for records in others: for each one, or for the
-/// whole Present.
+/// Reads four records in the given syntaxes from a server that answers 238 to requests for other syntaxes: for each record, or
+/// for the whole Present.
 async fn in_syntaxes(
     has: [oid::Oid; 4],
     is_whole: bool,
@@ -73,7 +73,7 @@ async fn audit_d6_other_syntaxes_are_tried_if_one_is_unavailable() {
         ([other; 4], false, &alternatives[..], "1 2 3 4"),
         ([other; 4], true, &alternatives, "1 2 3 4"),
         ([other, marc, marc, other], false, &alternatives, "1 2 3 4"),
-        // If no syntax is available, the first diagnostic of each record stands.
+        // If no syntax is available, the first diagnostic for each record stands.
         (
             [oid::XML; 4],
             false,

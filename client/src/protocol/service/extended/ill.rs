@@ -1,4 +1,4 @@
-//! ILL-Requests for item orders: a request for the loan of what a MARC record describes, in version 1 of ISO 10161-1
+//! ILL-Requests for item orders: requests to borrow the item that a MARC record describes, in version 1 of ISO 10161-1
 //! (Z39.50-2003 Appendix EXT.4).
 
 use std::time::SystemTime;
@@ -21,7 +21,7 @@ use z3950_marc::standard_number::{Isbn, Issn};
 /// The transaction-group-qualifier.
 const GROUP: &str = "z3950";
 
-/// Transaction-Type: simple. Defaults like this one are sent, because YAZ requires them.
+/// Transaction-Type: simple. Values that are defaults, like this one, are sent because YAZ requires them.
 const SIMPLE: u8 = 1;
 /// Place-On-Hold-Type: according to responder policy.
 const RESPONDERS_POLICY: u8 = 3;
@@ -30,10 +30,10 @@ const LOAN: u8 = 1;
 /// Requester-Optional-Messages-Type: neither required nor desired.
 const NEITHER: u8 = 3;
 
-/// A request for the item that a record in UTF-8 describes. `now` also names the transaction.
+/// Builds a request for the item described by a record in UTF-8. `now` also names the transaction.
 ///
 /// # Errors
-/// Only for values that cannot be encoded.
+/// Only if a value cannot be encoded.
 pub fn ill_request(record: &MarcRecord, now: SystemTime) -> Result<Option<External>, EncodeError> {
     let moment = Moment::from(now);
     let (date, time) = (moment.date_digits(), moment.time_digits());
@@ -63,12 +63,12 @@ pub fn ill_request(record: &MarcRecord, now: SystemTime) -> Result<Option<Extern
         put(0x95, &[vec![0]]),
         put(0x96, &[vec![0]]),
     ];
-    // The module has explicit tags: the application tag is around the sequence.
+    // The module has explicit tags, so the application tag surrounds the sequence.
     let request = put(0x61, &[put(0x30, &contents)]);
     Ok(Any::new(request).map(|request| External::single_asn1_type(ILL, request)))
 }
 
-/// Like [`ill_request`], for a record as received, in the given character set or the one that it names.
+/// Like [`ill_request`], for a record as received, in the given character set or the one that the record declares.
 ///
 /// # Errors
 /// See [`IllError`].
@@ -84,7 +84,7 @@ pub fn ill_request_for(
     Ok(ill_request(&record, now)?)
 }
 
-/// Why there is no ILL-Request for a record.
+/// The reason why there is no ILL-Request for a record.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IllError {
@@ -96,7 +96,8 @@ pub enum IllError {
     Encode(#[from] EncodeError),
 }
 
-/// An ILL-Request encoded elsewhere; `None` unless it is one constructed BER value, as every APDU of ISO 10161 is.
+/// Wraps an ILL-Request that was encoded elsewhere. Returns `None` unless it is one constructed BER value, as every APDU of ISO
+/// 10161 is.
 pub fn ill_request_of(octets: Vec<u8>) -> Option<External> {
     let header = Header::read(&octets).ok()??;
     let is_whole = match header.length {
@@ -107,7 +108,7 @@ pub fn ill_request_of(octets: Vec<u8>) -> Option<External> {
     Some(External::single_asn1_type(ILL, request))
 }
 
-/// Item-Id: author, title and so on, in the order of the tags.
+/// Builds the Item-Id: author, title and so on, in the order of the tags.
 fn item(record: &MarcRecord) -> Result<Vec<Vec<u8>>, EncodeError> {
     let elements = elements(record);
     let first = |element: &str| {
@@ -116,7 +117,7 @@ fn item(record: &MarcRecord) -> Result<Vec<Vec<u8>>, EncodeError> {
     };
     let mut parts = Vec::new();
     for (tag, element) in [(3, "creator"), (4, "title"), (8, "publisher"), (12, "date")] {
-        // ILL-Strings neither begin nor end with a blank.
+        // An ILL-String neither begins nor ends with a blank.
         if let Some(value) = first(element)
             .map(str::trim)
             .filter(|value| !value.is_empty())
@@ -141,13 +142,13 @@ fn item(record: &MarcRecord) -> Result<Vec<Vec<u8>>, EncodeError> {
     Ok(parts)
 }
 
-/// An ILL-String under a context tag, 0 to 30.
+/// Encodes an ILL-String with a context tag, 0 to 30.
 fn text(tag: u8, text: &str) -> Result<Vec<u8>, EncodeError> {
     let string = encode_value(&InternationalString::from(text))?;
     Ok(put(0xa0 | tag, &[string.to_vec()]))
 }
 
-/// A BER value with a single identifier octet.
+/// Encodes a BER value with a single identifier octet.
 fn put(identifier: u8, contents: &[Vec<u8>]) -> Vec<u8> {
     let contents = contents.concat();
     let mut octets = vec![identifier];

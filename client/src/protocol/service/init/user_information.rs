@@ -1,5 +1,5 @@
-//! Messages to the user in an InitializeResponse: diagnostics in user information format userInfo-1 and diagnostic format
-//! diag-1 (Z39.50-2003 Appendix USR, Appendix DIAG), and plain text that servers send instead.
+//! Messages to the user in an InitializeResponse: diagnostics in user information format userInfo-1 and diagnostic format diag-1
+//! (Z39.50-2003 Appendix USR, Appendix DIAG), and plain text that some servers send instead.
 
 use z3950_asn1::apdu::{
     DefaultDiagFormat, DiagRec, External, ExternalEncoding, ExternalValue, Information,
@@ -20,7 +20,7 @@ pub(super) struct UserInformation {
     pub(super) diagnostics: Diagnostics,
 }
 
-/// The most levels of nested EXTERNALs; servers use two.
+/// The maximum number of levels of nested EXTERNALs; servers use two.
 const MAX_DEPTH: usize = 4;
 
 /// Reads `userInformationField` and `otherInfo`, ignoring unknown formats.
@@ -60,7 +60,7 @@ impl UserInformation {
         }
     }
 
-    /// An EXTERNAL with explicit diagnostics is kept as a whole, since they have no default form.
+    /// Adds diagnostics in diag-1. An EXTERNAL with explicit diagnostics is kept as a whole, since these have no default form.
     fn diag_1(&mut self, format: &DiagnosticFormat, external: &External) {
         let diagnostics = format.default_diagnostics().cloned();
         self.diagnostics
@@ -96,7 +96,7 @@ fn contents(value: &[u8]) -> &[u8] {
     }
 }
 
-/// The text of a UTF8String, VisibleString or GeneralString.
+/// Returns the text of a UTF8String, VisibleString or GeneralString.
 fn character_string(octets: &[u8]) -> Option<String> {
     matches!(octets.first()?, 0x0c | 0x1a | 0x1b).then(|| words(contents(octets)))?
 }
@@ -139,7 +139,7 @@ mod tests {
         External::single_asn1_type(syntax, Any::new(octets).expect("not empty"))
     }
 
-    /// userInfo-1 around diag-1 around one diagnostic, as YAZ and FOLIO send it.
+    /// Wraps one diagnostic in diag-1 and userInfo-1, as YAZ and FOLIO send it.
     fn user_info_1(diag_1: External) -> External {
         let unit = OtherInformationUnit {
             category: None,

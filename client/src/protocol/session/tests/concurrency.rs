@@ -1,5 +1,5 @@
-//! Several operations on one session: concurrent where the server grants it, queued where it does not, each with its
-//! own answer (Z39.50-2003 §3.1.2, §3.4, §3.5).
+//! Several operations in one session: concurrent if the server grants it, otherwise queued, each with its own answer (Z39.50-2003
+//! §3.1.2, §3.4, §3.5).
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ async fn requests_wait_where_the_server_grants_nothing() {
             ..SessionOptions::default()
         };
         let (session, mut peer) = Peer::granting(options, Options::default()).await;
-        // Even on one result set: a server without concurrency carries them out in turn.
+        // This works even on one result set: a server without concurrency carries the operations out in turn.
         let searches = [(); 3].map(|()| search(&session, "default"));
         let mut requests = Vec::new();
         for _ in 0..sent_ahead {
@@ -160,8 +160,8 @@ async fn an_answer_that_fits_no_request_ends_the_session() {
             label("x"),
             "a response with a referenceId that was not sent",
         ),
-        // An answer without a referenceId belongs to the first request, which has none; a second one belongs to no
-        // request.
+        // An answer without a referenceId belongs to the first request, which has none; a second such answer does not belong to
+        // any request.
         (
             &["a", "b", "c"],
             None,
@@ -194,7 +194,7 @@ async fn an_answer_that_fits_no_request_ends_the_session() {
     }
 }
 
-/// Only the one operation in progress knows that the answer was its own.
+/// Only if a single operation is in progress is it certain that a wrong answer was meant for it.
 #[tokio::test(start_paused = true)]
 async fn a_wrong_answer_may_be_that_to_another_request() {
     for sets in [&["a"][..], &["a", "b"]] {
@@ -228,7 +228,7 @@ async fn a_wrong_answer_may_be_that_to_another_request() {
     }
 }
 
-/// Each answer takes 20 s of the 30 s, in whatever order; but answers to requests after the next ones prolong no wait.
+/// Each answer takes 20 s of the 30 s, in whatever order; but answers to requests after the next ones do not prolong a wait.
 #[tokio::test(start_paused = true)]
 async fn waits_begin_with_the_last_answer_of_the_session() {
     for (order, is_late) in [
@@ -297,7 +297,7 @@ async fn one_late_answer_does_not_end_a_live_session() {
     peer.send(answer_to(&late_request, 1)).await;
     peer.send(answer_to(&request, 3)).await;
     assert_eq!(next.await.expect("no panic").expect("found"), 3);
-    // A request held back by an operation that never ends waits for the answer timeout.
+    // A request held back by an operation that never ends waits until the answer timeout.
     let stuck = search(&session, "a");
     peer.request().await;
     let other = search(&session, "b");
@@ -313,7 +313,7 @@ async fn one_late_answer_does_not_end_a_live_session() {
         assert!(matches!(error, Error::Unavailable { .. }), "{error}");
     }
     assert!(session.is_open());
-    // A server that sends nothing is taken to be gone.
+    // A server that sends nothing is assumed to be gone.
     let silent = [search(&session, "a"), search(&session, "b")];
     for search in silent {
         search.await.expect("no panic").expect_err("no answer");

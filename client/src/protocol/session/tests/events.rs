@@ -1,4 +1,4 @@
-//! Each APDU is an event of `tracing`.
+//! Each APDU is logged as an event of `tracing`.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,7 +6,7 @@ use tracing::{field, span};
 
 use super::*;
 
-/// Notes the fields of each event at debug level and above.
+/// Records the fields of each event at debug level and above.
 #[derive(Clone, Default)]
 struct Events(Arc<Mutex<Vec<String>>>);
 
@@ -51,7 +51,7 @@ impl tracing::Subscriber for Events {
 #[tokio::test(start_paused = true)]
 async fn each_apdu_is_one_event() {
     let events = Events::default();
-    // While there are two subscribers, events of other tests' threads cannot switch ours off.
+    // While there are two subscribers, events from the threads of other tests cannot switch ours off.
     let _other = tracing::Dispatch::new(Events::default());
     let guard = tracing::subscriber::set_default(events.clone());
     let (session, _) = open([accepted(), send(found(0, vec![]))]).await;

@@ -1,5 +1,5 @@
-//! A server that goes away, or falls silent, after any octet of any answer: every service has an outcome in time, and the
-//! session is usable or clearly closed.
+//! A server that disconnects or falls silent after any octet of any answer: every service has an outcome in time, and the session
+//! is either usable or closed.
 
 use z3950_asn1::oid;
 
@@ -10,10 +10,10 @@ use crate::protocol::service::scan::ScanOptions;
 use crate::protocol::service::sort::key_by_field;
 use crate::transport::BoxFuture;
 
-/// The most time for an operation: the longest wait for an answer, and for the end of the connection.
+/// The maximum time for an operation: the longest wait for an answer, plus the wait for the end of the connection.
 const DEADLINE: Duration = Duration::from_secs(35);
 
-/// A service as a caller uses it, and what a server answers to each of its requests.
+/// A service as a caller uses it, and the server's answers to each of its requests.
 struct Service {
     name: &'static str,
     answers: Vec<Apdu>,
@@ -140,7 +140,7 @@ fn services() -> Vec<Service> {
     ]
 }
 
-/// An Init that grants every service, one operation at a time.
+/// Builds the answer to Init that grants every service, one operation at a time.
 fn everything_granted() -> InitializeResponse {
     let accepted = init_response(true, ProtocolVersion::UP_TO_3);
     let options = [
@@ -236,8 +236,8 @@ enum Ending {
     IsSilent,
 }
 
-/// A session whose server answers requests in turn with `answers`, up to `budget` octets of them, and then ends. After
-/// all `answers`, it answers every request with a search response.
+/// Opens a session whose server answers requests in turn with `answers`, up to `budget` octets, and then ends. After all
+/// `answers`, it answers every request with a search response.
 async fn session(answers: &[Apdu], budget: usize, ending: Ending) -> Session {
     let (ours, mut theirs) = tokio::io::duplex(65_536);
     let answers: Vec<Vec<u8>> = answers.iter().map(encode).collect();
@@ -248,7 +248,7 @@ async fn session(answers: &[Apdu], budget: usize, ending: Ending) -> Session {
         let mut answers = answers.into_iter().peekable();
         while answers.peek().is_some() {
             read_request(&mut theirs).await;
-            // A Segment and the following response answer one request.
+            // A Segment and the response after it answer one request.
             for octets in answers.by_ref() {
                 let is_segment =
                     codec::decode(&octets).is_ok_and(|apdu| matches!(apdu, Apdu::Segment(_)));

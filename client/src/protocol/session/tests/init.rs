@@ -1,4 +1,4 @@
-//! A second Init on an open session, which negotiates again on the same connection (Z39.50-2003 §3.2.1).
+//! A second Init in an open session, which negotiates again on the same connection (Z39.50-2003 §3.2.1).
 
 use super::*;
 use crate::protocol::service::init;
@@ -11,7 +11,7 @@ fn granting(options: Options, name: &str) -> InitializeResponse {
     }
 }
 
-/// A session whose server accepts it once and answers a second Init with `second`.
+/// Opens a session whose server accepts it once and answers a second Init with `second`.
 async fn again(second: InitializeResponse) -> (Session, Peer, Result<Session, Error>, Apdu) {
     let (session, mut peer) =
         Peer::accept(SessionOptions::default(), granting(Options::SEARCH, "one")).await;
@@ -43,7 +43,7 @@ async fn a_second_init_negotiates_again() {
         (name.expect("named"), server.options.contains(Options::SCAN))
     });
     assert_eq!(names, [("one".into(), false), ("two".into(), true)]);
-    // Either handle may be dropped: the session stays open while one is left.
+    // Either handle may be dropped: the session stays open as long as one of them exists.
     drop(before);
     let search = tokio::spawn(async move { (hits(&now).await, now) });
     assert_eq!(peer.request().await.name(), "searchRequest");

@@ -1,5 +1,5 @@
-//! Sessions with servers whose answers are damaged, by the thousand: none may panic, hang, or stay open while
-//! out of step. The same every time; `Z3950_MUTATIONS` multiplies the count.
+//! Sessions with servers whose answers are damaged, by the thousand: no session may panic, hang, or stay open while out of step.
+//! The damage is the same in every run; `Z3950_MUTATIONS` multiplies the number of conversations.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use super::*;
 use crate::error::Cause;
 use crate::testing::*;
 
-/// Damaged conversations for each unit of `Z3950_MUTATIONS`.
+/// The number of damaged conversations for each unit of `Z3950_MUTATIONS`.
 const CONVERSATIONS: usize = 20_000;
 
-/// xorshift64*.
+/// The random number generator xorshift64*.
 struct Random(u64);
 
 impl Random {
@@ -29,7 +29,7 @@ impl Random {
     }
 
     fn octet(&mut self) -> u8 {
-        // Lengths, ends and signs matter more than the rest.
+        // Octets that are lengths, end markers and signs are more likely to reveal errors than others.
         const TELLING: [u8; 12] = [
             0, 1, 0x7f, 0x80, 0x81, 0x84, 0xff, 0xb7, 0xb9, 0xbf, 0x30, 0xa1,
         ];
@@ -71,7 +71,7 @@ async fn damaged_answers_end_in_an_answer_or_an_error() {
         let conversation = tokio::time::timeout(Duration::from_secs(600), converse(script));
         survived += usize::from(conversation.await.expect("an end within the time limits"));
     }
-    // If all or almost none survive, the damage is too small or too great to test anything.
+    // If all sessions or almost none survive, the damage is too small or too great to test anything.
     let all = CONVERSATIONS * times;
     assert!(
         survived > all / 100 && survived < all,
@@ -86,7 +86,7 @@ fn damaged_script(random: &mut Random) -> Script {
     let options = init.options | granted;
     let answers: [Apdu; 7] = [
         InitializeResponse { options, ..init }.into(),
-        // The client answers it, so it takes a turn.
+        // The client answers this request, so it takes a turn of the script.
         resource_control(true),
         found(2, vec![surrogate(238)]).into(),
         match random.below(2) {
@@ -121,7 +121,7 @@ fn damaged_script(random: &mut Random) -> Script {
     Script::from(turns.collect::<Vec<_>>())
 }
 
-/// The beginning of a record, ahead of [`last_fragment`].
+/// Builds the beginning of a record, which [`last_fragment`] completes.
 fn segmented() -> Segment {
     let record = Record::StartingFragment(FragmentSyntax::NotExternallyTagged("a rec".into()));
     Segment {
@@ -138,7 +138,7 @@ fn last_fragment() -> PresentResponse {
     presented(PresentStatus::SUCCESS, Some(records))
 }
 
-/// Whether the session was open to the end. A session that failed must be closed.
+/// Returns whether the session stayed open to the end. A session that failed must be closed.
 async fn converse(script: Script) -> bool {
     let stream = serve_quietly(script);
     let Ok(session) = Session::over(stream, &SessionOptions::default()).await else {
@@ -160,7 +160,7 @@ async fn converse(script: Script) -> bool {
             error,
             Error::Refused { .. }
                 | Error::AccessRefused { .. }
-                // Of several operations one may be late.
+                // One of several operations may be late.
                 | Error::Unavailable {
                     cause: Cause::Timeout(_),
                     ..
@@ -183,7 +183,7 @@ fn query() -> Query {
     })
 }
 
-/// A server without a transcript.
+/// Starts a server without a transcript.
 fn serve_quietly(script: Script) -> tokio::io::DuplexStream {
     serve(script, &Transcript::default())
 }

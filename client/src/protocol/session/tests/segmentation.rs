@@ -8,7 +8,7 @@ use super::*;
 use crate::protocol::service::ResultRecord;
 use crate::testing::*;
 
-/// The records of a Present that is answered by `segments` and a last response: each as text, or the error.
+/// Returns the records of a Present that is answered by `segments` and a last response: each record as text, or the error.
 async fn segmented(
     granted: Options,
     segments: Vec<Vec<Record>>,
@@ -77,7 +77,7 @@ async fn segments_and_fragments_are_joined() {
             None,
             Ok("usmarc a, usmarc b, usmarc c, usmarc d"),
         ),
-        // The count of all segments is accepted too.
+        // A count of the records in all segments is accepted too.
         (
             one,
             vec![vec![whole("a")]],

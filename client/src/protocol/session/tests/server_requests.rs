@@ -17,7 +17,7 @@ fn search(session: &Session) -> JoinHandle<Result<SearchResult, Error>> {
     tokio::spawn(async move { session.search(query(), &SearchOptions::default()).await })
 }
 
-/// Answers after a delay, like a person.
+/// A handler that answers after a delay, like a person.
 struct Person(Option<&'static str>);
 
 impl Handler<Challenge, Option<SecurityChallengeResponse>> for Person {

@@ -1,5 +1,5 @@
-//! Servers that make other clients crash, hang or get out of step: here each request has an outcome, and the next one gets its
-//! own answer or the error that the session has ended.
+//! Servers that make other clients crash, hang or get out of step: here each request has an outcome, and the next request gets
+//! its own answer or the error that the session has ended.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::protocol::service::init;
 use crate::testing::*;
 
 /// The server answers the first search with `turns`, and the second with two hits. `first` and `second` are the outcomes as text,
-/// `last` the rest of the transcript.
+/// `last` is the rest of the transcript.
 async fn check(name: &str, turns: Vec<Turn>, first: &str, second: &str, last: &str) {
     let script = Script::from([vec![accepted()], turns, vec![send(found(2, vec![]))]].concat());
     let transcript = Transcript::default();
@@ -26,7 +26,7 @@ async fn check(name: &str, turns: Vec<Turn>, first: &str, second: &str, last: &s
             Err(error) => chain(&error),
         };
         assert_eq!(words, expected, "{name}: the {which} search");
-        // Octets after an answer are read before the next request is sent.
+        // Octets that follow an answer are read before the next request is sent.
         tokio::task::yield_now().await;
     }
     let _ = session.close().await;
@@ -170,7 +170,7 @@ async fn every_trap_has_an_outcome() {
     .await;
 }
 
-/// Answers of a whole conversation.
+/// Returns the answers of a whole conversation.
 fn conversation() -> Vec<Apdu> {
     let entry =
         Entry::SurrogateDiagnostic(DiagRec::DefaultFormat(DefaultDiagFormat::bib1(233, "")));
@@ -202,7 +202,7 @@ fn conversation() -> Vec<Apdu> {
     ]
 }
 
-/// The answers received from a server that sends `budget` octets, then hangs up or stays silent.
+/// Returns the number of answers received from a server that sends `budget` octets, then disconnects or falls silent.
 async fn cut_after(budget: usize, is_silent: bool) -> usize {
     let mut left = budget;
     let mut turns = Vec::new();

@@ -1,4 +1,4 @@
-//! Lists of profiles: those that come with the program, and files of the user with their faults.
+//! Lists of profiles: the built-in ones, and files of the user with faults.
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn at_least_thirty_targets_come_with_the_program() {
             "{name}"
         );
         assert!(!profile.databases.is_empty(), "{name}");
-        // Found by their listed names, in any case.
+        // Profiles are found by their listed names, in any letter case.
         let known = Profiles::built_in();
         let found = |text: &str| known.resolve(text).expect("a profile").name;
         assert_eq!(found(&name.to_uppercase()), Some(name.clone()));

@@ -1,4 +1,4 @@
-//! Reports that are cut, damaged, ahead of the output, or of other inputs.
+//! Reports that are cut off, damaged, ahead of the output, or about other inputs.
 
 use std::io::Cursor;
 use std::time::Duration;
@@ -126,7 +126,7 @@ fn answers_after_an_unanswered_input_are_put_back() {
             let next = rest.next().transpose().expect("in memory");
             let expected = (before + later < 3).then_some(before + later + 1);
             assert_eq!(next.map(|ask| ask.position), expected, "{exits:?}");
-            // Where they cannot be put back, they stay as they are.
+            // If the lines cannot be put back, they stay as they are.
             let unanswered = UnansweredLines::of(&whole[..], form)
                 .expect("in memory")
                 .at_end();
@@ -155,12 +155,12 @@ fn read(
     resume(report, form, unanswered, asks, shown, is_there)
 }
 
-/// A report about the inputs, each of which adds 10 octets to the output.
+/// Builds a report about the inputs, each of which adds 10 octets to the output.
 fn report(form: ReportForm, inputs: &'static str) -> Vec<u8> {
     report_of(form, inputs, &[])
 }
 
-/// Like [`report`], with these exit codes, then 0.
+/// Like [`report`], with these exit codes, followed by 0.
 fn report_of(form: ReportForm, inputs: &'static str, exits: &[u8]) -> Vec<u8> {
     let mut exits = exits.iter().copied();
     let mut written = Vec::new();
@@ -260,7 +260,7 @@ fn other_files_are_refused() {
             format!("line {line} is not one of a report in this form")
         );
     }
-    // A line that was torn, with others after it.
+    // A line is torn, and other lines follow it.
     let torn = String::from_utf8(report(ReportForm::Table, "a\nb\nc\n")).expect("text");
     let mut lines: Vec<&str> = torn.lines().collect();
     lines[2] = &lines[2][..3];
