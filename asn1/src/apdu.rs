@@ -1,5 +1,4 @@
-//! The APDUs of Z39.50-2003 §4.1, a file for each service. Types, fields and variants have the standard's names and
-//! order.
+//! The APDUs of Z39.50-2003 §4.1, with a file for each service. Types, fields and variants have the standard's names and order.
 #![allow(
     missing_docs,
     reason = "fields and variants are the standard's; a type's doc names its section"
@@ -45,7 +44,7 @@ use crate::production::{Sequence, productions};
 use crate::types::{InternationalString, OctetString};
 use rasn::types::TagTree;
 
-/// Gives `Apdu` its variants, each boxed under its tag, and the methods that all share.
+/// Gives `Apdu` its variants, each boxed under its tag, and the methods common to all variants.
 macro_rules! apdus {
     ($($tag:literal $name:ident $text:literal,)*) => {
         productions! {
@@ -56,14 +55,14 @@ macro_rules! apdus {
         }
 
         impl Apdu {
-            /// The standard's name of the APDU.
+            /// Returns the standard's name of the APDU.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$name(_) => $text,)*
                 }
             }
 
-            /// The referenceId, which an answer echoes.
+            /// Returns the referenceId, which the answer echoes.
             pub fn reference_id(&self) -> Option<&ReferenceId> {
                 match self {
                     $(Self::$name(apdu) => apdu.reference_id.as_ref(),)*
@@ -77,7 +76,7 @@ macro_rules! apdus {
                 }
             }
 
-            /// The standard's name of the APDU with the given context tag.
+            /// Returns the standard's name of the APDU with the given context tag.
             pub fn name_of_tag(tag: u32) -> Option<&'static str> {
                 match tag {
                     $($tag => Some($text),)*
@@ -85,7 +84,8 @@ macro_rules! apdus {
                 }
             }
 
-            /// The elements of the APDU with the given context tag: name in Rust's spelling, and the tags each may have.
+            /// Returns the elements of the APDU with the given context tag: their names in Rust's spelling, and the tags each
+            /// may have.
             pub(crate) fn elements_of_tag(tag: u32) -> &'static [(&'static str, TagTree)] {
                 match tag {
                     $($tag => $name::ELEMENTS,)*
@@ -101,7 +101,7 @@ macro_rules! apdus {
                 }
             }
 
-            /// Fails with the APDU if it is another.
+            /// Converts an APDU of this type; fails with the APDU if it is of another type.
             impl TryFrom<Apdu> for $name {
                 type Error = Apdu;
 
@@ -145,7 +145,7 @@ apdus! {
 }
 
 impl Apdu {
-    /// Whether a client may send it; all others come from servers only (Z39.50-2003 §4.1).
+    /// Returns whether a client may send the APDU; all others come only from servers (Z39.50-2003 §4.1).
     pub fn is_of_client(&self) -> bool {
         matches!(
             self,
@@ -165,7 +165,7 @@ impl Apdu {
         )
     }
 
-    /// The octets of the records in a response, in order: the large parts of an APDU.
+    /// Returns the octets of the records in a response, in order. Records are the large parts of an APDU.
     pub(crate) fn record_octets(&self) -> Vec<&[u8]> {
         let records = match self {
             Self::SearchResponse(response) => response.records.as_ref(),
@@ -182,7 +182,7 @@ impl Apdu {
 }
 
 productions! {
-    /// ReferenceId `[2]`: chosen by the requester, echoed by the other side.
+    /// ReferenceId `[2]`: an identifier chosen by the requester and echoed by the other side.
     #[derive(Eq, Hash)]
     [2] pub struct ReferenceId(pub OctetString)
 }

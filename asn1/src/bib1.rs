@@ -1,10 +1,10 @@
-//! Bib-1: the attribute set of searches (1.2.840.10003.3.1) and the diagnostic set of answers (1.2.840.10003.4.1).
-//! Numbers and what they mean, in sorted tables (Z39.50-2003 §ATR.1, §ERR.1, and the Maintenance Agency's later values).
+//! Bib-1: the attribute set of searches (1.2.840.10003.3.1) and the diagnostic set of answers (1.2.840.10003.4.1). Sorted
+//! tables of numbers and their meanings (Z39.50-2003 §ATR.1, §ERR.1, and the Maintenance Agency's later values).
 
 pub mod attributes;
 pub mod diagnostics;
 
-/// Looks a number up in a table sorted by it.
+/// Looks up a number in a table that is sorted by number.
 pub(crate) fn find<T: Copy>(table: &[(i64, T)], number: i64) -> Option<T> {
     let index = table
         .binary_search_by_key(&number, |(known, _)| *known)

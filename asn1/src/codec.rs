@@ -16,20 +16,20 @@ use self::value::{Fault, bare, standard_path, write};
 use crate::apdu::Apdu;
 use crate::error::{DecodeError, EncodeError};
 
-/// The octets of an APDU, every length in the definite form.
+/// Returns the octets of an APDU, with every length in the definite form.
 ///
 /// # Errors
-/// If BER cannot encode the value; this crate builds no such value.
+/// Fails if BER cannot encode the value; this crate never builds such a value.
 pub fn encode(apdu: &Apdu) -> Result<Vec<u8>, EncodeError> {
     let mut octets = Vec::new();
     encode_into(apdu, &mut octets)?;
     Ok(octets)
 }
 
-/// Appends the octets of an APDU, as [`encode`] gives them; the octets of records are copied once.
+/// Appends the octets of an APDU, as [`encode`] returns them; the octets of records are copied once.
 ///
 /// # Errors
-/// As for [`encode`]; nothing is appended then.
+/// As for [`encode`]; in that case, nothing is appended.
 pub fn encode_into(apdu: &Apdu, output: &mut Vec<u8>) -> Result<(), EncodeError> {
     write(apdu, apdu.record_octets(), output).map_err(|reason| EncodeError {
         apdu: apdu.name(),
@@ -40,7 +40,7 @@ pub fn encode_into(apdu: &Apdu, output: &mut Vec<u8>) -> Result<(), EncodeError>
 /// Decodes an APDU, which must take up all of `octets`.
 ///
 /// # Errors
-/// Names the APDU, the element at fault and its offset.
+/// The error names the APDU, the element at fault and its offset.
 pub fn decode(octets: &[u8]) -> Result<Apdu, DecodeError> {
     let mut decoder = Decoder::new(octets, DecoderOptions::ber());
     match rasn::Decode::decode(&mut decoder) {
@@ -50,7 +50,7 @@ pub fn decode(octets: &[u8]) -> Result<Apdu, DecodeError> {
     }
 }
 
-/// Finds the element of the APDU that the outermost field of the fault names.
+/// Finds the element of the APDU that is named by the outermost field of the fault.
 fn locate(octets: &[u8], fault: Fault) -> DecodeError {
     let header = Header::read(octets).ok().flatten();
     let tag = header
@@ -66,7 +66,7 @@ fn locate(octets: &[u8], fault: Fault) -> DecodeError {
         Some(element(octets, start, |tag| match (fault.found, named) {
             (Some(found), _) => tag == found,
             (None, Some((_, tags))) => TagTree::tag_contains(&tag, &[*tags]),
-            // No field is named: the element is not one of the APDU.
+            // No field is named, so the element does not belong to the APDU.
             (None, None) => !elements
                 .iter()
                 .any(|(_, tags)| TagTree::tag_contains(&tag, &[*tags])),
@@ -80,7 +80,7 @@ fn locate(octets: &[u8], fault: Fault) -> DecodeError {
     }
 }
 
-/// The offset of the first element whose tag is `wanted`, or of the end of the readable elements.
+/// Returns the offset of the first element whose tag is `wanted`, or of the end of the readable elements.
 fn element(octets: &[u8], start: usize, wanted: impl Fn(Tag) -> bool) -> usize {
     let mut at = start;
     loop {
@@ -110,7 +110,7 @@ mod tests {
     use crate::apdu::{Close, CloseReason, DatabaseName, Query, ResultSetId, RpnQuery};
     use crate::oid;
 
-    /// Known octets → value → the same octets → value.
+    /// Checks that known octets decode to a value that encodes to the same octets, and decodes to the same value again.
     fn round_trip(octets: &[u8]) -> Apdu {
         let apdu = decode(octets).expect("decodes");
         assert_eq!(encode(&apdu).expect("encodes"), octets);

@@ -1,22 +1,22 @@
-//! Which requests may run concurrently (Z39.50-2003 §3.5): two may, if neither changes a result set that the other
+//! Which requests may run concurrently (Z39.50-2003 §3.5): two requests may, if neither changes a result set that the other
 //! uses.
 
 use crate::apdu::{Apdu, DeleteFunction, Query};
 use crate::format::conventions::Convention;
 
-/// What a request does with result sets.
+/// How a request uses result sets.
 #[derive(Debug, Default)]
 pub struct ResultSetUse<'a> {
-    /// The sets it names.
+    /// The sets that the request names.
     sets: Vec<&'a [u8]>,
-    /// Whether it may use any other.
+    /// Whether the request may use any other set.
     is_any: bool,
-    /// Whether it changes what it uses.
+    /// Whether the request changes the sets that it uses.
     is_change: bool,
 }
 
 impl<'a> ResultSetUse<'a> {
-    /// The use of a request; one that is not an operation may do anything.
+    /// Returns the use of result sets by a request. A request that is not an operation may use and change any set.
     pub fn of(request: &'a Apdu) -> Self {
         let change = |sets| Self {
             sets,
@@ -65,7 +65,7 @@ impl<'a> ResultSetUse<'a> {
         }
     }
 
-    /// Whether one has to wait for the other.
+    /// Returns whether one of the two requests has to wait for the other.
     pub fn conflicts_with(&self, other: &Self) -> bool {
         let is_shared = match (self.is_any, other.is_any) {
             (true, true) => true,
@@ -77,7 +77,7 @@ impl<'a> ResultSetUse<'a> {
     }
 }
 
-/// Whether a query may refer to result sets by name: a text may if it contains `set`, as in CCL and CQL.
+/// Returns whether a query may refer to result sets by name. A textual query may if it contains `set`, as in CCL and CQL.
 fn names_result_sets(query: &Query) -> bool {
     let query = match query {
         Query::Type1(query) | Query::Type101(query) => query,

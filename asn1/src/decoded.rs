@@ -15,11 +15,11 @@ use crate::optional::OptionalChoice;
 use crate::spelling::standard_name;
 use crate::types::{InternationalString, OctetString};
 
-/// The version of transcripts, which are lines of JSON with the octets and the [value](to_json) of an APDU. Programs refuse other versions;
-/// new members do not change it.
+/// The version of transcripts, which are lines of JSON with the octets and the [value](to_json) of an APDU. Programs refuse
+/// other versions; new members do not change the version.
 pub const TRANSCRIPT_VERSION: u64 = 1;
 
-/// The elements of an APDU as an object of JSON, in the order of the standard; secrets are left out.
+/// Returns the elements of an APDU as a JSON object, in the order of the standard; secrets are left out.
 pub fn to_json(apdu: &Apdu) -> Value {
     let mut object = Map::new();
     put(&mut object, "reference_id", &apdu.reference_id());
@@ -35,7 +35,7 @@ fn put(object: &mut Map<String, Value>, name: &'static str, element: &impl ToJso
     }
 }
 
-/// An object with the fields of a value, followed by others.
+/// Makes an object with the fields of a value, followed by other members.
 macro_rules! object {
     ($($value:ident: $($field:ident),*)? $(; $name:literal: $element:expr)*) => {{
         let mut object = Map::new();
@@ -116,7 +116,7 @@ fn elements(apdu: &Apdu) -> Map<String, Value> {
     }
 }
 
-/// A query as text: PQF, or as the client wrote it.
+/// Returns a query as text: PQF, or the text that the client wrote.
 fn query_text(query: &Query) -> Option<Value> {
     match query {
         Query::Type1(query) | Query::Type101(query) => Some(query.to_string().into()),
@@ -133,7 +133,7 @@ fn query_text(query: &Query) -> Option<Value> {
     }
 }
 
-/// The parameters of a task (Z39.50-2003 Appendix EXT); for an unknown service, only its identifier.
+/// Returns the parameters of a task (Z39.50-2003 Appendix EXT); for an unknown service, only its identifier.
 fn parameters(external: &External) -> Value {
     described(external, TaskParameters::from_external(external))
 }
@@ -149,7 +149,7 @@ fn described<E>(external: &External, value: Result<impl Describe, E>) -> Value {
     }
 }
 
-/// The replacement of a secret.
+/// The text that replaces a secret.
 const REDACTED: &str = "<redacted>";
 
 /// An element as JSON; null if it is absent.
@@ -198,7 +198,7 @@ to_json! {
     InternationalString: text => text.to_string_lossy().into();
     OctetString: octets => utf8_or_latin1(octets).into();
     ReferenceId, ResultSetId, DatabaseName, ElementSetName: name => name.0.to_json();
-    // By its name, or in dotted form.
+    // The name of the object identifier, or its dotted form.
     Oid: oid => oid.name().map_or_else(|| oid.to_string(), str::to_owned).into();
     CaseSensitivity, CloseReason, DeleteFunction, DeleteSetStatus, DuplicateDetectionStatus,
     ExtendedServicesFunction, OperationStatus, PresentStatus, RequestedAction, ResourceReportStatus, ResultSetStatus,
@@ -266,7 +266,7 @@ to_json! {
         Term::Numeric(term) => term.to_string().into(),
         other => AttributesPlusTerm { attributes: Vec::new(), term: other.clone() }.to_json(),
     };
-    // As PQF writes it.
+    // The operand in PQF.
     AttributesPlusTerm: operand => {
         let rpn = RpnStructure::Op(Operand::AttributesPlusTerm(operand.clone()));
         RpnQuery::bib1(rpn).to_string().into()
@@ -280,7 +280,7 @@ to_json! {
         "addinfo": Value::from(diagnostic.addinfo.to_string_lossy());
         "message": diagnostic.message().map(Value::from)
     ).into();
-    // With its order, and the treatment of records without it (Z39.50-2003 §3.2.7.1.4).
+    // The key with its order, and the treatment of records without it (Z39.50-2003 §3.2.7.1.4).
     SortKeySpec: key => object!(key: sort_element, sort_relation, case_sensitivity, missing_value_action).into();
     SortElement: element => match element {
         SortElement::Generic(key) => key.to_json(),
@@ -299,7 +299,7 @@ to_json! {
         MissingValueAction::MissingValueData(data) => json!({ "missingValueData": data.to_json() }),
     };
     AttributeList: list => list.0.to_json();
-    // As PQF writes it.
+    // The attribute in PQF.
     AttributeElement: attribute => {
         let value = match &attribute.attribute_value {
             AttributeValue::Numeric(value) => value.to_string(),
@@ -319,7 +319,7 @@ to_json! {
     };
 }
 
-/// Values by the names of their databases.
+/// Returns values by the names of their databases.
 fn by_database<'a>(values: impl Iterator<Item = (&'a DatabaseName, Value)>) -> Value {
     let named = values.map(|(name, value)| (name.0.to_string_lossy().into_owned(), value));
     Value::Object(named.collect())

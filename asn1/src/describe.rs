@@ -1,5 +1,5 @@
-//! What the values of ASN.1 consist of, by the standard's names: the base of their text, JSON and XML, which
-//! [`record`](crate::record) writes.
+//! The elements of ASN.1 values, by the standard's names: the basis of the text, JSON and XML written by
+//! [`record`](crate::record).
 
 use std::borrow::Cow;
 
@@ -12,35 +12,36 @@ use crate::optional::OptionalChoice;
 use crate::spelling::standard_name;
 use crate::types::{GeneralizedTime, InternationalString, OctetString, VisibleString};
 
-/// What a value consists of, ready to be written in any form.
+/// A description of an ASN.1 value, ready to be written in any form.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// An element that is absent.
     Nothing,
-    /// BOOLEAN; also NULL, which is true if present.
+    /// BOOLEAN; also NULL, which is true if it is present.
     Flag(bool),
     /// INTEGER.
     Number(i64),
-    /// A string; octets that are not UTF-8 as `\xNN`.
+    /// A string; octets that are not UTF-8 are shown as `\xNN`.
     Text(String),
     /// OCTET STRING.
     Octets(Bytes),
-    /// EXTERNAL: a record or a part of one, in a syntax of its own.
+    /// EXTERNAL: a record or a part of one, in its own syntax.
     Record(Box<External>),
     /// SEQUENCE OF.
     List(Vec<Value>),
-    /// SEQUENCE, or the alternative of a CHOICE: elements by the standard's names, in its order.
+    /// SEQUENCE, or the alternative of a CHOICE: elements by the standard's names, in the standard's order.
     Group(Vec<(Cow<'static, str>, Value)>),
 }
 
-/// A type that knows what it consists of.
+/// A type that can describe its value.
 pub trait Describe {
-    /// The value's elements, without those that are absent.
+    /// Returns the elements of the value, without absent elements.
     fn describe(&self) -> Value;
 }
 
 impl Value {
-    /// A group of elements by their Rust names, which become the standard's (`call_number`: `callNumber`).
+    /// Makes a group of elements from their Rust names, which are turned into the standard's names (`call_number`:
+    /// `callNumber`).
     pub(crate) fn group(elements: Vec<(&'static str, Value)>) -> Self {
         let present = elements
             .into_iter()
@@ -49,14 +50,14 @@ impl Value {
         Self::Group(present.collect())
     }
 
-    /// Octets as text, those that are not UTF-8 as `\xNN`.
+    /// Makes text of octets; those that are not UTF-8 are shown as `\xNN`.
     pub(crate) fn text(octets: &[u8]) -> Self {
         Self::Text(text_lossless(octets).into_owned())
     }
 }
 
 /// [Productions](crate::production) that describe themselves: a SEQUENCE by the names of its elements, a CHOICE by the name of
-/// the alternative chosen, a newtype by what it holds, a named INTEGER by its value's name.
+/// the alternative chosen, a newtype by the value it holds, a named INTEGER by the name of its value.
 macro_rules! described {
     ($($(#[$($meta:tt)+])* $([$($tag:tt)+])? pub $kind:ident $name:ident $contents:tt)*) => {$(
         $crate::production::productions! {
@@ -95,7 +96,7 @@ macro_rules! describe_production {
 }
 pub(crate) use describe_production;
 
-/// CHOICEs that describe themselves by the value alone: its type says which alternative it is.
+/// CHOICEs that describe themselves by the value alone, because its type shows which alternative it is.
 macro_rules! bare_choices {
     ($($(#[$($meta:tt)+])* pub enum $name:ident {
         $($(#[$alternative_meta:meta])* $([$($tag:tt)+])? $alternative:ident $(($type:ty))?,)*
@@ -112,7 +113,7 @@ macro_rules! bare_choices {
 }
 pub(crate) use bare_choices;
 
-/// [Productions](crate::production) that hold a secret, which is neither described nor shown by Debug.
+/// [Productions](crate::production) that hold a secret, which neither `describe` nor Debug shows.
 macro_rules! redacted {
     ($($(#[$($meta:tt)+])* pub $kind:ident $name:ident $contents:tt)*) => {$(
         $crate::production::production! {
@@ -131,7 +132,7 @@ macro_rules! redacted {
 }
 pub(crate) use redacted;
 
-/// `TYPE: value => DESCRIPTION`.
+/// Implements `Describe` from `TYPE: value => DESCRIPTION`.
 macro_rules! describe {
     ($type:ty: $value:ident => $description:expr) => {
         impl $crate::describe::Describe for $type {

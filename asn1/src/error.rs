@@ -1,20 +1,20 @@
-//! Errors in octets from a peer and in values to be sent, with the APDU, the element and the offset, so that
-//! the fault can be found in a dump.
+//! Errors in a peer's octets and in values to be sent, with the APDU, the element and the offset, so that the fault can be
+//! found in a dump.
 
 use std::fmt;
 
-/// A frame that is not an APDU, found before decoding.
+/// A frame that is not an APDU, detected before decoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{}", located(*kind, *offset))]
 #[non_exhaustive]
 pub struct FrameError {
     /// What is wrong.
     pub kind: FrameErrorKind,
-    /// Octets from the start of the APDU.
+    /// The offset from the start of the APDU, in octets.
     pub offset: usize,
 }
 
-/// The message, with the offset unless the octets are not an APDU at all.
+/// Returns the message, with the offset unless the octets are not an APDU at all.
 fn located(kind: FrameErrorKind, offset: usize) -> String {
     match kind {
         FrameErrorKind::NotAnApdu(_) => kind.to_string(),
@@ -22,25 +22,25 @@ fn located(kind: FrameErrorKind, offset: usize) -> String {
     }
 }
 
-/// Why octets are not accepted as an APDU.
+/// The reason why octets are not accepted as an APDU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameErrorKind {
     /// The APDU is longer than the limit, in octets, or its header says so.
     #[error("an APDU of more than {0} octets")]
     TooLarge(usize),
-    /// The first octet starts no APDU; the peer may speak HTTP or TLS.
+    /// No APDU starts with this octet; the peer may speak HTTP or TLS.
     #[error("expected an APDU, found octet {0:#04x}")]
     NotAnApdu(u8),
     /// A tag, length or end-of-contents that X.690 or the limits of this crate do not allow.
     #[error("a malformed tag or length")]
     Malformed,
-    /// More nested values of indefinite length than the limit.
+    /// More values of indefinite length are nested than the limit allows.
     #[error("values of indefinite length nested more than {0} deep")]
     TooDeep(usize),
 }
 
-/// An APDU that does not decode.
+/// An error in an APDU that cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecodeError {
@@ -48,7 +48,7 @@ pub struct DecodeError {
     pub apdu: Option<&'static str>,
     /// The path of elements to the fault, outermost first, in the standard's spelling.
     pub path: Vec<String>,
-    /// Octets from the start of the APDU to the element at fault.
+    /// The offset of the element at fault from the start of the APDU, in octets.
     pub offset: usize,
     /// What is wrong.
     pub reason: String,
@@ -66,7 +66,7 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// A value that cannot be encoded.
+/// An error in a value that cannot be encoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{apdu} cannot be encoded: {reason}")]
 #[non_exhaustive]

@@ -3,12 +3,12 @@
 //! | type | for | how |
 //! |---|---|---|
 //! | [`Whole`] | results that are useful only when complete | a [`Draft`] next to the file, renamed when finished, kept as `NAME.part` otherwise |
-//! | [`Reserved`] | the same, if there is nothing to write before the end | locked until then |
+//! | [`Reserved`] | the same, if nothing is written before the end | locked until then |
 //! | [`Growing`] | reports, transcripts, the output of a batch with a report | in place, continued by a later run |
 //!
-//! All hold a [`Lock`] on the file while they write it. Devices, pipes and standard output (`/dev/stdout`) are written
-//! directly, without draft and lock. Symbolic links are followed to their target; drafts and lock files are always created
-//! new and never follow links.
+//! All three types hold a [`Lock`] on the file while they write it. Devices, pipes and standard output (`/dev/stdout`) are
+//! written directly, without draft and lock. Symbolic links are followed to their target; drafts and lock files are always
+//! newly created and never follow links.
 
 mod destination;
 mod draft;
@@ -38,28 +38,28 @@ pub enum Existing {
     /// Fail.
     #[default]
     Refuse,
-    /// Replace it: a whole file once the new one is complete, a growing one with its first octet.
+    /// Replace the file: a [`Whole`] file when the new one is complete, a [`Growing`] file when its first octet is written.
     Replace,
 }
 
 impl Existing {
-    /// [`Existing::Replace`] if the user asked for it.
+    /// Returns [`Existing::Replace`] if `force` is set, otherwise [`Existing::Refuse`].
     pub fn forced(force: bool) -> Self {
         if force { Self::Replace } else { Self::Refuse }
     }
 }
 
-/// Why a file cannot be written.
+/// The reason why a file cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// It exists, and [`Existing::Refuse`] was given.
+    /// The file exists, and [`Existing::Refuse`] was given.
     #[error("{} already exists", path.display())]
     Exists {
         /// The file.
         path: PathBuf,
     },
-    /// Another process or part of this one holds its lock.
+    /// Another process, or another part of this process, holds the lock of the file.
     #[error(
         "{} is being written by another run; wait for it, or choose another file",
         path.display()
@@ -82,26 +82,26 @@ pub enum Error {
         /// The folder.
         folder: PathBuf,
     },
-    /// The operating system refuses.
+    /// The operating system refuses to write the file.
     #[error("cannot write {}", path.display())]
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A complete draft cannot replace the file and is kept.
     #[error("{}; what was written is in {}", in_full(error), part.display())]
     Kept {
-        /// Where the draft is.
+        /// The path of the draft.
         part: PathBuf,
-        /// Why it stays there.
+        /// The reason why the draft was kept.
         error: Box<Error>,
     },
 }
 
 impl Error {
-    /// [`Error::Unwritable`], for `map_err`.
+    /// Returns [`Error::Unwritable`] with this path, for `map_err`.
     pub fn unwritable(path: &Path) -> impl Fn(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::Unwritable {
@@ -111,7 +111,7 @@ impl Error {
     }
 }
 
-/// An error with its cause.
+/// Returns an error with its cause as text.
 fn in_full(error: &Error) -> String {
     match error {
         Error::Unwritable { source, .. } => format!("{error}: {source}"),
@@ -119,7 +119,7 @@ fn in_full(error: &Error) -> String {
     }
 }
 
-/// The parent folder of a path.
+/// Returns the parent folder of a path.
 fn folder(path: &Path) -> &Path {
     let folder = path
         .parent()
@@ -127,7 +127,7 @@ fn folder(path: &Path) -> &Path {
     folder.unwrap_or(Path::new("."))
 }
 
-/// Syncs the entries of a file's folder to the disk, where folders can be opened.
+/// Syncs the entries of a file's folder to the disk, on systems on which folders can be opened.
 fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder(path)).map_or(Ok(()), |folder| folder.sync_all())
 }

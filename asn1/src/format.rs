@@ -1,4 +1,4 @@
-//! What travels in an EXTERNAL besides records and tasks: diagnostics, reports, challenges, negotiation and element
+//! Values that travel in an EXTERNAL besides records and tasks: diagnostics, reports, challenges, negotiation and element
 //! specifications (Z39.50-2003 Appendices DIAG, RSC, ACC, USR, ESP, NEG), and the formats of Index Data.
 //!
 //! A type reads and writes itself by [`ExternalValue`](crate::apdu::ExternalValue), and describes itself by
@@ -8,11 +8,11 @@
 //! |---|---|
 //! | [`diag1`] | diagnosticFormat diag-1: diagnostics with structured details |
 //! | [`search_result1`] | userInfo format SearchResult-1: counts for the parts of a query |
-//! | [`sources`] | what each source of a search's records found, in both of these |
+//! | [`sources`] | the results of each source of a search's records, in both of these formats |
 //! | [`user_info1`] | userInfo-1: OtherInformation where only an EXTERNAL may stand |
 //! | [`charset_negotiation`] | negotiation of character set and language, versions 2 and 3 |
 //! | [`espec1`] | element specification eSpec-1 |
-//! | [`resource_report1`], [`resource_report2`] | what an operation costs |
+//! | [`resource_report1`], [`resource_report2`] | the cost of an operation |
 //! | [`prompt1`] | access control: prompts and answers |
 //! | [`facets`] | Index Data's facets |
 //! | [`conventions`] | Index Data's other units of OtherInformation: cookie, client's address, proxy, scan set |

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// Two lower-case digits for each octet.
+/// Returns two lower-case digits for each octet.
 pub fn digits(octets: &[u8]) -> String {
     let mut digits = String::with_capacity(2 * octets.len());
     for octet in octets {
@@ -12,7 +12,7 @@ pub fn digits(octets: &[u8]) -> String {
     digits
 }
 
-/// The octets that digits stand for, two for each; `None` for any other text.
+/// Returns the octets for digits, two digits for each octet; `None` for any other text.
 pub fn octets(digits: &str) -> Option<Vec<u8>> {
     let pairs = digits.as_bytes().chunks(2);
     let octets = pairs.map(|pair| match *pair {
@@ -26,7 +26,7 @@ fn digit(digit: u8) -> Option<u32> {
     char::from(digit).to_digit(16)
 }
 
-/// The octets of digits with white space between them, for tests.
+/// Returns the octets for digits with white space between them, for tests.
 #[cfg(test)]
 pub(crate) fn octets_of_hex(digits: &str) -> Vec<u8> {
     let digits: String = digits.split_whitespace().collect();

@@ -1,11 +1,11 @@
-//! Files that are read whole: settings, tables, certificates, databases. Reading always ends: pipes that may never get a
+//! Files that are read whole: settings, tables, certificates, databases. Reading always ends: pipes that might never get a
 //! writer are refused, and endless files, such as devices, are read up to a limit.
 
 use std::fs::{self, File, FileType};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// The octets of a regular file, a device or the pipe of a shell's `<(…)`, no larger than `limit`.
+/// Reads a regular file, a device or the pipe of a shell's `<(…)`, of at most `limit` octets.
 ///
 /// # Errors
 /// Errors from the file system, [`ErrorKind::InvalidInput`] for a folder, a named pipe or a socket, and
@@ -18,7 +18,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_all(File::open(path)?, limit)
 }
 
-/// The octets of an open source, no more than `limit`.
+/// Reads an open source of at most `limit` octets.
 ///
 /// # Errors
 /// Errors from the source, and [`ErrorKind::FileTooLarge`].
@@ -36,10 +36,10 @@ pub fn read_all(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The text of a file.
+/// Reads a file as text.
 ///
 /// # Errors
-/// As for [`read`], and [`ErrorKind::InvalidData`] for what is not UTF-8.
+/// As for [`read`], and [`ErrorKind::InvalidData`] for a file that is not UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     String::from_utf8(read(path, limit)?).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
@@ -48,12 +48,12 @@ pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     })
 }
 
-/// Opens a regular file of any size, which has an end and can be read again.
+/// Opens a regular file of any size, which therefore has an end and can be read again.
 ///
 /// # Errors
-/// Errors from the file system, and [`ErrorKind::InvalidInput`] for anything but a regular file.
+/// Errors from the file system, and [`ErrorKind::InvalidInput`] for anything other than a regular file.
 pub fn open_regular(path: &Path) -> io::Result<File> {
-    // Checked before it is opened: opening a named pipe waits for a writer.
+    // The kind is checked before the file is opened, because opening a named pipe waits for a writer.
     let kind = fs::metadata(path)?.file_type();
     if kind.is_file() {
         File::open(path)
@@ -62,7 +62,8 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Reading a device never blocks for ever; the limit bounds endless ones.
+/// Returns whether reading such a file comes to an end. Reading a device never blocks for ever; the limit bounds endless
+/// devices.
 #[cfg(unix)]
 fn is_endable(kind: FileType) -> bool {
     use std::os::unix::fs::FileTypeExt;
@@ -74,7 +75,8 @@ fn is_endable(_: FileType) -> bool {
     false
 }
 
-/// A pipe that a shell has opened has a writer: `<(…)`, or the command before `|`.
+/// Returns whether the path is a pipe that a shell has opened, and that therefore has a writer: `<(…)`, or the command before
+/// `|`.
 fn is_open_already(path: &Path) -> bool {
     ["/dev/fd", "/proc/self/fd", "/dev/stdin"]
         .iter()
@@ -89,7 +91,7 @@ fn refusal(kind: FileType) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, words)
 }
 
-/// What a file is that is not a regular one, in words.
+/// Returns in words what kind of file this is, if it is not a regular file.
 pub(crate) fn name(kind: FileType) -> &'static str {
     if kind.is_dir() {
         return "a folder";

@@ -1,19 +1,19 @@
 #![forbid(unsafe_code)]
 //! Z39.50 (ANSI/NISO Z39.50-2003, ISO 23950) on the wire, without sockets.
 //!
-//! - [`apdu`]: the 25 APDUs, a type for each, with the standard's names;
+//! - [`apdu`]: the 25 APDUs, with a type for each and the standard's names;
 //! - [`concurrency`]: which requests may run concurrently;
-//! - [`codec`]: octets to APDUs and back, where an APDU ends in a stream, listings for people;
+//! - [`codec`]: octets to APDUs and back, the end of an APDU in a stream, listings for people;
 //! - [`decoded`]: APDUs as JSON and as text;
 //! - [`oid`], [`bib1`]: object identifiers, Bib-1 attributes and diagnostics by name;
 //! - [`query`]: text forms of the query of a search;
 //! - [`record`]: the records that an APDU carries; those in MARC are in `z3950-marc`, re-exported as [`marc`];
 //! - [`sru`]: requests and answers of SRU, the same services over HTTP, without HTTP;
-//! - [`via`]: the servers that a request has come through;
-//! - [`describe`]: what values of ASN.1 consist of, by name;
-//! - [`es`], [`format`](mod@format): extended services, and what else travels in an EXTERNAL;
+//! - [`via`]: the servers that a request has passed through;
+//! - [`describe`]: the elements of ASN.1 values, by name;
+//! - [`es`], [`format`](mod@format): extended services, and other values that travel in an EXTERNAL;
 //! - [`hex`]: octets as hexadecimal digits;
-//! - [`input`], [`pem`]: files that are read whole, and what a PEM file holds;
+//! - [`input`], [`pem`]: files that are read whole, and the contents of a PEM file;
 //!
 //! # Features
 //!
@@ -21,19 +21,18 @@
 //! - `file`: how the programs write files;
 //! - `size-limit`: writes beyond the limit on file sizes fail instead of killing the program.
 //!
-//! Whatever a peer sends is decoded within named limits, or refused with an [`error`] that says where; nothing
-//! panics on it.
+//! Octets from a peer are decoded within named limits, or refused with an [`error`] that says where; they never cause a panic.
 //!
 //! # Stability
 //!
 //! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor versions:
-//! make options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm.
-//! The types of ASN.1, in [`apdu`], [`es`], [`format`](mod@format) and [`record`], are exhaustive: they mirror a fixed standard.
-//! Not covered: what `Debug` prints, the wording of messages, and that types implement traits of `rasn`;
-//! [`codec`] encodes and decodes. `bytes` 1, `serde_json` 1 and `tokio-util` 0.7 are part of the interface.
-//! The minimum version of Rust is 1.90, as in the manifest; raising it takes a minor version.
+//! make options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm. The types of ASN.1,
+//! in [`apdu`], [`es`], [`format`](mod@format) and [`record`], are exhaustive: they mirror a fixed standard. Semantic
+//! Versioning does not cover what `Debug` prints, the wording of messages, and the fact that types implement traits of `rasn`;
+//! use [`codec`] to encode and decode. `bytes` 1, `serde_json` 1 and `tokio-util` 0.7 are part of the interface. The minimum
+//! version of Rust is 1.90, as in the manifest; raising it takes a minor version.
 
-// Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
+// Nothing sent by a peer may end the program; `.clippy.toml` excepts tests.
 #![deny(
     clippy::expect_used,
     clippy::indexing_slicing,

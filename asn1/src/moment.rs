@@ -1,4 +1,4 @@
-//! Moments of Coordinated Universal Time by calendar and clock, as ASN.1 and RFC 3339 write them.
+//! Moments in Coordinated Universal Time as dates and times of day, in the forms of ASN.1 and RFC 3339.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -24,13 +24,13 @@ pub struct Moment {
 }
 
 const SECONDS_A_DAY: u64 = 86_400;
-/// Days of 400 years, after which the calendar repeats itself.
+/// The number of days in 400 years, after which the calendar repeats itself.
 const DAYS_AN_ERA: u64 = 146_097;
-/// Days from 0000-03-01 to 1970-01-01: years start in March here, so that a leap day is the last day.
+/// The number of days from 0000-03-01 to 1970-01-01: years start in March here, so that a leap day is the last day.
 const DAYS_TO_1970: u64 = 719_468;
 
 impl From<SystemTime> for Moment {
-    /// The moment of a time; times before 1970 become the beginning of that year.
+    /// Returns the moment of a time; times before 1970 become the beginning of that year.
     fn from(time: SystemTime) -> Self {
         let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
         let days = (since.as_secs() / SECONDS_A_DAY).saturating_add(DAYS_TO_1970);
@@ -57,7 +57,7 @@ impl From<SystemTime> for Moment {
 }
 
 impl Moment {
-    /// The time of the moment; `None` if it is not valid or not in the years 1970 to 9999.
+    /// Returns the time of the moment; `None` if it is not valid or not in the years 1970 to 9999.
     pub fn time(self) -> Option<SystemTime> {
         let is_one = (1970..=9999).contains(&self.year)
             && (1..=12).contains(&self.month)
@@ -79,17 +79,17 @@ impl Moment {
         UNIX_EPOCH.checked_add(Duration::new(seconds, self.nanosecond))
     }
 
-    /// `YYYYMMDD`.
+    /// Returns the date as `YYYYMMDD`.
     pub fn date_digits(self) -> String {
         format!("{:04}{:02}{:02}", self.year, self.month, self.day)
     }
 
-    /// `HHMMSS`.
+    /// Returns the time as `HHMMSS`.
     pub fn time_digits(self) -> String {
         format!("{:02}{:02}{:02}", self.hour, self.minute, self.second)
     }
 
-    /// GeneralizedTime to the second (X.680 §46): `20260101120000Z`.
+    /// Returns a GeneralizedTime to the second (X.680 §46): `20260101120000Z`.
     pub fn generalized(self) -> GeneralizedTime {
         format!("{}{}Z", self.date_digits(), self.time_digits()).into()
     }

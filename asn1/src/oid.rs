@@ -8,7 +8,7 @@ use rasn::types::{Constraints, Identifier, Tag};
 
 use crate::production::ber;
 
-/// OBJECT IDENTIFIER, held as its contents octets without an allocation.
+/// OBJECT IDENTIFIER, stored as its contents octets without an allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Oid {
     len: u8,
@@ -16,12 +16,12 @@ pub struct Oid {
 }
 
 impl Oid {
-    /// The most contents octets taken; registered identifiers need fewer than 20.
+    /// The maximum number of contents octets; registered identifiers need fewer than 20.
     pub const MAX_OCTETS: usize = 31;
 
-    /// An identifier under the arc of Z39.50, 1.2.840.10003: `Oid::z3950(&[5, 10])` is USMARC.
+    /// Returns an identifier under the arc of Z39.50, 1.2.840.10003: `Oid::z3950(&[5, 10])` is USMARC.
     ///
-    /// For constants: more arcs than fit stop the compilation.
+    /// Meant for constants: if the arcs do not fit, compilation fails.
     #[expect(clippy::panic, reason = "it stops the compilation of a constant")]
     pub const fn z3950(mut arcs: &[u32]) -> Self {
         let mut oid = Self::of(&[0x2a, 0x86, 0x48, 0xce, 0x13]);
@@ -35,7 +35,7 @@ impl Oid {
         oid
     }
 
-    /// An identifier from its contents octets, for constants.
+    /// Makes an identifier from its contents octets, for constants.
     #[expect(
         clippy::indexing_slicing,
         reason = "it stops the compilation of a constant"
@@ -53,7 +53,7 @@ impl Oid {
         }
     }
 
-    /// An identifier from its arcs; `None` if X.660 does not allow it, or it is too long.
+    /// Makes an identifier from its arcs; `None` if X.660 does not allow them, or if the identifier is too long.
     pub fn from_arcs(arcs: &[u32]) -> Option<Self> {
         let (&first, &second, rest) = match arcs {
             [first, second, rest @ ..] => (first, second, rest),
@@ -70,14 +70,14 @@ impl Oid {
         rest.iter().try_fold(start, |oid, &arc| oid.with_arc(arc))
     }
 
-    /// The contents octets of the BER encoding.
+    /// Returns the contents octets of the BER encoding.
     pub fn as_bytes(&self) -> &[u8] {
         self.octets
             .get(..usize::from(self.len))
             .unwrap_or(&self.octets)
     }
 
-    /// The registered name, such as `usmarc` or `Bib-1`, if the table below has one.
+    /// Returns the registered name, such as `usmarc` or `Bib-1`, if the table below has one.
     pub fn name(&self) -> Option<&'static str> {
         NAMES
             .iter()
@@ -85,7 +85,7 @@ impl Oid {
             .map(|(name, _)| *name)
     }
 
-    /// The identifier of a registered name, in any case; a name with several (`xml`) gives the usual one.
+    /// Returns the identifier of a registered name, in any case; the usual one if a name has several (`xml`).
     pub fn by_name(name: &str) -> Option<Self> {
         NAMES
             .iter()
@@ -93,24 +93,24 @@ impl Oid {
             .map(|(_, oid)| *oid)
     }
 
-    /// The registered record syntaxes with their names, each once.
+    /// Returns the registered record syntaxes with their names, without duplicates.
     pub fn record_syntaxes() -> impl Iterator<Item = (&'static str, Self)> {
         Self::registered(5)
     }
 
-    /// The objects of a class, by name: 3 for attribute sets, 5 for record syntaxes.
+    /// Returns the objects of a class with their names: class 3 for attribute sets, 5 for record syntaxes.
     pub(crate) fn registered(class: u32) -> impl Iterator<Item = (&'static str, Self)> {
         let class = Self::z3950(&[class]);
         let names = NAMES.iter().copied();
         names.filter(move |(_, oid)| oid.as_bytes().starts_with(class.as_bytes()))
     }
 
-    /// The names of record syntaxes: the registered ones, and further names in use.
+    /// Returns the names of record syntaxes: the registered names, and further names in use.
     pub fn record_syntax_names() -> impl Iterator<Item = (&'static str, Self)> {
         Self::record_syntaxes().chain(RECORD_SYNTAX_ALIASES)
     }
 
-    /// The record syntax with a name, in any case, or with a dotted object identifier.
+    /// Returns the record syntax with a name, in any case, or with a dotted object identifier.
     pub fn record_syntax_by_name(name: &[u8]) -> Option<Self> {
         let dotted = std::str::from_utf8(name)
             .ok()
@@ -143,7 +143,8 @@ impl Oid {
         Some(self)
     }
 
-    /// From contents octets: not empty, the last one ending an arc, no more than [`Oid::MAX_OCTETS`].
+    /// Makes an identifier from contents octets. They must not be empty, the last one must end an arc, and there must be at
+    /// most [`Oid::MAX_OCTETS`].
     fn from_contents(contents: &[u8]) -> Option<Self> {
         let last = contents.last()?;
         let mut octets = [0; Self::MAX_OCTETS];
@@ -184,7 +185,7 @@ impl fmt::Debug for Oid {
     }
 }
 
-/// Why a text is not an object identifier.
+/// The error for text that is not an object identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not an object identifier in dotted form")]
 pub struct OidError;
@@ -219,7 +220,7 @@ impl From<&[u8]> for Contents {
 }
 
 impl From<Vec<u8>> for Contents {
-    /// The constructed form, which X.690 §8.19.1 does not allow for an identifier.
+    /// Rejects the constructed form, which X.690 §8.19.1 does not allow for an identifier.
     fn from(_: Vec<u8>) -> Self {
         Self(None)
     }
@@ -246,7 +247,7 @@ const RECORD_SYNTAX_ALIASES: [(&str, Oid); 4] = [
     ("grs1", GRS_1),
 ];
 
-/// The APDUs of ISO 10161, 1.0.10161.2.1: an ILL-Request in an order.
+/// The APDUs of ISO 10161, 1.0.10161.2.1: for an ILL-Request in an order.
 pub const ILL: Oid = Oid::of(&[0x28, 0xcf, 0x31, 2, 1]);
 
 macro_rules! registered {
@@ -393,7 +394,7 @@ registered! {
     EXPORT_SPECIFICATION = "export-specification" [9, 6],
     /// Extended service Export Invocation.
     EXPORT_INVOCATION = "export-invocation" [9, 7],
-    /// Extended service whose parameters are an XML document.
+    /// An extended service whose parameters are an XML document.
     XML_ES = "xml-es" [9, 1000, 105, 4],
     /// User information format SearchResult-1.
     SEARCH_RESULT_1 = "search-result-1" [10, 1],
@@ -425,7 +426,7 @@ registered! {
     CHARSET_NEGOTIATION_2 = "charset-negotiation-2" [15, 2],
     /// Negotiation of character set and language, version 3.
     CHARSET_NEGOTIATION = "charset-negotiation" [15, 3],
-    /// Name of a character set, in the negotiation of one without an identifier.
+    /// Name of a character set, for negotiating a set that has no identifier.
     CHARSET_ID = "charset-id" [15, 1000, 81, 1],
     /// Query syntax CQL, for a type-104 query.
     CQL = "CQL" [16, 2],

@@ -10,9 +10,9 @@ use rasn::{Decoder, Encoder};
 use crate::production::ber;
 use crate::types::Any;
 
-/// OPTIONAL untagged CHOICE: absent when the next element is none of the alternatives.
+/// An OPTIONAL untagged CHOICE: absent if the next element is none of the alternatives.
 ///
-/// Reads like an `Option`; build one with `Some(value).into()` or `OptionalChoice::default()`.
+/// Use it like an `Option`; build it with `Some(value).into()` or `OptionalChoice::default()`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OptionalChoice<T>(pub Option<T>);
 
@@ -78,7 +78,7 @@ impl<T: Encode> Encode for OptionalChoice<T> {
 
 impl<T: DecodeChoice> Decode for OptionalChoice<T> {
     fn decode<D: Decoder>(decoder: &mut D) -> Result<Self, D::Error> {
-        // It has no tag, so it is tried on any element that comes next.
+        // The CHOICE has no tag, so decoding is tried on any element that comes next.
         let next = decoder.decode_optional_with_constraints::<Self>(&T::CONSTRAINTS)?;
         Ok(next.unwrap_or_default())
     }
@@ -118,7 +118,7 @@ impl<T: DecodeChoice> DecodeChoice for OptionalChoice<T> {
     }
 }
 
-/// Elements after the last known one, kept and encoded as they are (Z39.50-2003 §3.2.1 requires that of Init).
+/// Elements after the last known element, kept and encoded unchanged (Z39.50-2003 §3.2.1 requires this for Init).
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Unknown(pub Vec<Any>);
 

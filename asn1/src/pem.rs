@@ -1,6 +1,6 @@
 //! Describes a file that should hold certificates or keys in PEM (RFC 7468), for messages about wrong files.
 
-/// What the file holds, as the end of a sentence: `a private key`, `nothing in PEM`.
+/// Returns what the file holds, as the end of a sentence: `a private key`, `nothing in PEM`.
 pub fn contents(octets: &[u8]) -> String {
     let text = String::from_utf8_lossy(octets);
     let mut found: Vec<&str> = Vec::new();
@@ -26,7 +26,7 @@ pub fn contents(octets: &[u8]) -> String {
     }
 }
 
-/// The most kinds listed.
+/// The maximum number of kinds listed.
 const MOST: usize = 4;
 
 fn name(label: &str) -> &'static str {

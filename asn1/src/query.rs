@@ -1,5 +1,5 @@
-//! Text forms of search queries (Z39.50-2003 §3.7): PQF (the prefix query format), CCL, CQL and words with index
-//! names, read and printed; and explanations of queries in English.
+//! Text forms of search queries (Z39.50-2003 §3.7): PQF (the prefix query format), CCL, CQL and words with index names, which
+//! are read and printed; and explanations of queries in English.
 //!
 //! ```
 //! use z3950_asn1::apdu::RpnQuery;
@@ -38,12 +38,12 @@ use crate::apdu::{
 pub struct QueryError {
     /// What is wrong.
     pub kind: QueryErrorKind,
-    /// Octets from the start of the text.
+    /// The offset from the start of the text, in octets.
     pub offset: usize,
 }
 
 impl QueryError {
-    /// The error with its place as a person counts it: the character of the text, from 1.
+    /// Returns the error with its position as people count it: the character of the text, from 1.
     pub fn described(&self, text: &str) -> String {
         let before = text.get(..self.offset).unwrap_or(text).chars().count();
         let suggestion = self.kind.suggestion();
@@ -54,8 +54,8 @@ impl QueryError {
         )
     }
 
-    /// The text and a line below it with a caret under the fault, both ending with a newline. Of a long text,
-    /// only the part around the fault is shown.
+    /// Returns the text and a line below it with a caret under the fault, both ending with a newline. Only the part around the
+    /// fault of a long text is shown.
     pub fn pointed_out(&self, text: &str) -> String {
         let before = text.get(..self.offset).unwrap_or(text).chars().count();
         let skipped = if before > MAX_SHOWN {
@@ -78,7 +78,7 @@ impl QueryError {
     }
 }
 
-/// The most characters of a query shown on either side of a fault.
+/// The maximum number of characters of a query shown on either side of a fault.
 const MAX_SHOWN: usize = 80;
 
 /// The part of a query that a language cannot express.
@@ -86,47 +86,47 @@ const MAX_SHOWN: usize = 80;
 #[error("{0}")]
 pub struct CannotSay(String);
 
-/// What can be wrong with a query text.
+/// A fault in a query text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum QueryErrorKind {
-    /// The text ends where a term, an operand or an argument should follow.
+    /// The text ends where a term, an operand or an argument is expected.
     #[error("{0} is missing")]
     Missing(&'static str),
-    /// Text after a complete query.
+    /// There is text after a complete query.
     #[error("{0:?} after the end of the query")]
     ExtraToken(String),
-    /// No attribute set is known by that name.
+    /// There is no known attribute set with that name.
     #[error("attribute set {0:?} is not known")]
     AttributeSet(String),
-    /// What follows `@attr` is not `type=value`.
+    /// The text after `@attr` is not `type=value`.
     #[error("{0:?} is not an attribute of the form type=value")]
     Attribute(String),
-    /// More attributes before a term than the limit.
+    /// A term has more attributes than the limit.
     #[error("more than {0} attributes for a term")]
     TooManyAttributes(usize),
-    /// Attributes that, repeated for each term, would exceed the limit, in octets.
+    /// Repeating attributes for each term would exceed the limit, in octets.
     #[error("attributes that would take more than {0} octets, repeated for each term")]
     TooMuchRepeated(usize),
-    /// Not a whole number, or one beyond 64 bits.
+    /// The text is not a whole number, or the number does not fit into 64 bits.
     #[error("{0:?} is not a number")]
     Number(String),
-    /// An invalid argument of `@prox`.
+    /// An argument of `@prox` is invalid.
     #[error("{0:?} cannot be an argument of @prox here")]
     Proximity(String),
-    /// An unknown term type after `@term`.
+    /// The term type after `@term` is unknown.
     #[error("{0:?} is not a term type: general, numeric, string, oid, datetime or null")]
     TermType(String),
-    /// A term that is not valid for its type.
+    /// A term is not valid for its type.
     #[error("{0:?} is not a term of the type that @term names")]
     Term(String),
-    /// A word beginning with `@` that PQF does not have.
+    /// PQF does not have this word beginning with `@`.
     #[error("{0} is not a word of PQF; quote it to search for it")]
     UnknownWord(String),
-    /// A backslash before too few digits or none.
+    /// A backslash is followed by too few digits or none.
     #[error("{0} is not \\xHH or \\OOO")]
     Escape(String),
-    /// An opening quote without a closing one.
+    /// A quote is opened, but not closed.
     #[error("a quote is not closed")]
     UnclosedQuote,
     /// The query is nested deeper than can be sent.
@@ -135,55 +135,55 @@ pub enum QueryErrorKind {
     /// The text is longer than the limit, in octets.
     #[error("a query of more than {0} octets")]
     TooLong(usize),
-    /// A word or sign that the grammar does not allow there.
+    /// The grammar does not allow a word or sign at this place.
     #[error("{0:?} is not allowed here")]
     Unexpected(String),
-    /// A `-` before a word, without an operand before it.
+    /// There is a `-` before a word, but no operand before the `-`.
     #[error("an exclusion with no word before it (to search for the -, put it in quotes)")]
     Exclusion,
-    /// A range of years whose last is before its first.
+    /// A range of years ends before it begins.
     #[error("the years {0:?} end before they begin")]
     Years(String),
-    /// Digits and marks in an index of years that are not a range of them.
+    /// Digits and marks in an index of years are not a range of years.
     #[error(
         "{0:?} is not a range of years, which is written 1850-1860, 1850-, -1860 or 18?? (a term in quotes is sent as it is)"
     )]
     NoYears(String),
-    /// A backslash that ends the text.
+    /// The text ends with a backslash.
     #[error("a backslash with nothing after it")]
     LoneBackslash,
-    /// An index name, with its prefix if it has one, that the table or the properties in use do not have.
+    /// The table or the properties in use do not have an index name (with its prefix, if it has one).
     #[error("index {name:?} is not known")]
     Index {
         /// The name as written.
         name: String,
-        /// The known name most like it.
+        /// The most similar known name.
         nearest: Option<String>,
     },
-    /// An unknown prefix or URI of a context set.
+    /// The prefix or URI of a context set is unknown.
     #[error("context set {0:?} is not known")]
     ContextSet(String),
-    /// A CQL relation that the properties in use do not translate.
+    /// The properties in use do not translate a CQL relation.
     #[error("relation {0:?} is not in the properties")]
     Relation(String),
-    /// A modifier of a CQL relation or operator that cannot be translated.
+    /// A modifier of a CQL relation or operator cannot be translated.
     #[error("modifier {0:?} cannot be translated")]
     Modifier(String),
-    /// A property that is required to translate the clause.
+    /// A property that is required to translate the clause is missing.
     #[error("the properties lack {0}")]
     Property(&'static str),
-    /// More operands, or more modifiers in a row, than are translated.
+    /// There are more operands, or more modifiers in a row, than can be translated.
     #[error("more than {0} {1}")]
     TooMany(usize, &'static str),
-    /// A CCL relation that the qualifier does not allow, or what follows cannot have.
+    /// The qualifier does not allow a CCL relation, or the text after the relation cannot have one.
     #[error("relation {0:?} cannot be used with this qualifier")]
     QualifierRelation(String),
-    /// A CCL truncation or mask that the qualifier does not allow.
+    /// The qualifier does not allow a CCL truncation or mask.
     #[error("{0} cannot be used with this qualifier")]
     Truncation(&'static str),
 }
 
-/// A number written in digits alone.
+/// Parses a number that consists of digits alone.
 fn number(text: &str) -> Option<i64> {
     text.parse().ok().filter(|_| is_digits(text))
 }
@@ -192,7 +192,7 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit())
 }
 
-/// The longest query text read, in octets.
+/// The maximum length of a query text, in octets.
 pub const MAX_QUERY_LENGTH: usize = 1 << 20;
 
 fn check_length(text: &str) -> Result<(), QueryError> {
@@ -203,7 +203,7 @@ fn check_length(text: &str) -> Result<(), QueryError> {
     }
 }
 
-/// A proximity operator without exclusion.
+/// Creates a proximity operator without exclusion.
 fn near(
     distance: i64,
     ordered: bool,
@@ -219,8 +219,8 @@ fn near(
     }))
 }
 
-/// The attributes of a term as sent: of those in the order written, the last of each type, nearest first. One without a
-/// set has that of the attribute written before it.
+/// Returns the attributes of a term as they are sent: the last attribute of each type in the order written, nearest first. An
+/// attribute without a set has the set of the attribute written before it.
 fn as_sent(written: &[AttributeElement]) -> Vec<AttributeElement> {
     let mut set = None;
     let mut sent: Vec<AttributeElement> = Vec::new();
@@ -237,12 +237,12 @@ fn as_sent(written: &[AttributeElement]) -> Vec<AttributeElement> {
 }
 
 impl QueryErrorKind {
-    /// A fault of this kind, `offset` octets from the start of the text.
+    /// Returns a fault of this kind, `offset` octets from the start of the text.
     pub fn at(self, offset: usize) -> QueryError {
         QueryError { kind: self, offset }
     }
 
-    /// The end of the message, with a suggestion of what may have been meant.
+    /// Returns the end of the message, with a suggestion of what may have been meant.
     fn suggestion(&self) -> String {
         match self {
             Self::AttributeSet(name) => sets::suggestion(name),

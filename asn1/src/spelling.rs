@@ -1,8 +1,8 @@
-//! The standard's spelling of names, from their spelling in Rust.
+//! Converts names from their spelling in Rust to the standard's spelling.
 
 use std::borrow::Cow;
 
-/// `call_number` as the standard writes it, `callNumber`; `CallNumber` likewise.
+/// Returns `callNumber`, the standard's spelling, for `call_number`, and likewise for `CallNumber`.
 pub(crate) fn standard_name(name: &'static str) -> Cow<'static, str> {
     let name = name.strip_prefix("r#").unwrap_or(name);
     let lower = |character: char| character.is_ascii_lowercase() || character.is_ascii_digit();

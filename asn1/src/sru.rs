@@ -1,26 +1,26 @@
-//! SRU, Search/Retrieve via URL: requests and answers as values, to and from URL parameters, forms, SOAP and XML
-//! (SRU 1.1 and 1.2 of the Library of Congress, OASIS searchRetrieve 1.0 of 2013 for 2.0, Record Update 1.0).
+//! SRU, Search/Retrieve via URL: requests and answers as values, and their conversion to and from URL parameters, forms, SOAP
+//! and XML (SRU 1.1 and 1.2 of the Library of Congress, OASIS searchRetrieve 1.0 of 2013 for 2.0, Record Update 1.0).
 //!
-//! Nothing here knows HTTP: a server hands in the query string or the body and sends the octets it gets back.
+//! Nothing here depends on HTTP: a server passes the query string or the body, and sends the octets that it gets back.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `request` | [`Request`] and its operations; from and to parameters |
-//! | `response` | [`Response`]: written as the schemas say, read as servers send it |
-//! | `soap` | the envelope around either, and faults |
+//! | `request` | [`Request`] and its operations, from and to parameters |
+//! | `response` | [`Response`]: written as the schemas require, read as servers send it |
+//! | `soap` | the envelope around requests and answers, and faults |
 //! | `facets`, `scan`, `sort` | the text forms of `facetLimit`, `scanClause` and `sortKeys` |
-//! | [`zeerex`] | what a server tells about itself: the record of an explain |
-//! | `external`, `opac` | records as those of Z39.50 |
-//! | `search_sources` | where the records of a search come from, as extra data |
-//! | `record_sources` | the databases that have a record which is made of several |
-//! | `diagnostic` | [`SruDiagnostic`], its conditions in words, and those of Bib-1 as these and back |
+//! | [`zeerex`] | a server's description of itself: the record of an explain |
+//! | `external`, `opac` | SRU records as Z39.50 records |
+//! | `search_sources` | the origin of the records of a search, as extra data |
+//! | `record_sources` | the databases that contain a record that is merged from several |
+//! | `diagnostic` | [`SruDiagnostic`], its conditions in words, and conversion to and from Bib-1 diagnostics |
 //!
-//! Records are octets. An answer copies them as they are; the reader cuts them out of the answer without a copy, and adds the
-//! namespaces that the answer around them declares.
+//! Records are octets. An answer includes them unchanged; the reader takes them out of the answer without a copy, and adds the
+//! namespaces that are declared around them in the answer.
 //!
-//! Writing is exact: the prefixes `zs:`, `diag:` and `fr:`, which clients look for, and the order of the schemas. Reading is
-//! tolerant: names count, prefixes and namespaces do not, and what is unknown in an answer is skipped. Either side may be hostile:
-//! document types and entities are refused, and [`SruLimits`] bounds the rest.
+//! Writing is exact: it uses the prefixes `zs:`, `diag:` and `fr:`, which clients look for, and the order of the schemas.
+//! Reading is tolerant: names matter, prefixes and namespaces do not, and unknown elements of an answer are skipped. Either
+//! side may be hostile: document types and entities are refused, and [`SruLimits`] bounds everything else.
 
 mod diagnostic;
 mod external;
@@ -56,10 +56,10 @@ pub use self::sort::{
 };
 pub use self::xml::XmlError;
 
-/// How a document begins.
+/// The beginning of every document.
 const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 
-/// The version that Record Update has, whatever version of SRU it is used with.
+/// The version of Record Update, whatever version of SRU it is used with.
 const UPDATE_VERSION: &str = "1.0";
 
 /// A version of the protocol.
@@ -68,15 +68,15 @@ pub enum Version {
     /// 1.1 (2004).
     #[default]
     V1_1,
-    /// 1.2 (2007): `sortby` in the query in place of `sortKeys`.
+    /// 1.2 (2007): `sortby` in the query instead of `sortKeys`.
     V1_2,
-    /// 2.0 (2013): other namespaces, facets, query types.
+    /// 2.0 (2013): different namespaces, facets, query types.
     V2_0,
 }
 
 impl Version {
-    /// The version to answer in, for the highest version that a client names; `None` for one that is unknown. A client that
-    /// names none speaks 2.0, which has no such parameter.
+    /// Returns the version of the answer for the highest version named by a client; `None` for an unknown version. A client
+    /// that does not name a version speaks 2.0, which has no such parameter.
     pub fn for_client(named: Option<&str>) -> Option<Self> {
         match named {
             Some("1.0" | "1.1") => Some(Self::V1_1),
@@ -86,7 +86,7 @@ impl Version {
         }
     }
 
-    /// `1.1`, `1.2` or `2.0`.
+    /// Returns `1.1`, `1.2` or `2.0`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::V1_1 => "1.1",
@@ -99,15 +99,15 @@ impl Version {
 /// How the XML of records is embedded: `recordPacking` in 1.1 and 1.2, `recordXMLEscaping` in 2.0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Packing {
-    /// As elements.
+    /// As XML elements.
     #[default]
     Xml,
-    /// As text, escaped.
+    /// As escaped text.
     String,
 }
 
 impl Packing {
-    /// The parameter's value.
+    /// Returns the value of the parameter.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Xml => "xml",
@@ -115,7 +115,7 @@ impl Packing {
         }
     }
 
-    /// The packing of this name, in any case, which some servers mix.
+    /// Returns the packing with this name, in any case, since some servers use mixed case.
     pub fn by_name(name: &str) -> Option<Self> {
         [Self::Xml, Self::String]
             .into_iter()
@@ -123,21 +123,21 @@ impl Packing {
     }
 }
 
-/// Bounds on what is read.
+/// Limits on the input that is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SruLimits {
-    /// Parameters of a request: 64.
+    /// The number of parameters in a request: 64.
     pub parameters: usize,
-    /// Octets of a parameter, decoded: 64 KiB.
+    /// The octets in a decoded parameter: 64 KiB.
     pub parameter: usize,
-    /// Octets of a document, an answer or a request in SOAP: 64 MiB.
+    /// The octets in a document, which is an answer or a request in SOAP: 64 MiB.
     pub document: usize,
-    /// Depth of elements: 128.
+    /// The depth of elements: 128.
     pub depth: usize,
-    /// Elements of a document: a million.
+    /// The number of elements in a document: a million.
     pub elements: usize,
-    /// Records of an answer: 100,000.
+    /// The number of records in an answer: 100,000.
     pub records: usize,
 }
 

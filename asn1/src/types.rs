@@ -1,5 +1,5 @@
-//! The ASN.1 types of Z39.50-2003 §4.1 that rasn's own types do not represent faithfully: strings and OCTET
-//! STRINGs keep every octet as sent, ANY keeps the encoding, named INTEGERs may have other values.
+//! The ASN.1 types of Z39.50-2003 §4.1 that rasn's own types do not represent faithfully: strings and OCTET STRINGs keep every
+//! octet as sent, ANY keeps the encoding, and named INTEGERs may have other values.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,12 +16,12 @@ use crate::production::{ber, productions};
 pub struct OctetString(Bytes);
 
 impl OctetString {
-    /// The octets.
+    /// Returns the octets.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The octets as a shared buffer, without a copy.
+    /// Returns the octets as a shared buffer, without a copy.
     pub fn to_bytes(&self) -> Bytes {
         self.0.clone()
     }
@@ -73,7 +73,7 @@ ber! {
     }
 }
 
-/// A string type of ASN.1 kept octet for octet: peers send UTF-8, Latin-1 and MARC-8 under the same tag.
+/// Declares an ASN.1 string type that keeps every octet: peers send UTF-8, Latin-1 and MARC-8 under the same tag.
 macro_rules! character_string {
     ($(#[$meta:meta])* $name:ident, $tag:literal) => {
         $crate::production::production! {
@@ -83,12 +83,12 @@ macro_rules! character_string {
         }
 
         impl $name {
-            /// The octets as sent.
+            /// Returns the octets as sent.
             pub fn as_bytes(&self) -> &[u8] {
                 &self.0
             }
 
-            /// The text, if the octets are UTF-8.
+            /// Returns the text, if the octets are UTF-8.
             ///
             /// # Errors
             /// The position of the first octet that is not UTF-8.
@@ -96,7 +96,7 @@ macro_rules! character_string {
                 std::str::from_utf8(&self.0)
             }
 
-            /// The text, read as ISO 8859-1 if it is not UTF-8.
+            /// Returns the text, read as ISO 8859-1 if it is not UTF-8.
             pub fn to_string_lossy(&self) -> Cow<'_, str> {
                 utf8_or_latin1(&self.0)
             }
@@ -137,7 +137,7 @@ character_string!(
     VisibleString, 26
 );
 character_string!(
-    /// GeneralizedTime, spelled as sent.
+    /// GeneralizedTime, with the spelling that was sent.
     GeneralizedTime, 24
 );
 character_string!(
@@ -145,7 +145,7 @@ character_string!(
     ObjectDescriptor, 7
 );
 
-/// ANY: one complete BER value (or, after an explicit tag, its contents), not decoded.
+/// ANY: one complete BER value (or, after an explicit tag, its contents), which is not decoded.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Any(OctetString);
 
@@ -156,12 +156,12 @@ impl Any {
         (!encoding.is_empty()).then_some(Self(encoding))
     }
 
-    /// The BER encoding.
+    /// Returns the BER encoding.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The BER encoding as a shared buffer.
+    /// Returns the BER encoding as a shared buffer.
     pub fn to_bytes(&self) -> Bytes {
         self.0.to_bytes()
     }
@@ -187,10 +187,10 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// The most bits kept; further ones are dropped.
+    /// The maximum number of bits kept; further bits are dropped.
     pub const MAX: u8 = 64;
 
-    /// A string just long enough for the given bit positions (0 is the first bit sent).
+    /// Returns a string just long enough for the given bit positions (0 is the first bit sent).
     pub const fn of(mut positions: &[u8]) -> Self {
         let mut bits = Self { word: 0, len: 0 };
         while let [position, rest @ ..] = positions {
@@ -200,7 +200,7 @@ impl Bits {
         bits
     }
 
-    /// The same with bit `position` set; a position past [`Bits::MAX`] is left out.
+    /// Returns the same bits with bit `position` set; a position of [`Bits::MAX`] or more is ignored.
     pub const fn with(self, position: u8) -> Self {
         if position >= Self::MAX {
             return self;
@@ -216,12 +216,12 @@ impl Bits {
         }
     }
 
-    /// Whether bit `position` is set.
+    /// Returns whether bit `position` is set.
     pub const fn contains(self, position: u8) -> bool {
         position < self.len && self.word & 1 << (63 - position) != 0
     }
 
-    /// The bits set in both, as long as the shorter one.
+    /// Returns the bits set in both, with the length of the shorter value.
     pub fn intersection(self, other: Self) -> Self {
         Self {
             word: self.word & other.word,
@@ -229,7 +229,7 @@ impl Bits {
         }
     }
 
-    /// The positions that are set, ascending.
+    /// Returns the positions that are set, in ascending order.
     pub fn positions(self) -> impl Iterator<Item = u8> {
         (0..self.len).filter(move |&position| self.contains(position))
     }
@@ -242,7 +242,7 @@ ber! {
         let sent = match decoder.decode_bit_string(tag, &Constraints::NONE) {
             Ok(sent) => sent,
             // X.690 §8.6.2.3 requires an octet with the number of unused bits even if there are no bits. Clients that leave it
-            // out mean no bits. The failed value has not been consumed.
+            // out mean that there are no bits. The failed value has not been consumed.
             Err(error) => match decoder.decode_octet_string::<OctetString>(tag, &Constraints::NONE) {
                 Ok(contents) if contents.is_empty() => return Ok(bits),
                 _ => return Err(error),
@@ -271,17 +271,17 @@ productions! {
 }
 
 impl BitString {
-    /// The bits in octets, the first bit the highest of the first octet.
+    /// Returns the bits as octets; the first bit is the highest bit of the first octet.
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_raw_slice()
     }
 
-    /// How many bits there are.
+    /// Returns the number of bits.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is no bit.
+    /// Returns whether there are no bits.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -324,7 +324,7 @@ mod tests {
             (&[3, 0][..], Some(Bits::default())),
             (&[3, 1, 0], Some(Bits::default())),
             (&[0x23, 0], Some(Bits::default())),
-            // More unused bits than there are, and another type.
+            // More unused bits than bits, and another type.
             (&[3, 1, 7], None),
             (&[3, 2, 9, 0], None),
             (&[4, 0], None),

@@ -1,11 +1,11 @@
-//! The servers that a request has come through, so that one that leads back to itself can be told: at the end of
-//! implementationVersion in Init (Z39.50-2003 §3.2.1.1.6), and in the header Via of HTTP (RFC 9110 §7.6.3).
+//! The servers that a request has passed through, so that a loop can be detected: at the end of implementationVersion in Init
+//! (Z39.50-2003 §3.2.1.1.6), and in the header Via of HTTP (RFC 9110 §7.6.3).
 
 use std::fmt;
 
 use crate::types::InternationalString;
 
-/// The identifiers of servers, the first one first; at most [`Via::MAX`].
+/// The identifiers of servers, in the order in which the request passed through them; at most [`Via::MAX`].
 ///
 /// ```
 /// use z3950_asn1::via::Via;
@@ -20,22 +20,22 @@ use crate::types::InternationalString;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Via {
     hops: [u64; Via::MAX],
-    /// The number of servers; one more than `MAX` stands for more.
+    /// The number of servers; one more than `MAX` stands for any larger number.
     number: usize,
 }
 
-/// The digits of an identifier.
+/// The number of digits in an identifier.
 const DIGITS: usize = 16;
-/// What precedes an identifier in a header.
+/// The text before an identifier in a header.
 const PSEUDONYM: &str = "z3950d-";
-/// The octets of a text that are looked at.
+/// The maximum number of octets of a text that are inspected.
 const MAX_OCTETS: usize = 4096;
 
 impl Via {
-    /// The most servers in a row.
+    /// The maximum number of servers in a chain.
     pub const MAX: usize = 8;
 
-    /// These servers, and another one.
+    /// Returns these servers followed by another one.
     #[must_use]
     pub fn then(mut self, server: u64) -> Self {
         if let Some(hop) = self.hops.get_mut(self.number) {
@@ -45,22 +45,22 @@ impl Via {
         self
     }
 
-    /// The identifiers, without those beyond [`MAX`](Self::MAX).
+    /// Returns the identifiers, without those beyond [`MAX`](Self::MAX).
     pub fn servers(&self) -> &[u64] {
         self.hops.get(..self.number).unwrap_or(&self.hops)
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no servers.
     pub fn is_empty(&self) -> bool {
         self.number == 0
     }
 
-    /// Whether there are more than [`MAX`](Self::MAX).
+    /// Returns whether there are more than [`MAX`](Self::MAX) servers.
     pub fn is_too_long(&self) -> bool {
         self.number > Self::MAX
     }
 
-    /// The servers that an implementationVersion names; none if it does not.
+    /// Returns the servers named in an implementationVersion; none if it does not name any.
     pub fn of_version(version: Option<&InternationalString>) -> Self {
         let version = version.map(InternationalString::to_string_lossy);
         let version = version.as_deref().unwrap_or_default();
@@ -76,7 +76,7 @@ impl Via {
         ids.unwrap_or_default().into_iter().collect()
     }
 
-    /// The implementationVersion of Init, with the servers at its end.
+    /// Returns the implementationVersion of Init, with the servers at its end.
     pub fn after(&self, version: Option<InternationalString>) -> Option<InternationalString> {
         if self.is_empty() {
             return version;
@@ -87,7 +87,7 @@ impl Via {
         Some(text.trim_start().into())
     }
 
-    /// The servers that the values of the header Via name. Others than those of this kind are left out.
+    /// Returns the servers named in values of the header Via. Servers of other kinds are left out.
     pub fn of_header<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         let mut octets: usize = 0;
         let values = values.into_iter().take_while(|value| {
@@ -102,7 +102,7 @@ impl Via {
         .collect()
     }
 
-    /// The value of the header Via.
+    /// Returns the value of the header Via.
     pub fn to_header(&self) -> String {
         let hops = self.servers().iter();
         let hops: Vec<String> = hops
@@ -112,7 +112,7 @@ impl Via {
     }
 }
 
-/// The identifiers, with spaces between them.
+/// Writes the identifiers, with spaces between them.
 impl fmt::Display for Via {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, hop) in self.servers().iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Updates of a saved database: how long they take with few and with many records, alone and side by side; and a server that is killed at
-//! random, which must lose nothing that it confirmed. Figures are printed next to their aims; only lost updates fail.
+//! Updates of a saved database: how long they take with few and many records, alone and concurrently; and a server that is
+//! killed at random, which must not lose any confirmed update. Prints figures next to their targets; only lost updates fail.
 //!
-//! Load and server are separate processes. Words after `--` select the parts whose names begin with them. `Z3950_BENCH=quick` makes each a
-//! tenth of its size.
+//! Load and server are separate processes. Words after `--` select the parts whose names begin with them. `Z3950_BENCH=quick`
+//! makes each part a tenth of its size.
 
 #[path = "../tests/hostile/partner.rs"]
 #[expect(dead_code, reason = "the tests of hostile input need more of it")]
@@ -24,10 +24,10 @@ use z3950_tests::program::{path, run};
 use z3950_tests::random::Random;
 use z3950_tests::surroundings::command;
 
-/// Sessions that update at once.
+/// The number of sessions that update at the same time.
 const AT_ONCE: usize = 20;
 
-/// Records of one update while the server is killed.
+/// The number of records in one update while the server is killed.
 const TOGETHER: usize = 3;
 
 fn main() {
@@ -83,7 +83,7 @@ fn updates(records: usize, alone: usize, rounds: usize) {
     let save = format!("books={}", file.display());
     let server = Process::start(&["--save", &save]);
     let mut partner = Partner::open(server.address).expect("a session");
-    // The journal begins with the first.
+    // The journal begins with the first update.
     update(&mut partner, &insert(0, 1));
     let mut one = Vec::new();
     for number in 1..=alone {
@@ -98,7 +98,7 @@ fn updates(records: usize, alone: usize, rounds: usize) {
     let (mut alone_in_round, mut together) = (Vec::new(), Vec::new());
     let mut next = alone + 1;
     for _ in 0..rounds {
-        // The disk is slower after a pause, so one update is timed like twenty, too.
+        // The disk is slower after a pause, so a single update is timed in the same way as twenty.
         alone_in_round.push(round(&mut partners[..1], next));
         together.push(round(&mut partners, next + 1));
         next += 1 + AT_ONCE;
@@ -117,8 +117,8 @@ fn updates(records: usize, alone: usize, rounds: usize) {
     );
 }
 
-/// Has each session send one update, all at the same time; returns how long it takes until all are done. `first` is the number of
-/// the first record.
+/// Sends one update in each session at the same time; returns the time until all are done. `first` is the number of the first
+/// record.
 fn round(partners: &mut [Partner], first: usize) -> Duration {
     let barrier = Barrier::new(partners.len() + 1);
     thread::scope(|scope| {
@@ -142,13 +142,13 @@ fn round(partners: &mut [Partner], first: usize) -> Duration {
     })
 }
 
-/// A percentile, in milliseconds.
+/// Returns a percentile, in milliseconds.
 fn at(sorted: &[Duration], part: usize) -> f64 {
     let wait = sorted.get((sorted.len() * part / 100).min(sorted.len().saturating_sub(1)));
     wait.map_or(f64::NAN, |wait| wait.as_secs_f64() * 1e3)
 }
 
-/// Kills a server at random while three sessions update, and looks for what it confirmed.
+/// Kills a server at random while three sessions update, and checks that confirmed updates were kept.
 fn kills(times: usize) {
     const SESSIONS: usize = 3;
     const UPDATES: usize = 8;
@@ -160,7 +160,7 @@ fn kills(times: usize) {
     let (mut lost, mut torn, mut unconfirmed, mut folded) = (0, 0, 0, 0);
     let begun = Instant::now();
     for _ in 0..times {
-        // A small limit, so that journals are folded at all times.
+        // The limit is small, so that journals are folded continually.
         let settings = folder.path().join("z3950d.toml");
         fs::write(&settings, "[limits]\njournal-octets = \"20KiB\"\n").expect("written");
         let settings = settings.to_str().expect("text").to_owned();
@@ -223,7 +223,7 @@ fn kills(times: usize) {
     );
 }
 
-/// The updates whose records are in a file; counts those that are not whole.
+/// Returns the updates whose records are in a file; counts the updates that are not whole.
 fn steps(file: &Path, torn: &mut usize) -> BTreeSet<usize> {
     let octets = fs::read(file).unwrap_or_default();
     let mut rest = &octets[..];

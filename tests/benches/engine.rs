@@ -1,4 +1,4 @@
-//! `z3950d` in front of Sphinx Search on 1, 2 and 3 nodes, compared with the engine asked directly by the same statements: loading,
+//! `z3950d` in front of Sphinx Search on 1, 2 and 3 nodes, compared with the same statements sent to the engine: loading,
 //! searches with their first ten records, memory, and a node killed under load. Prints the rows of `BENCHMARKS.md`.
 //!
 //! ```sh
@@ -28,15 +28,15 @@ use z3950_tests::program::Daemon;
 use z3950_tests::random::Random;
 use z3950_tests::searchd::Engine;
 
-/// Queries of each kind, each with words of another record.
+/// The number of queries of each kind, each with words of a different record.
 const QUERIES: usize = 300;
-/// Clients while a node is killed.
+/// The number of clients while a node is killed.
 const CLIENTS: usize = 10;
-/// How long they search, and when the node is killed.
+/// The time for which these clients search, and the time at which the node is killed.
 const LOAD_TIME: Duration = Duration::from_secs(12);
-/// See [`LOAD_TIME`].
+/// The time at which the node is killed; see [`LOAD_TIME`].
 const KILLED_AFTER: Duration = Duration::from_secs(5);
-/// How soon answers have to be as quick as before.
+/// The time after which answers have to be as quick as before.
 const RECOVERY: Duration = Duration::from_secs(2);
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -86,7 +86,8 @@ async fn main() {
     }
 }
 
-/// A file of records with titles, names, subjects, years and numbers: words as frequent as in a language, a few hundred octets each.
+/// Writes a file of records with titles, names, subjects, years and numbers: a few hundred octets each, with word frequencies
+/// as in a natural language.
 fn made_up(folder: &Path, number: usize) -> PathBuf {
     let mut random = Random::new("engine bench");
     let syllables = [
@@ -146,16 +147,16 @@ fn read(file: &Path) -> impl Iterator<Item = MarcRecord> {
     records.map(|record| record.expect("read").record.expect("sound"))
 }
 
-/// What queries are made of.
+/// The parts of queries.
 struct QuerySample {
     id: String,
-    /// Two words of the title, one after the other.
+    /// Two consecutive words of the title.
     words: (String, String),
     /// A word of the author.
     name: String,
 }
 
-/// The number of records, and samples from all over the file.
+/// Returns the number of records, and samples from the whole file.
 fn samples(file: &Path) -> (usize, Vec<QuerySample>) {
     let records = read(file).count();
     let every = (records / QUERIES).max(1);
@@ -186,7 +187,7 @@ fn sample(record: &MarcRecord) -> Option<QuerySample> {
     })
 }
 
-/// The queries of a record, with the name of their kind.
+/// Returns the queries for a record, with the names of their kinds.
 fn queries(sample: &QuerySample) -> [(&'static str, String); 5] {
     let QuerySample {
         id,
@@ -210,7 +211,7 @@ fn layout() -> Arc<EngineLayout> {
     Arc::new(layout.expect("a layout"))
 }
 
-/// A connection with a server of the engine.
+/// Opens a connection to a server of the engine.
 async fn connection(address: &str) -> Conn {
     let (host, port) = address.rsplit_once(':').expect("a port");
     let opts = OptsBuilder::default()
@@ -222,10 +223,11 @@ async fn connection(address: &str) -> Conn {
     Conn::new(opts).await.expect("a connection")
 }
 
-/// The batches of a round of statements for each node.
+/// The number of batches for each node in a round of statements.
 const ROUND: usize = 20;
 
-/// How long the engine takes for the statements of a load. They are made beforehand, in rounds; in a round, no node waits for another.
+/// Returns the time that the engine takes for the statements of a load. The statements are built beforehand, in rounds; within
+/// a round, no node waits for another.
 async fn bulk_speed(engine: &Engine, file: &Path) -> Duration {
     let nodes = engine.nodes();
     let load = EngineLoad::new(layout(), "books", &nodes, false, |_| ()).expect("addresses");
@@ -240,7 +242,7 @@ async fn bulk_speed(engine: &Engine, file: &Path) -> Duration {
     loop {
         let mut statements: Vec<Vec<Vec<u8>>> = vec![Vec::new(); nodes.len()];
         for _ in 0..ROUND {
-            // As many for each node as a load sends at once.
+            // The number of records is that which a load sends at once to each node.
             let some = records.by_ref().take(500 * nodes.len());
             let some: Vec<_> = some
                 .map(|record| {
@@ -273,14 +275,14 @@ async fn bulk_speed(engine: &Engine, file: &Path) -> Duration {
     }
 }
 
-/// The median of the times, and the one that 99 of 100 do not exceed.
+/// Returns the median of the times, and the 99th percentile.
 fn percentiles(mut times: Vec<Duration>) -> (Duration, Duration) {
     times.sort_unstable();
     let at = |percent: usize| times[(times.len() - 1) * percent / 100];
     (at(50), at(99))
 }
 
-/// Searches with their first ten records, through `z3950d` and by its statements.
+/// Measures searches with their first ten records, through `z3950d` and by direct statements.
 async fn searches(engine: &Engine, daemon: &Daemon, samples: &[QuerySample]) {
     let address = engine.url().parse().expect("an address");
     let database = EngineDatabase::new(EngineOptions::new("books", vec![address]), layout());
@@ -300,7 +302,7 @@ async fn searches(engine: &Engine, daemon: &Daemon, samples: &[QuerySample]) {
             let query = parse_pqf(text).expect("a query");
             let mut statement = database.statement(&query, 10).expect("a statement");
             statement.extend(b"; SHOW META; SHOW WARNINGS");
-            // Each is first in turn, since the second finds everything in caches.
+            // Each of the two goes first in turn, since the second finds everything in caches.
             for turn in 0..2 {
                 let begun = Instant::now();
                 if (at + turn) % 2 == 0 {
@@ -333,11 +335,11 @@ async fn searches(engine: &Engine, daemon: &Daemon, samples: &[QuerySample]) {
 struct TimedSearch {
     begun: Duration,
     took: Duration,
-    /// Whether the answer says that a node is missing, or why there is none.
+    /// Whether the answer says that a node is missing, or the reason why there is no answer.
     is_partial: Result<bool, String>,
 }
 
-/// Clients search while a node is killed.
+/// Measures searches by clients while a node is killed.
 async fn node_killed(engine: &mut Engine, daemon: &Daemon, samples: &Arc<Vec<QuerySample>>) {
     let target = format!("{}/books", daemon.address());
     let begun = Instant::now();
@@ -404,7 +406,7 @@ async fn node_killed(engine: &mut Engine, daemon: &Daemon, samples: &Arc<Vec<Que
     );
 }
 
-/// The most memory that a process has had, in KiB.
+/// Returns the peak memory of a process, in KiB.
 fn peak(daemon: &Daemon) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", daemon.id()));
     let status = status.expect("its status");

@@ -1,5 +1,5 @@
-//! Databases at other servers, measured: what the second hop costs, what slow targets cost, and many sessions over few upstream.
-//! `cargo bench -p z3950-tests --bench front` prints the rows of `BENCHMARKS.md`.
+//! Measures databases on other servers: the cost of the second hop, the cost of slow targets, and many sessions over few
+//! upstream sessions. `cargo bench -p z3950-tests --bench front` prints the rows of `BENCHMARKS.md`.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -20,7 +20,7 @@ fn main() {
     runtime.block_on(many_sessions());
 }
 
-/// A server whose only database is at these targets.
+/// Starts a server whose only database is at these targets.
 fn front(targets: Vec<String>, sessions: usize, fresh: Duration) -> TestServer {
     let mut options = RemoteOptions::new("union", targets);
     options.sessions = sessions;
@@ -36,7 +36,7 @@ fn front(targets: Vec<String>, sessions: usize, fresh: Duration) -> TestServer {
         .start()
 }
 
-/// The median of the times, and the one that 99 of 100 do not exceed.
+/// Returns the median of the times, and the 99th percentile.
 fn percentiles(mut times: Vec<Duration>) -> (Duration, Duration) {
     times.sort_unstable();
     let at = |percent: usize| times[(times.len() - 1) * percent / 100];
@@ -48,10 +48,10 @@ async fn connected(server: &TestServer, database: &str) -> Connection {
     Client::new().connect(target).await.expect("a session")
 }
 
-/// Turns of a measurement, in which the things compared take turns, so that both meet the same disturbances.
+/// The number of turns in a measurement, in which the compared servers alternate, so that both meet the same disturbances.
 const TURNS: usize = 20;
 
-/// Times of searches, each with the Present of the ten records from a position, in an open session.
+/// Returns the times of searches, each with a Present of the ten records from a position on, in an open session.
 async fn search_and_present(connection: &Connection, first: u64) -> Vec<Duration> {
     const TIMES: usize = 100;
     let mut times = Vec::with_capacity(TIMES);
@@ -69,7 +69,7 @@ async fn search_and_present(connection: &Connection, first: u64) -> Vec<Duration
     times
 }
 
-/// One target: nothing is shared, so that each search reaches it.
+/// Measures one target with nothing in a cache, so that each search reaches the target.
 async fn second_hop() {
     let server = TestServer::demo();
     let front = front(vec![format!("{}/books", server.addr())], 8, Duration::ZERO);
@@ -77,14 +77,14 @@ async fn second_hop() {
         connected(&server, "books").await,
         connected(&front, "union").await,
     );
-    // The first ten come to the front with the answer to its search, the next ten do not.
+    // The first ten records reach the front server with the answer to its search; the next ten do not.
     for (first, aim) in [(1, " (at most 2.2)"), (11, "")] {
         let (mut all_direct, mut all_through, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
         for turn in 0..=TURNS {
             let direct = search_and_present(&direct, first).await;
             let through = search_and_present(&through, first).await;
             if turn == 0 {
-                // The caches are cold.
+                // The caches are still cold.
                 continue;
             }
             let (of_direct, _) = percentiles(direct.clone());
@@ -105,7 +105,7 @@ async fn second_hop() {
     }
 }
 
-/// Ten targets that answer after 20 to 200 ms.
+/// Measures ten targets that answer after 20 to 200 ms.
 async fn slow_targets() {
     let servers: Vec<TestServer> = (1..=10)
         .map(|number| {
@@ -146,7 +146,7 @@ async fn slow_targets() {
     );
 }
 
-/// When the first section of a page with hits has come, and when the last one.
+/// Returns the times at which the first and the last section of a page with hits have arrived.
 fn page(address: SocketAddr) -> (Duration, Duration) {
     let begun = Instant::now();
     let mut stream = TcpStream::connect(address).expect("a connection");
@@ -170,7 +170,7 @@ fn page(address: SocketAddr) -> (Duration, Duration) {
     }
 }
 
-/// A thousand sessions, of which each second asks for the same, over ten sessions with a target that takes 5 ms.
+/// Measures a thousand sessions, every second of which sends the same search, over ten sessions with a target that takes 5 ms.
 async fn many_sessions() {
     const SESSIONS: usize = 1000;
     let records = (0..2 * SESSIONS)
@@ -223,7 +223,7 @@ fn searches(server: &TestServer) -> usize {
         .count()
 }
 
-/// How long a search takes that reaches the target, while each of these sessions makes one at a time.
+/// Returns the time of a search that reaches the target, while each of these sessions searches once at the same time.
 async fn round(sessions: &[Connection], term: impl Fn(usize) -> String) -> Duration {
     const ROUNDS: usize = 50;
     let begun = Instant::now();
@@ -242,7 +242,7 @@ async fn round(sessions: &[Connection], term: impl Fn(usize) -> String) -> Durat
     begun.elapsed() / u32::try_from(ROUNDS).expect("few")
 }
 
-/// The same for searches whose answer is there.
+/// Returns the time of such a search if its answer is already in the cache.
 async fn round_of_shared(sessions: &[Connection]) -> Duration {
     let _ = sessions[0]
         .search(Query::title("shared w0"))

@@ -1,6 +1,6 @@
-//! Records per second: ISO 2709 parsed without copying, converted to UTF-8, and `z3950 convert` compared with yaz-marcdump by
-//! CPU time.
-//! Prints figures and asserts nothing; needs `../shared/data/marc`, and bash for the times of programs.
+//! Measures records per second: ISO 2709 parsed without copying, and converted to UTF-8; and compares the CPU time of `z3950
+//! convert` with that of yaz-marcdump. Prints figures and asserts nothing; needs `../shared/data/marc`, and bash for the times
+//! of programs.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -11,9 +11,9 @@ use z3950_marc::iso2709;
 use z3950_tests::program::path;
 use z3950_tests::surroundings::command;
 
-/// The smallest number of records measured.
+/// The minimum number of records that are measured.
 const RECORDS: usize = 100_000;
-/// Rounds of measuring; the programs take turns.
+/// The number of rounds of measuring; the programs take turns.
 const RUNS: usize = 5;
 
 fn main() {
@@ -62,7 +62,7 @@ fn main() {
 struct Sample {
     name: String,
     octets: Bytes,
-    /// Its character set, as yaz-marcdump calls it.
+    /// The character set, as yaz-marcdump calls it.
     charset: &'static str,
 }
 
@@ -112,7 +112,7 @@ fn in_memory(what: &str, records: usize, work: impl Fn() -> usize) {
     Measured::new(seconds.collect()).print(what, records);
 }
 
-/// Both programs convert every file and discard the output; yaz-marcdump is told each file's character set.
+/// Converts every file with both programs and discards the output; yaz-marcdump is told each file's character set.
 fn beside_yaz(form: &str, files: &[(String, &str)], records: usize) {
     let ours = path("z3950").to_string_lossy().into_owned();
     let ours = files
@@ -138,7 +138,7 @@ fn beside_yaz(form: &str, files: &[(String, &str)], records: usize) {
     println!("  ratio {:.2}", yaz.median() / ours.median());
 }
 
-/// The CPU seconds, user and system, of commands whose output goes nowhere; `None` if one of them fails.
+/// Returns the CPU seconds, user and system, of commands whose output is discarded; `None` if one of them fails.
 fn cpu_time(commands: &[String]) -> Option<f64> {
     let all = commands.join(" && ");
     let script = format!("TIMEFORMAT='%U %S'; time {{ {all}; }} > /dev/null 2>&1");

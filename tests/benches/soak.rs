@@ -1,8 +1,8 @@
 //! z3950d under ten minutes of load on a saved database of 100,000 records: searches, records, lists of terms and sorts by four
-//! sessions, 4,000 updates and nine reloads. Prints memory and descriptors every minute, and at the end the memory as a multiple of
-//! that after loading. Asserts nothing.
+//! sessions, 4,000 updates and nine reloads. Prints memory and descriptors every minute, and at the end the memory as a
+//! multiple of that after loading. The benchmark asserts nothing.
 //!
-//! `Z3950_BENCH=quick` takes a tenth of everything. Words after `--` are further arguments of z3950d.
+//! `Z3950_BENCH=quick` reduces everything to a tenth. Words after `--` are further arguments of z3950d.
 
 #[path = "server/peers.rs"]
 #[expect(dead_code, reason = "only the records are needed here")]
@@ -32,11 +32,11 @@ struct Size {
     reloads: u32,
 }
 
-/// The requests of a session; then another is opened.
+/// The number of requests in a session; then another session is opened.
 const REQUESTS: usize = 200;
 /// The pause of a reader between two requests.
 const PAUSE: Duration = Duration::from_millis(2);
-/// How long the server rests before its memory is measured for the last time.
+/// The time for which the server rests before its memory is measured for the last time.
 const REST: Duration = Duration::from_secs(10);
 
 #[tokio::main]
@@ -116,7 +116,7 @@ struct Soak<'a> {
 type Done = Result<(), Box<dyn Error>>;
 
 impl Soak<'_> {
-    /// Reads in one session after another until the end.
+    /// Reads records in one session after another until the end.
     async fn read(&self, name: &str, end: Instant) {
         let mut random = Random::new(name);
         while Instant::now() < end {
@@ -248,7 +248,7 @@ impl Soak<'_> {
     }
 }
 
-/// The folder with the benchmark tools and data, next to the checkout.
+/// Returns the folder with the benchmark tools and data, next to the checkout.
 fn shared() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared"))
 }

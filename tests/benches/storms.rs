@@ -21,10 +21,10 @@ use partner::{Partner, Process, TERM, deep_query, init, search};
 use z3950_asn1::apdu::{Apdu, Query};
 use z3950_asn1::codec::{decode, encode};
 
-/// The longest that the well-behaved client should wait.
+/// The maximum time that the well-behaved client should have to wait.
 const AIM: Duration = Duration::from_millis(100);
 
-/// How long a storm lasts that would otherwise not end.
+/// The duration of a storm that would otherwise not end.
 const STORM: Duration = Duration::from_secs(5);
 
 /// A storm against a server, with a size and a duration; returns a description of what it did.
@@ -40,7 +40,7 @@ fn main() {
         "{:<24}{:>9}{:>9}{:>9}{:>9}{:>10}{:>10}{:>10}  what came",
         "storm", "searches", "p50", "p99", "max", "before", "after", "at most"
     );
-    // `most` is above what the storms open, so that the load is measured and not the limit.
+    // `most` exceeds the number of sessions that the storms open, so that the load is measured and not the limit.
     let (most, usual) = (&["--demo", "--max-sessions", "20000"][..], &["--demo"][..]);
     let storms: [(&str, usize, &[&str], Storm); 11] = [
         ("calm", 0, most, calm),
@@ -112,12 +112,12 @@ fn calm(_: SocketAddr, _: usize, time: Duration) -> String {
     "nothing".to_owned()
 }
 
-/// Connections that send part of an Init and stop; at most as many as there are descriptors.
+/// Opens connections that send part of an Init and stop; at most as many as there are descriptors.
 fn half_open(address: SocketAddr, size: usize, time: Duration) -> String {
     let held = connections(address, size);
     let count = held.len();
     thread::sleep(time);
-    // The server counts the others before it admits a new client, so this delay is measured separately.
+    // The server counts the other connections before it admits a new client, so this delay is measured separately.
     let asked = Instant::now();
     let newcomer = Partner::open(address);
     let newcomer = match newcomer {
@@ -133,13 +133,13 @@ fn connections(address: SocketAddr, size: usize) -> Vec<Partner> {
     while held.len() < size {
         match Partner::connect(address) {
             Ok(mut partner) => {
-                // The server may have refused the connection already.
+                // The server may already have refused the connection.
                 let _ = partner.send(&start[..held.len() % start.len()]);
                 held.push(partner);
             }
             Err(error) => {
                 println!("scaled down to {} of {size}: {error}", held.len());
-                // Leaves some descriptors for the measuring client.
+                // This leaves some descriptors for the measuring client.
                 held.truncate(held.len().saturating_sub(16));
                 break;
             }
@@ -148,7 +148,7 @@ fn connections(address: SocketAddr, size: usize) -> Vec<Partner> {
     held
 }
 
-/// Connections that are reset with the answer to their Init unread.
+/// Opens connections that are reset while the answer to their Init is unread.
 fn reset(address: SocketAddr, size: usize, time: Duration) -> String {
     repeated(size, time, || {
         let mut partner = Partner::connect(address)?;
@@ -157,7 +157,7 @@ fn reset(address: SocketAddr, size: usize, time: Duration) -> String {
     })
 }
 
-/// Clients that keep sending an Init at one octet every 10 ms.
+/// Runs clients that keep sending an Init at one octet every 10 ms.
 fn slow_octets(address: SocketAddr, size: usize, time: Duration) -> String {
     let mut held = connections(address, size);
     let init = init();
@@ -174,7 +174,7 @@ fn slow_octets(address: SocketAddr, size: usize, time: Duration) -> String {
     format!("{} connections, {sent} octets", held.len())
 }
 
-/// Headers that announce APDUs of 2 GiB, in open sessions.
+/// Sends headers that announce APDUs of 2 GiB, in open sessions.
 fn announcements(address: SocketAddr, size: usize, time: Duration) -> String {
     repeated(size, time, || {
         let mut partner = Partner::open(address)?;
@@ -183,7 +183,7 @@ fn announcements(address: SocketAddr, size: usize, time: Duration) -> String {
     })
 }
 
-/// Queries of 40,000 operators, which is what the largest APDU holds, and of 900, which are answered.
+/// Sends queries of 40,000 operators, as many as fit into the largest APDU, and of 900, which are answered.
 fn deep_queries(address: SocketAddr, size: usize, time: Duration) -> String {
     let (refused, answered) = (deep_query(40_000), deep_query(900));
     repeated(size, time, || {
@@ -194,7 +194,7 @@ fn deep_queries(address: SocketAddr, size: usize, time: Duration) -> String {
     })
 }
 
-/// Clients that keep sending searches with as many regular expressions as are allowed.
+/// Runs clients that keep sending searches with the maximum number of regular expressions.
 fn heavy_queries(address: SocketAddr, size: usize, time: Duration) -> String {
     let query = heavy_query();
     let clients = size.max(1);
@@ -213,7 +213,7 @@ fn heavy_queries(address: SocketAddr, size: usize, time: Duration) -> String {
     format!("{clients} clients, each {}", told.unwrap_or_default())
 }
 
-/// Searches whose result sets have names of 1 MB, in one session.
+/// Sends searches whose result sets have names of 1 MB, in one session.
 fn long_names(address: SocketAddr, size: usize, _: Duration) -> String {
     let Ok(Apdu::SearchRequest(mut request)) = decode(&search(&TERM)) else {
         panic!("a search")
@@ -236,7 +236,7 @@ fn long_names(address: SocketAddr, size: usize, _: Duration) -> String {
     format!("{size} searches, {refused} refused")
 }
 
-/// Addresses that open sessions without end, while sessions from others come and go.
+/// Opens sessions without end from some addresses, while sessions from others come and go.
 fn hoarders(address: SocketAddr, size: usize, time: Duration) -> String {
     let begun = Instant::now();
     let hosts = u8::try_from(size.max(1)).unwrap_or(u8::MAX);
@@ -291,7 +291,7 @@ fn hoarders(address: SocketAddr, size: usize, time: Duration) -> String {
     })
 }
 
-/// A search by 2,048 regular expressions, each of which looks at every word.
+/// Returns a search with 2,048 regular expressions, each of which is compared with every word.
 fn heavy_query() -> Vec<u8> {
     const LEVELS: usize = 11;
     let term = "@attr 5=102 .*o.*z.*".to_owned();

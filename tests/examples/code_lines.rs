@@ -1,4 +1,4 @@
-//! Counts the lines of Rust code of each package: no tests, examples, comments, blank lines or generated tables.
+//! Counts the lines of Rust code of each package, without tests, examples, comments, blank lines or generated tables.
 //!
 //! ```text
 //! cargo run -p z3950-tests --example code_lines [CHECKOUT]
@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// The folders of the packages that users get.
+/// The folders of the packages for users.
 const PRODUCTS: [&str; 4] = ["asn1", "client", "server", "tests/judge"];
 
 fn main() -> io::Result<()> {
@@ -36,7 +36,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Adds the packages in a folder, but those that only fuzz others.
+/// Adds the packages in a folder, except those that only fuzz others.
 fn add_packages(folder: &Path, packages: &mut Vec<PathBuf>) -> io::Result<()> {
     if folder.ends_with("fuzz") || folder.ends_with("target") {
         return Ok(());
@@ -70,7 +70,7 @@ fn read_files(folder: &Path, files: &mut Vec<File>) -> io::Result<()> {
     Ok(())
 }
 
-/// The modules that a file declares for its tests, as their paths without `.rs`.
+/// Returns the modules that a file declares for its tests, as their paths without `.rs`.
 fn test_modules((path, source): &File) -> Vec<PathBuf> {
     let inside = match path.file_stem().and_then(|stem| stem.to_str()) {
         Some("lib" | "main" | "mod") => path.with_file_name(""),
@@ -83,7 +83,7 @@ fn test_modules((path, source): &File) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The lines of code above the tests, which end a file.
+/// Counts the lines of code above the tests, which are at the end of a file.
 fn code_lines(source: &str) -> usize {
     let code = source.split("#[cfg(test)]\nmod tests {").next();
     let lines = code.unwrap_or_default().lines().map(str::trim);

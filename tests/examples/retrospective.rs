@@ -1,12 +1,12 @@
-//! A retrospective run: 500 brief or damaged records are completed with `z3950 lookup --input` from a `z3950d` that serves the full
-//! ones, and what was found is compared with their control numbers.
+//! A retrospective run: 500 brief or damaged records are completed with `z3950 lookup --input` from a `z3950d` that serves the
+//! full records, and the records found are compared by control number.
 //!
 //! ```text
 //! cargo run -p z3950-tests --example retrospective [FOLDER]
 //! ```
 //!
-//! The folder has MARC records, by default `../shared/data/marc`. Each record with a number in 010, 020, 022 or 035 is taken in
-//! several states; none of them has its control number in 001.
+//! The folder contains MARC records; the default is `../shared/data/marc`. Each record with a number in 010, 020, 022 or 035 is
+//! taken in several states; in none of these states is its control number in 001.
 
 use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
@@ -25,7 +25,7 @@ use z3950_tests::random::Random;
 /// The number of records to complete.
 const COUNT: usize = 500;
 
-/// The states of old records, each with its share of octets that are damaged, in thousandths.
+/// The states of old records, each with the share of damaged octets, in thousandths.
 const STATES: [(&str, usize); 4] = [
     ("brief: numbers and title", 0),
     ("damaged: leader and directory", 0),
@@ -33,13 +33,13 @@ const STATES: [(&str, usize); 4] = [
     ("damaged: cut in the middle", 0),
 ];
 
-/// What became of the records in a state.
+/// The outcomes for the records in a state.
 #[derive(Default)]
 struct Outcomes {
     records: usize,
     right: usize,
     wrong: usize,
-    /// Records for which `--best` chose among several.
+    /// The number of records for which `--best` chose among several.
     chosen: usize,
     no_match: usize,
     not_sent: usize,
@@ -162,7 +162,7 @@ fn print(state: &str, outcomes: &Outcomes) {
     );
 }
 
-/// The records of all files of a folder that have a control number.
+/// Returns the records of all files of a folder that have a control number.
 fn records(folder: &Path) -> Result<Vec<MarcRecord>, Box<dyn Error>> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)?
         .map(|entry| entry.map(|entry| entry.path()))
@@ -188,7 +188,7 @@ fn control_number(record: &MarcRecord) -> String {
     String::from_utf8_lossy(record.control_number().unwrap_or_default()).into_owned()
 }
 
-/// An old record in a state of [`STATES`], as ISO 2709.
+/// Returns an old record in a state of [`STATES`], as ISO 2709.
 fn aged(record: &MarcRecord, state: usize, random: &mut Random) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut old = record.clone();
     old.fields.retain(|field| field.tag.0 != *b"001");
@@ -236,7 +236,7 @@ fn aged(record: &MarcRecord, state: usize, random: &mut Random) -> Result<Vec<u8
     Ok(octets)
 }
 
-/// An octet that ends neither a record nor a field.
+/// Returns an octet that ends neither a record nor a field.
 fn letter(random: &mut Random) -> u8 {
     b' ' + u8::try_from(random.below(95)).unwrap_or(0)
 }

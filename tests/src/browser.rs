@@ -1,5 +1,5 @@
 //! Chromium without a window, driven through chromedriver (W3C WebDriver, <https://www.w3.org/TR/webdriver2/>), from the Debian
-//! packages `chromium` and `chromium-driver`; and axe-core, which looks for what keeps people out.
+//! packages `chromium` and `chromium-driver`; and axe-core, which finds accessibility problems.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -16,12 +16,12 @@ use crate::peer;
 use crate::ports::free_port;
 use crate::surroundings::command;
 
-/// The longest time for one command, page or file.
+/// The maximum time for one command, page or file.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The member that holds the reference of an element (WebDriver §12.2).
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// A browser with a profile of its own, which ends when it is dropped.
+/// A browser with its own profile, which ends when it is dropped.
 #[derive(Debug)]
 pub struct Browser {
     driver: Driver,
@@ -32,17 +32,17 @@ pub struct Browser {
 /// How a page is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
-    /// Its width in CSS pixels. Up to 500, it is a phone's.
+    /// The width in CSS pixels. Up to 500, it is that of a phone.
     pub width: u32,
-    /// Whether the person prefers light letters on a dark ground.
+    /// Whether the user prefers a dark colour scheme.
     pub is_dark: bool,
 }
 
 impl Browser {
-    /// Starts a browser, if Chromium and its driver are there.
+    /// Starts a browser, if Chromium and its driver are installed.
     ///
     /// # Panics
-    /// If they are there but do not work.
+    /// Panics if they are installed but do not work.
     pub fn start() -> Option<Self> {
         let (chromium, driver) = (peer::find("chromium")?, peer::find("chromedriver")?);
         let driver = Driver::start(&driver);
@@ -51,7 +51,7 @@ impl Browser {
             "--user-data-dir={}",
             folder.path().join("profile").display()
         );
-        // Sandboxes need rights that root in a container does not have.
+        // Sandboxes need privileges that root in a container does not have.
         let arguments = [
             "--headless=new",
             "--no-sandbox",
@@ -82,22 +82,22 @@ impl Browser {
         self.command("POST", "/url", &json!({"url": url}));
     }
 
-    /// The URL of the page.
+    /// Returns the URL of the page.
     pub fn url(&self) -> String {
         text_of(&self.command("GET", "/url", &Value::Null))
     }
 
-    /// The visible text of the first element that a CSS selector selects.
+    /// Returns the visible text of the first element that matches a CSS selector.
     pub fn text(&self, selector: &str) -> String {
         text_of(&self.of_element(selector, "GET", "/text", &Value::Null))
     }
 
-    /// A property of the first such element, such as the value of a field.
+    /// Returns a property of the first matching element, such as the value of a field.
     pub fn property(&self, selector: &str, name: &str) -> String {
         text_of(&self.of_element(selector, "GET", &format!("/property/{name}"), &Value::Null))
     }
 
-    /// Clicks on the first such element, and waits until the page to which it leads is complete.
+    /// Clicks on the first matching element, and waits until the page to which it leads is complete.
     pub fn follow(&self, selector: &str) {
         self.evaluate("window.isLeft = true");
         self.click(selector);
@@ -109,29 +109,29 @@ impl Browser {
         }
     }
 
-    /// Clicks on the first such element.
+    /// Clicks on the first matching element.
     pub fn click(&self, selector: &str) {
         self.of_element(selector, "POST", "/click", &json!({}));
     }
 
-    /// Types a text into the first such element, in place of what is there.
+    /// Types text into the first matching element, replacing its content.
     pub fn type_into(&self, selector: &str, text: &str) {
         self.of_element(selector, "POST", "/clear", &json!({}));
         self.of_element(selector, "POST", "/value", &json!({"text": text}));
     }
 
-    /// What the body of a function in JavaScript returns.
+    /// Returns the result of a JavaScript function with this body.
     pub fn evaluate(&self, script: &str) -> Value {
         let body = json!({"script": script, "args": []});
         self.command("POST", "/execute/sync", &body)
     }
 
-    /// Opens everything that is folded.
+    /// Opens all collapsed sections.
     pub fn open_details(&self) {
         self.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)");
     }
 
-    /// Shows pages like this from now on.
+    /// Shows pages in this view from now on.
     pub fn set_view(&self, view: View) {
         let color = if view.is_dark { "dark" } else { "light" };
         let features = json!([{"name": "prefers-color-scheme", "value": color}]);
@@ -145,7 +145,7 @@ impl Browser {
         self.devtools("Emulation.setDeviceMetricsOverride", metrics);
     }
 
-    /// Writes a picture of the whole page to a file in PNG.
+    /// Writes a screenshot of the whole page to a PNG file.
     pub fn screenshot(&self, path: &Path) {
         let whole = json!({"captureBeyondViewport": true, "format": "png"});
         let shot = self.devtools("Page.captureScreenshot", whole);
@@ -153,18 +153,18 @@ impl Browser {
         std::fs::write(path, octets.expect("base64")).expect("the file is written");
     }
 
-    /// By how many CSS pixels the page is wider than the window.
+    /// Returns by how many CSS pixels the page is wider than the window.
     pub fn overflow(&self) -> i64 {
         let script =
             "const page = document.documentElement; return page.scrollWidth - page.clientWidth;";
         self.evaluate(script).as_i64().expect("a number")
     }
 
-    /// The octets of a file that the browser downloads under this name.
+    /// Returns the octets of a file that the browser downloads under this name.
     pub fn downloaded(&self, name: &str) -> Vec<u8> {
         let path = self.folder.path().join(name);
         let deadline = Instant::now() + PATIENCE;
-        // While it is written it has another name, and an empty file keeps its place.
+        // During the download, the file has another name, and an empty file reserves its name.
         while !path.metadata().is_ok_and(|file| file.len() > 0) {
             assert!(Instant::now() < deadline, "{name} is downloaded");
             crate::pause();
@@ -174,7 +174,7 @@ impl Browser {
         octets
     }
 
-    /// What axe-core finds wrong with the page: the rule, and the elements. `script` is its text.
+    /// Returns the problems that axe-core finds in the page: the rule and the elements. `script` is the text of axe-core.
     pub fn axe(&self, script: &str) -> Vec<String> {
         self.evaluate(script);
         let run = "const done = arguments[0]; axe.run({runOnly: [
@@ -195,7 +195,7 @@ impl Browser {
         self.command(method, &format!("/element/{element}{path}"), body)
     }
 
-    /// A command of Chromium's own protocol.
+    /// Sends a command of Chromium's own protocol.
     fn devtools(&self, command: &str, parameters: Value) -> Value {
         let body = json!({"cmd": command, "params": parameters});
         self.command("POST", "/goog/cdp/execute", &body)
@@ -209,16 +209,17 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // The browser ends with its session, the driver when it is dropped.
+        // The browser ends with its session, and the driver when it is dropped.
         let path = format!("/session/{}", self.session);
         let _ = self.driver.request("DELETE", &path, &Value::Null);
     }
 }
 
-/// The text of axe-core, whose path the variable `Z3950_AXE` names. Without it, prints that the check is skipped.
+/// Returns the text of axe-core from the path in the variable `Z3950_AXE`. If the variable is not set, prints that the check is
+/// skipped.
 ///
 /// # Panics
-/// If the file cannot be read.
+/// Panics if the file cannot be read.
 pub fn axe_core() -> Option<String> {
     let Some(path) = std::env::var_os("Z3950_AXE").map(PathBuf::from) else {
         peer::skip("axe-core (Z3950_AXE)");
@@ -228,7 +229,7 @@ pub fn axe_core() -> Option<String> {
     Some(text.unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
-/// chromedriver, until it is dropped.
+/// A chromedriver process, which is stopped when dropped.
 #[derive(Debug)]
 struct Driver {
     child: Child,
@@ -236,13 +237,14 @@ struct Driver {
 }
 
 impl Driver {
-    /// Starts it on a free port. Another program may take the port first.
+    /// Starts chromedriver on a free port. Another program may take the port first.
     fn start(program: &Path) -> Self {
         let started = (0..3).find_map(|_| Self::start_on(program, free_port()));
         started.expect("chromedriver listens")
     }
 
-    /// Starts it on a port, because without IPv6 it does not say which one it chose; `None` if the port is taken.
+    /// Starts chromedriver on a port, because without IPv6 it does not report the port that it chose; `None` if the port is
+    /// taken.
     fn start_on(program: &Path, port: u16) -> Option<Self> {
         let mut child = command(program)
             .arg(format!("--port={port}"))
@@ -258,7 +260,7 @@ impl Driver {
         is_ready.then_some(driver)
     }
 
-    /// The value of the answer to a command.
+    /// Sends a command and returns the value of the answer.
     fn call(&self, method: &str, path: &str, body: &Value) -> Value {
         let answer = self.request(method, path, body);
         let answer = answer.unwrap_or_else(|error| panic!("{method} {path}: {error}"));
@@ -271,7 +273,7 @@ impl Driver {
         value
     }
 
-    /// The body of the answer to a request of HTTP/1.1.
+    /// Sends a request of HTTP/1.1 and returns the body of the answer.
     fn request(&self, method: &str, path: &str, body: &Value) -> std::io::Result<Vec<u8>> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -303,7 +305,7 @@ impl Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The driver may already have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

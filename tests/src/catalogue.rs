@@ -1,4 +1,4 @@
-//! Catalogues as large as a test needs, made of real records by `../shared/bench/gen.py`.
+//! Catalogues as large as a test needs, made from real records by `../shared/bench/gen.py`.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -8,10 +8,10 @@ use bytes::Bytes;
 use crate::peer;
 use crate::surroundings::command;
 
-/// That many generated records in ISO 2709, `rec0000001` and so on; `None` with a message if the generator is missing.
+/// Returns that many generated records in ISO 2709, `rec0000001` and so on; `None` with a message if the generator is missing.
 ///
 /// # Panics
-/// If it is missing and `Z3950_PEERS=required`, or if it fails.
+/// Panics if the generator is missing and `Z3950_PEERS=required`, or if the generator fails.
 pub fn generated(records: usize) -> Option<Vec<Bytes>> {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
     let generator = shared.join("bench/gen.py");

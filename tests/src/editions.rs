@@ -1,26 +1,26 @@
-//! The books of the demo catalogue with planted duplicates and near misses, as two catalogues describe one book, and as two books
-//! look alike. By them the rule for records of one edition is measured.
+//! The books of the demo catalogue with planted duplicates and near misses, in which two catalogues describe the same book, or
+//! two books look alike. They measure the rule that recognises records of one edition.
 
 use unicode_normalization::UnicodeNormalization;
 use z3950_marc::{MarcRecord, mrk};
 
-/// Records, and which of them describe one edition.
+/// Records, and the edition that each of them describes.
 pub struct PlantedRecords {
-    /// Those of the catalogue, then the duplicates, then the near misses.
+    /// The records of the catalogue, then the duplicates, then the near misses.
     pub records: Vec<MarcRecord>,
-    /// The edition of each record, by a number.
+    /// The edition of each record, as a number.
     pub editions: Vec<usize>,
-    /// How each record differs from that of the demo catalogue; empty for those of the catalogue itself.
+    /// The difference of each record from that of the demo catalogue; empty for the records of the catalogue itself.
     pub changes: Vec<&'static str>,
 }
 
 /// A record as lines of text, one for each field.
 type Lines = Vec<String>;
 
-/// A change of a record, and its name.
+/// A change to a record, and the name of the change.
 type Change = (&'static str, fn(&mut Lines));
 
-/// How other catalogues describe the same edition.
+/// Ways in which other catalogues describe the same edition.
 const DUPLICATES: [Change; 14] = [
     ("the same text", |_| ()),
     ("no punctuation", without_punctuation),
@@ -61,7 +61,7 @@ const DUPLICATES: [Change; 14] = [
     }),
 ];
 
-/// Other editions and other works that look alike.
+/// Changes that make a similar record of another edition or another work.
 const NEAR_MISSES: [Change; 9] = [
     ("second edition", |lines| {
         lines.push(r"=250  \\$a2nd ed., rev.".to_owned())
@@ -93,10 +93,10 @@ const NEAR_MISSES: [Change; 9] = [
     }),
 ];
 
-/// The demo catalogue with this many duplicates and near misses of its records.
+/// Returns the demo catalogue with this many duplicates and near misses of its records.
 ///
 /// # Panics
-/// If a changed record is not well-formed.
+/// Panics if a changed record is not well-formed.
 pub fn planted(duplicates: usize, near_misses: usize) -> PlantedRecords {
     let text = include_str!("../../server/src/memory/demo/books.mrk");
     let demo: Vec<Lines> = text
@@ -112,7 +112,7 @@ pub fn planted(duplicates: usize, near_misses: usize) -> PlantedRecords {
     for (edition, lines) in demo.iter().enumerate() {
         planted.add(lines, edition, "");
     }
-    // Steps that have no divisor in common with the number of records visit each once.
+    // Steps that have no common divisor with the number of records visit each record once.
     let chosen = |number: usize, step: usize| number * step % demo.len();
     for number in 0..duplicates {
         let edition = chosen(number, 101);
@@ -127,7 +127,7 @@ pub fn planted(duplicates: usize, near_misses: usize) -> PlantedRecords {
         let like = chosen(number, 53);
         let (name, change) = NEAR_MISSES[number % NEAR_MISSES.len()];
         let mut lines = changed(&demo[like], &format!("n{number}"), change);
-        // Another edition has another ISBN, or none.
+        // Another edition has another ISBN or none.
         lines.retain(|line| !line.starts_with("=020"));
         planted.add(&lines, demo.len() + number, name);
     }
@@ -143,7 +143,7 @@ impl PlantedRecords {
         self.changes.push(change);
     }
 
-    /// The pairs of one edition.
+    /// Counts the pairs of records of the same edition.
     pub fn pairs(&self) -> usize {
         let numbers = 0..self.editions.len();
         numbers
@@ -157,14 +157,14 @@ impl PlantedRecords {
     }
 }
 
-/// The right and the wrong pairs of clusters, and those that are missing, each by its record numbers.
+/// The correct, wrong and missing pairs in clusters, each pair given by its record numbers.
 #[derive(Debug, Default)]
 pub struct Judged {
-    /// Merged pairs of one edition.
+    /// The number of merged pairs of the same edition.
     pub right: usize,
-    /// Merged pairs of two editions.
+    /// Merged pairs of different editions.
     pub wrong: Vec<(usize, usize)>,
-    /// Pairs of one edition that are not merged.
+    /// Pairs of the same edition that are not merged.
     pub missing: Vec<(usize, usize)>,
 }
 
@@ -192,12 +192,12 @@ impl Judged {
         judged
     }
 
-    /// The share of the merged pairs that are right.
+    /// Returns the share of merged pairs that are correct.
     pub fn precision(&self) -> f64 {
         self.right as f64 / (self.right + self.wrong.len()) as f64
     }
 
-    /// The share of the pairs of one edition that are merged.
+    /// Returns the share of pairs of the same edition that are merged.
     pub fn recall(&self) -> f64 {
         self.right as f64 / (self.right + self.missing.len()) as f64
     }
@@ -211,7 +211,7 @@ fn lines(record: &str) -> Lines {
         .collect()
 }
 
-/// The record of another catalogue: with another control number, without notes and links, and changed.
+/// Returns the record as another catalogue would have it: with another control number, without notes and links, and changed.
 fn changed(lines: &Lines, docid: &str, change: fn(&mut Lines)) -> Lines {
     let mut lines = lines.clone();
     on(&mut lines, "001", |_| format!("=001  {docid}"));
@@ -235,7 +235,7 @@ fn keep(lines: &mut Lines, tags: &[&str]) {
     lines.retain(|line| line.get(1..4).is_some_and(|tag| tags.contains(&tag)));
 }
 
-/// A field without the subfields of a code.
+/// Returns a field without the subfields that have this code.
 fn without(field: &str, code: &str) -> String {
     let kept = field.split('$').enumerate();
     let kept = kept.filter(|(number, subfield)| *number == 0 || !subfield.starts_with(code));
@@ -256,7 +256,7 @@ fn without_punctuation(lines: &mut Lines) {
     }
 }
 
-/// The words of a personal name, the family name first.
+/// Returns the words of a personal name, family name first.
 fn name(text: &str) -> Option<(String, Vec<String>)> {
     let name = text
         .split('$')
@@ -310,7 +310,7 @@ fn short_publisher(lines: &mut Lines) {
     });
 }
 
-/// Two letters of the title change places.
+/// Swaps two letters of the title.
 fn slip(lines: &mut Lines) {
     on(lines, "245", |text| {
         let mut letters: Vec<char> = text.chars().collect();
@@ -352,7 +352,7 @@ fn isbn_10(lines: &mut Lines) {
     });
 }
 
-/// A fixed field with another language.
+/// Returns a fixed field with another language.
 fn other_language(mut fixed: String) -> String {
     const LANGUAGE: std::ops::Range<usize> = 41..44;
     let other = match fixed.get(LANGUAGE) {

@@ -1,6 +1,6 @@
 //! Octets as hexadecimal digits with comments, as in `fixtures/wire/*.hex`.
 
-/// Reads octets: two digits each, with any white space; `#` starts a comment, and `"…"` stands for its characters.
+/// Reads octets of two digits each, with any white space; `#` starts a comment, and `"…"` stands for the characters in it.
 pub fn octets(text: &str) -> Vec<u8> {
     let mut octets = Vec::new();
     for line in text.lines() {
@@ -29,7 +29,7 @@ pub fn octets(text: &str) -> Vec<u8> {
     octets
 }
 
-/// The octets as digits, 32 octets a line, for messages.
+/// Returns the octets as digits, with 32 octets on each line, for messages.
 pub fn digits(octets: &[u8]) -> String {
     let lines = octets.chunks(32).map(|line| {
         let digits: Vec<String> = line.iter().map(|octet| format!("{octet:02X}")).collect();

@@ -1,5 +1,5 @@
-//! Shared by the test programs: random values, octets written as hex, catalogues, planted duplicates, the programs under test, and
-//! others as peers: YAZ, Zebra, Sphinx Search, Chromium.
+//! Code shared by the test programs: random values, octets written as hex, catalogues, planted duplicates, the programs under
+//! test, and other programs as peers: YAZ, Zebra, Sphinx Search, Chromium.
 
 pub mod browser;
 pub mod catalogue;
@@ -13,12 +13,12 @@ pub mod searchd;
 pub mod surroundings;
 pub mod yaz;
 
-/// Sleeps a little between two looks at what a test waits for, and leaves the processor to it.
+/// Sleeps briefly between two checks of a condition that a test waits for, and leaves the processor to other threads.
 pub fn pause() {
     std::thread::sleep(std::time::Duration::from_millis(2));
 }
 
-/// The blocks of Rust in the README.
+/// The Rust code blocks of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;

@@ -13,10 +13,10 @@ use bytes::Bytes;
 use tempfile::TempDir;
 use tokio::net::TcpSocket;
 
-/// The path of a program on `PATH`. If it is missing, prints that the test is skipped.
+/// Returns the path of a program on `PATH`. If the program is missing, prints that the test is skipped.
 ///
 /// # Panics
-/// If it is missing and `Z3950_PEERS=required`.
+/// Panics if the program is missing and `Z3950_PEERS=required`.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path)
@@ -28,10 +28,10 @@ pub fn find(program: &str) -> Option<PathBuf> {
     found
 }
 
-/// Says that a test is skipped.
+/// Prints that a test is skipped.
 ///
 /// # Panics
-/// If `Z3950_PEERS=required`.
+/// Panics if `Z3950_PEERS=required`.
 pub(crate) fn skip(missing: &str) {
     assert!(
         std::env::var("Z3950_PEERS").as_deref() != Ok("required"),
@@ -41,31 +41,31 @@ pub(crate) fn skip(missing: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {missing} not found");
 }
 
-/// A YAZ or Zebra server, stopped when dropped.
+/// A YAZ or Zebra server, which is stopped when dropped.
 #[derive(Debug)]
 pub struct Server {
     child: Child,
-    /// Its port on 127.0.0.1.
+    /// The port of the server on 127.0.0.1.
     pub port: u16,
     _directory: TempDir,
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The server may already have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Starts `yaz-ztest`, if it is there.
+/// Starts `yaz-ztest`, if it is installed.
 pub fn yaz_ztest() -> Option<Server> {
     let program = find("yaz-ztest")?;
     let directory = tempfile::tempdir().expect("a directory");
-    // Without this file it ends at the first Scan.
+    // Without this file, the server ends at the first Scan.
     std::fs::write(directory.path().join("dummy-words"), "war:3\npeace:2\n")
         .expect("the file is written");
-    // The source of its GRS-1 record; without it, it answers with a diagnostic.
+    // The server's GRS-1 record is made from this file; without it, the server answers with a diagnostic.
     let tree = "(2,1) War and peace\n(4,70) {\n(4,90) {\n(2,7) Inner\n}\n}\n(0,0)\n";
     std::fs::write(
         directory.path().join("dummy-grs"),
@@ -82,7 +82,7 @@ pub fn yaz_ztest() -> Option<Server> {
     }))
 }
 
-/// Starts `zebrasrv` on the given MARC records, indexed so that 001 is found by Use 1032, if it is there.
+/// Starts `zebrasrv` on the given MARC records, indexed so that 001 is found with Use 1032, if it is installed.
 pub fn zebrasrv(records: &[Bytes]) -> Option<Server> {
     let (server, directory) = zebra_register(records)?;
     Some(start(directory, |directory, port| {
@@ -95,8 +95,8 @@ pub fn zebrasrv(records: &[Bytes]) -> Option<Server> {
     }))
 }
 
-/// Starts `zebrasrv` on the given MARC records as a server of SRU with a description, queries in CQL, and records in MARCXML, if it is
-/// there.
+/// Starts `zebrasrv` on the given MARC records as an SRU server with a description, CQL queries, and records in MARCXML, if it
+/// is installed.
 pub fn zebra_sru(records: &[Bytes]) -> Option<Server> {
     let (server, directory) = zebra_register(records)?;
     Some(start(directory, |directory, port| {
@@ -110,7 +110,8 @@ pub fn zebra_sru(records: &[Bytes]) -> Option<Server> {
     }))
 }
 
-/// Starts a server of SRU in Perl, made of the modules of `libsru-perl`, on the given records in MARCXML, if these are there.
+/// Starts an SRU server in Perl, built from the modules of `libsru-perl`, on the given records in MARCXML, if these are
+/// installed.
 pub fn perl_sru(records: &[String]) -> Option<Server> {
     let perl = find("perl")?;
     let has_modules = command(&perl)
@@ -133,8 +134,8 @@ pub fn perl_sru(records: &[String]) -> Option<Server> {
     }))
 }
 
-/// Starts a server made with Perl's `Net::Z3950::SimpleServer` (Debian's `libnet-z3950-simpleserver-perl`) on the given MARC
-/// records, if it is there.
+/// Starts a server built with Perl's `Net::Z3950::SimpleServer` (Debian's `libnet-z3950-simpleserver-perl`) on the given MARC
+/// records, if it is installed.
 pub fn simple_server(records: &[Bytes]) -> Option<Server> {
     let perl = find("perl")?;
     let has_module = command(&perl)
@@ -160,7 +161,7 @@ pub fn simple_server(records: &[Bytes]) -> Option<Server> {
     }))
 }
 
-/// The program `zebrasrv`, and a folder with a register of the records.
+/// Returns the program `zebrasrv`, and a folder with an index of the records.
 fn zebra_register(records: &[Bytes]) -> Option<(PathBuf, TempDir)> {
     let (server, indexer) = (find("zebrasrv")?, find("zebraidx")?);
     let directory = tempfile::tempdir().expect("a directory");
@@ -176,7 +177,7 @@ fn zebra_register(records: &[Bytes]) -> Option<(PathBuf, TempDir)> {
             .expect("zebraidx starts");
         let log = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "zebraidx {arguments:?}: {log}");
-        // A configuration it cannot use makes it index nothing, without an error.
+        // If it cannot use its configuration, zebraidx indexes nothing and reports no error.
         let expected = format!("Records: {}", records.len());
         assert!(
             arguments != ["update", "records"] || log.contains(&expected),
@@ -186,7 +187,7 @@ fn zebra_register(records: &[Bytes]) -> Option<(PathBuf, TempDir)> {
     Some((server, directory))
 }
 
-/// Writes the files that zebraidx and zebrasrv need to index the folder's `records`; the register may grow to `room`, such as
+/// Writes the files that zebraidx and zebrasrv need to index the folder's `records`; the index may grow to `room`, such as
 /// `1G`.
 pub fn configure_zebra(directory: &Path, room: &str) {
     const TAB: &str = "/usr/share/idzebra-2.0/tab";
@@ -215,7 +216,7 @@ pub fn configure_zebra(directory: &Path, room: &str) {
     std::fs::write(directory.join("marc21.abs"), rules).expect("the file is written");
 }
 
-/// Starts a server on a free port, trying three times because another program may take the port first.
+/// Starts a server on a free port, trying up to three times because another program may take the port first.
 fn start(directory: TempDir, command: impl Fn(&Path, u16) -> Command) -> Server {
     for _ in 0..3 {
         let port = free_port();
@@ -232,7 +233,7 @@ fn start(directory: TempDir, command: impl Fn(&Path, u16) -> Command) -> Server 
                 _directory: directory,
             };
         }
-        // It has ended or does not listen.
+        // The server has ended or does not listen.
         let _ = child.kill();
         let _ = child.wait();
     }
@@ -252,7 +253,7 @@ impl Unheard {
         Self(socket)
     }
 
-    /// Its address.
+    /// Returns the address.
     pub fn address(&self) -> SocketAddr {
         self.0.local_addr().expect("it is bound")
     }

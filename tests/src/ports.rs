@@ -1,4 +1,4 @@
-//! Ports for servers that cannot choose one by themselves.
+//! Finds ports for servers that cannot choose a port themselves.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -6,23 +6,23 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// Below the ports that the system gives to connections, and to servers that take any: no other test gets one of these while a server is
-/// started again.
+/// The first port used here. It is below the ports that the system assigns to connections and to servers that accept any port,
+/// so that no other test gets such a port while a server is restarted.
 const FIRST: u16 = 12_000;
 const PAIRS: u16 = 9_000;
 
-/// A free port of the loopback address.
+/// Returns a free port of the loopback address.
 ///
 /// # Panics
-/// If there is none.
+/// Panics if there is no free port.
 pub fn free_port() -> u16 {
     pairs_of_ports(1)[0]
 }
 
-/// Free ports, each followed by another free one, which the servers of an engine use among themselves.
+/// Returns free ports, each followed by another free port, which the servers of an engine use among themselves.
 ///
 /// # Panics
-/// If there are not enough.
+/// Panics if there are not enough free ports.
 pub fn pairs_of_ports(number: usize) -> Vec<u16> {
     let turns = (0..PAIRS).map(|_| next());
     let free = turns.filter(|port| is_free(*port) && is_free(*port + 1));
@@ -31,7 +31,8 @@ pub fn pairs_of_ports(number: usize) -> Vec<u16> {
     ports
 }
 
-/// The first ports of the pairs in turn. Each process begins somewhere else, since others run beside it.
+/// Returns the first port of each pair in turn. Each process begins with a different pair, since other processes run at the
+/// same time.
 fn next() -> u16 {
     static TURN: LazyLock<AtomicU16> = LazyLock::new(|| {
         let random = RandomState::new().build_hasher().finish();

@@ -1,4 +1,4 @@
-//! The programs under test, as a user runs them: built once, started, fed and read.
+//! The programs under test, which are built once, and run as a user runs them, with input and output.
 
 use crate::surroundings::command;
 use std::ffi::OsStr;
@@ -8,24 +8,25 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::OnceLock;
 
-/// The path of `z3950` or `z3950d`, built in the profile of the tests.
+/// Returns the path of `z3950` or `z3950d`, built in the profile of the tests.
 pub fn path(name: &str) -> PathBuf {
     static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
     DIRECTORY.get_or_init(build).join(name)
 }
 
 fn build() -> PathBuf {
-    // The tests of the programs' own packages need them, so that `cargo test --workspace` has built them already.
+    // The tests of the programs' own packages need the programs, so `cargo test --workspace` has already built them.
     let tests = ["test", "--no-run", "--test", "start", "--test", "program"];
     cargo_build(&tests, "--bins")
 }
 
-/// The folder with the examples of both libraries, built in the profile of the tests.
+/// Returns the folder with the examples of both libraries, built in the profile of the tests.
 pub fn examples() -> PathBuf {
     cargo_build(&["build", "--examples"], "--examples").join("examples")
 }
 
-/// Builds what `cargo test` has built, with the same features, or in other profiles what `cargo build` builds. Returns the folder.
+/// Builds what `cargo test` builds, with the same features; in other profiles, builds what `cargo build` builds. Returns the
+/// folder.
 fn cargo_build(in_tests: &[&str], built: &str) -> PathBuf {
     let test = std::env::current_exe().expect("the test program has a path");
     let directory = test
@@ -33,7 +34,7 @@ fn cargo_build(in_tests: &[&str], built: &str) -> PathBuf {
         .and_then(Path::parent)
         .expect("it lies in PROFILE/deps")
         .to_owned();
-    // cargo-nextest starts a process for each test; the first one of a run builds for all.
+    // cargo-nextest starts a process for each test; the first process of a run builds for all of them.
     let run = std::env::var("NEXTEST_RUN_ID").ok();
     let stamp = directory.join(format!("tests-have-built{built}"));
     if run.is_some() && std::fs::read_to_string(&stamp).ok() == run {
@@ -48,7 +49,8 @@ fn cargo_build(in_tests: &[&str], built: &str) -> PathBuf {
         .parent()
         .expect("PROFILE lies in the target directory");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    // Cargo builds packages anew whose variables differ, so it gets those of the tests, without those that it sets for a test itself.
+    // Cargo rebuilds packages if their environment variables differ, so it gets the variables of the tests, except those that
+    // cargo itself sets for a test.
     #[expect(clippy::disallowed_methods, reason = "it is no program under test")]
     let mut command = Command::new(cargo);
     for (name, _) in std::env::vars_os() {
@@ -89,14 +91,14 @@ fn cargo_build(in_tests: &[&str], built: &str) -> PathBuf {
     directory
 }
 
-/// What a program printed, and its exit code.
+/// The output of a program, and its exit code.
 #[derive(Debug)]
 pub struct Ran {
-    /// Exit code; `None` if a signal ended it.
+    /// The exit code; `None` if the program was ended by a signal.
     pub code: Option<i32>,
-    /// Standard output, with U+FFFD for what is not UTF-8.
+    /// Standard output; octets that are not UTF-8 are replaced by U+FFFD.
     pub stdout: String,
-    /// Standard error, with U+FFFD for what is not UTF-8.
+    /// Standard error; octets that are not UTF-8 are replaced by U+FFFD.
     pub stderr: String,
     /// Standard output in octets.
     pub octets: Vec<u8>,
@@ -144,7 +146,7 @@ pub fn run(command: &mut Command, input: &str) -> Ran {
 #[derive(Debug)]
 pub struct Daemon {
     child: Child,
-    /// Where it listens, one address for each `--listen`.
+    /// The addresses on which it listens, one for each `--listen`.
     pub addresses: Vec<SocketAddr>,
 }
 
@@ -154,7 +156,7 @@ impl Daemon {
         Self::listening(arguments, &["127.0.0.1:0"])
     }
 
-    /// The same on the given addresses.
+    /// Starts `z3950d` with the arguments on the given addresses.
     pub fn listening<S: AsRef<OsStr>>(
         arguments: impl IntoIterator<Item = S>,
         addresses: &[&str],
@@ -187,22 +189,22 @@ impl Daemon {
         Self { child, addresses }
     }
 
-    /// Its first address.
+    /// Returns the server's first address.
     pub fn address(&self) -> SocketAddr {
         self.addresses[0]
     }
 
-    /// Its port on the first address.
+    /// Returns the server's port on the first address.
     pub fn port(&self) -> u16 {
         self.address().port()
     }
 
-    /// The number of its process.
+    /// Returns the process id of the server.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Sends a signal by name, such as `TERM`.
+    /// Sends a signal to the server by name, such as `TERM`.
     pub fn signal(&self, name: &str) {
         let status = command("sh")
             .args([
@@ -215,7 +217,7 @@ impl Daemon {
         assert!(status.expect("sh starts").success(), "the signal is sent");
     }
 
-    /// Its resident memory in octets, from Linux's `/proc`; 0 elsewhere.
+    /// Returns the resident memory of the server in octets, from Linux's `/proc`; 0 on other systems.
     pub fn memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
         let status = status.unwrap_or_default();
@@ -225,13 +227,13 @@ impl Daemon {
         kib.map_or(0, |kib: u64| kib * 1024)
     }
 
-    /// How many descriptors it has open, from Linux's `/proc`; 0 elsewhere.
+    /// Returns the number of open descriptors of the server, from Linux's `/proc`; 0 on other systems.
     pub fn descriptors(&self) -> usize {
         let open = std::fs::read_dir(format!("/proc/{}/fd", self.child.id()));
         open.map_or(0, Iterator::count)
     }
 
-    /// Waits for it to end.
+    /// Waits for the server to end.
     pub fn wait(&mut self) -> ExitStatus {
         self.child.wait().expect("the program ends")
     }
@@ -239,7 +241,7 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // The test may have stopped it already.
+        // The test may already have stopped the server.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,6 +1,6 @@
-//! Random values that are the same in every run: mutations of real octets, seeded by name.
+//! Random values that are the same in every run: mutations of real octets, with a seed that depends on a name.
 
-/// How many mutations a test makes: `times`, multiplied by the environment variable `Z3950_MUTATIONS`.
+/// Returns the number of mutations in a test: `times`, multiplied by the environment variable `Z3950_MUTATIONS`.
 pub fn mutations(times: u64) -> u64 {
     let factor = std::env::var("Z3950_MUTATIONS")
         .ok()
@@ -13,7 +13,7 @@ pub fn mutations(times: u64) -> u64 {
 pub struct Random(u64);
 
 impl Random {
-    /// A generator seeded by the name.
+    /// Creates a generator whose seed depends on the name.
     pub fn new(name: &str) -> Self {
         let seed = name
             .bytes()
@@ -23,7 +23,7 @@ impl Random {
         Self(seed | 1)
     }
 
-    /// A number below `limit`, which is not 0.
+    /// Returns a number below `limit`, which must not be 0.
     pub fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -32,12 +32,12 @@ impl Random {
         usize::try_from(number % u64::try_from(limit.max(1)).unwrap_or(1)).unwrap_or(0)
     }
 
-    /// One of the values.
+    /// Returns one of the values.
     pub fn pick<'a, T>(&mut self, values: &'a [T]) -> &'a T {
         &values[self.below(values.len())]
     }
 
-    /// An octet, usually one with a meaning in BER.
+    /// Returns an octet, usually one with a meaning in BER.
     pub fn octet(&mut self) -> u8 {
         const TELLING: [u8; 16] = [
             0, 1, 2, 0x7f, 0x80, 0x81, 0x82, 0x84, 0x85, 0xff, 0x30, 0xa0, 0xa1, 0xbf, 0x1f, 0x9f,
@@ -48,8 +48,8 @@ impl Random {
         }
     }
 
-    /// `octets` with one to four mutations: octets changed, removed, inserted, doubled or cut off, or a part of another sample
-    /// inserted.
+    /// Returns `octets` with one to four mutations: octets changed, removed, inserted, doubled or cut off, or a part of another
+    /// sample inserted.
     pub fn mutate(&mut self, octets: &[u8], samples: &[Vec<u8>]) -> Vec<u8> {
         let mut mutant = octets.to_vec();
         for _ in 0..=self.below(4) {

@@ -14,7 +14,7 @@ use crate::ports::pairs_of_ports;
 use crate::program::{self, Ran, run};
 use crate::surroundings::command;
 
-/// An engine, stopped when dropped. Its servers are `node-1` and so on, and the `distributor`.
+/// An engine, which is stopped when dropped. Its servers are named `node-1` and so on, and `distributor`.
 #[derive(Debug)]
 pub struct Engine {
     program: PathBuf,
@@ -22,7 +22,7 @@ pub struct Engine {
     servers: Vec<EngineServer>,
 }
 
-/// A server of an engine.
+/// A server that belongs to an engine.
 #[derive(Debug)]
 struct EngineServer {
     name: String,
@@ -34,18 +34,18 @@ struct EngineServer {
 const DISTRIBUTOR: &str = "distributor";
 
 impl Engine {
-    /// Starts an engine with this number of nodes, if `searchd` is there.
+    /// Starts an engine with this number of nodes, if `searchd` is installed.
     ///
     /// # Panics
-    /// If it does not start.
+    /// Panics if the engine does not start.
     pub fn start(nodes: usize) -> Option<Self> {
         Self::start_changed(nodes, |text| text)
     }
 
-    /// The same with changed configurations.
+    /// Starts an engine with this number of nodes and changed configurations, if `searchd` is installed.
     ///
     /// # Panics
-    /// If it does not start.
+    /// Panics if the engine does not start.
     pub fn start_changed(nodes: usize, change: impl Fn(String) -> String) -> Option<Self> {
         let program = peer::find("searchd")?;
         for _ in 0..3 {
@@ -87,7 +87,7 @@ impl Engine {
     /// Starts another distributor, `replica`, and returns its address for settings.
     ///
     /// # Panics
-    /// If it does not start.
+    /// Panics if the distributor does not start.
     pub fn add_replica(&mut self) -> String {
         let port = pairs_of_ports(1)[0];
         let url = format!("sphinxql://127.0.0.1:{port}/books");
@@ -102,7 +102,7 @@ impl Engine {
         url
     }
 
-    /// The address for settings.
+    /// Returns the address for settings.
     pub fn url(&self) -> String {
         format!(
             "sphinxql://127.0.0.1:{}/books",
@@ -110,7 +110,7 @@ impl Engine {
         )
     }
 
-    /// The addresses of the nodes.
+    /// Returns the addresses of the nodes.
     pub fn nodes(&self) -> Vec<String> {
         let servers = self.servers.iter();
         let nodes = servers.filter(|server| server.name.starts_with("node-"));
@@ -119,13 +119,13 @@ impl Engine {
             .collect()
     }
 
-    /// The tables of a settings file for the database `books` in this engine, with further lines.
+    /// Returns the tables of a settings file for the database `books` in this engine, with additional lines.
     pub fn settings(&self, lines: &str) -> String {
         let (url, nodes) = (self.url(), self.nodes());
         format!("[[database]]\nname = \"books\"\nengine = \"{url}\"\nnodes = {nodes:?}\n{lines}\n")
     }
 
-    /// The folder of its files.
+    /// Returns the folder of the engine's files.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -135,7 +135,7 @@ impl Engine {
         run(&mut self.loading(options, files), "")
     }
 
-    /// The command `z3950d load`.
+    /// Returns the command `z3950d load`.
     pub fn loading(&self, options: &[&str], files: &[&Path]) -> Command {
         let mut command = command(program::path("z3950d"));
         command.args(["load", "--engine", &self.url()]);
@@ -144,10 +144,10 @@ impl Engine {
         command
     }
 
-    /// The first values of the rows that a server answers a statement with.
+    /// Returns the first value of each row in a server's answer to a statement.
     ///
     /// # Panics
-    /// If it refuses.
+    /// Panics if the server refuses the statement.
     pub async fn ask(&self, server: &str, statement: &str) -> Vec<String> {
         let opts = OptsBuilder::default()
             .ip_or_hostname("127.0.0.1")
@@ -164,10 +164,10 @@ impl Engine {
     /// Kills a server.
     ///
     /// # Panics
-    /// If there is no such server.
+    /// Panics if there is no such server.
     pub fn kill(&mut self, server: &str) {
         if let Some(mut child) = self.server_mut(server).child.take() {
-            // It may have ended already.
+            // The server may already have ended.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -176,7 +176,7 @@ impl Engine {
     /// Sends a signal to a server by name, such as `STOP`.
     ///
     /// # Panics
-    /// If it does not run.
+    /// Panics if the server is not running.
     pub fn signal(&self, server: &str, name: &str) {
         let child = self.server(server).child.as_ref().expect("it runs");
         let status = command("sh")
@@ -185,18 +185,18 @@ impl Engine {
         assert!(status.expect("sh starts").success(), "the signal is sent");
     }
 
-    /// Starts a server again.
+    /// Restarts a server.
     ///
     /// # Panics
-    /// If it does not start.
+    /// Panics if the server does not start.
     pub fn restart(&mut self, server: &str) {
         self.restart_after(server, "");
     }
 
-    /// The same after commands of the shell, such as `ulimit -f 100;`.
+    /// Restarts a server after shell commands, such as `ulimit -f 100;`.
     ///
     /// # Panics
-    /// If it does not start.
+    /// Panics if the server does not start.
     pub fn restart_after(&mut self, server: &str, commands: &str) {
         self.kill(server);
         let child = self.spawn(server, self.server(server).port, commands);
@@ -229,7 +229,7 @@ impl Engine {
         command.args(["--nodes", &self.nodes().join(",")]);
         let ran = run(command.arg("--output").arg(folder), "");
         assert_eq!(ran.code, Some(0), "{ran:?}");
-        // A node may be slow to accept a connection beside many other tests.
+        // A node may be slow to accept a connection while many other tests are running.
         let path = folder.join("distributor.conf");
         let text = std::fs::read_to_string(&path).expect("a configuration");
         let patient = text.replace(
@@ -271,7 +271,7 @@ impl Drop for Engine {
     fn drop(&mut self) {
         for server in &mut self.servers {
             if let Some(child) = &mut server.child {
-                // It may have ended already.
+                // The server may already have ended.
                 let _ = child.kill();
                 let _ = child.wait();
             }

@@ -1,5 +1,5 @@
-//! What the programs of tests see of the place where the tests run: the least that they need. Environment variables of a user, a locale, a
-//! time zone, a proxy and signals that are ignored, as `nohup` and services leave them, change no test.
+//! The environment of programs in tests, reduced to the minimum that they need. A user's environment variables, locale, time
+//! zone or proxy do not affect any test, nor do ignored signals, as left by `nohup` and services.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,8 @@ use std::sync::{Once, OnceLock};
 
 use signal_hook::consts::{FORBIDDEN, SIGPIPE};
 
-/// The variables that programs keep: where programs, libraries and temporary files are, and where a coverage tool writes.
+/// The variables that programs keep: those that say where programs, libraries and temporary files are, and where a coverage
+/// tool writes.
 const KEPT: [&str; 10] = [
     "PATH",
     "LD_LIBRARY_PATH",
@@ -22,8 +23,8 @@ const KEPT: [&str; 10] = [
     "Z3950_MUTATIONS",
 ];
 
-/// A command that starts a program in the surroundings of all tests, wherever they run: few variables, the locale `C.UTF-8`, the time zone
-/// UTC, an empty home folder, and signals that have their effect.
+/// Returns a command that starts a program in the same environment wherever tests run: few variables, the locale `C.UTF-8`, the
+/// time zone UTC, an empty home folder, and signals with their default effect.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     restore_signals();
     #[expect(clippy::disallowed_methods, reason = "all others are made here")]
@@ -39,11 +40,11 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// A folder without files, the home of programs that are given no other.
+/// Returns an empty folder, the home of programs that do not get another one.
 fn home() -> &'static Path {
     static HOME: OnceLock<PathBuf> = OnceLock::new();
     HOME.get_or_init(|| {
-        // Beside the test program's folder, since tests look into that of temporary files and fill it.
+        // The folder is next to the test program's folder, since tests inspect and fill the folder of temporary files.
         let test = std::env::current_exe().expect("the test program has a path");
         let home = test.ancestors().nth(2).expect("a folder").join("home");
         std::fs::create_dir_all(&home).expect("the build folder takes a folder");
@@ -51,16 +52,16 @@ fn home() -> &'static Path {
     })
 }
 
-/// Lets signals that this process ignores end the programs that it starts.
+/// Restores the effect of signals that this process ignores, for the programs that it starts.
 ///
-/// A program that is started inherits which signals are ignored. Those with a handler have their default effect in it, so each of
-/// them gets one here, which does nothing.
+/// A new program inherits the set of ignored signals. Signals with a handler, however, have their default effect in the new
+/// program, so each ignored signal gets a handler here, which does nothing.
 fn restore_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         for signal in ignored(&status) {
-            // The standard library ignores this one, and restores it in programs itself.
+            // The standard library ignores this signal, and restores it in new programs itself.
             if signal != SIGPIPE && !FORBIDDEN.contains(&signal) {
                 signal_hook::flag::register(signal, std::sync::Arc::default())
                     .expect("it can be handled");
@@ -69,12 +70,12 @@ fn restore_signals() {
     });
 }
 
-/// The signals that a process ignores, by its status in `/proc`.
+/// Returns the signals that a process ignores, from its status in `/proc`.
 fn ignored(status: &str) -> impl Iterator<Item = i32> {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
     let mask = mask.unwrap_or_default();
-    // Those of the C library for real time have no default effect that a test could miss.
+    // The C library's real-time signals have no default effect that a test could miss.
     (1..32).filter(move |signal| mask & (1 << (signal - 1)) != 0)
 }
 

@@ -1,4 +1,5 @@
-//! The queries that `yaz-client` makes from texts: it searches for each text on a test server, which records the requests.
+//! Returns the queries that `yaz-client` makes from texts: it searches for each text on a test server, which records the
+//! requests.
 
 use std::collections::HashMap;
 
@@ -9,14 +10,14 @@ use crate::peer;
 use crate::program::run;
 use crate::surroundings::command;
 
-/// The longest command that yaz-client takes from a pipe, in octets.
+/// The maximum length in octets of a command that yaz-client takes from a pipe.
 const LONGEST_COMMAND: usize = 10_000;
 
-/// Runs yaz-client with the setup commands, such as `querytype cql2rpn`, and returns the query that it sends for each text;
-/// `None` for a text that it refuses. Returns `None` if yaz-client is not installed.
+/// Runs yaz-client with the setup commands, such as `querytype cql2rpn`, and returns the query that it sends for each text; a
+/// query is `None` if yaz-client refuses its text. Returns `None` if yaz-client is not installed.
 ///
 /// # Panics
-/// If a text cannot be given to yaz-client: it contains a line break or a `;`, or is too long.
+/// Panics if a text cannot be passed to yaz-client: it contains a line break or a `;`, or is too long.
 pub fn queries_sent(setup: &[&str], queries: &[&str]) -> Option<Vec<Option<Query>>> {
     let program = peer::find("yaz-client")?;
     let server = TestServer::builder()
@@ -28,7 +29,7 @@ pub fn queries_sent(setup: &[&str], queries: &[&str]) -> Option<Vec<Option<Query
         input.push('\n');
     }
     input.push_str(&format!("open {}\n", server.addr()));
-    // yaz-client sends nothing for a text that it refuses; the referenceId says which text a request belongs to.
+    // yaz-client sends nothing for a text that it refuses; the referenceId shows to which text a request belongs.
     for (number, query) in queries.iter().enumerate() {
         assert!(
             !query.contains(['\n', '\r', '\0', ';']) && query.len() < LONGEST_COMMAND,

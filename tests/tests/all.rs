@@ -1,5 +1,6 @@
-//! All tests that need several packages, as one program: it is linked once, and keeps the processors busy to its end. `cargo test
-//! --workspace --test all command::` runs those of a module. What the checks of the sources need is built sooner: they are `tidy`.
+//! All tests that need several packages, as one program, which is linked once and keeps the processors busy. `cargo test
+//! --workspace --test all command::` runs the tests of a module. The checks of the sources are in `tidy`, which is built
+//! sooner.
 
 mod command;
 mod conformance;

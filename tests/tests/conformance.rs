@@ -1,4 +1,5 @@
-//! `CONFORMANCE.md` against the tests: every id in use has a row there, and every row has the tests that it names.
+//! Compares `CONFORMANCE.md` with the tests: every id in use has a row in the document, and every row has the tests that it
+//! names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 const DOCUMENT: &str = include_str!("../CONFORMANCE.md");
 /// The letters before the hyphen of an id; after `Q-`, another letter follows.
 const FAMILIES: &str = "AGILMSUZQ";
-/// How many findings of each kind the audit lists.
+/// The number of findings of each kind that the audit lists.
 const FOUND: [(char, u32); 4] = [('A', 9), ('B', 20), ('C', 9), ('D', 20)];
 
 fn folder() -> &'static Path {
@@ -17,18 +18,18 @@ fn folder() -> &'static Path {
 /// A table row of the document.
 struct Row {
     id: &'static str,
-    /// Number of its table.
+    /// The number of the table.
     table: usize,
     requirement: &'static str,
     proofs: Vec<Proof>,
 }
 
-/// Where a row is proved.
+/// The proof of a row.
 #[derive(Debug, PartialEq)]
 enum Proof {
     /// A file that contains the id of the row, or these ids of other rows.
     Ids(&'static str, Vec<&'static str>),
-    /// A test by its name.
+    /// A test, given by its name.
     Test(&'static str, &'static str),
 }
 
@@ -72,7 +73,7 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-/// The files that the document links to, by link name.
+/// Returns the files that the document links to, by link name.
 fn files() -> BTreeMap<&'static str, (PathBuf, String)> {
     let links = DOCUMENT.lines().filter_map(|line| {
         let (name, path) = line.strip_prefix('[')?.split_once("]: ")?;
@@ -83,7 +84,7 @@ fn files() -> BTreeMap<&'static str, (PathBuf, String)> {
     links.collect()
 }
 
-/// The sort key of an id: family, letter of a finding or `CANON`, numbers.
+/// Returns the sort key of an id: family, letter of a finding or `CANON`, numbers.
 fn key(id: &str) -> Option<(char, &str, Vec<u32>)> {
     let (family, rest) = id.split_once('-')?;
     let mut letters = family.chars();
@@ -109,7 +110,7 @@ fn key(id: &str) -> Option<(char, &str, Vec<u32>)> {
     Some((family, word, numbers.collect::<Option<_>>()?))
 }
 
-/// The ids in a text: words such as `Z-5.1`, and names of tests such as `audit_b4_…` and `z_7_2_…`.
+/// Returns the ids in a text: words such as `Z-5.1`, and names of tests such as `audit_b4_…` and `z_7_2_…`.
 fn ids(text: &str) -> BTreeSet<String> {
     let part_of_one = |c: char| c.is_alphanumeric() || "-._".contains(c);
     let words = text.split(|c| !part_of_one(c));
@@ -121,7 +122,7 @@ fn ids(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The id that the name of a test begins with.
+/// Returns the id with which the name of a test begins.
 fn named(word: &str) -> Option<String> {
     if let Some(rest) = word.strip_prefix("audit_") {
         let (letter, number) = rest.split('_').next()?.split_at_checked(1)?;
@@ -137,7 +138,7 @@ fn named(word: &str) -> Option<String> {
         .then_some(id)
 }
 
-/// Names of test functions in a Rust source.
+/// Returns the names of test functions in a Rust source.
 fn tests(source: &str) -> BTreeSet<&str> {
     let mut tests = BTreeSet::new();
     let mut is_test = false;
@@ -174,7 +175,7 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Every source, fixture and page of the repository except the document itself.
+/// Returns every source, fixture and page of the repository except the document itself.
 fn everything() -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     sources(folder().parent().expect("the workspace"), &mut found);
@@ -187,7 +188,7 @@ fn everything() -> Vec<(PathBuf, String)> {
     found.into_iter().map(read).collect()
 }
 
-/// Fails with all faults, not only with the first.
+/// Fails with all faults, not only the first.
 fn assert_none(faults: &[String]) {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
@@ -283,7 +284,7 @@ fn every_row_is_proved_where_it_says() {
     assert_none(&faults);
 }
 
-/// The ids of a source, or those in the first column of a table.
+/// Returns the ids in a source, or those in the first column of a table.
 fn proved_ids(path: &Path, text: &str) -> BTreeSet<String> {
     if path.extension().is_some_and(|extension| extension == "tsv") {
         let cases = text.lines().filter(|line| !line.starts_with('#'));

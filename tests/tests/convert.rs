@@ -1,4 +1,5 @@
-//! Records from form to form: `z3950 convert` and `z3950 get --format` on real records, against yaz-marcdump, and on damaged ones.
+//! Records converted from form to form: `z3950 convert` and `z3950 get --format` on real records, against yaz-marcdump, and on
+//! damaged ones.
 
 mod command;
 mod damaged;
@@ -17,7 +18,7 @@ use bytes::Bytes;
 use z3950_marc::charset::{Charset, NormalForm, Options};
 use z3950_marc::iso2709;
 
-/// The files of real records; if there are none, says so on standard error.
+/// Returns the files of real records; if there are none, reports this on standard error.
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/marc");
     let Ok(entries) = std::fs::read_dir(folder) else {
@@ -33,7 +34,7 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Text in NFC, as z3950 writes text.
+/// Returns text in NFC, as z3950 writes it.
 fn nfc(octets: &[u8]) -> Vec<u8> {
     let mut options = Options::default();
     options.form = Some(NormalForm::Nfc);
@@ -41,7 +42,7 @@ fn nfc(octets: &[u8]) -> Vec<u8> {
     decoded.text.into_owned().into_bytes()
 }
 
-/// The records of a file, as octets.
+/// Returns the records of a file as octets.
 fn records(file: &Path) -> Vec<Bytes> {
     let octets = std::fs::read(file).expect("a readable file");
     iso2709::split(octets.into()).collect()

@@ -1,5 +1,5 @@
-//! Hostile input: randomly mutated octets, small storms, connections cut anywhere, and a server that is killed. Nothing
-//! panics, hangs or grows, and other clients are still answered.
+//! Hostile input: randomly mutated octets, small storms, connections cut anywhere, and a server that is killed. No program
+//! panics, hangs or uses ever more memory, and other clients are still answered.
 
 mod octets;
 mod partner;

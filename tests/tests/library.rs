@@ -1,5 +1,4 @@
-//! The public API of the library as a dependent program uses it: connections, queries, result sets, records, parts of an
-//! index.
+//! The public API of the library as other programs use it: connections, queries, result sets, records, parts of an index.
 
 mod connection;
 mod editions;

@@ -1,4 +1,4 @@
-//! The prompt in a real terminal, as a person sees it.
+//! The prompt in a real terminal, as a user sees it.
 
 mod display;
 mod editing;
@@ -18,10 +18,10 @@ use z3950_server::testing::{TestServer, record};
 use z3950_tests::surroundings::command;
 use z3950_tests::{pause, program};
 
-/// How long an answer may take on a busy machine.
+/// The maximum time for an answer on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A person at the prompt.
+/// A user at the prompt.
 struct Person {
     session: OsSession,
 }
@@ -43,7 +43,7 @@ impl Person {
     fn with<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>, home: &Path) -> Self {
         let mut command = command(program::path("z3950"));
         command
-            // Longer than the test waits.
+            // This timeout is longer than the test waits.
             .args(["--timeout", "120", "open"])
             .args(arguments)
             .env("HOME", home)
@@ -79,7 +79,7 @@ impl Person {
         }
     }
 
-    /// Makes the terminal small, and shows the first of many records of a search for books.
+    /// Makes the terminal small, and shows the first page of records of a search for books.
     fn sees_a_page(&mut self) {
         let process = self.session.get_process_mut();
         process.set_window_size(80, 12).expect("a terminal");
@@ -96,7 +96,7 @@ impl Person {
     }
 }
 
-/// Waits for something on the terminal.
+/// Waits for text on the terminal.
 fn awaited<N: Needle>(
     session: &mut OsSession,
     needle: impl Fn() -> N,

@@ -1,5 +1,5 @@
-//! The query languages as people write them, compared with tables of texts and their RPN, and with YAZ's reading of the same
-//! texts.
+//! Tests the query languages as people write them, with tables of texts and their RPN, and with YAZ's interpretation of the
+//! same texts.
 
 mod between;
 mod ccl;

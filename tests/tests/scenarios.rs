@@ -1,5 +1,5 @@
-//! The end-to-end scenarios S-01 to S-26 and the rows Z-6.3 and Z-7.1 to Z-7.8: the client against `TestServer`, with the APDUs
-//! on the wire and the outcome.
+//! The end-to-end scenarios S-01 to S-26 and the rows Z-6.3 and Z-7.1 to Z-7.8: the client with `TestServer`, checking the
+//! APDUs on the wire and the outcome.
 
 mod fallback;
 mod names;
@@ -12,7 +12,7 @@ use z3950::url::{Mode, Z3950Url};
 use z3950::{Client, ClientOptions};
 use z3950_server::testing::{TestServer, TestServerBuilder, record};
 
-/// A server with the database `cat`: `id7` and `id8` once, `dup` twice.
+/// Returns a server with the database `cat`: `id7` and `id8` once, `dup` twice.
 fn library() -> TestServerBuilder {
     let records = [
         ("id7", "Seven"),
@@ -23,7 +23,7 @@ fn library() -> TestServerBuilder {
     TestServer::builder().database("cat", records.map(|(docid, title)| record(docid, title)))
 }
 
-/// The client's settings in all scenarios.
+/// Returns the client's settings for all scenarios.
 fn options() -> ClientOptions {
     let mut options = ClientOptions::default();
     let names = ["usmarc", "sutrs", "xml", "grs-1"];
@@ -37,7 +37,7 @@ fn options() -> ClientOptions {
 fn client(server: &TestServer, change: impl FnOnce(&mut ClientOptions)) -> Client {
     let mut options = options();
     change(&mut options);
-    // Every host in a URL leads to this server.
+    // Every host in a URL is resolved to this server.
     Client::with_resolver(options, server.addr())
 }
 

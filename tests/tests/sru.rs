@@ -1,5 +1,5 @@
-//! Damaged and unusual requests and answers of SRU: none causes a panic, and what is read is written so that it can be read again. Seeded;
-//! `Z3950_MUTATIONS=N` multiplies the count.
+//! Damaged and unusual requests and answers of SRU: none causes a panic, and anything that was read is written so that it can
+//! be read again. Seeded; `Z3950_MUTATIONS=N` multiplies the count.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -49,7 +49,7 @@ fn mutated_parameters_are_read_or_refused() {
     assert!(read > 1000, "{read} requests were read");
 }
 
-/// Requests in SOAP.
+/// Returns requests in SOAP.
 fn envelopes() -> Vec<Vec<u8>> {
     let limits = SruLimits::default();
     let requests = REQUESTS.iter().filter_map(|text| {
@@ -89,7 +89,7 @@ fn mutated_envelopes_are_read_or_refused() {
     assert!(read > 1000, "{read} requests were read");
 }
 
-/// Requests of the demo catalogue, with their right indexes.
+/// Requests for the demo catalogue, with indexes that it has.
 const OF_DEMO: [&str; 6] = [
     "query=title%3Dwar+sortby+dc.date/sort.descending&startRecord=2&maximumRecords=3&recordSchema=dc&facetLimit=2:title",
     "version=1.1&query=rec.id+any+%22pg1342+pg158%22&recordPacking=string&recordSchema=opac&sortKeys=title,,0,,lowValue",
@@ -196,7 +196,7 @@ fn mutated_answers_are_read_or_refused() {
     assert!(read > 1000, "{read} answers were read");
 }
 
-/// A listener tells HTTP from Z39.50 by the first octet, which may be that of an empty line (RFC 9112 §2.2).
+/// A listener distinguishes HTTP from Z39.50 by the first octet, which may belong to an empty line (RFC 9112 §2.2).
 #[test]
 fn empty_lines_may_precede_the_first_request() {
     let server = TestServer::demo();

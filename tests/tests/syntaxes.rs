@@ -1,4 +1,4 @@
-//! Damaged OPAC, GRS-1, Summary and Explain records: none causes a panic; those that can be read survive a round trip and
+//! Damaged OPAC, GRS-1, Summary and Explain records: none causes a panic; records that can be read survive a round trip and
 //! convert to text, JSON and XML. Seeded; `Z3950_MUTATIONS=N` multiplies the count.
 
 use z3950_asn1::apdu::{

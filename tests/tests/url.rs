@@ -1,6 +1,6 @@
 //! URLs from text to value and back: the tables in `fixtures/urls`, then properties and mutations. This file tests RFC 2056;
 //! the others test every scheme.
-//! Rows are those of `tests/CONFORMANCE.md`; offsets are 0-based and count octets.
+//! Row ids are those of `tests/CONFORMANCE.md`; offsets are 0-based and count octets.
 
 mod audit;
 mod described;
@@ -112,7 +112,7 @@ fn the_scheme_alone_tells_the_kind() {
     }
 }
 
-/// Row Z-5.26: the URL that the builder makes from parts, or the name of its error.
+/// Row Z-5.26: the URL that the builder creates from parts, or the name of its error.
 #[test]
 fn parts_give_a_url_or_a_refusal() {
     let start = |kind| Z3950Url::builder(kind, Host::parse("lib.example", Mode::Strict).unwrap());
@@ -192,7 +192,7 @@ fn parts_give_a_url_or_a_refusal() {
     check(session().port(0), "PortOutOfRange");
 }
 
-/// At [`MAX_URL_LENGTH`] and one past it, for texts, for their canonical forms and for built URLs.
+/// The limit [`MAX_URL_LENGTH`] and one octet more, for texts, for their canonical forms and for built URLs.
 #[test]
 fn length_is_bounded() {
     let head = "z39.50r://lib.example/cat?";

@@ -4,7 +4,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `label` | [`Charset::by_name`]: the names people write |
-//! | `choose` | [`choose()`]: leader, UNIMARC 100, or what the octets say |
+//! | `choose` | [`choose()`]: leader, UNIMARC 100, or the octets themselves |
 //! | `record` | [`to_utf8`], [`to_charset`]: whole records |
 //! | `marc8`, `iso5426` | the library sets, with tables that `asn1/marc/tables/generate.py` writes |
 //! | `danmarc` | ISO 8859-1 with escapes, the set of danMARC2 |
@@ -49,11 +49,11 @@ pub enum Charset {
     Marc8,
     /// ISO 646 with ISO 5426, the Latin set of UNIMARC.
     Iso5426,
-    /// danMARC2 with marks as codes: ISO 8859-1, in which `@` begins other characters.
+    /// danMARC2 with marks as escape codes: ISO 8859-1, in which `@` introduces other characters.
     Danmarc,
-    /// danMARC2 with marks as spacing characters. It is read as [`Charset::Danmarc`] is.
+    /// danMARC2 with marks as spacing characters. It is decoded like [`Charset::Danmarc`].
     Danmarc2,
-    /// ISO 8859-1 in the strict sense: each octet is the character of the same number.
+    /// ISO 8859-1 in the strict sense: each octet is the character with the same number.
     Latin1,
     /// A set of the Encoding Standard: windows-125x, ISO 8859-x, KOI8, GB18030, Big5, EUC-KR, Shift_JIS and so on.
     ///
@@ -61,13 +61,13 @@ pub enum Charset {
     Other(&'static Encoding),
 }
 
-/// How text is converted. The defaults give what a reader expects.
+/// How text is converted. The defaults suit text that people read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
     /// The character set of the octets, whatever the record declares; `None` to detect it.
     pub charset: Option<Charset>,
-    /// The normal form of decoded text. `None` is NFC for text that was not in Unicode; UTF-8 stays as it is.
+    /// The normal form of decoded text. `None` is NFC for text that was not in Unicode; UTF-8 is not changed.
     pub form: Option<NormalForm>,
     /// What happens to the marks around non-filing characters (U+0098, U+009C).
     pub non_sorting: NonSorting,
@@ -89,10 +89,10 @@ pub enum NormalForm {
 /// What happens to the marks around non-filing characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NonSorting {
-    /// They stay, as U+0098 and U+009C.
+    /// The marks are kept as U+0098 and U+009C.
     #[default]
     Keep,
-    /// They are removed; the characters between them stay.
+    /// The marks are removed; the characters between them stay.
     Strip,
 }
 
@@ -100,17 +100,17 @@ pub enum NonSorting {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unencodable {
-    /// `?`.
+    /// The replacement is `?`.
     #[default]
     QuestionMark,
-    /// `&#xXXXX;`, as the Library of Congress defines for MARC-8 (lossless conversion).
+    /// The replacement is `&#xXXXX;`, as the Library of Congress defines for MARC-8 (lossless conversion).
     Reference,
-    /// Nothing.
+    /// The character is left out.
     Omit,
 }
 
 impl Unencodable {
-    /// The replacement of a character.
+    /// Returns the replacement of a character.
     pub fn replacement(self, character: char) -> String {
         match self {
             Unencodable::QuestionMark => "?".to_owned(),
@@ -124,9 +124,9 @@ impl Unencodable {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decoded<'a> {
-    /// The text; borrowed where the octets are valid UTF-8 already.
+    /// The text; borrowed if the octets are already valid UTF-8.
     pub text: Cow<'a, str>,
-    /// What was wrong, in order; empty for sound octets.
+    /// The problems found, in order; empty if there were none.
     pub problems: Vec<Problem>,
 }
 
@@ -134,9 +134,9 @@ pub struct Decoded<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Encoded<'a> {
-    /// The octets, with replacements for characters the set lacks; borrowed where the text needs no conversion.
+    /// The octets, with replacements for characters the set lacks; borrowed if the text needs no conversion.
     pub octets: Cow<'a, [u8]>,
-    /// The characters the set lacks, in order; empty if every character was written.
+    /// The characters that the set lacks, in order; empty if every character was written.
     pub problems: Vec<Problem>,
 }
 
@@ -152,7 +152,7 @@ impl Charset {
         self.decode_with(octets, &Options::default())
     }
 
-    /// Decodes one data element as the options say. [`Options::charset`] is ignored.
+    /// Decodes one data element according to the options. [`Options::charset`] is ignored.
     ///
     /// Every element of MARC-8 starts in ASCII and ANSEL: pass each subfield separately.
     pub fn decode_with<'a>(self, octets: &'a [u8], options: &Options) -> Decoded<'a> {
@@ -180,7 +180,7 @@ impl Charset {
         Decoded { text, problems }
     }
 
-    /// Encodes text, or fails.
+    /// Encodes text, if the set has all its characters.
     ///
     /// # Errors
     /// [`Unwritable`] with the first character that the set lacks.
@@ -192,7 +192,8 @@ impl Charset {
         }
     }
 
-    /// Encodes text, with replacements for characters the set lacks. UTF-8 lacks none: the text is returned as it is.
+    /// Encodes text, with replacements for characters the set lacks. UTF-8 has every character, so the text is returned
+    /// unchanged.
     pub fn encode_with(self, text: &str, unencodable: Unencodable) -> Encoded<'_> {
         let as_it_is = match self {
             Charset::Utf8 => true,
@@ -225,7 +226,7 @@ impl Charset {
         Encoded { octets, problems }
     }
 
-    /// Whether the octets are plain ASCII in this set and need no conversion, as in most of a record.
+    /// Returns whether the octets are plain ASCII in this set, as most of a record is, and need no conversion.
     fn keeps(self, octets: &[u8]) -> bool {
         // Without an early exit, the loop is vectorised.
         let foreign = |found, octet: &u8| found | !octet.is_ascii() | (*octet == 0x1B);
@@ -252,7 +253,7 @@ impl fmt::Debug for Charset {
     }
 }
 
-/// The text of octets in an unknown character set, such as a peer's messages: UTF-8, or else ISO 8859-1.
+/// Returns the text of octets in an unknown character set, such as a peer's messages: UTF-8, or else ISO 8859-1.
 pub fn utf8_or_latin1(octets: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(octets) {
         Ok(text) => Cow::Borrowed(text),
@@ -260,7 +261,7 @@ pub fn utf8_or_latin1(octets: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// What a decoder of a library set returned, or the octets as they are.
+/// Returns the text decoded from a library set, or the octets as text if they needed no conversion.
 fn library(octets: &[u8], decoded: Option<(String, bool)>) -> (Cow<'_, str>, bool) {
     match decoded {
         Some((text, unnormalised)) => (Cow::Owned(text), unnormalised),

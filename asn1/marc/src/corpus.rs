@@ -1,5 +1,5 @@
-//! Real records through every reader and writer: LoC in two character sets, BnF UNIMARC, GND authorities, odd formats.
-//! The files stay outside the repository; without them, these tests print a message and pass.
+//! Tests every reader and writer with real records: LoC in two character sets, BnF UNIMARC, GND authorities, odd formats. The
+//! files stay outside the repository; without them, these tests print a message and pass.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::crosswalk::sutrs::sutrs_text;
 use super::{MarcRecord, iso2709, marcjson, marcline, mrk};
 
-/// The files; none, with a message on standard error, if the folder is missing.
+/// Returns the files; none, with a message on standard error, if the folder is missing.
 pub(crate) fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/marc");
     let Ok(entries) = std::fs::read_dir(folder) else {
@@ -24,7 +24,7 @@ pub(crate) fn files() -> Vec<PathBuf> {
     files
 }
 
-/// The records of a file, terminators included.
+/// Returns the records of a file, terminators included.
 pub(crate) fn records(file: &Path) -> Vec<Bytes> {
     let octets = std::fs::read(file).expect("a readable file");
     iso2709::split(octets.into()).collect()

@@ -1,12 +1,12 @@
-//! Structural faults of a record: characters, leader positions, lengths, indicators and subfields. What fields contain is not
-//! checked.
+//! Structural faults of a record: characters, leader positions, lengths, indicators and subfields. The contents of fields are
+//! not checked.
 
 use crate::charset::{Converted, Reason};
 use crate::crosswalk::is_unimarc;
 use crate::iso2709;
 use crate::record::{Field, MarcRecord};
 
-/// The faults of a record: `found` is the record of the input, `converted` the same in UTF-8.
+/// Returns the faults of a record: `found` is the record as read, `converted` the same record in UTF-8.
 pub fn faults(found: &MarcRecord, converted: &Converted) -> Vec<String> {
     let mut faults: Vec<String> = converted.problems.iter().map(ToString::to_string).collect();
     let coding = found.leader.character_coding();
@@ -23,7 +23,7 @@ pub fn faults(found: &MarcRecord, converted: &Converted) -> Vec<String> {
     faults
 }
 
-/// Leader positions for indicators and subfield codes that fit no field (ISO 2709 §4.3, positions 10 and 11).
+/// Returns leader positions for indicators and subfield codes that fit no field (ISO 2709 §4.3, positions 10 and 11).
 fn layout(record: &MarcRecord) -> impl Iterator<Item = String> {
     let data = || {
         let fields = record.fields.iter();
@@ -69,7 +69,7 @@ fn faults_of(field: &Field) -> impl Iterator<Item = &'static str> {
     .filter_map(|(is_so, fault)| is_so.then_some(fault))
 }
 
-/// Whether a character is a control character other than a delimiter or a non-filing mark.
+/// Returns whether a character is a control character other than a delimiter or a non-filing mark.
 fn is_stray(character: char) -> bool {
     character.is_control()
         && !matches!(

@@ -28,14 +28,14 @@ pub enum Form {
     Brief,
 }
 
-/// Why a record cannot be written in a form.
+/// The reason why a record cannot be written in a form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// It is too long for ISO 2709.
+    /// The record is too long for ISO 2709.
     #[error("{0}; MARCXML has no such limit")]
     TooLong(Iso2709Error),
-    /// ISO 2709 cannot hold it for another reason.
+    /// ISO 2709 cannot hold the record for another reason.
     #[error(transparent)]
     Iso2709(Iso2709Error),
 }
@@ -53,7 +53,7 @@ impl Form {
         Self::Brief,
     ];
 
-    /// The name: `marc`, `marcxml`, `marcxchange`, `json`, `mrk`, `line`, `dc` or `brief`.
+    /// Returns the name: `marc`, `marcxml`, `marcxchange`, `json`, `mrk`, `line`, `dc` or `brief`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Marc => "marc",
@@ -67,7 +67,7 @@ impl Form {
         }
     }
 
-    /// The last octet of every record: the record terminator of ISO 2709, else a line feed.
+    /// Returns the last octet of every record: the record terminator of ISO 2709, else a line feed.
     pub fn last_octet(self) -> u8 {
         match self {
             Self::Marc => 0x1d,
@@ -75,7 +75,7 @@ impl Form {
         }
     }
 
-    /// The beginning of a document, before its first record.
+    /// Returns the beginning of a document, before its first record.
     pub fn begin(self) -> &'static str {
         match self {
             Self::MarcXml => marcxml::COLLECTION_BEGIN,
@@ -85,7 +85,7 @@ impl Form {
         }
     }
 
-    /// The separator of two records.
+    /// Returns the separator of two records.
     pub fn between(self) -> &'static str {
         match self {
             Self::Mrk | Self::Line | Self::Brief => "\n",
@@ -93,7 +93,7 @@ impl Form {
         }
     }
 
-    /// The end of a document.
+    /// Returns the end of a document.
     pub fn end(self) -> &'static str {
         match self {
             Self::MarcXml | Self::MarcXchange => marcxml::COLLECTION_END,
@@ -102,10 +102,10 @@ impl Form {
         }
     }
 
-    /// Appends one record, and returns a message for each loss: what the form cannot hold.
+    /// Appends one record, and returns a message for each piece of data that the form cannot hold.
     ///
     /// # Errors
-    /// [`WriteError`], only by [`Form::Marc`]; nothing is appended then.
+    /// [`WriteError`], only from [`Form::Marc`], which then appends nothing.
     pub fn write(self, record: &MarcRecord, out: &mut Vec<u8>) -> Result<Vec<String>, WriteError> {
         match self {
             Self::Marc => {

@@ -1,5 +1,5 @@
-//! ISO 2709, the exchange form of MARC: a lenient reader that reports its repairs, a strict one, and a writer (ISO 2709 §4).
-//! In real files, lengths, base addresses and directories are often wrong; the fields are found anyway, unchanged.
+//! ISO 2709, the exchange form of MARC: a lenient reader that reports its repairs, a strict reader, and a writer (ISO 2709 §4).
+//! In real files, lengths, base addresses and directories are often wrong; the fields are found anyway and not changed.
 
 mod directory;
 mod repair;
@@ -15,27 +15,27 @@ use super::record::{
     FIELD_TERMINATOR, Field, Leader, MarcRecord, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag,
 };
 
-/// The most octets a field may have in ISO 2709, its terminator included: four digits.
+/// The maximum length of a field in ISO 2709, terminator included: four digits of octets.
 pub const MAX_FIELD: usize = 9_999;
 
-/// A record, and the repairs it took to read it.
+/// A record, and the repairs that were needed to read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Parsed {
     /// The record; its fields share the octets that were read.
     pub record: MarcRecord,
-    /// The repairs in the order they were made; empty for a sound record.
+    /// The repairs in the order in which they were made; empty for a sound record.
     pub repairs: Vec<Repair>,
 }
 
-/// Why octets are no record, or a record has no ISO 2709 form.
+/// The reason why octets are not a record, or why a record has no ISO 2709 form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Iso2709Error {
-    /// Fewer octets than a leader has.
+    /// There are fewer octets than in a leader.
     #[error("{octets} octets are too few for a leader of 24")]
     TooShort {
-        /// How many there are.
+        /// The number of octets.
         octets: usize,
     },
     /// No directory or field ends after the leader, so there is no field.
@@ -49,16 +49,16 @@ pub enum Iso2709Error {
     FieldTooLong {
         /// The tag of the field.
         tag: Tag,
-        /// Its length with the terminator.
+        /// The length of the field with its terminator.
         octets: usize,
     },
     /// The record is longer than its leader can state.
     #[error("the record has {octets} octets, ISO 2709 allows {MAX_RECORD}")]
     RecordTooLong {
-        /// Its length with the terminator.
+        /// The length of the record with its terminator.
         octets: usize,
     },
-    /// A terminator (or, in a tag or the leader, a delimiter) is where it would cut the record.
+    /// A terminator (or, in a tag or the leader, a delimiter) is at a place where it would cut the record.
     #[error("a separator octet inside {place}")]
     Separator {
         /// The leader, or a field by its tag.
@@ -69,9 +69,9 @@ pub enum Iso2709Error {
 /// Reads the one record that these octets begin with, repairing what can be repaired.
 ///
 /// The record length is trusted if it leads to a terminator; otherwise the record ends at the next terminator, or before the
-/// leader of another record. A directory entry is trusted if it names exactly the octets between two terminators; the others
-/// get the remaining fields, in order. The entry map (leader 20–22) is used if it makes sense. The record shares `octets`;
-/// nothing is copied.
+/// leader of another record. A directory entry is trusted if it names exactly the octets between two terminators; the other
+/// entries get the remaining fields, in order. The entry map (leader 20–22) is used if it makes sense. The record shares
+/// `octets`; nothing is copied.
 ///
 /// # Errors
 /// [`Iso2709Error::TooShort`] and [`Iso2709Error::NoFieldTerminator`]; everything else is repaired.
@@ -116,7 +116,7 @@ pub fn parse(octets: &Bytes) -> Result<Parsed, Iso2709Error> {
 /// Reads a record as [`parse`] does, but fails instead of repairing it.
 ///
 /// # Errors
-/// As [`parse`], and [`Iso2709Error::Damaged`] with the first repair.
+/// The errors of [`parse`], and [`Iso2709Error::Damaged`] with the first repair.
 pub fn parse_strict(octets: &Bytes) -> Result<MarcRecord, Iso2709Error> {
     let parsed = parse(octets)?;
     match parsed.repairs.into_iter().next() {
@@ -125,8 +125,8 @@ pub fn parse_strict(octets: &Bytes) -> Result<MarcRecord, Iso2709Error> {
     }
 }
 
-/// Writes a record: the leader with recomputed record length and base address and the usual entry map
-/// (`450`), the directory, and the fields as they are.
+/// Writes a record: the leader with recomputed record length and base address and the usual entry map (`450`), the directory,
+/// and the fields unchanged.
 ///
 /// # Errors
 /// A field of more than [`MAX_FIELD`] octets, a record of more than [`MAX_RECORD`], or a separator where it would cut the
@@ -137,7 +137,7 @@ pub fn encode(record: &MarcRecord) -> Result<Vec<u8>, Iso2709Error> {
     Ok(octets)
 }
 
-/// Appends what [`encode`] returns; nothing, if it fails.
+/// Appends what [`encode`] returns, or nothing if it fails.
 pub(super) fn append(record: &MarcRecord, out: &mut Vec<u8>) -> Result<(), Iso2709Error> {
     let base = Leader::LENGTH + record.fields.len() * ENTRY_LENGTH + 1;
     let body: usize = record.fields.iter().map(|field| field.body.len() + 1).sum();
@@ -169,10 +169,10 @@ pub(super) fn append(record: &MarcRecord, out: &mut Vec<u8>) -> Result<(), Iso27
     Ok(())
 }
 
-/// Tag, four digits of length, five of start.
+/// The length of a directory entry: tag, four digits of length, five digits of start.
 const ENTRY_LENGTH: usize = 12;
 
-/// Whether a record of that length can be written.
+/// Checks that a record of that length can be written.
 fn check(record: &MarcRecord, length: usize) -> Result<(), Iso2709Error> {
     if record.leader.0.iter().any(is_separator) {
         return Err(separator("the leader"));
@@ -194,7 +194,7 @@ fn check(record: &MarcRecord, length: usize) -> Result<(), Iso2709Error> {
     Ok(())
 }
 
-/// The last `N` decimal digits of a number.
+/// Returns the last `N` decimal digits of a number.
 fn digits<const N: usize>(number: usize) -> [u8; N] {
     let mut digits = [b'0'; N];
     let mut rest = number;
@@ -229,7 +229,7 @@ fn is_separator(octet: &u8) -> bool {
     is_terminator(octet) || *octet == SUBFIELD_DELIMITER
 }
 
-/// The record without its terminator, and its fields, if it ends where the leader says and its directory is right.
+/// Returns the record without its terminator, and its fields, if it ends where the leader says and its directory is right.
 fn sound(octets: &Bytes, leader: &Leader) -> Option<(Bytes, Vec<Field>)> {
     let length = leader.record_length()?;
     if !directory::is_terminated(octets, length) {
@@ -240,7 +240,8 @@ fn sound(octets: &Bytes, leader: &Leader) -> Option<(Bytes, Vec<Field>)> {
     Some((content, fields))
 }
 
-/// The end of the content of a damaged record: its terminator, the next record, or the last octet. Notes a wrong length.
+/// Returns the end of the content of a damaged record: its terminator, the next record, or the last octet. Notes a wrong
+/// length.
 fn content_end(octets: &[u8], leader: &Leader, repairs: &mut Vec<Repair>) -> usize {
     let stated = leader.record_length();
     let length = split::record_length(octets, true).unwrap_or(octets.len());
@@ -257,7 +258,7 @@ fn content_end(octets: &[u8], leader: &Leader, repairs: &mut Vec<Repair>) -> usi
     length - usize::from(is_terminated)
 }
 
-/// Notes octets after the record that are more than line ends.
+/// Notes octets after the record other than line ends.
 fn note_trailing(octets: &[u8], length: usize, repairs: &mut Vec<Repair>) {
     let trailing = octets.get(length..).unwrap_or_default();
     if !trailing.iter().all(split::is_filler) {

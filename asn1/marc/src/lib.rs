@@ -6,10 +6,10 @@
 //! |---|---|
 //! | [`record`] | [`MarcRecord`], [`Leader`], [`Field`], [`Subfield`]: octets and views of them |
 //! | [`iso2709`] | the exchange form: lenient and strict reader, writer, files of records |
-//! | [`marcline`] | the line form that people read, written and read |
-//! | [`marcxml`] | MARCXML, written and read |
-//! | [`marcjson`] | MARC-in-JSON, written and read |
-//! | [`mrk`] | MARCMaker text that people edit, written and read |
+//! | [`marcline`] | the line form that people read, both written and read |
+//! | [`marcxml`] | MARCXML, both written and read |
+//! | [`marcjson`] | MARC-in-JSON, both written and read |
+//! | [`mrk`] | MARCMaker text that people edit, both written and read |
 //! | [`stream`] | records from a file or pipe, one at a time, in any form |
 //! | `remarks` | [`Remarks`]: what a lenient reader repaired or skipped |
 //! | `form` | [`Form`]: records written to one document, in any form |
@@ -22,12 +22,11 @@
 //! # Stability
 //!
 //! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor versions:
-//! make options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm.
-//! Not covered: what `Debug` prints, and the wording of messages. `bytes` 1, `serde` 1, `serde_json` 1 and `encoding_rs` 0.8 are part of the
-//! interface.
-//! The minimum version of Rust is 1.90, as in the manifest; raising it takes a minor version.
+//! make options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm. Semantic Versioning
+//! does not cover what `Debug` prints and the wording of messages. `bytes` 1, `serde` 1, `serde_json` 1 and `encoding_rs` 0.8
+//! are part of the interface. The minimum version of Rust is 1.90, as in the manifest; raising it takes a minor version.
 
-// Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
+// Nothing sent by a peer may end the program; `.clippy.toml` excepts tests.
 #![deny(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -17,17 +17,17 @@ use super::record::{
 };
 use super::text::{octets_from_text, text_lossless};
 
-/// The record as one line of JSON, without a newline.
+/// Returns the record as one line of JSON, without a newline.
 ///
 /// Each subfield is an object of its own, so order and repetition are kept. Beyond the usual form: a data field with more
 /// than two indicators has `ind3` and so on; a missing indicator is an empty string; text that belongs to no subfield is
 /// a first subfield with an empty code.
 pub fn to_json(record: &MarcRecord) -> String {
-    // Keys are strings and nothing refuses, so there are no errors.
+    // Keys are strings and no serializer refuses, so there are no errors.
     serde_json::to_string(record).unwrap_or_default()
 }
 
-/// The record as a JSON value, for use inside a larger one.
+/// Returns the record as a JSON value, for use inside a larger one.
 pub fn to_value(record: &MarcRecord) -> Value {
     serde_json::to_value(record).unwrap_or_default()
 }
@@ -47,31 +47,31 @@ impl Serialize for MarcRecord {
     }
 }
 
-/// Why a text is not a MARC-in-JSON record.
+/// The reason why a text is not a MARC-in-JSON record.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MarcJsonError {
     /// The text is not JSON.
     #[error("not JSON")]
     Json(#[from] serde_json::Error),
-    /// The JSON is not a record; the path says where.
+    /// The JSON is not a record; the path gives the place.
     #[error("{path} is not {expected}")]
     Shape {
-        /// Where, as in `fields[2].245.subfields`.
+        /// The place, as in `fields[2].245.subfields`.
         path: String,
-        /// What was expected there.
+        /// What was expected at that place.
         expected: &'static str,
     },
-    /// An object has a member twice that may occur once.
+    /// A member that may occur once occurs twice in an object.
     #[error("{path} is given twice")]
     Repeated {
-        /// Where, as in `fields[2].245.subfields`.
+        /// The place, as in `fields[2].245.subfields`.
         path: String,
     },
 }
 
-/// Reads one record in the form [`to_json`] writes, and in the usual forms of others: a missing `ind1` or `ind2` is a
-/// blank, one object may hold several fields or subfields, also of the same name, unknown members of a data field are
+/// Reads one record in the form [`to_json`] writes, and in the usual forms of other programs: a missing `ind1` or `ind2` is a
+/// blank, one object may hold several fields or subfields, even of the same name, and unknown members of a data field are
 /// ignored.
 ///
 /// # Errors
@@ -110,7 +110,7 @@ fn read(record: &Json) -> Result<MarcRecord, MarcJsonError> {
     Ok(MarcRecord { leader, fields })
 }
 
-/// Octets as a string, see [`text_lossless`].
+/// Octets as a string; see [`text_lossless`].
 struct Lossless<'a>(&'a [u8]);
 
 impl Serialize for Lossless<'_> {
@@ -128,7 +128,7 @@ impl<T: Serialize> Serialize for Member<'_, T> {
     }
 }
 
-/// What a field holds.
+/// The content of a field.
 struct FieldContent<'a> {
     field: &'a Field,
     code_length: usize,
@@ -156,14 +156,14 @@ impl Serialize for FieldContent<'_> {
     }
 }
 
-/// As many as a field can have: leader position 10 is one digit.
+/// The names of the maximum number of indicators that a field can have: leader position 10 is one digit.
 const INDICATORS: [&str; 9] = [
     "ind1", "ind2", "ind3", "ind4", "ind5", "ind6", "ind7", "ind8", "ind9",
 ];
-/// The first of these are always written.
+/// The number of these indicators that are always written.
 const USUAL_INDICATORS: usize = 2;
 
-/// The member of that name, which may occur once.
+/// Returns the member of that name, which may occur once.
 fn member<'a>(
     members: &'a [(String, Json)],
     name: &str,
@@ -216,7 +216,7 @@ fn read_data(
                 if character_length(&octets) != octets.len() {
                     return Err(shape(&path, "one character"));
                 }
-                // Only the last ones can be missing.
+                // Only the last indicators can be missing.
                 body.put_bytes(b' ', std::mem::take(&mut empty));
                 body.put_slice(&octets);
             }
@@ -241,7 +241,7 @@ fn read_data(
                 .text()
                 .ok_or_else(|| shape(&path, "an object of strings"))?;
             let octets = octets_from_text(code);
-            // A leading empty code marks text without a delimiter; an empty subfield has one.
+            // A leading empty code marks text without a delimiter; an empty subfield has a delimiter.
             let is_text = index == 0 && code.is_empty() && !data.is_empty();
             if !is_text {
                 let length = characters(&octets);
@@ -258,7 +258,7 @@ fn read_data(
     Ok(body.freeze())
 }
 
-/// The number of characters; an octet that is not UTF-8 counts as one.
+/// Counts characters; an octet that is not UTF-8 counts as one.
 fn characters(octets: &[u8]) -> usize {
     let mut rest = octets;
     let mut count = 0;

@@ -1,5 +1,5 @@
-//! The line form of MARC: the leader, then a line for each field, as yaz-client and yaz-marcdump print it; written and read.
-//! Octets are written as they are in the record, except for line ends (`\x0a`, `\x0d`); making them safe for a terminal is up to the caller.
+//! The line form of MARC: the leader, then a line for each field, as printed by yaz-client and yaz-marcdump; both written and
+//! read. Octets are written unchanged, except for line ends (`\x0a`, `\x0d`); the caller makes them safe for a terminal.
 
 use std::io::{self, Write};
 
@@ -8,11 +8,12 @@ use bytes::{BufMut, Bytes, BytesMut};
 use super::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag, character_length, number};
 use super::remarks::Remarks;
 
-/// The line before a table of the copies of a record, whose lines begin with two blanks; readers skip both.
+/// The line before the table of a record's copies; lines of the table begin with two blanks. Readers skip the line and the
+/// table.
 pub const HOLDINGS: &str = "Holdings:";
 
-/// The record as lines: the leader, then `TAG VALUE` for a control field and `TAG I1I2 $a DATA $b DATA` for a data field,
-/// each with its newline. No blank line follows; between records, the caller adds one.
+/// Returns the record as lines: the leader, then `TAG VALUE` for a control field and `TAG I1I2 $a DATA $b DATA` for a data
+/// field, each with its newline. No blank line follows; between records, the caller adds one.
 pub fn to_lines(record: &MarcRecord) -> Vec<u8> {
     let mut lines = Vec::new();
     // Writing to a vector cannot fail.
@@ -39,15 +40,15 @@ pub fn write_lines(record: &MarcRecord, out: &mut impl Write) -> io::Result<()> 
 #[error("line {line}: neither a leader nor a field")]
 #[non_exhaustive]
 pub struct LineError {
-    /// The first line, counted from 1.
+    /// The first of these lines, counted from 1.
     pub line: usize,
 }
 
-/// Reads the lines of one record. The first of them has the number `first_line`.
+/// Reads the lines of one record. The first line has the number `first_line`.
 ///
 /// The form is ambiguous: blank, `$`, code and blank begin a subfield, even where a price such as `$5` was meant. Lines that
-/// are not fields are skipped, and a leader of another length than 24 is padded with blanks or truncated, each with a remark.
-/// All of these are losses, and so is a missing leader.
+/// are not fields are skipped, and a leader whose length is not 24 is padded with blanks or truncated, each with a remark. Each
+/// remark is a loss, and so is a missing leader.
 ///
 /// # Errors
 /// [`LineError`], if no line can be read.
@@ -61,7 +62,7 @@ pub fn from_lines(
     let mut has_holdings = false;
     for (index, line) in lines.split(|octet| *octet == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        // The table repeats what is in the fields.
+        // The table repeats data from the fields.
         has_holdings |= line == HOLDINGS.as_bytes();
         let is_of_table = has_holdings && (line == HOLDINGS.as_bytes() || line.starts_with(b"  "));
         if line.trim_ascii().is_empty() || is_remark(line) || is_of_table {
@@ -94,7 +95,7 @@ pub fn from_lines(
     })
 }
 
-/// Whether a line can only be the first of a record: a leader with both of its lengths.
+/// Returns whether a line can only be the first of a record: a leader with both of its lengths.
 pub(super) fn begins_record(line: &[u8]) -> bool {
     let line = line.trim_ascii_end();
     line.len() == Leader::LENGTH && {
@@ -103,7 +104,7 @@ pub(super) fn begins_record(line: &[u8]) -> bool {
     }
 }
 
-/// Where the leader of another record begins, at the end of a line of its own record.
+/// Returns the offset of another record's leader at the end of a line of its own record.
 pub(super) fn joined_record(line: &[u8]) -> Option<usize> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -112,18 +113,18 @@ pub(super) fn joined_record(line: &[u8]) -> Option<usize> {
     (place > 0 && Leader::padded(leader).is_plausible()).then_some(place)
 }
 
-/// The tag of the field on a line.
+/// Returns the tag of the field on a line.
 pub(super) fn tag(line: &[u8]) -> Option<Tag> {
     let (tag, rest) = line.split_first_chunk()?;
     rest.starts_with(b" ").then_some(Tag(*tag))
 }
 
-/// Whether a line is a remark of the program that printed the record: `(…)` or `<!-- … -->`.
+/// Returns whether a line is a remark of the program that printed the record: `(…)` or `<!-- … -->`.
 pub(super) fn is_remark(line: &[u8]) -> bool {
     line.starts_with(b"(") || line.starts_with(b"<!--")
 }
 
-/// A leader, possibly without the blanks at its end.
+/// Returns whether a line is a leader, possibly without the blanks at its end.
 fn is_leader(line: &[u8]) -> bool {
     line.len() == Leader::LENGTH || line.get(..5).and_then(number).is_some()
 }
@@ -186,7 +187,7 @@ struct Mark {
     data: usize,
 }
 
-/// The first subfield at or after an index.
+/// Returns the first subfield at or after an index.
 fn subfield_at(content: &[u8], from: usize, code_length: usize) -> Option<Mark> {
     let mut start = from;
     loop {
@@ -204,7 +205,7 @@ fn subfield_at(content: &[u8], from: usize, code_length: usize) -> Option<Mark> 
             data: (start + 3 + code).min(content.len()),
         };
         match after.first() {
-            // A delimiter without a code, and without data.
+            // A delimiter with neither code nor data.
             Some(b' ') if after.len() == 1 || after.starts_with(b"  $") => return Some(mark(0)),
             Some(b' ') | None => {}
             Some(_) if behind.first().is_none_or(|octet| *octet == b' ') => {
@@ -232,7 +233,7 @@ fn write_field(field: &Field, code_length: usize, out: &mut impl Write) -> io::R
     out.write_all(b"\n")
 }
 
-/// Writes octets on the same line: line ends in a field would pass for other fields and records.
+/// Writes octets on one line, with line ends escaped: they would be read as the ends of fields and records.
 fn put(octets: &[u8], out: &mut impl Write) -> io::Result<()> {
     for part in octets.split_inclusive(|octet| matches!(octet, b'\n' | b'\r')) {
         match part {

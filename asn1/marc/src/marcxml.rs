@@ -1,6 +1,6 @@
 //! MARCXML, the MARC 21 slim schema: `<record><leader>…</leader><controlfield tag="001">…</controlfield><datafield …>`; and
-//! MarcXchange (ISO 25577), which has the same elements for records with any number of indicators.
-//! Namespaces and prefixes do not matter to the reader; entities beyond the five of XML 1.0 are never expanded, nothing is fetched.
+//! MarcXchange (ISO 25577), which has the same elements for records with any number of indicators. Namespaces and prefixes do
+//! not matter to the reader; entities other than the five of XML 1.0 are never expanded, and nothing is fetched.
 
 mod read;
 mod write;
@@ -22,21 +22,21 @@ const INDICATORS: [&str; 9] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct XmlRecord {
-    /// The record, its text in UTF-8.
+    /// The record, with its text in UTF-8.
     pub record: MarcRecord,
     /// What was repaired or skipped.
     pub remarks: Remarks,
-    /// Whether a field or a part of one was lost. A leader that was repaired is not a field.
+    /// Whether a field or a part of one was lost. A repaired leader does not count as a field.
     pub is_field_lost: bool,
 }
 
-/// A record written as XML, and what XML could not hold.
+/// A record written as XML, and messages about data that XML could not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct XmlText {
     /// The `record` element, with a newline.
     pub text: String,
-    /// A message for each thing that was replaced or left out.
+    /// A message for each item that was replaced or left out.
     pub notes: Vec<String>,
 }
 

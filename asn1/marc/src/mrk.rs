@@ -1,6 +1,6 @@
-//! MARCMaker text (`mrk`), the form in which people edit MARC: `=245  10$aEmma /$cJane Austen.`, a blank line after each record.
-//! Mnemonics of MARCMaker are read, and `{dollar}`, `{bsol}`, `{lcub}`, `{rcub}`, `{esc}` written; `{xNN}` is an extension for
-//! octets that text cannot hold.
+//! MARCMaker text (`mrk`), the form in which people edit MARC: `=245  10$aEmma /$cJane Austen.`, with a blank line after each
+//! record. Mnemonics of MARCMaker are read, and `{dollar}`, `{bsol}`, `{lcub}`, `{rcub}`, `{esc}` written; `{xNN}` is an
+//! extension for octets that text cannot hold.
 
 mod mnemonics;
 
@@ -10,7 +10,7 @@ use self::mnemonics::{Blanks, OCTETS, read};
 use super::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag};
 use super::remarks::Remarks;
 
-/// Why a line of MARCMaker text cannot be read.
+/// The reason why a line of MARCMaker text cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
 #[non_exhaustive]
@@ -21,15 +21,15 @@ pub struct MrkError {
     pub reason: String,
 }
 
-/// Reads a text of any number of records, with LF or CRLF.
+/// Reads a text with any number of records, with LF or CRLF.
 ///
 /// Blank lines end a record; before a record, lines that begin with `#` are comments. A backslash is a blank in the leader, in
-/// control fields and in indicators. A mnemonic such as `{eacute}` is a character in UTF-8, one such as `{acute}` a mark on the
-/// following character. Braces that are not a mnemonic stay as they are. The lengths in the leader are kept;
+/// control fields and in indicators. A mnemonic such as `{eacute}` is a character in UTF-8, a mnemonic such as `{acute}` is a
+/// mark on the following character. Braces that do not enclose a mnemonic are kept. The lengths in the leader are kept;
 /// [`super::iso2709::encode`] recomputes them.
 ///
 /// # Errors
-/// The first line that cannot be read, and why.
+/// The first line that cannot be read, and the reason.
 pub fn parse_all(text: &str) -> Result<Vec<MarcRecord>, MrkError> {
     let mut records = Vec::new();
     let mut open: Option<MarcRecord> = None;
@@ -63,8 +63,8 @@ pub fn parse_all(text: &str) -> Result<Vec<MarcRecord>, MrkError> {
     Ok(records)
 }
 
-/// Reads one record as [`parse_all`] does, but skips lines that cannot be read, each with a remark; a leader of another length
-/// than 24 is padded with blanks or truncated. Both are losses, and so is a missing leader. The first line of the text has the
+/// Reads one record as [`parse_all`] does, but skips lines that cannot be read, each with a remark; a leader whose length is
+/// not 24 is padded with blanks or truncated. Both are losses, and so is a missing leader. The first line of the text has the
 /// number `first_line`.
 ///
 /// # Errors
@@ -114,12 +114,12 @@ pub fn parse_lenient(
     }
 }
 
-/// Whether a line can only be the first of a record.
+/// Returns whether a line can only be the first of a record.
 pub(super) fn begins_record(line: &[u8]) -> bool {
     line.starts_with(b"=LDR ") || line.starts_with(b"=000 ")
 }
 
-/// Where the leader of another record begins, at the end of a line of its own record.
+/// Returns the offset of another record's leader at the end of a line of its own record.
 pub(super) fn joined_record(line: &[u8]) -> Option<usize> {
     const MARK: &[u8] = b"=LDR  ";
     let line = line.trim_ascii_end();
@@ -132,13 +132,13 @@ pub(super) fn joined_record(line: &[u8]) -> Option<usize> {
     (place > 0 && Leader::padded(&leader).is_plausible()).then_some(place)
 }
 
-/// The tag of the field on a line.
+/// Returns the tag of the field on a line.
 pub(super) fn tag(line: &[u8]) -> Option<Tag> {
     let (tag, rest) = line.strip_prefix(b"=")?.split_first_chunk()?;
     rest.starts_with(b"  ").then_some(Tag(*tag))
 }
 
-/// Writes one record, a line for each field and no blank line; [`parse_all`] reads exactly this record from it.
+/// Writes one record, a line for each field and no blank line. [`parse_all`] reads exactly the same record from this text.
 pub fn to_mrk(record: &MarcRecord) -> String {
     let mut text = String::from("=LDR  ");
     put_head(&mut text, &record.leader.0);
@@ -190,8 +190,8 @@ fn read_line(line: &str) -> Result<Line, String> {
     Ok(Line::Field(Field::control(tag, body)))
 }
 
-/// Splits `=TAG  content` into the tag as written, the tag and the content. One blank after the tag is enough, and none at the
-/// end of the line.
+/// Splits `=TAG  content` into the tag as written, the tag and the content. One blank after the tag is enough; at the end of
+/// the line, none is needed.
 fn tag_and_content(line: &str) -> Result<(&str, Tag, &str), String> {
     let line = line.strip_prefix('=').ok_or("a field begins with =")?;
     let (name, content) = line.split_once(' ').unwrap_or((line, ""));
@@ -202,19 +202,19 @@ fn tag_and_content(line: &str) -> Result<(&str, Tag, &str), String> {
     Ok((name, Tag(tag), content))
 }
 
-/// MARCMaker writes `LDR`, older programs `000`.
+/// Returns whether the tag names the leader: MARCMaker writes `LDR`, older programs `000`.
 fn names_leader(tag: &str) -> bool {
     matches!(tag, "LDR" | "000")
 }
 
-/// The octets of a text with mnemonics.
+/// Returns the octets of a text with mnemonics.
 fn octets(text: &str, blanks: Blanks) -> Vec<u8> {
     let mut octets = Vec::with_capacity(text.len());
     read(text, blanks, &mut octets);
     octets
 }
 
-/// Writes a tag so that it is not taken for a leader and has no blanks.
+/// Writes a tag so that readers do not take it for a leader and it has no blanks.
 fn put_tag(text: &mut String, tag: Tag) {
     let mut written = String::new();
     put_head(&mut written, &tag.0);

@@ -1,5 +1,5 @@
-//! Feeds hundreds of thousands of damaged records to every reader and writer: none may panic, and what is read must be
-//! kept. Seeded, so that a failure can be repeated; `Z3950_MUTATIONS=N` multiplies the count.
+//! Feeds hundreds of thousands of damaged records to every reader and writer: none may panic, and everything that was read must
+//! be kept. Seeded, so that a failure can be repeated; `Z3950_MUTATIONS=N` multiplies the count.
 
 use bytes::Bytes;
 
@@ -24,7 +24,7 @@ fn no_mutated_record_panics() {
     }
 }
 
-/// Reads the octets and writes them in every form; what a form can hold comes back.
+/// Reads the octets and writes them in every form; everything that a form can hold must come back.
 fn survives(octets: Bytes) {
     for piece in iso2709::split(octets.clone()).chain([octets.clone()]) {
         let _ = iso2709::parse_strict(&piece);
@@ -59,7 +59,7 @@ fn survives(octets: Bytes) {
     }
 }
 
-/// Our own record, and those of the corpus, if it is present, that are short enough to be quick.
+/// Returns our own record, and the records of the corpus (if present) that are short enough to be quick.
 fn originals() -> Vec<Bytes> {
     let own = MarcRecord {
         leader: Leader::default(),
@@ -85,7 +85,7 @@ const TELLING: &[u8] = &[
     0x1D, 0x1E, 0x1F, b'0', b'9', b' ', b'a', 0, 0x80, 0xC3, 0xFF, b'\n', b'\\', b'$', b'{',
 ];
 
-/// Damages a record in one place: half of the time in the leader or directory, where it matters most.
+/// Damages a record in one place: half of the time in the leader or directory, where damage matters most.
 fn mutate(random: &mut Random, octets: &mut Vec<u8>) {
     let reach = if random.below(2) == 0 {
         24 + 12 * 8

@@ -1,10 +1,10 @@
-//! Random numbers for the tests that damage real octets: the same in every run.
+//! Random numbers for the tests that damage real octets: the same numbers in every run.
 
-/// xorshift64.
+/// A generator of random numbers (xorshift64).
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    /// A number below `limit`; 0 if that is 0.
+    /// Returns a number below `limit`, or 0 if `limit` is 0.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -17,7 +17,7 @@ impl Random {
     }
 }
 
-/// How often a test mutates: `Z3950_MUTATIONS` multiplies it.
+/// Returns the number of mutations in a test; `Z3950_MUTATIONS` multiplies it.
 pub(crate) fn rounds(usual: usize) -> usize {
     let factor = std::env::var("Z3950_MUTATIONS").ok();
     usual * factor.and_then(|text| text.parse().ok()).unwrap_or(1)

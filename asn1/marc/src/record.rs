@@ -1,5 +1,5 @@
-//! A MARC record as octets: leader, fields in their order, and views of indicators and subfields (ISO 2709 §4; MARC 21, UNIMARC).
-//! Nothing is decoded, tidied or regrouped here: odd tags, odd codes, repeated fields and empty subfields stay as they are.
+//! A MARC record as octets: leader, fields in their order, and views of indicators and subfields (ISO 2709 §4; MARC 21,
+//! UNIMARC). Nothing is decoded, tidied or regrouped here: odd tags, odd codes, repeated fields and empty subfields are kept.
 
 use std::fmt;
 
@@ -16,10 +16,10 @@ pub const SUBFIELD_DELIMITER: u8 = 0x1F;
 
 /// A bibliographic, authority or holdings record in any MARC format.
 ///
-/// Every value is a record; whether it fits ISO 2709 is decided by [`super::iso2709::encode`].
+/// Every value is a record; [`super::iso2709::encode`] decides whether it fits ISO 2709.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MarcRecord {
-    /// The first 24 octets. Record length and base address are those of the source, right or wrong; a code length that the
+    /// The first 24 octets. Record length and base address are those of the source, correct or not; a code length that the
     /// subfields contradict has been replaced by the usual one.
     pub leader: Leader,
     /// The fields, in the order of the directory.
@@ -27,20 +27,21 @@ pub struct MarcRecord {
 }
 
 impl MarcRecord {
-    /// The fields with this tag (`"245"`, `b"FMT"` or a [`Tag`]), in record order; none for a tag that is not three octets.
+    /// Returns the fields with this tag (`"245"`, `b"FMT"` or a [`Tag`]), in record order; none for a tag that is not three
+    /// octets.
     pub fn fields_by_tag(&self, tag: impl AsRef<[u8]>) -> impl Iterator<Item = &Field> {
         self.fields
             .iter()
             .filter(move |field| field.tag.0 == tag.as_ref())
     }
 
-    /// The value of the first 001, trimmed, with which a docid search compares.
+    /// Returns the value of the first 001, trimmed, which is compared in a docid search.
     pub fn control_number(&self) -> Option<&[u8]> {
         let field = self.fields_by_tag("001").next()?;
         Some(field.body.trim_ascii())
     }
 
-    /// Resets the code length in the leader to one if the fields contradict a longer one; `true` if so.
+    /// Resets the code length in the leader to one if the fields contradict a longer one, and returns whether it did so.
     pub(super) fn mend_code_length(&mut self) -> bool {
         let length = self.leader.code_length();
         if length == 1 {
@@ -64,11 +65,11 @@ impl MarcRecord {
     }
 }
 
-/// One in this many codes may be damaged.
+/// At most one in this many codes may be damaged.
 const ODD_CODES: usize = 10;
 
-/// Whether the octets look like a code of several characters. A one-character code and its text rarely do, since text often
-/// begins with a capital, a blank or a bracket.
+/// Returns whether the octets look like a code of several characters. A one-character code and its text rarely do, since text
+/// often begins with a capital, a blank or a bracket.
 fn is_plain_code(code: &[u8], length: usize) -> bool {
     let of = |letter: fn(&u8) -> bool| {
         code.iter()
@@ -85,22 +86,23 @@ impl Leader {
     /// The length of every leader, in octets.
     pub const LENGTH: usize = 24;
 
-    /// Positions 0–4: the length of the record in octets, terminator included; `None` if it is not a number.
+    /// Returns positions 0–4: the length of the record in octets, terminator included; `None` if it is not a number.
     pub fn record_length(&self) -> Option<usize> {
         number(self.0.get(..5)?)
     }
 
-    /// Positions 12–16: the offset of the first field in octets; `None` if it is not a number.
+    /// Returns positions 12–16: the offset of the first field in octets; `None` if it is not a number.
     pub fn base_address(&self) -> Option<usize> {
         number(self.0.get(12..17)?)
     }
 
-    /// Position 9: `a` for UTF-8 in MARC 21, blank for MARC-8 (MARC 21) or without meaning (UNIMARC).
+    /// Returns position 9: `a` for UTF-8 in MARC 21, blank for MARC-8 (MARC 21) or without meaning (UNIMARC).
     pub fn character_coding(&self) -> u8 {
         self.octet(9)
     }
 
-    /// Position 11 less the delimiter: how many characters a subfield code has. 1 unless the leader says 2 to 8.
+    /// Returns position 11 minus the delimiter: the number of characters in a subfield code. It is 1 unless the leader says 2
+    /// to 8.
     pub fn code_length(&self) -> usize {
         match self.octet(11) {
             digit @ b'3'..=b'9' => usize::from(digit - b'1'),
@@ -108,7 +110,7 @@ impl Leader {
         }
     }
 
-    /// Whether the octets look like a leader, with its lengths filled in or blank.
+    /// Returns whether the octets look like a leader, with its lengths filled in or blank.
     pub(super) fn is_plausible(&self) -> bool {
         let of = |range, kind: fn(&u8) -> bool| {
             self.0
@@ -124,7 +126,7 @@ impl Leader {
             && of(20..22, u8::is_ascii_digit)
     }
 
-    /// A leader of these octets, padded with blanks or truncated to 24.
+    /// Makes a leader of these octets, padded with blanks or truncated to 24.
     pub fn padded(octets: &[u8]) -> Self {
         let mut leader = [b' '; Self::LENGTH];
         for (position, octet) in leader.iter_mut().zip(octets) {
@@ -133,14 +135,14 @@ impl Leader {
         Leader(leader)
     }
 
-    /// The octet at a position from 0 to 23; a blank beyond.
+    /// Returns the octet at a position from 0 to 23, or a blank for any other position.
     pub fn octet(&self, position: usize) -> u8 {
         self.0.get(position).copied().unwrap_or(b' ')
     }
 }
 
 impl Default for Leader {
-    /// The leader of a new MARC 21 monograph in UTF-8, with zero for the lengths.
+    /// Returns the leader of a new MARC 21 monograph in UTF-8, with zero for the lengths.
     fn default() -> Self {
         Leader(*b"00000nam a2200000   4500")
     }
@@ -157,7 +159,7 @@ impl fmt::Debug for Leader {
 pub struct Tag(pub [u8; 3]);
 
 impl Tag {
-    /// Whether the standards reserve the tag for control fields: `00X` (ISO 2709 §4.6).
+    /// Returns whether the standards reserve the tag for control fields: `00X` (ISO 2709 §4.6).
     pub fn is_control(self) -> bool {
         self.0.starts_with(b"00")
     }
@@ -190,8 +192,8 @@ impl fmt::Debug for Tag {
 /// One field: its tag and its octets without the field terminator.
 ///
 /// A data field consists of indicators, then subfields, each begun by 0x1F. Its indicators are the octets before the first
-/// delimiter; a field without one, or with more than nine octets before it, has two indicators and then text that belongs to
-/// no subfield, which [`Field::subfields`] gives first, with an empty code.
+/// delimiter; a field without a delimiter, or with more than nine octets before it, has two indicators and then text that
+/// belongs to no subfield. [`Field::subfields`] returns this text first, with an empty code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     /// The tag as the directory gives it.
@@ -201,7 +203,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// A control field: `Field::control(b"001", "pg1342")`.
+    /// Creates a control field: `Field::control(b"001", "pg1342")`.
     pub fn control(tag: impl Into<Tag>, value: impl Into<Bytes>) -> Self {
         Field {
             tag: tag.into(),
@@ -209,7 +211,7 @@ impl Field {
         }
     }
 
-    /// A data field: `Field::data(b"245", "10", [("a", "Emma /"), ("c", "Jane Austen.")])`.
+    /// Creates a data field: `Field::data(b"245", "10", [("a", "Emma /"), ("c", "Jane Austen.")])`.
     ///
     /// Separators inside the values are accepted here; [`super::iso2709::encode`] refuses them.
     pub fn data<C, V>(
@@ -233,9 +235,9 @@ impl Field {
         }
     }
 
-    /// Whether the field is one plain value: `00X` without subfields (danMARC2 has them, after as many indicators as
-    /// leader position 10 says or one more, which is up to four), or a tag that is not a number (`FMT`) over a body without any
-    /// delimiter.
+    /// Returns whether the field is one plain value: either `00X` without subfields, or a tag that is not a number (`FMT`) and
+    /// a body without any delimiter. In danMARC2, `00X` has subfields, after as many indicators as leader position 10 says or
+    /// one more, which is up to four.
     pub fn is_control(&self) -> bool {
         if self.tag.is_control() {
             let begin = self
@@ -252,22 +254,22 @@ impl Field {
         }
     }
 
-    /// The value of a control field; `None` for a data field.
+    /// Returns the value of a control field; `None` for a data field.
     pub fn value(&self) -> Option<&[u8]> {
         self.is_control().then_some(&self.body)
     }
 
-    /// The indicators, usually two octets; empty for a control field.
+    /// Returns the indicators, usually two octets; empty for a control field.
     pub fn indicators(&self) -> &[u8] {
         self.parts().0
     }
 
-    /// The subfields in order, with codes of one character; none for a control field.
+    /// Returns the subfields in order, with codes of one character; none for a control field.
     pub fn subfields(&self) -> Subfields<'_> {
         self.subfields_with(1)
     }
 
-    /// The subfields in order, with codes of [`Leader::code_length`] characters, for the rare format with longer codes.
+    /// Returns the subfields in order, with codes of [`Leader::code_length`] characters, for the rare format with longer codes.
     pub fn subfields_with(&self, code_length: usize) -> Subfields<'_> {
         Subfields {
             rest: self.parts().1,
@@ -275,14 +277,14 @@ impl Field {
         }
     }
 
-    /// The data of the first subfield with this code (`"a"`).
+    /// Returns the data of the first subfield with this code (`"a"`).
     pub fn subfield(&self, code: impl AsRef<[u8]>) -> Option<&[u8]> {
         self.subfields()
             .find(|subfield| subfield.code == code.as_ref())
             .map(|subfield| subfield.data)
     }
 
-    /// Indicators, and what follows them.
+    /// Returns the indicators, and the octets after them.
     fn parts(&self) -> (&[u8], &[u8]) {
         if self.is_control() {
             return (&[], &[]);
@@ -298,16 +300,16 @@ impl Field {
 
 /// MARC 21, UNIMARC and their relatives all have two indicators.
 const USUAL_INDICATORS: usize = 2;
-/// The most indicators of a `00X` with subfields.
+/// The maximum number of indicators of a `00X` field with subfields.
 const MOST_OF_CONTROL_FIELDS: usize = 4;
-/// Leader position 10 is one digit.
+/// The maximum number of indicators: leader position 10 is one digit.
 const MOST_INDICATORS: usize = 9;
 
 /// One subfield, borrowed from its field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subfield<'a> {
-    /// The code without the delimiter: one character as a rule (several octets if it is not ASCII), empty when the
-    /// delimiter is the last octet or the text has no delimiter.
+    /// The code without the delimiter: usually one character (several octets if it is not ASCII). It is empty if the delimiter
+    /// is the last octet or the text has no delimiter.
     pub code: &'a [u8],
     /// The data element, possibly empty.
     pub data: &'a [u8],
@@ -336,7 +338,7 @@ impl<'a> Iterator for Subfields<'a> {
     }
 }
 
-/// Splits after `count` characters of UTF-8; an octet that is not UTF-8 counts as one.
+/// Splits after `count` characters of UTF-8; an octet that is not UTF-8 counts as one character.
 pub(super) fn split_characters(octets: &[u8], count: usize) -> (&[u8], &[u8]) {
     let mut length = 0;
     for _ in 0..count {
@@ -345,7 +347,7 @@ pub(super) fn split_characters(octets: &[u8], count: usize) -> (&[u8], &[u8]) {
     octets.split_at_checked(length).unwrap_or((octets, &[]))
 }
 
-/// How many octets the first character has: 0 without octets, 1 for an octet that begins no valid UTF-8.
+/// Returns the length of the first character in octets: 0 if there are no octets, 1 for an octet that begins no valid UTF-8.
 pub(super) fn character_length(octets: &[u8]) -> usize {
     let announced = match octets.first() {
         None => return 0,
@@ -360,12 +362,12 @@ pub(super) fn character_length(octets: &[u8]) -> usize {
     }
 }
 
-/// The offset of the first octet of that value.
+/// Returns the offset of the first octet with the value `wanted`.
 pub(super) fn position(octets: &[u8], wanted: u8) -> Option<usize> {
     octets.iter().position(|octet| *octet == wanted)
 }
 
-/// A decimal number written in ASCII digits only, of at most nine digits.
+/// Parses a decimal number of at most nine ASCII digits and nothing else.
 pub(super) fn number(digits: &[u8]) -> Option<usize> {
     if digits.is_empty() || digits.len() > 9 {
         return None;

@@ -2,24 +2,24 @@
 
 use super::record::RECORD_TERMINATOR;
 
-/// The most remarks kept per record; one more says that there were others.
+/// The maximum number of remarks kept per record; one additional remark says that there were others.
 pub const MAX_NOTES: usize = 100;
 
 /// Remarks on one record, in the order in which they were made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Remarks {
-    /// The messages; at most [`MAX_NOTES`], and one more if there were others.
+    /// The messages; at most [`MAX_NOTES`], plus one if there were others.
     pub notes: Vec<String>,
-    /// Whether data was lost: it is missing from the input, or was left out because nothing says what it is. What was read
-    /// despite a fault is not lost.
+    /// Whether data was lost: either it is missing from the input, or it was left out because nothing says what it is. Data
+    /// that was read despite a fault is not lost.
     pub is_loss: bool,
-    /// Whether fields were guessed, see [`RepairKind::is_guess`](super::iso2709::RepairKind::is_guess).
+    /// Whether fields were guessed; see [`RepairKind::is_guess`](super::iso2709::RepairKind::is_guess).
     pub(super) is_guess: bool,
 }
 
 impl Remarks {
-    /// Adds a remark on something that loses no data.
+    /// Adds a remark on a fault that loses no data.
     pub(super) fn note(&mut self, note: impl FnOnce() -> String) {
         match self.notes.len() {
             count if count < MAX_NOTES => self.notes.push(note()),
@@ -28,8 +28,8 @@ impl Remarks {
         }
     }
 
-    /// Adds a remark on a record terminator (ISO 2709 §4.6) in a line of text: a file in ISO 2709 was appended to one in lines
-    /// without a last line end, and its first record became part of the line.
+    /// Adds a remark on a record terminator (ISO 2709 §4.6) in a line of text: a file in ISO 2709 was appended to a file in
+    /// lines that had no last line end, and its first record became part of the line.
     pub(super) fn terminators(&mut self, line: &[u8], number: usize) {
         if line.contains(&RECORD_TERMINATOR) {
             self.loss(|| format!("line {number}: a record in ISO 2709 ends within it"));

@@ -1,33 +1,33 @@
-//! The numbers by which publications and records are known, checked and in one form: ISBN (ISO 2108), ISSN (ISO 3297),
-//! and the control numbers of the Library of Congress and OCLC as MARC 21 010 and 035 hold them.
+//! The standard numbers of publications and records, checked and in one form: ISBN (ISO 2108), ISSN (ISO 3297), and the control
+//! numbers of the Library of Congress and OCLC as found in MARC 21 010 and 035.
 
 use std::fmt;
 
-/// A sound International Standard Book Number. `Display` is its 13 digits.
+/// A valid International Standard Book Number. `Display` writes its 13 digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Isbn {
     /// The digits without the check digit.
     digits: [u8; 12],
 }
 
-/// The prefix of ten-digit ISBNs in the form of thirteen digits.
+/// The prefix that turns ten-digit ISBNs into thirteen digits.
 const BOOKLAND: [u8; 3] = [9, 7, 8];
 
 impl Isbn {
-    /// Reads an ISBN of 10 or 13 digits whose check digit is right; blanks and any kind of hyphen are ignored. `None` for
-    /// every other text.
+    /// Reads an ISBN of 10 or 13 digits with a correct check digit; blanks and any kind of hyphen are ignored. `None` for every
+    /// other text.
     pub fn parse(text: &str) -> Option<Self> {
         let (isbn, given, computed) = Self::read(text)?;
         (given == computed).then_some(isbn)
     }
 
-    /// The check digit that would make the text an ISBN, whatever its last digit is. `None` for a text of another shape.
+    /// Returns the check digit that would make the text an ISBN, whatever its last digit is. `None` for text of another form.
     pub fn check_digit_of(text: &str) -> Option<char> {
         let (_, _, computed) = Self::read(text)?;
         Some(letter(computed))
     }
 
-    /// An ISBN of ten or thirteen digits, its check digit as given, and as it should be.
+    /// Reads an ISBN of ten or thirteen digits. Returns it with the check digit as written and the correct check digit.
     fn read(text: &str) -> Option<(Self, u8, u8)> {
         let all = check_digits(text, 13)?;
         let (given, number) = all.split_last()?;
@@ -49,7 +49,7 @@ impl Isbn {
         }
     }
 
-    /// The form of ten digits, which only numbers of the prefix 978 have.
+    /// Returns the ten-digit form, which only numbers with the prefix 978 have.
     pub fn ten(&self) -> Option<String> {
         let (prefix, number) = self.digits.split_at_checked(3)?;
         (prefix == BOOKLAND).then(|| {
@@ -78,7 +78,7 @@ impl fmt::Display for Isbn {
     }
 }
 
-/// A sound International Standard Serial Number. `Display` is its eight digits with the hyphen.
+/// A valid International Standard Serial Number. `Display` writes its eight digits with the hyphen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Issn {
     /// The digits without the check digit.
@@ -86,19 +86,19 @@ pub struct Issn {
 }
 
 impl Issn {
-    /// Reads an ISSN whose check digit is right, hyphen or not. `None` for every other text.
+    /// Reads an ISSN with a correct check digit, with or without the hyphen. `None` for every other text.
     pub fn parse(text: &str) -> Option<Self> {
         let (issn, given) = Self::read(text)?;
         (given == check_11(&issn.digits)).then_some(issn)
     }
 
-    /// The check digit that would make the text an ISSN, whatever its last digit is. `None` for a text of another shape.
+    /// Returns the check digit that would make the text an ISSN, whatever its last digit is. `None` for text of another form.
     pub fn check_digit_of(text: &str) -> Option<char> {
         let (issn, _) = Self::read(text)?;
         Some(letter(check_11(&issn.digits)))
     }
 
-    /// An ISSN, and its check digit as given.
+    /// Reads an ISSN. Returns it with the check digit as written.
     fn read(text: &str) -> Option<(Self, u8)> {
         let all = check_digits(text, 8)?;
         let (given, number) = all.split_last()?;
@@ -106,7 +106,7 @@ impl Issn {
         is_decimal(number).then_some((Self { digits }, *given))
     }
 
-    /// Its eight digits alone.
+    /// Returns the eight digits without the hyphen.
     pub fn without_hyphen(&self) -> String {
         let digits = self.digits.into_iter().chain([check_11(&self.digits)]);
         digits.map(letter).collect()
@@ -121,10 +121,10 @@ impl fmt::Display for Issn {
     }
 }
 
-/// A Library of Congress Control Number in its normalised form, such as `n78890351` or `2001000002`: without blanks and what
-/// follows a slash, the serial number after a hyphen padded to six digits.
+/// Returns a Library of Congress Control Number in its normalised form, such as `n78890351` or `2001000002`: without blanks,
+/// without a slash and the text after it, and with the serial number after a hyphen padded to six digits.
 ///
-/// `None` unless the result is up to three letters, then eight digits, or ten with a year of four.
+/// `None` unless the result is up to three letters followed by eight digits, or by ten digits with a four-digit year.
 pub fn lccn(text: &str) -> Option<String> {
     let text: String = text.split('/').next()?.split_whitespace().collect();
     let normalised = match text.split_once('-') {
@@ -144,7 +144,7 @@ pub fn lccn(text: &str) -> Option<String> {
     is_one.then_some(normalised)
 }
 
-/// The number of an OCLC control number as records write it: `(OCoLC)ocm00012345`, `ocn123456789`, `on1234567890`,
+/// Returns the number in an OCLC control number as written in records: `(OCoLC)ocm00012345`, `ocn123456789`, `on1234567890`,
 /// without leading zeros. `None` for any other text.
 pub fn oclc_number(text: &str) -> Option<&str> {
     let text = text.trim();
@@ -167,8 +167,8 @@ fn all_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit())
 }
 
-/// The digits of a number written with hyphens and blanks; X at the end is ten. `None` if there is anything else, or
-/// more than `most`.
+/// Returns the digits of a number written with hyphens and blanks; X at the end is ten. `None` if there are any other
+/// characters, or more than `most` digits.
 fn check_digits(text: &str, most: usize) -> Option<Vec<u8>> {
     let mut digits = Vec::with_capacity(most);
     for character in text.trim().chars() {
@@ -190,7 +190,7 @@ fn is_decimal(digits: &[u8]) -> bool {
     digits.iter().all(|digit| *digit < 10)
 }
 
-/// The check digit of ISBN-10 and ISSN: the digits weighted by their distance from it, modulo 11.
+/// Computes the check digit of ISBN-10 and ISSN: the digits weighted by their distance from the check digit, modulo 11.
 fn check_11(number: &[u8]) -> u8 {
     let weighted = number.iter().rev().zip(2_u32..);
     let sum: u32 = weighted

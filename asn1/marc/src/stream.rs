@@ -1,5 +1,5 @@
-//! Records from a file or a pipe, one at a time and in constant memory, in any form that can be read.
-//! A damaged record never affects its neighbours: each form has its own way to find where the next one begins.
+//! Records from a file or a pipe, one at a time and in constant memory, in any form that can be read. A damaged record never
+//! affects its neighbours: each form has its own way to find where the next record begins.
 
 mod guess;
 mod json;
@@ -40,9 +40,9 @@ use super::{iso2709, marcjson, marcline, mrk};
 pub enum InputForm {
     /// ISO 2709.
     Marc,
-    /// MARCXML, with or without a collection, also within SRU and OAI-PMH answers.
+    /// MARCXML, with or without a collection, and within SRU and OAI-PMH answers.
     MarcXml,
-    /// MARC-in-JSON: a sequence of objects, one per line or not, or an array.
+    /// MARC-in-JSON: a sequence of objects, on one line each or not, or an array.
     Json,
     /// MARCMaker text.
     Mrk,
@@ -54,24 +54,24 @@ pub enum InputForm {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InputRecord {
-    /// The number in the input, from 1; damaged records count.
+    /// The number of the record in the input, from 1; damaged records count.
     pub number: u64,
     /// The offset in the input, in octets (in the text converted to UTF-8, for XML in another encoding).
     pub offset: u64,
-    /// The record, or the reason why there is none.
+    /// The record, or the reason why it cannot be read.
     pub record: Result<MarcRecord, String>,
     /// What was repaired or skipped.
     pub notes: Vec<String>,
-    /// Whether the record is not whole: octets of it are missing, or were left out.
+    /// Whether the record is incomplete: octets are missing from it or were left out.
     pub incomplete: bool,
-    /// Whether fields were guessed, see [`RepairKind::is_guess`](iso2709::RepairKind::is_guess).
+    /// Whether fields were guessed; see [`RepairKind::is_guess`](iso2709::RepairKind::is_guess).
     pub guessed: bool,
 }
 
 /// Reads records from any source of octets: an iterator over [`InputRecord`]s.
 ///
-/// Memory is bounded by [`MAX_RECORD`] and the size of one record. Compressed input is refused as by
-/// [`refuse_compressed`]. After an error of the source the iterator ends.
+/// Memory is bounded by [`MAX_RECORD`] and the size of one record. Compressed input is refused, as [`refuse_compressed`] does.
+/// After an error of the source the iterator ends.
 #[derive(Debug)]
 pub struct RecordReader<R> {
     window: Window<R>,
@@ -82,12 +82,12 @@ pub struct RecordReader<R> {
 }
 
 impl<R: Read> RecordReader<R> {
-    /// A reader of one form.
+    /// Creates a reader of one form.
     pub fn new(input: R, form: InputForm) -> Self {
         Self::over(Window::new(input), form)
     }
 
-    /// A reader that detects the form from the first [`GUESS_OCTETS`]; if they give no hint, it is `fallback`.
+    /// Creates a reader that detects the form from the first [`GUESS_OCTETS`]; if they give no hint, the form is `fallback`.
     ///
     /// # Errors
     /// Errors from the source.
@@ -108,12 +108,12 @@ impl<R: Read> RecordReader<R> {
         }
     }
 
-    /// The form that is read.
+    /// Returns the form that is read.
     pub fn form(&self) -> InputForm {
         self.form
     }
 
-    /// The number of octets consumed.
+    /// Returns the number of octets consumed.
     pub fn offset(&self) -> u64 {
         self.window.offset()
     }
@@ -164,7 +164,7 @@ impl<R: Read> Iterator for RecordReader<R> {
     }
 }
 
-/// An input cut into records, by the rules of its form.
+/// An input that is split into records by the rules of its form.
 #[derive(Debug)]
 enum Cut {
     Marc(MarcCutter),
@@ -231,7 +231,7 @@ fn parse(
     }
 }
 
-/// The octets as text; those that are not UTF-8 as `\xNN`, which the readers turn back into octets.
+/// Returns the octets as text, those that are not UTF-8 as `\xNN`, which the readers turn back into octets.
 fn text<'a>(octets: &'a Bytes, remarks: &mut Remarks) -> std::borrow::Cow<'a, str> {
     match std::str::from_utf8(octets) {
         Ok(text) => text.into(),

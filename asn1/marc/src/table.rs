@@ -1,5 +1,5 @@
-//! Records as rows of a table, in comma-separated values (RFC 4180) or separated by tabs (text/tab-separated-values with the
-//! same quotation marks).
+//! Records as rows of a table, with comma-separated values (RFC 4180) or tab-separated values (text/tab-separated-values with
+//! the same quotation marks).
 
 mod row;
 
@@ -9,16 +9,16 @@ use std::str::FromStr;
 use self::row::TableRow;
 use crate::record::{MarcRecord, Tag};
 
-/// What separates the values of a cell: repeated fields, and repeated subfields where a column has only one code.
+/// The separator of the values in a cell: repeated fields, and repeated subfields where a column has only one code.
 pub const SEPARATOR: &str = " | ";
 
-/// The columns of a table without a list of them. They suit MARC 21 and UNIMARC.
+/// The default columns of a table. They suit MARC 21 and UNIMARC.
 pub const DEFAULT_COLUMNS: &str = "001,title,author,year,publisher,isbn,issn";
 
-/// The most columns.
+/// The maximum number of columns.
 pub const MAX_COLUMNS: usize = 1000;
 
-/// The columns of what is known of copies.
+/// The columns with data about copies.
 pub const COPY_COLUMNS: [&str; 9] = [
     "holdings",
     "library",
@@ -31,11 +31,11 @@ pub const COPY_COLUMNS: [&str; 9] = [
     "status",
 ];
 
-/// What stands for a copy without a value, so that the values of a column are in the order of those of the others.
+/// The text for a copy without a value, so that the values of every column are in the same order.
 const NO_VALUE: &str = "-";
 
-/// The columns that are neither fields nor of copies: the parts of a citation, elements of Dublin Core, and where the record
-/// comes from.
+/// The columns that are neither fields nor about copies: the parts of a citation, elements of Dublin Core, and the origin of
+/// the record.
 const NAMES: [&str; 20] = [
     "title",
     "author",
@@ -63,38 +63,38 @@ const NAMES: [&str; 20] = [
 ///
 /// | column | its values |
 /// |---|---|
-/// | `001` | a control field; of a data field, all subfields whose code is a letter |
+/// | `001` | a control field, or all subfields of a data field whose code is a letter |
 /// | `245ab` | these subfields of each field, in record order |
-/// | `020a` | each subfield of this code |
+/// | `020a` | each subfield with this code |
 /// | `008/35-37`, `LDR/06` | characters of a control field or of the leader, from 0 |
 /// | `title`, `author`, `year`, `isbn`, `issn`, `lccn`, `oclc` | as in a [`Citation`](crate::crosswalk::Citation) |
 /// | `publisher`, `subject`, `language` … | elements of Dublin Core |
-/// | `source` | where the record comes from |
-/// | `holdings`, `location`, `call_number`, `available`, `due` … | of each copy, in the order of the copies |
-/// | `input`, `input_record` | what it was found by, and the control number of that, if it is a record |
+/// | `source` | the origin of the record |
+/// | `holdings`, `location`, `call_number`, `available`, `due` … | data about each copy, in the order of the copies |
+/// | `input`, `input_record` | the input by which the record was found, and the control number of the input if it is a record |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns(Vec<Column>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Column {
-    /// As given, for the header.
+    /// The name as the user wrote it, for the header.
     name: String,
     content: Content,
 }
 
-/// Where a record comes from, for the columns `source`, `input` and `input_record`.
+/// The origin of a record, for the columns `source`, `input` and `input_record`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RowOrigin<'a> {
     /// The target, file or URL.
     pub source: Option<&'a str>,
-    /// What it was found by, such as an ISBN.
+    /// The input by which the record was found, such as an ISBN.
     pub input: Option<&'a str>,
-    /// The control number of the record that it was found by.
+    /// The control number of the input, if it is a record.
     pub input_record: Option<&'a str>,
 }
 
 impl<'a> From<Option<&'a str>> for RowOrigin<'a> {
-    /// Of a source.
+    /// Makes an origin with this source only.
     fn from(source: Option<&'a str>) -> Self {
         Self {
             source,
@@ -110,27 +110,27 @@ enum Content {
     /// A name of [`COPY_COLUMNS`].
     OfCopies(&'static str),
     Leader,
-    /// The field; of a data field, the subfields with these codes, or with any letter.
+    /// A field; of a data field, the subfields with these codes, or with any letter if there are none.
     Field(Tag, String),
-    /// The first and the last character of the leader or a control field.
+    /// A range of characters of the leader or a control field, as its first and last character.
     Positions(Option<Tag>, usize, usize),
 }
 
-/// Why a text is not a list of columns.
+/// The reason why a text is not a list of columns.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ColumnsError {
-    /// A column that is neither a field nor a name.
+    /// A column is neither a field nor a name.
     #[error(
         "{column:?} is not a column: use fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or {}, {}",
         NAMES.join(", "),
         COPY_COLUMNS.join(", ")
     )]
     Unknown {
-        /// The column as given.
+        /// The column as the user wrote it.
         column: String,
     },
-    /// More than [`MAX_COLUMNS`].
+    /// There are more than [`MAX_COLUMNS`] columns.
     #[error("more than {MAX_COLUMNS} columns")]
     TooMany,
 }
@@ -170,7 +170,7 @@ impl fmt::Display for Columns {
 }
 
 fn content(name: &str) -> Option<Content> {
-    // Names are read in any case.
+    // Names are matched in any case.
     let is_it = |known: &&str| known.eq_ignore_ascii_case(name);
     if let Some(known) = NAMES.into_iter().find(is_it) {
         return Some(Content::Named(known));
@@ -191,7 +191,7 @@ fn content(name: &str) -> Option<Content> {
         let (first, last) = (number(first)?, number(last)?);
         return (first <= last).then_some(Content::Positions(tag, first, last));
     }
-    // `245$a$b` is also written so.
+    // `245$a$b` is another way to write these codes.
     let codes: String = rest.split('$').collect();
     match tag {
         None => codes.is_empty().then_some(Content::Leader),
@@ -220,13 +220,13 @@ pub enum TableForm {
     Csv,
     /// Tabs, and lines that end in LF.
     Tsv,
-    /// CSV for programs that calculate: it begins with a byte order mark, by which they recognise UTF-8, a cell that they
-    /// would take for a formula begins with an apostrophe, and one that they would show as another number, or as a date, is
+    /// CSV for programs that calculate: it begins with a byte order mark, by which they recognise UTF-8; a cell that they would
+    /// take for a formula begins with an apostrophe; a cell that they would show as a different number, or as a date, becomes
     /// the text of a formula (`="0141439513"`).
     Spreadsheet,
 }
 
-/// What is known of a copy: names of [`COPY_COLUMNS`] and values.
+/// Data about a copy: names of [`COPY_COLUMNS`] and values.
 pub type CopyCells = Vec<(&'static str, String)>;
 
 /// A table of records: its columns, and how they are written.
@@ -239,7 +239,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with these columns.
+    /// Creates a table with these columns.
     pub fn new(form: TableForm, columns: &Columns) -> Self {
         let columns = columns.0.clone();
         let mut header = match form {
@@ -247,7 +247,7 @@ impl Table {
             TableForm::Csv | TableForm::Tsv => String::new(),
         };
         let names = columns.iter().map(|column| column.name.clone());
-        // Names such as 001 stay as they are, to be found by them.
+        // Names such as 001 are unchanged, so that users can find them.
         let of_header = match form {
             TableForm::Spreadsheet => TableForm::Csv,
             form => form,
@@ -261,7 +261,7 @@ impl Table {
         }
     }
 
-    /// The same table with a row for each copy; a record of which no copies are known has one row.
+    /// Returns the same table with a row for each copy; a record without known copies has one row.
     #[must_use]
     pub fn with_row_per_copy(self, has_row_per_copy: bool) -> Self {
         Self {
@@ -270,22 +270,22 @@ impl Table {
         }
     }
 
-    /// Whether rows have anything of copies.
+    /// Returns whether any column is about copies.
     pub fn has_copies(&self) -> bool {
         let mut contents = self.columns.iter().map(|column| &column.content);
         self.has_row_per_copy || contents.any(|content| matches!(content, Content::OfCopies(_)))
     }
 
-    /// The first line: the columns as they were given.
+    /// Returns the first line: the columns as the user wrote them.
     pub fn header(&self) -> &str {
         &self.header
     }
 
-    /// Appends the row of a record in UTF-8, or its rows, and returns a message for each loss.
+    /// Appends the row of a record in UTF-8, or its rows, and returns a message for each loss of data.
     ///
     /// A cell is one line: white space around a subfield is removed, control characters become blanks, and the marks of
     /// non-filing words are left out. Letters and their marks are composed (NFC), as spreadsheet programs search for them.
-    /// Octets that are not UTF-8 show as `\xNN`.
+    /// Octets that are not UTF-8 are shown as `\xNN`.
     pub fn write(
         &self,
         record: &MarcRecord,
@@ -323,7 +323,7 @@ impl Table {
     }
 }
 
-/// What spreadsheet programs take for the beginning of a formula, also as full-width characters.
+/// Characters that spreadsheet programs take for the beginning of a formula, including their full-width forms.
 const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 
 impl TableForm {
@@ -349,7 +349,7 @@ impl TableForm {
                 line.push_str(&cell);
             }
         }
-        // A blank line is no row.
+        // A blank line is not a row.
         if line.len() == begin {
             line.push_str("\"\"");
         }
@@ -357,8 +357,9 @@ impl TableForm {
     }
 }
 
-/// Whether a program that calculates would show the cell as another number, or as a date: it has digits, and marks that occur
-/// in numbers and dates. Numbers without zeros before them and with at most [`MAX_DIGITS`] stay, such as years.
+/// Returns whether a spreadsheet program would show the cell as a different number, or as a date: the cell has digits, and
+/// marks that occur in numbers and dates. Numbers without leading zeros and with at most [`MAX_DIGITS`] digits, such as years,
+/// are not changed.
 fn is_changed(cell: &str) -> bool {
     let is_number = cell.bytes().all(|octet| octet.is_ascii_digit());
     let is_mark = |octet: u8| b"-/.:, eE+%".contains(&octet);
@@ -372,7 +373,7 @@ fn is_changed(cell: &str) -> bool {
     }
 }
 
-/// A longer number is shown as `9.78E+12`.
+/// The maximum number of digits; a longer number is shown as `9.78E+12`.
 const MAX_DIGITS: usize = 11;
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
-//! Octets shown as text without loss, and read back: records need not be UTF-8, yet people must see all of them.
-//! Listings, MARC-in-JSON and messages show each octet that is not UTF-8 as `\xNN`.
+//! Octets shown as text without loss, and read back: records need not be UTF-8, but people must be able to see all of each
+//! record. Listings, MARC-in-JSON and messages show each octet that is not UTF-8 as `\xNN`.
 
 use std::borrow::Cow;
 
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-/// Shows octets as text: valid UTF-8 as it is, every other octet as `\xNN` (capital hexadecimal digits).
+/// Shows octets as text: valid UTF-8 unchanged, every other octet as `\xNN` (capital hexadecimal digits).
 ///
-/// A backslash that would read back as such an escape is shown as `\x5C`, so [`octets_from_text`] always
-/// returns the octets that were shown. Text without one is borrowed, not copied.
+/// A backslash that would read back as such an escape is shown as `\x5C`, so [`octets_from_text`] always returns the octets
+/// that were shown. Text without such an escape is borrowed, not copied.
 pub fn text_lossless(octets: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(octets) {
         Ok(text) if escape_at(octets).is_none() => Cow::Borrowed(text),
@@ -16,7 +16,7 @@ pub fn text_lossless(octets: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The text with letters and their marks composed (NFC).
+/// Returns the text with letters and their marks composed (NFC).
 pub(crate) fn composed(text: String) -> String {
     if is_nfc(&text) {
         text
@@ -25,7 +25,8 @@ pub(crate) fn composed(text: String) -> String {
     }
 }
 
-/// The octets that [`text_lossless`] showed as this text: `\x80` to `\xFF` and `\x5C` become one octet, all else is UTF-8.
+/// Returns the octets that [`text_lossless`] showed as this text: `\x80` to `\xFF` and `\x5C` become one octet; all other text
+/// is UTF-8.
 pub fn octets_from_text(text: &str) -> Vec<u8> {
     let mut octets = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -38,7 +39,7 @@ pub fn octets_from_text(text: &str) -> Vec<u8> {
     octets
 }
 
-/// `\xNN` takes four characters.
+/// The number of characters in `\xNN`.
 const ESCAPE_LENGTH: usize = 4;
 
 fn escaped(octets: &[u8]) -> String {
@@ -59,9 +60,9 @@ fn escaped(octets: &[u8]) -> String {
     shown
 }
 
-/// Where the first escape begins and which octet it stands for. Only octets that are never plain text are escapes.
+/// Returns the position of the first escape and the octet it stands for. Only octets that are never plain text are escapes.
 fn escape_at(text: &[u8]) -> Option<(usize, u8)> {
-    // Most text has no backslash, and `contains` shows that fast.
+    // Most text does not have a backslash, and `contains` shows that quickly.
     if !text.contains(&b'\\') {
         return None;
     }
@@ -76,7 +77,7 @@ fn escape_at(text: &[u8]) -> Option<(usize, u8)> {
         })
 }
 
-/// The value of a hexadecimal digit; capital letters only, as they are written.
+/// Returns the value of a hexadecimal digit; only capital letters are accepted, since only these are written.
 pub(super) fn hexadecimal(digit: u8) -> Option<u8> {
     match digit {
         b'0'..=b'9' => Some(digit - b'0'),

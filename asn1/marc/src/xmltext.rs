@@ -1,9 +1,9 @@
-//! Writes text into an XML 1.0 document (Extensible Markup Language 1.0, §2.2, §2.4, §2.11). Markup is escaped; what
-//! XML 1.0 cannot hold at all becomes U+FFFD.
+//! Writes text into an XML 1.0 document (Extensible Markup Language 1.0, §2.2, §2.4, §2.11). Markup is escaped; characters that
+//! XML 1.0 cannot hold at all become U+FFFD.
 
 use super::text::text_lossless;
 
-/// Appends octets as element content; `true` if a character had to be replaced.
+/// Appends octets as element content; returns `true` if a character had to be replaced.
 ///
 /// Octets that are not UTF-8 are shown as `\xNN`. A carriage return is written as a reference, since readers turn it into a
 /// line feed.
@@ -17,7 +17,7 @@ pub fn put_content(out: &mut String, octets: &[u8]) -> bool {
     })
 }
 
-/// Appends octets as the inside of an attribute value in double quotes; `true` if a character had to be replaced.
+/// Appends octets as the inside of an attribute value in double quotes; returns `true` if a character had to be replaced.
 pub fn put_attribute(out: &mut String, octets: &[u8]) -> bool {
     put(out, octets, |character| match character {
         '<' => Some("&lt;"),
@@ -32,7 +32,7 @@ pub fn put_attribute(out: &mut String, octets: &[u8]) -> bool {
 }
 
 fn put(out: &mut String, octets: &[u8], escape: fn(char) -> Option<&'static str>) -> bool {
-    // Tags, indicators and codes.
+    // Tags, indicators and codes usually need no escapes.
     let is_usual = |octet: &u8| octet.is_ascii_alphanumeric() || *octet == b' ';
     if octets.len() <= 3 && octets.iter().all(is_usual) {
         out.extend(octets.iter().copied().map(char::from));
@@ -61,12 +61,13 @@ fn put(out: &mut String, octets: &[u8], escape: fn(char) -> Option<&'static str>
     replaced
 }
 
-/// Whether an octet begins a character that may need an escape, or that XML 1.0 does not have: 0xEF begins U+FFFE and U+FFFF.
+/// Returns whether an octet begins a character that may need an escape, or a character that XML 1.0 does not allow: 0xEF begins
+/// U+FFFE and U+FFFF.
 fn is_telling(octet: u8) -> bool {
     octet < b' ' || matches!(octet, b'<' | b'>' | b'&' | b'"' | 0xEF)
 }
 
-/// Whether XML 1.0 has the character (§2.2, production 2).
+/// Returns whether XML 1.0 allows the character (§2.2, production 2).
 pub(super) fn is_character(character: char) -> bool {
     matches!(character, '\t' | '\n' | '\r' | ' '..='\u{FFFD}' | '\u{10000}'..)
 }

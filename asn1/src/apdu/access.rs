@@ -30,7 +30,7 @@ productions! {
 }
 
 redacted! {
-    /// The answer; never shown by Debug.
+    /// The answer to the challenge; never shown by Debug.
     pub enum SecurityChallengeResponse {
         [38] SimpleForm(OctetString),
         [explicit 0] ExternallyDefined(External),

@@ -6,7 +6,7 @@ use crate::production::productions;
 use crate::types::InternationalString;
 
 productions! {
-    /// The end of a session; the other side answers with its own.
+    /// The end of a session; the other side answers with its own Close.
     #[derive(Default)]
     pub struct Close {
         reference_id: Option<ReferenceId>,
@@ -17,7 +17,7 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// Why a session ends.
+    /// The reason for which a session ends.
     [211] pub integer CloseReason {
         FINISHED = 0 "finished", SHUTDOWN = 1 "shutdown", SYSTEM_PROBLEM = 2 "systemProblem",
         COST_LIMIT = 3 "costLimit", RESOURCES = 4 "resources", SECURITY_VIOLATION = 5 "securityViolation",
@@ -27,7 +27,7 @@ productions! {
 }
 
 impl Close {
-    /// A Close with its reason and, for the peer's log, a message.
+    /// Creates a Close with its reason and, for the peer's log, a message.
     pub fn new(close_reason: CloseReason, diagnostic_information: Option<&str>) -> Self {
         Self {
             close_reason,

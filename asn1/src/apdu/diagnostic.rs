@@ -1,4 +1,4 @@
-//! Diagnostics: the default format and any other, `DiagRec` (Z39.50-2003 §4.1, Appendix DIAG).
+//! Diagnostics in the default format or any other format: `DiagRec` (Z39.50-2003 §4.1, Appendix DIAG).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,13 +13,13 @@ use crate::production::productions;
 use crate::types::{InternationalString, VisibleString};
 
 productions! {
-    /// A diagnostic of any format.
+    /// A diagnostic in any format.
     pub enum DiagRec {
         DefaultFormat(DefaultDiagFormat),
         ExternallyDefined(External),
     }
 
-    /// A condition of a diagnostic set, with what it is about.
+    /// A condition from a diagnostic set, with additional information.
     pub struct DefaultDiagFormat {
         diagnostic_set_id: Oid,
         condition: i64,
@@ -28,7 +28,7 @@ productions! {
 }
 
 bare_choices! {
-    /// What a diagnostic is about, in the string type of version 2 or of version 3.
+    /// The additional information of a diagnostic, in the string type of version 2 or of version 3.
     pub enum AddInfo {
         V2Addinfo(VisibleString),
         V3Addinfo(InternationalString),
@@ -36,7 +36,7 @@ bare_choices! {
 }
 
 impl AddInfo {
-    /// The octets, in either type.
+    /// Returns the octets of either type.
     pub fn as_bytes(&self) -> &[u8] {
         match self {
             Self::V2Addinfo(text) => text.as_bytes(),
@@ -44,14 +44,14 @@ impl AddInfo {
         }
     }
 
-    /// The text, read as ISO 8859-1 if it is not UTF-8.
+    /// Returns the text, read as ISO 8859-1 if it is not UTF-8.
     pub fn to_string_lossy(&self) -> Cow<'_, str> {
         utf8_or_latin1(self.as_bytes())
     }
 }
 
 impl DefaultDiagFormat {
-    /// A Bib-1 condition. `addinfo` travels as `v2Addinfo`, which peers of every version read.
+    /// Creates a diagnostic with a Bib-1 condition. `addinfo` travels as `v2Addinfo`, which peers of every version read.
     pub fn bib1(condition: i64, addinfo: impl Into<VisibleString>) -> Self {
         Self {
             diagnostic_set_id: BIB_1_DIAGNOSTICS,
@@ -60,7 +60,7 @@ impl DefaultDiagFormat {
         }
     }
 
-    /// What a Bib-1 condition means, in plain words; `None` for another set or an unassigned code.
+    /// Returns what a Bib-1 condition means, in plain words; `None` for another set or an unassigned code.
     pub fn message(&self) -> Option<&'static str> {
         (self.diagnostic_set_id == BIB_1_DIAGNOSTICS)
             .then(|| Condition(self.condition).message())
@@ -69,7 +69,7 @@ impl DefaultDiagFormat {
 }
 
 impl Describe for DefaultDiagFormat {
-    /// With `message`, what a condition of Bib-1 means.
+    /// Includes the meaning of a Bib-1 condition as `message`.
     fn describe(&self) -> Value {
         let message = self.message().map(|text| Value::Text(text.to_owned()));
         Value::group(vec![
@@ -82,7 +82,7 @@ impl Describe for DefaultDiagFormat {
 }
 
 impl fmt::Display for DefaultDiagFormat {
-    /// `diagnostic 235 (database does not exist): nosuchdb`
+    /// Writes, for example, `diagnostic 235 (database does not exist): nosuchdb`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "diagnostic {}", self.condition)?;
         match self.message() {

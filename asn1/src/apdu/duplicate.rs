@@ -20,9 +20,9 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// When two records are duplicates.
+    /// The criterion by which two records are duplicates.
     pub enum DuplicateDetectionCriterion {
-        /// 0 to 100.
+        /// The level of match, from 0 to 100.
         [1] LevelOfMatch(i64),
         [2] CaseSensitive,
         [3] PunctuationSensitive,
@@ -30,7 +30,7 @@ productions! {
         [5] RsDuplicates,
     }
 
-    /// Which of several duplicates are kept.
+    /// The criterion by which some of the duplicates are kept.
     pub enum RetentionCriterion {
         [1] NumberOfEntries(i64),
         [2] PercentOfEntries(i64),
@@ -63,7 +63,7 @@ productions! {
 }
 
 impl DuplicateDetectionRequest {
-    /// Keeps one of each record in a result set, by the server's criteria.
+    /// Keeps one record of each group of duplicates in a result set, by the server's criteria.
     pub fn in_place(result_set: impl Into<InternationalString>) -> Self {
         let name = result_set.into();
         Self {

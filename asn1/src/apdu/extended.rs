@@ -47,13 +47,13 @@ productions! {
 }
 
 described! {
-    /// What a user may do with a task package.
+    /// A user's permissions for a task package.
     pub struct Permission {
         [1] user_id: Option<InternationalString>,
         [2] allowable_functions: Vec<AllowableFunction>,
     }
 
-    /// One thing a user may do with a task package.
+    /// An action that a user may perform on a task package.
     pub integer AllowableFunction {
         DELETE = 1 "delete", MODIFY_CONTENTS = 2 "modifyContents", MODIFY_PERMISSIONS = 3 "modifyPermissions",
         PRESENT = 4 "present", INVOKE = 5 "invoke",
@@ -61,7 +61,7 @@ described! {
 }
 
 impl ExtendedServicesRequest {
-    /// Creates an unnamed task package, and waits for the task if the server can.
+    /// Creates a request for an unnamed task package, and waits for the task if the server can.
     pub fn create(package_type: Oid, parameters: Option<External>) -> Self {
         Self {
             reference_id: None,

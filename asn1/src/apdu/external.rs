@@ -1,4 +1,4 @@
-//! EXTERNAL (X.690 §8.18): a value whose syntax an object identifier names.
+//! EXTERNAL (X.690 §8.18): a value whose syntax is named by an object identifier.
 
 use crate::codec::value::{BerValue, decode_value, encode_value};
 use crate::error::{DecodeError, EncodeError};
@@ -16,7 +16,7 @@ productions! {
         encoding: ExternalEncoding,
     }
 
-    /// The three ways an EXTERNAL carries its value.
+    /// The three ways in which an EXTERNAL carries its value.
     pub enum ExternalEncoding {
         /// One BER value: SUTRS, OPAC, GRS-1 and every format written in ASN.1.
         [0] SingleAsn1Type(Any),
@@ -27,12 +27,12 @@ productions! {
 }
 
 impl External {
-    /// Octets of the syntax `syntax`, as MARC and XML travel.
+    /// Creates an EXTERNAL with octets of the syntax `syntax`, the form in which MARC and XML travel.
     pub fn octet_aligned(syntax: Oid, octets: impl Into<OctetString>) -> Self {
         Self::of(syntax, ExternalEncoding::OctetAligned(octets.into()))
     }
 
-    /// One BER value of the syntax `syntax`, as SUTRS, OPAC and diagnostics travel.
+    /// Creates an EXTERNAL with one BER value of the syntax `syntax`, the form in which SUTRS, OPAC and diagnostics travel.
     pub fn single_asn1_type(syntax: Oid, value: Any) -> Self {
         Self::of(syntax, ExternalEncoding::SingleAsn1Type(value))
     }
@@ -40,7 +40,7 @@ impl External {
     /// Encodes `value` as a BER value of the syntax `syntax`.
     ///
     /// # Errors
-    /// If BER cannot encode the value.
+    /// Fails if BER cannot encode the value.
     pub fn of_value(syntax: Oid, value: &impl BerValue) -> Result<Self, EncodeError> {
         let value = Any::new(encode_value(value)?).ok_or_else(|| EncodeError {
             apdu: "value",
@@ -49,7 +49,7 @@ impl External {
         Ok(Self::single_asn1_type(syntax, value))
     }
 
-    /// The octets of the value, whichever way it is carried.
+    /// Returns the octets of the value, in whichever way it is carried.
     pub fn octets(&self) -> &[u8] {
         match &self.encoding {
             ExternalEncoding::SingleAsn1Type(value) => value.as_bytes(),
@@ -68,19 +68,19 @@ impl External {
     }
 }
 
-/// A type of ASN.1 that travels in an EXTERNAL under its own object identifier: the formats of
-/// [`format`](crate::format), the services of [`es`](crate::es), records.
+/// An ASN.1 type that travels in an EXTERNAL under its own object identifier: the formats of [`format`](crate::format), the
+/// services of [`es`](crate::es), records.
 pub trait ExternalValue: BerValue {
     /// The identifier under which a value is sent.
     const SYNTAX: Oid;
 
-    /// Whether values under this identifier are of the type; those of older versions may be.
+    /// Returns whether values under this identifier are of the type; values under the identifiers of older versions may be.
     fn is_syntax(syntax: &Oid) -> bool;
 
-    /// The value in an EXTERNAL. Some peers send it as octets, which is accepted.
+    /// Reads the value in an EXTERNAL. Some peers send it as octets, which are accepted.
     ///
     /// # Errors
-    /// If the EXTERNAL has another syntax or none, or does not hold such a value.
+    /// Fails if the EXTERNAL has another syntax or no syntax, or does not hold such a value.
     fn from_external(external: &External) -> Result<Self, ExternalError> {
         let found = external.direct_reference;
         if !found.as_ref().is_some_and(Self::is_syntax) {
@@ -93,16 +93,16 @@ pub trait ExternalValue: BerValue {
         }
     }
 
-    /// The value as it travels.
+    /// Returns the value in an EXTERNAL, as it travels.
     ///
     /// # Errors
-    /// If BER cannot encode the value.
+    /// Fails if BER cannot encode the value.
     fn to_external(&self) -> Result<External, EncodeError> {
         External::of_value(Self::SYNTAX, self)
     }
 }
 
-/// Gives types the identifiers of their values: the one they are sent under, and those of older versions.
+/// Gives types the identifiers of their values: the identifier they are sent under, and the identifiers of older versions.
 macro_rules! external_values {
     ($($type:ty: $syntax:ident $(, $older:ident)*;)*) => {$(
         impl $crate::apdu::external::ExternalValue for $type {
@@ -116,11 +116,11 @@ macro_rules! external_values {
 }
 pub(crate) use external_values;
 
-/// Why an EXTERNAL does not hold the expected value.
+/// The reason why an EXTERNAL does not hold the expected value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExternalError {
-    /// It names another syntax, or none.
+    /// The EXTERNAL names another syntax, or no syntax.
     #[error("no value of syntax {expected:?}")]
     Syntax {
         /// The expected syntax.
@@ -128,10 +128,10 @@ pub enum ExternalError {
         /// The syntax found.
         found: Option<Oid>,
     },
-    /// It holds a bit string, which is not a BER value.
+    /// The EXTERNAL holds a bit string, which is not a BER value.
     #[error("a bit string instead of a value of syntax {0:?}")]
     Bits(Oid),
-    /// Its contents do not decode.
+    /// The contents of the EXTERNAL do not decode.
     #[error("a malformed value in an EXTERNAL")]
     Value(#[from] DecodeError),
 }

@@ -9,15 +9,15 @@ use crate::production::{production, productions};
 use crate::types::{Bits, InternationalString, VisibleString};
 
 productions! {
-    /// What the client offers when it opens the session.
+    /// The client's offer when it opens the session.
     #[derive(Default)]
     pub struct InitializeRequest {
         reference_id: Option<ReferenceId>,
         protocol_version: ProtocolVersion,
         options: Options,
-        /// Octets; 0 means no limit.
+        /// In octets; 0 means no limit.
         [5] preferred_message_size: i64,
-        /// Octets; 0 means no limit.
+        /// In octets; 0 means no limit.
         [6] exceptional_record_size: i64,
         [explicit 7] id_authentication: Option<IdAuthentication>,
         [110] implementation_id: Option<InternationalString>,
@@ -28,15 +28,15 @@ productions! {
         unknown: Unknown,
     }
 
-    /// What the server grants; `result` says whether the session is open.
+    /// The server's answer to the offer; `result` says whether the session is open.
     #[derive(Default)]
     pub struct InitializeResponse {
         reference_id: Option<ReferenceId>,
         protocol_version: ProtocolVersion,
         options: Options,
-        /// Octets; 0 means no limit.
+        /// In octets; 0 means no limit.
         [5] preferred_message_size: i64,
-        /// Octets; 0 means no limit.
+        /// In octets; 0 means no limit.
         [6] exceptional_record_size: i64,
         [12] result: bool,
         [110] implementation_id: Option<InternationalString>,
@@ -47,20 +47,20 @@ productions! {
         unknown: Unknown,
     }
 
-    /// The protocol versions a peer speaks; bit 0 is version 1.
+    /// The protocol versions that a peer supports; bit 0 is version 1.
     #[derive(Copy, Eq, Default)]
     [3] pub struct ProtocolVersion(pub Bits)
 
-    /// The services and features a peer offers or grants (Z39.50-2003 §3.2.1.1.4).
+    /// The services and features that a peer offers or grants (Z39.50-2003 §3.2.1.1.4).
     #[derive(Copy, Eq, Default)]
     [4] pub struct Options(pub Bits)
 }
 
 production! {
-    /// Who the client is; never shown by Debug.
+    /// The client's credentials; never shown by Debug.
     #[derive(Clone, PartialEq)]
     pub enum IdAuthentication {
-        /// Free text, by custom `user/password`.
+        /// Free text, by convention `user/password`.
         Open(VisibleString),
         IdPass(IdPass),
         Anonymous,
@@ -94,15 +94,15 @@ impl ProtocolVersion {
     pub const UP_TO_3: Self = Self(Bits::of(&[0, 1, 2]));
     /// Versions 1 and 2.
     pub const UP_TO_2: Self = Self(Bits::of(&[0, 1]));
-    /// Version 1 alone.
+    /// Only version 1.
     pub const ONLY_1: Self = Self(Bits::of(&[0]));
 
-    /// The versions both sides speak.
+    /// Returns the versions that both sides speak.
     pub fn intersection(self, other: Self) -> Self {
         Self(self.0.intersection(other.0))
     }
 
-    /// The highest version named, 1 to 3; versions 1 and 2 are the same protocol. `None` if none is.
+    /// Returns the highest version named, 1 to 3, or `None` if no version is named. Versions 1 and 2 are the same protocol.
     pub fn highest(self) -> Option<u8> {
         self.0
             .positions()
@@ -138,20 +138,20 @@ options! {
 }
 
 impl Options {
-    /// The standard's names of the options that are set, in bit order; bits without a name are left out.
+    /// Returns the standard's names of the options that are set, in bit order; bits without a name are left out.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         let set = move |option: &&(Self, _)| self.contains(option.0);
         Self::NAMES.iter().filter(set).map(|(_, name)| *name)
     }
 
-    /// The option of that name, in any case; `None` for a name that the standard does not have.
+    /// Returns the option with that name, in any case; `None` for a name that the standard does not have.
     pub fn by_name(name: &str) -> Option<Self> {
         let mut known = Self::NAMES.iter();
         let found = known.find(|(_, known)| known.eq_ignore_ascii_case(name));
         found.map(|(option, _)| *option)
     }
 
-    /// Whether every option of `other` is set.
+    /// Returns whether every option of `other` is set.
     pub fn contains(self, other: Self) -> bool {
         other
             .0
@@ -159,12 +159,12 @@ impl Options {
             .all(|position| self.0.contains(position))
     }
 
-    /// The options set in either.
+    /// Returns the options set in either value.
     pub fn union(self, other: Self) -> Self {
         Self(other.0.positions().fold(self.0, Bits::with))
     }
 
-    /// The options set in both.
+    /// Returns the options set in both values.
     pub fn intersection(self, other: Self) -> Self {
         Self(self.0.intersection(other.0))
     }

@@ -7,7 +7,7 @@ use crate::oid::Oid;
 use crate::types::{InternationalString, OctetString};
 
 described! {
-    /// OtherInformation `[201]`: what an APDU carries besides its own elements.
+    /// OtherInformation `[201]`: values that an APDU carries besides its own elements.
     #[derive(Default)]
     [201] pub struct OtherInformation(pub Vec<OtherInformationUnit>)
 
@@ -17,7 +17,7 @@ described! {
         information: Information,
     }
 
-    /// What a unit of OtherInformation is about.
+    /// The category of a unit of OtherInformation.
     pub struct InfoCategory {
         [1] category_type_id: Option<Oid>,
         [2] category_value: i64,
@@ -35,7 +35,7 @@ bare_choices! {
 }
 
 impl OtherInformation {
-    /// The first value of the type `T`; `None` if there is none, or it is malformed.
+    /// Returns the first value of the type `T`; `None` if there is none, or it is malformed.
     pub fn value<T: ExternalValue>(&self) -> Option<T> {
         self.0.iter().find_map(|unit| match &unit.information {
             Information::ExternallyDefinedInfo(external) => T::from_external(external).ok(),
@@ -46,7 +46,7 @@ impl OtherInformation {
     /// Adds a value under its own identifier, without a category.
     ///
     /// # Errors
-    /// If BER cannot encode the value.
+    /// Fails if BER cannot encode the value.
     pub fn put_value(&mut self, value: &impl ExternalValue) -> Result<(), EncodeError> {
         let information = Information::ExternallyDefinedInfo(value.to_external()?);
         self.0.push(OtherInformationUnit {

@@ -17,33 +17,33 @@ productions! {
     pub struct PresentRequest {
         reference_id: Option<ReferenceId>,
         result_set_id: ResultSetId,
-        /// 1-based.
+        /// 1-based position.
         [30] result_set_start_point: i64,
         [29] number_of_records_requested: i64,
         [212] additional_ranges: Option<Vec<Range>>,
         record_composition: OptionalChoice<RecordComposition>,
         [104] preferred_record_syntax: Option<Oid>,
         [204] max_segment_count: Option<i64>,
-        /// Octets.
+        /// In octets.
         [206] max_record_size: Option<i64>,
-        /// Octets.
+        /// In octets.
         [207] max_segment_size: Option<i64>,
         other_info: Option<OtherInformation>,
     }
 
-    /// The requested records, or why they are missing.
+    /// The requested records, or the reason why they are missing.
     #[derive(Default)]
     pub struct PresentResponse {
         reference_id: Option<ReferenceId>,
         [24] number_of_records_returned: i64,
-        /// 1-based; the first position not returned.
+        /// 1-based; the first position that was not returned.
         [25] next_result_set_position: i64,
         present_status: PresentStatus,
         records: OptionalChoice<Records>,
         other_info: Option<OtherInformation>,
     }
 
-    /// A part of the answer to a Present, ahead of the PresentResponse.
+    /// A part of the answer to a Present, sent before the PresentResponse.
     #[derive(Default)]
     pub struct Segment {
         reference_id: Option<ReferenceId>,
@@ -58,20 +58,20 @@ productions! {
         PARTIAL_3 = 3 "partial-3", PARTIAL_4 = 4 "partial-4", FAILURE = 5 "failure",
     }
 
-    /// Further positions of the result set.
+    /// A range of further positions in the result set.
     pub struct Range {
-        /// 1-based.
+        /// 1-based position.
         [1] starting_position: i64,
         [2] number_of_records: i64,
     }
 
-    /// How to compose records: an element set name, or a full specification.
+    /// The composition of records: an element set name, or a full specification.
     pub enum RecordComposition {
         [19] Simple(ElementSetNames),
         [209] Complex(Box<CompSpec>),
     }
 
-    /// An element set name, for all databases or for each.
+    /// An element set name for all databases, or one for each.
     pub enum ElementSetNames {
         [0] GenericElementSetName(InternationalString),
         [1] DatabaseSpecific(Vec<DatabaseSpecificElementSet>),
@@ -114,7 +114,7 @@ bare_choices! {
         [300] Uri(InternationalString),
     }
 
-    /// The elements wanted: a name, or a specification such as eSpec-1.
+    /// The requested elements: a name, or a specification such as eSpec-1.
     pub enum ElementSpec {
         [1] ElementSetName(InternationalString),
         [2] ExternalEspec(External),

@@ -11,7 +11,7 @@ pub use super::rpn::{MAX_RPN_DEPTH, RpnRpnOp, RpnStructure};
 productions! {
     /// A query, by its type.
     pub enum Query {
-        /// By agreement between the peers.
+        /// A query type agreed on by the peers.
         [0] Type0(Any),
         /// Reverse Polish notation.
         [1] Type1(RpnQuery),
@@ -21,9 +21,9 @@ productions! {
         [explicit 100] Type100(OctetString),
         /// Reverse Polish notation with proximity, of version 2.
         [101] Type101(RpnQuery),
-        /// Ranked list.
+        /// A query for a ranked list.
         [explicit 102] Type102(OctetString),
-        /// Externally defined, such as CQL.
+        /// A query type that is defined externally, such as CQL.
         [104] Type104(External),
     }
 
@@ -54,7 +54,7 @@ productions! {
         [44] attributes: Vec<AttributeElement>,
     }
 
-    /// The value searched for.
+    /// The value to search for.
     pub enum Term {
         [45] General(OctetString),
         [215] Numeric(i64),
@@ -66,7 +66,7 @@ productions! {
         [221] Null,
     }
 
-    /// How two operands are combined.
+    /// An operator that combines two operands.
     pub enum Operator {
         [0] And,
         [1] Or,
@@ -83,7 +83,7 @@ productions! {
         [5] proximity_unit_code: ProximityUnitCode,
     }
 
-    /// What a proximity distance counts.
+    /// The unit in which a proximity distance is counted.
     pub enum ProximityUnitCode {
         [1] Known(KnownProximityUnit),
         [2] Private(i64),
@@ -95,7 +95,7 @@ productions! {
         GREATER_THAN_OR_EQUAL = 4 "greaterThanOrEqual", GREATER_THAN = 5 "greaterThan", NOT_EQUAL = 6 "notEqual",
     }
 
-    /// The units of distance the standard names.
+    /// The units of distance that the standard names.
     pub integer KnownProximityUnit {
         CHARACTER = 1 "character", WORD = 2 "word", SENTENCE = 3 "sentence", PARAGRAPH = 4 "paragraph",
         SECTION = 5 "section", CHAPTER = 6 "chapter", DOCUMENT = 7 "document", ELEMENT = 8 "element",
@@ -104,17 +104,17 @@ productions! {
 }
 
 described! {
-    /// AttributeList `[44]`, as a type of its own.
+    /// AttributeList `[44]` as a separate type.
     [44] pub struct AttributeList(pub Vec<AttributeElement>)
 
-    /// One attribute: type and value, in the query's attribute set unless it names its own.
+    /// One attribute: type and value, in the query's attribute set unless it names another set.
     pub struct AttributeElement {
         [1] attribute_set: Option<Oid>,
         [120] attribute_type: i64,
         attribute_value: AttributeValue,
     }
 
-    /// A list of alternatives, as an attribute's value.
+    /// A list of alternatives as the value of an attribute.
     pub struct ComplexAttribute {
         [1] list: Vec<StringOrNumeric>,
         [2] semantic_action: Option<Vec<i64>>,
@@ -151,7 +151,7 @@ bare_choices! {
 }
 
 impl Query {
-    /// The number the standard gives the query type.
+    /// Returns the number of the query type in the standard.
     pub fn type_number(&self) -> u32 {
         match self {
             Self::Type0(_) => 0,
@@ -166,7 +166,7 @@ impl Query {
 }
 
 impl Describe for Query {
-    /// By the name of its type; RPN as PQF.
+    /// Describes the query by the name of its type; RPN as PQF.
     fn describe(&self) -> Value {
         let value = match self {
             Self::Type1(rpn) | Self::Type101(rpn) => Value::Text(rpn.to_string()),
@@ -182,7 +182,7 @@ impl Describe for Query {
 }
 
 impl RpnQuery {
-    /// A query whose attributes are of Bib-1, unless they name another set.
+    /// Creates a query whose attributes are from Bib-1, unless they name another set.
     pub fn bib1(rpn: RpnStructure) -> Self {
         Self {
             attribute_set: BIB_1,
@@ -192,7 +192,7 @@ impl RpnQuery {
 }
 
 impl Describe for Term {
-    /// The value alone; octets are shown as text.
+    /// Describes the value alone; octets are shown as text.
     fn describe(&self) -> Value {
         match self {
             Self::General(octets) => Value::text(octets),
@@ -208,7 +208,7 @@ impl Describe for Term {
 }
 
 impl AttributeElement {
-    /// A numeric attribute of the query's attribute set.
+    /// Creates a numeric attribute in the query's attribute set.
     pub fn numeric(attribute_type: i64, value: i64) -> Self {
         Self {
             attribute_set: None,
@@ -219,7 +219,7 @@ impl AttributeElement {
 }
 
 impl AttributeValue {
-    /// A value that is a name.
+    /// Creates an attribute value that is a name.
     pub fn named(name: impl Into<InternationalString>) -> Self {
         Self::Complex(Box::new(ComplexAttribute {
             list: vec![StringOrNumeric::String(name.into())],

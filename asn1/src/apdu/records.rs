@@ -1,5 +1,5 @@
-//! Records of a response: database records, fragments of segmented ones, and diagnostics in their place
-//! (Z39.50-2003 §3.2.2.1.8, §4.1 `Records`).
+//! Records of a response: database records, fragments of segmented records, and diagnostics in their place (Z39.50-2003
+//! §3.2.2.1.8, §4.1 `Records`).
 
 use super::{DatabaseName, DefaultDiagFormat, DiagRec, External, ExternalEncoding};
 use crate::production::productions;
@@ -13,7 +13,7 @@ productions! {
         [205] MultipleNonSurDiagnostics(Vec<DiagRec>),
     }
 
-    /// A record and the database it comes from.
+    /// A record and the database from which it comes.
     pub struct NamePlusRecord {
         [0] name: Option<DatabaseName>,
         [1] record: Record,
@@ -36,7 +36,7 @@ productions! {
 }
 
 impl NamePlusRecord {
-    /// The octets of the record or fragment, if it travels as octets.
+    /// Returns the octets of the record or fragment, if it travels as octets.
     pub(crate) fn octets(&self) -> Option<&[u8]> {
         let external = match &self.record {
             Record::RetrievalRecord(external) => external,

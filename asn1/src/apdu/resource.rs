@@ -5,7 +5,7 @@ use crate::oid::Oid;
 use crate::production::productions;
 
 productions! {
-    /// The server reports what an operation costs, and may ask whether to continue.
+    /// A report by the server on the cost of an operation, which may ask whether to continue.
     #[derive(Default)]
     pub struct ResourceControlRequest {
         reference_id: Option<ReferenceId>,
@@ -17,7 +17,7 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// Whether to continue.
+    /// The client's answer to whether the operation should continue.
     pub struct ResourceControlResponse {
         reference_id: Option<ReferenceId>,
         [44] continue_flag: bool,
@@ -25,7 +25,7 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// The client asks for a report on, or the end of, the operation in progress; there is no direct response.
+    /// A request by the client for a report on, or the end of, the operation in progress; there is no direct response.
     pub struct TriggerResourceControlRequest {
         reference_id: Option<ReferenceId>,
         [46] requested_action: RequestedAction,
@@ -43,7 +43,7 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// The report.
+    /// The report requested.
     #[derive(Default)]
     pub struct ResourceReportResponse {
         reference_id: Option<ReferenceId>,
@@ -52,10 +52,10 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// Which results remain if a suspended operation ends now.
+    /// Which results remain if a suspended operation is ended now.
     pub integer PartialResultsAvailable { SUBSET = 1 "subset", INTERIM = 2 "interim", NONE = 3 "none" }
 
-    /// What the client wants with a trigger.
+    /// The action that the client requests with a trigger.
     pub integer RequestedAction { RESOURCE_REPORT = 1 "resourceReport", RESOURCE_CONTROL = 2 "resourceControl", CANCEL = 3 "cancel" }
 
     /// Whether a report is available (Z39.50-2003 §3.2.6.3).
@@ -66,7 +66,7 @@ productions! {
 }
 
 impl TriggerResourceControlRequest {
-    /// Ends the operation, without a result set.
+    /// Creates a request to end the operation without a result set.
     pub fn cancel() -> Self {
         Self {
             reference_id: None,

@@ -14,7 +14,7 @@ use super::query::{AttributeElement, AttributesPlusTerm, Operand, Operator, Term
 use crate::codec::frame::{Header, Length};
 use crate::types::OctetString;
 
-/// The deepest query tree decoded; each operator on a path is one level.
+/// The maximum depth of a query tree that is decoded; each operator on a path is one level.
 pub const MAX_RPN_DEPTH: usize = 1000;
 
 /// A query tree.
@@ -37,7 +37,7 @@ pub struct RpnRpnOp {
 }
 
 impl RpnStructure {
-    /// A general term with its attributes.
+    /// Creates a general term with its attributes.
     pub fn term(attributes: Vec<AttributeElement>, term: impl Into<OctetString>) -> Self {
         let term = Term::General(term.into());
         Self::Op(Operand::AttributesPlusTerm(AttributesPlusTerm {
@@ -46,12 +46,12 @@ impl RpnStructure {
         }))
     }
 
-    /// Two trees under an operator.
+    /// Combines two trees with an operator.
     pub fn combined(rpn1: Self, op: Operator, rpn2: Self) -> Self {
         Self::RpnRpnOp(Box::new(RpnRpnOp { rpn1, rpn2, op }))
     }
 
-    /// The operands, from the left.
+    /// Returns the operands from left to right.
     pub fn operands(&self) -> impl Iterator<Item = &Operand> {
         let mut rest = vec![self];
         std::iter::from_fn(move || {
@@ -64,7 +64,7 @@ impl RpnStructure {
         })
     }
 
-    /// The terms with their attributes, from the left.
+    /// Returns the terms with their attributes from left to right.
     pub fn terms(&self) -> impl Iterator<Item = &AttributesPlusTerm> {
         self.operands().filter_map(|operand| match operand {
             Operand::AttributesPlusTerm(term) => Some(term),
@@ -72,7 +72,7 @@ impl RpnStructure {
         })
     }
 
-    /// The names of the result sets among the operands, from the left.
+    /// Returns the names of the result sets among the operands from left to right.
     pub fn result_sets(&self) -> impl Iterator<Item = &ResultSetId> {
         self.operands().filter_map(|operand| match operand {
             Operand::ResultSet(name) => Some(name),
@@ -81,7 +81,7 @@ impl RpnStructure {
         })
     }
 
-    /// The operands, from the left, mutably.
+    /// Returns mutable operands from left to right.
     pub fn operands_mut(&mut self) -> impl Iterator<Item = &mut Operand> {
         let mut rest = vec![self];
         std::iter::from_fn(move || {
@@ -94,7 +94,7 @@ impl RpnStructure {
         })
     }
 
-    /// The terms with their attributes, from the left, mutably.
+    /// Returns mutable terms with their attributes from left to right.
     pub fn terms_mut(&mut self) -> impl Iterator<Item = &mut AttributesPlusTerm> {
         self.operands_mut().filter_map(|operand| match operand {
             Operand::AttributesPlusTerm(term) => Some(term),
@@ -102,11 +102,11 @@ impl RpnStructure {
         })
     }
 
-    /// Evaluates the tree from its operands up, without recursion: each operand becomes a value, and each operator makes
-    /// one of the values on its left and right.
+    /// Evaluates the tree from its operands up, without recursion: each operand becomes a value, and each operator combines the
+    /// values on its left and right into one.
     ///
     /// # Errors
-    /// The first one of either function.
+    /// The first error of either function.
     pub fn evaluate<T, E>(
         &self,
         mut operand: impl FnMut(&Operand) -> Result<T, E>,
@@ -137,7 +137,7 @@ impl RpnStructure {
         }
     }
 
-    /// The number of operators above the deepest operand; 0 for a single operand.
+    /// Returns the number of operators above the deepest operand; 0 for a single operand.
     pub fn depth(&self) -> usize {
         let deeper =
             |_: &Operator, left: usize, right: usize| Ok::<_, Infallible>(left.max(right) + 1);
@@ -192,7 +192,7 @@ impl RpnReader<'_> {
                 }
                 _ => return self.refuse("operand or operator expected in the query"),
             };
-            // A finished tree is the left operand of the innermost open operator, or completes it.
+            // A finished tree is the left operand of the innermost open operator, or completes that operator.
             loop {
                 let Some(mut node) = open.pop() else {
                     return Ok(tree);
@@ -219,7 +219,7 @@ impl RpnReader<'_> {
         Ok(value)
     }
 
-    /// Consumes the header of a constructed value; returns where its contents end, if the length is definite.
+    /// Consumes the header of a constructed value; returns the end of its contents if the length is definite.
     fn enter(&mut self) -> Result<Option<usize>, DecodeError> {
         let rest = self.input.get(self.at..).unwrap_or_default();
         let Ok(Some(header)) = Header::read(rest) else {

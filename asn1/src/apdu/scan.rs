@@ -9,7 +9,7 @@ use crate::production::productions;
 use crate::types::InternationalString;
 
 productions! {
-    /// A request for the terms around a given one.
+    /// A request for the terms around a given term.
     pub struct ScanRequest {
         reference_id: Option<ReferenceId>,
         [3] database_names: Vec<DatabaseName>,
@@ -17,19 +17,19 @@ productions! {
         term_list_and_start_point: AttributesPlusTerm,
         [5] step_size: Option<i64>,
         [6] number_of_terms_requested: i64,
-        /// 1-based.
+        /// 1-based position.
         [7] preferred_position_in_response: Option<i64>,
         other_info: Option<OtherInformation>,
     }
 
-    /// A stretch of the term list.
+    /// A section of the term list.
     #[derive(Default)]
     pub struct ScanResponse {
         reference_id: Option<ReferenceId>,
         [3] step_size: Option<i64>,
         [4] scan_status: ScanStatus,
         [5] number_of_entries_returned: i64,
-        /// 1-based.
+        /// 1-based position.
         [6] position_of_term: Option<i64>,
         [7] entries: Option<ListEntries>,
         [8] attribute_set: Option<Oid>,
@@ -42,7 +42,7 @@ productions! {
         PARTIAL_4 = 4 "partial-4", PARTIAL_5 = 5 "partial-5", FAILURE = 6 "failure",
     }
 
-    /// The terms, or why they are missing.
+    /// The terms, or the reason why they are missing.
     #[derive(Default)]
     pub struct ListEntries {
         [1] entries: Option<Vec<Entry>>,
@@ -66,20 +66,20 @@ productions! {
         other_term_info: Option<OtherInformation>,
     }
 
-    /// How often a term occurs under given attributes.
+    /// The number of occurrences of a term with given attributes.
     pub struct OccurrenceByAttributes {
         [explicit 1] attributes: AttributeList,
         occurrences: OptionalChoice<Occurrences>,
         other_occur_info: Option<OtherInformation>,
     }
 
-    /// Occurrences, in total or by database.
+    /// The number of occurrences, in total or for each database.
     pub enum Occurrences {
         [explicit 2] Global(i64),
         [3] ByDatabase(Vec<DatabaseOccurrences>),
     }
 
-    /// Occurrences in one database.
+    /// The number of occurrences in one database.
     pub struct DatabaseOccurrences {
         db: DatabaseName,
         [1] num: Option<i64>,

@@ -9,7 +9,7 @@ use crate::production::productions;
 use crate::types::InternationalString;
 
 productions! {
-    /// A search, with the number of records that its response may carry.
+    /// A search, with the bounds on the number of records in its response.
     pub struct SearchRequest {
         reference_id: Option<ReferenceId>,
         /// With this many hits or fewer, the response carries all records.
@@ -29,13 +29,13 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// What a search found.
+    /// The result of a search.
     #[derive(Default)]
     pub struct SearchResponse {
         reference_id: Option<ReferenceId>,
         [23] result_count: i64,
         [24] number_of_records_returned: i64,
-        /// 1-based; the first position not returned.
+        /// 1-based; the first position that was not returned.
         [25] next_result_set_position: i64,
         [22] search_status: bool,
         [26] result_set_status: Option<ResultSetStatus>,

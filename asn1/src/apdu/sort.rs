@@ -48,7 +48,7 @@ productions! {
         ASCENDING_BY_FREQUENCY = 3 "ascendingByFrequency", DESCENDING_BY_FREQUENCY = 4 "descendingByfrequency",
     }
 
-    /// Whether case counts in a key.
+    /// Whether case matters in a key.
     pub integer CaseSensitivity { CASE_SENSITIVE = 0 "caseSensitive", CASE_INSENSITIVE = 1 "caseInsensitive" }
 
     /// What to do with a record that lacks the key.
@@ -60,7 +60,7 @@ productions! {
 }
 
 described! {
-    /// Where a key is found, for all databases or for each.
+    /// Where a key is found: for all databases, or for each of them.
     pub enum SortElement {
         [1] Generic(SortKey),
         [2] DatabaseSpecific(Vec<DatabaseSpecificSort>),
@@ -72,14 +72,14 @@ described! {
         db_sort: SortKey,
     }
 
-    /// A key: a field's name, elements, or attributes.
+    /// A key: the name of a field, elements, or attributes.
     pub enum SortKey {
         [0] SortField(InternationalString),
         [1] ElementSpec(Box<Specification>),
         [2] SortAttributes(SortAttributes),
     }
 
-    /// A key by attributes.
+    /// A key that consists of attributes.
     pub struct SortAttributes {
         id: Oid,
         list: AttributeList,
@@ -87,7 +87,7 @@ described! {
 }
 
 impl SortRequest {
-    /// Sorts one result set by keys, most important first.
+    /// Creates a request to sort one result set by keys, most important first.
     pub fn in_place(result_set: impl Into<InternationalString>, keys: Vec<SortKeySpec>) -> Self {
         let name = result_set.into();
         Self {

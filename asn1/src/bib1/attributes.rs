@@ -1,5 +1,5 @@
-//! Bib-1 attributes: the six types, and the values of each by name (Z39.50-2003 §ATR.1; Bib-1 Attribute Set of the Maintenance Agency).
-//! Use values up to 63 and from 1000 on; those of the GILS and NORZIG communities are prefixed with their names.
+//! Bib-1 attributes: the six types, and the values of each by name (Z39.50-2003 §ATR.1; Bib-1 Attribute Set of the Maintenance
+//! Agency). Use values up to 63 and from 1000 on; the names of GILS and NORZIG values begin with the name of the community.
 
 use super::find;
 
@@ -7,26 +7,26 @@ use super::find;
 pub const USE: i64 = 1;
 /// Type 2: how the term compares with the access point.
 pub const RELATION: i64 = 2;
-/// Type 3: where in the field the term is.
+/// Type 3: the position of the term in the field.
 pub const POSITION: i64 = 3;
 /// Type 4: the form of the term.
 pub const STRUCTURE: i64 = 4;
-/// Type 5: at which end the term is truncated.
+/// Type 5: the end at which the term is truncated.
 pub const TRUNCATION: i64 = 5;
-/// Type 6: whether the term is all of a field or subfield.
+/// Type 6: whether the term is the whole of a field or subfield.
 pub const COMPLETENESS: i64 = 6;
 
-/// The name of an attribute type: `Use` for 1. `None` for types other than the six of Bib-1.
+/// Returns the name of an attribute type: `Use` for 1. `None` for types other than the six of Bib-1.
 pub fn type_name(attribute_type: i64) -> Option<&'static str> {
     find(TYPES, attribute_type).map(|(name, _)| name)
 }
 
-/// The name of a value of an attribute type: `Urx` for type 4 and value 104. `None` where Bib-1 assigns none.
+/// Returns the name of a value of an attribute type: `Urx` for type 4 and value 104. `None` if Bib-1 does not assign the value.
 pub fn name(attribute_type: i64, value: i64) -> Option<&'static str> {
     find(find(TYPES, attribute_type)?.1, value)
 }
 
-/// The name of a Use value: `Title` for 4.
+/// Returns the name of a Use value: `Title` for 4.
 pub fn use_name(value: i64) -> Option<&'static str> {
     find(USES, value)
 }
@@ -34,7 +34,7 @@ pub fn use_name(value: i64) -> Option<&'static str> {
 /// A sorted table of numbers and names.
 type NameTable = &'static [(i64, &'static str)];
 
-/// The values of a type by name, and a constant for each that code refers to.
+/// Defines the values of a type by name, and a constant for each value that code refers to.
 macro_rules! values {
     ($table:ident: $($value:literal $name:literal $(= $constant:ident)?;)*) => {
         $($(#[doc = concat!($value, ": ", $name, ".")] pub const $constant: i64 = $value;)?)*

@@ -1,5 +1,5 @@
-//! Bib-1 diagnostics: what each condition means in plain words, and what its addinfo is (Z39.50-2003 §ERR.1; Bib-1 Diagnostics of the Maintenance Agency).
-//! The texts are the project's own, for people who do not know the protocol.
+//! Bib-1 diagnostics: the meaning of each condition in plain words, and of its addinfo (Z39.50-2003 §ERR.1; Bib-1 Diagnostics
+//! of the Maintenance Agency). The texts are written by this project, for people who do not know the protocol.
 
 use std::fmt;
 
@@ -10,20 +10,20 @@ use super::find;
 pub struct Condition(pub i64);
 
 impl Condition {
-    /// What the condition means, as a lower-case phrase for people: `there is no database of this name` for 235. `None` for
-    /// a code that the set does not assign.
+    /// Returns the meaning of the condition as a lower-case phrase for people: `there is no database of this name` for 235.
+    /// `None` for a code that the set does not assign.
     pub fn message(self) -> Option<&'static str> {
         find(CONDITIONS, self.0).map(|(message, _)| message)
     }
 
-    /// What the addinfo of the condition is: `database name` for 235. `None` where the set leaves it open.
+    /// Returns the meaning of the condition's addinfo: `database name` for 235. `None` if the set does not define it.
     pub fn addinfo(self) -> Option<&'static str> {
         find(CONDITIONS, self.0).and_then(|(_, addinfo)| addinfo.first().copied())
     }
 }
 
 impl fmt::Display for Condition {
-    /// `235 (there is no database of this name)`, or the number alone.
+    /// Writes, for example, `235 (there is no database of this name)`, or the number alone.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.message() {
             Some(message) => write!(f, "{} ({message})", self.0),
@@ -38,17 +38,17 @@ impl From<i64> for Condition {
     }
 }
 
-/// A message, and what the addinfo holds, if the diagnostic set defines it.
+/// A message, and the meaning of the addinfo if the diagnostic set defines it.
 type Meaning = (&'static str, &'static [&'static str]);
 
-/// The table of conditions, and a constant for each that code refers to.
+/// Defines the table of conditions, and a constant for each condition that code refers to.
 macro_rules! conditions {
     ($($code:literal $($constant:ident)? $message:literal $(, $addinfo:literal)?;)*) => {
         impl Condition {
             $($(#[doc = concat!($code, ": ", $message, ".")] pub const $constant: Self = Self($code);)?)*
         }
 
-        /// Each condition with its message and what its additional information holds.
+        /// Each condition with its message and the meaning of its additional information.
         const CONDITIONS: &[(i64, Meaning)] = &[$(($code, ($message, &[$($addinfo)?])),)*];
     };
 }

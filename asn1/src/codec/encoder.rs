@@ -1,4 +1,4 @@
-//! Writes values in BER (X.690 §8.1) in one pass: nothing is moved once it is written, and octets that the caller lends are
+//! Writes values in BER (X.690 §8.1) in one pass: nothing is moved once it is written, and octets borrowed from the caller are
 //! copied only once.
 //!
 //! rasn's own encoder reserves one octet for a length and moves the contents if the long form is needed, so that each octet
@@ -15,45 +15,46 @@ use rasn::{Codec, Encode};
 
 /// An encoder of one value.
 pub(super) struct Encoder<'a> {
-    /// Everything except what the marks insert.
+    /// Everything except the octets that the marks insert.
     octets: Vec<u8>,
-    /// In ascending order of their places.
+    /// The marks, in ascending order of their positions.
     marks: Vec<Mark<'a>>,
-    /// Octets that the marks insert.
+    /// The number of octets that the marks insert.
     inserted: usize,
-    /// Octets lent and not yet encountered.
+    /// Borrowed octets that have not been encountered yet.
     lent: std::iter::Peekable<std::vec::IntoIter<&'a [u8]>>,
 }
 
-/// Octets to insert before the octet `at`.
+/// Octets to insert before the octet at `at`.
 struct Mark<'a> {
     at: usize,
     insertion: Insertion<'a>,
 }
 
 enum Insertion<'a> {
-    /// The octets of a length after the first one; none for a length below 128.
+    /// The octets of a length after the first octet; none for a length below 128.
     Length(usize),
     Lent(&'a [u8]),
 }
 
 /// A constructed value whose contents are being written.
 struct OpenValue {
-    /// The index of the mark for its length.
+    /// The index of the mark for the length of this value.
     mark: usize,
     contents: usize,
     inserted: usize,
 }
 
-/// Most APDUs have no more octets than this, records not counted.
+/// Most APDUs have at most this many octets, not counting records.
 const USUAL_SIZE: usize = 256;
-/// Most APDUs have no more constructed values than this, records not counted.
+/// Most APDUs have at most this many constructed values, not counting records.
 const USUAL_MARKS: usize = 8;
-/// The largest length, and tag number, that takes one octet.
+/// The largest length or tag number that takes one octet.
 const SHORT: usize = 127;
 
 impl<'a> Encoder<'a> {
-    /// For a value that holds the octet strings `lent`, in this order. One that is not encountered in order is copied like any
+    /// Creates an encoder for a value that holds the octet strings `lent`, in this order. An octet string that is not
+    /// encountered in order is copied like any other octets.
     /// other octets.
     pub(super) fn new(lent: Vec<&'a [u8]>) -> Self {
         Self {
@@ -64,7 +65,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Appends what was encoded to `output`.
+    /// Appends the encoded octets to `output`.
     pub(super) fn write_to(self, output: &mut Vec<u8>) {
         if self.inserted == 0 && output.is_empty() {
             *output = self.octets;
@@ -103,7 +104,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// The length of a value whose contents follow at once.
+    /// Writes the length of a value whose contents follow immediately.
     fn length(&mut self, length: usize) {
         match length {
             0..=SHORT => self.octets.push(length as u8),
@@ -167,13 +168,13 @@ impl<'a> Encoder<'a> {
     }
 }
 
-/// A length that fits into its first octet.
+/// Stands for a length that fits into its first octet, so that nothing is inserted.
 const SHORT_FORM: usize = 0;
 const LONG_TAG: u8 = 0x1f;
 const PRIMITIVE: u8 = 0;
 const CONSTRUCTED: u8 = 0x20;
 
-/// A number without its leading zero octets; it is greater than 0.
+/// Returns a number, which is greater than 0, without its leading zero octets.
 fn significant(octets: &[u8]) -> &[u8] {
     let zeros = octets.iter().take_while(|octet| **octet == 0).count();
     octets.get(zeros..).unwrap_or_default()
@@ -401,7 +402,7 @@ mod tests {
     use crate::oid::{SUTRS, USMARC};
     use crate::types::{Any, Bits};
 
-    /// The same octets as rasn writes, after what the buffer held.
+    /// Checks that the encoder writes the same octets as rasn, after the previous contents of the buffer.
     fn check(apdu: &Apdu) {
         let mut octets = vec![7];
         codec::encode_into(apdu, &mut octets).expect("encodes");
@@ -424,7 +425,7 @@ mod tests {
             name: None,
             record: Record::RetrievalRecord(External::single_asn1_type(SUTRS, text)),
         };
-        // Lengths on both sides of each step in the octets that a length takes, alone and nested.
+        // Lengths on both sides of each step in the number of octets that a length takes, alone and nested.
         for size in [
             0, 1, 100, 115, 127, 128, 250, 255, 256, 65_535, 65_536, 70_000,
         ] {

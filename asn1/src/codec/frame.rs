@@ -11,16 +11,16 @@ pub struct Header {
     pub tag: u32,
     /// The length of the contents.
     pub length: Length,
-    /// How many octets tag and length take.
+    /// The number of octets in tag and length.
     pub octets: usize,
 }
 
 /// The length of a BER value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// This many octets.
+    /// The contents have this many octets.
     Definite(usize),
-    /// Up to the end-of-contents octets.
+    /// The contents extend to the end-of-contents octets.
     Indefinite,
 }
 
@@ -28,11 +28,11 @@ pub enum Length {
 pub const CONSTRUCTED: u8 = 0x20;
 /// Class and form of a constructed value with a context tag, as every APDU is.
 pub const CONTEXT_CONSTRUCTED: u8 = 0xa0;
-/// The most octets of a tag number after the first.
+/// The maximum number of octets in a tag number after the first.
 const MAX_TAG_OCTETS: usize = 4;
 
 impl Header {
-    /// Reads a header; `Ok(None)` if more octets are needed.
+    /// Reads a header; returns `Ok(None)` if more octets are needed.
     ///
     /// # Errors
     /// A tag number above 28 bits, more than 4 length octets, or a primitive value of indefinite length.
@@ -86,29 +86,29 @@ impl Header {
         }))
     }
 
-    /// Whether these are end-of-contents octets.
+    /// Returns whether these are end-of-contents octets.
     pub fn is_end_of_contents(&self) -> bool {
         self.class == 0 && self.tag == 0 && self.length == Length::Definite(0)
     }
 }
 
-/// Finds the end of an APDU in a growing buffer, looking at each header once.
+/// Finds the end of an APDU in a growing buffer, reading each header only once.
 ///
-/// A value of definite length is skipped whole, so that open values of indefinite length need only be counted.
+/// A value of definite length is skipped as a whole, so that open values of indefinite length need only be counted.
 #[derive(Debug, Clone)]
 pub struct Scanner {
-    /// The longest APDU taken, in octets.
+    /// The maximum length of an APDU in octets.
     pub max_apdu_size: usize,
     at: usize,
     open: usize,
 }
 
 impl Scanner {
-    /// The most values of indefinite length open at once: a query of [`crate::apdu::MAX_RPN_DEPTH`]
-    /// operators, each such a value, and what surrounds it.
+    /// The maximum number of values of indefinite length open at once: enough for a query of [`crate::apdu::MAX_RPN_DEPTH`]
+    /// operators, each of which is such a value, and for the values around it.
     pub const MAX_OPEN: usize = 1100;
 
-    /// A scanner at the start of an APDU of at most `max_apdu_size` octets.
+    /// Creates a scanner at the start of an APDU of at most `max_apdu_size` octets.
     pub fn new(max_apdu_size: usize) -> Self {
         Self {
             max_apdu_size,
@@ -117,12 +117,12 @@ impl Scanner {
         }
     }
 
-    /// The length in octets of the APDU at the start of `input`; `Ok(None)` if it is incomplete.
+    /// Returns the length in octets of the APDU at the start of `input`; `Ok(None)` if it is incomplete.
     ///
-    /// Call it again with the same octets and more after them, or [`Scanner::reset`] for another APDU.
+    /// Call it again with the same octets followed by more of them, or call [`Scanner::reset`] before another APDU.
     ///
     /// # Errors
-    /// A [`FrameErrorKind`], as soon as the header that shows them has arrived.
+    /// A [`FrameErrorKind`], as soon as the header at fault has arrived.
     pub fn scan(&mut self, input: &[u8]) -> Result<Option<usize>, FrameError> {
         if let Some(&first) = input.first()
             && first & 0xe0 != CONTEXT_CONSTRUCTED
@@ -132,7 +132,7 @@ impl Scanner {
         self.end(input)
     }
 
-    /// The end of the value at the start of `input`, whatever its tag.
+    /// Returns the end of the value at the start of `input`, whatever its tag.
     pub(super) fn end(&mut self, input: &[u8]) -> Result<Option<usize>, FrameError> {
         while self.at == 0 || self.open > 0 {
             let Some(rest) = input.get(self.at..) else {
@@ -182,7 +182,7 @@ impl Scanner {
     }
 }
 
-/// Why a stream of APDUs cannot be read or written further.
+/// The reason why a stream of APDUs cannot be read or written further.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StreamError {
@@ -192,7 +192,7 @@ pub enum StreamError {
     /// The peer sent something that is not an APDU.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// The peer ended the stream in the middle of an APDU, after this many octets of it.
+    /// The peer ended the stream in the middle of an APDU, after this many of its octets.
     #[error("the connection ended {0} octets into an APDU")]
     CutOff(usize),
 }
@@ -201,7 +201,7 @@ pub enum StreamError {
 mod tests {
     use super::*;
 
-    /// Feeds the octets one by one; all but the last must ask for more.
+    /// Passes the octets one by one; after all but the last, the scanner must ask for more.
     fn check(octets: &[u8], max: usize, expected: Result<usize, (FrameErrorKind, usize)>) {
         let mut scanner = Scanner::new(max);
         let mut outcome = None;
@@ -282,7 +282,7 @@ mod tests {
             Err(FrameErrorKind::Malformed),
             "one octet past it"
         );
-        // One octet too many is refused as soon as it arrives, whatever its value.
+        // One tag octet too many is refused as soon as it arrives, whatever its value.
         assert_eq!(
             Header::read(&[0xbf, 0x80, 0x80, 0x80, 0x80, 0x80]),
             Err(FrameErrorKind::Malformed)

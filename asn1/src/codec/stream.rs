@@ -5,16 +5,16 @@ use tokio_util::codec::{Decoder, Encoder};
 
 use super::frame::{Scanner, StreamError};
 
-/// Splits a stream of octets into APDUs and writes encoded ones, for `tokio_util::codec::Framed`.
+/// Splits a stream of octets into APDUs and writes encoded APDUs, for `tokio_util::codec::Framed`.
 ///
-/// Yields each APDU's octets; [`super::decode`] decodes them. Nothing is reserved beyond what has arrived.
+/// Yields each APDU's octets; [`super::decode`] decodes them. No more memory is reserved than for the octets that have arrived.
 #[derive(Debug, Clone)]
 pub struct ApduCodec {
     scanner: Scanner,
 }
 
 impl ApduCodec {
-    /// A codec that refuses APDUs of more than `max_apdu_size` octets.
+    /// Creates a codec that refuses APDUs of more than `max_apdu_size` octets.
     pub fn new(max_apdu_size: usize) -> Self {
         Self {
             scanner: Scanner::new(max_apdu_size),

@@ -1,4 +1,4 @@
-//! Single values in BER (X.690 §8), as in an EXTERNAL, and decode errors of rasn in the standard's names.
+//! Single values in BER (X.690 §8), as in an EXTERNAL; and rasn's decode errors with the standard's names.
 
 use rasn::error::{BerDecodeErrorKind, CodecDecodeError, DecodeErrorKind};
 use rasn::types::Tag;
@@ -7,7 +7,7 @@ use super::encoder::Encoder;
 use crate::error::{DecodeError, EncodeError};
 use crate::spelling::standard_name;
 
-/// A type of this crate that has a BER encoding: what [`encode_value`] writes and [`decode_value`] reads. Sealed.
+/// A type of this crate that has a BER encoding, for [`encode_value`] and [`decode_value`]. Sealed.
 pub trait BerValue: sealed::Ber {}
 
 impl<T: sealed::Ber> BerValue for T {}
@@ -21,7 +21,7 @@ mod sealed {
 /// Decodes a value of a type of this crate, such as the contents of an EXTERNAL.
 ///
 /// # Errors
-/// Gives the path of elements to the fault; the offset is that of the value.
+/// The error gives the path of elements to the fault; the offset is that of the value.
 pub fn decode_value<T: BerValue>(octets: &[u8]) -> Result<T, DecodeError> {
     rasn::ber::decode(octets).map_err(|error| {
         let Fault { path, reason, .. } = Fault::of(&error);
@@ -37,7 +37,7 @@ pub fn decode_value<T: BerValue>(octets: &[u8]) -> Result<T, DecodeError> {
 /// Encodes a value of a type of this crate, such as the contents of an EXTERNAL.
 ///
 /// # Errors
-/// If BER cannot encode the value.
+/// Fails if BER cannot encode the value.
 pub fn encode_value<T: BerValue>(value: &T) -> Result<Vec<u8>, EncodeError> {
     let mut octets = Vec::new();
     let written = write(value, Vec::new(), &mut octets);
@@ -47,7 +47,7 @@ pub fn encode_value<T: BerValue>(value: &T) -> Result<Vec<u8>, EncodeError> {
     })
 }
 
-/// Appends the octets of a value that holds the octet strings `lent`, see [`Encoder`].
+/// Appends the octets of a value that holds the octet strings `lent`; see [`Encoder`].
 pub(super) fn write<T: rasn::Encode>(
     value: &T,
     lent: Vec<&[u8]>,
@@ -61,17 +61,17 @@ pub(super) fn write<T: rasn::Encode>(
     Ok(())
 }
 
-/// What rasn found wrong: the fields on the way to it, in Rust's spelling, and the reason.
+/// A fault found by rasn: the fields on the way to it, in Rust's spelling, and the reason.
 pub(super) struct Fault {
     pub(super) path: Vec<&'static str>,
     pub(super) reason: String,
-    /// The element found instead of the expected one.
+    /// The element that was found instead of the expected one.
     pub(super) found: Option<Tag>,
-    /// Known if the fault is not in an element but after the APDU.
+    /// The offset of the fault, if it is after the APDU instead of in an element.
     pub(super) offset: Option<usize>,
 }
 
-/// Longest reason kept, in characters.
+/// The maximum length of a reason in characters.
 const MAX_REASON: usize = 200;
 
 impl Fault {
@@ -117,7 +117,7 @@ impl Fault {
             }
             _ => cause.to_string().chars().take(MAX_REASON).collect(),
         };
-        // The fault is at the element found, if that is an immediate element of the APDU.
+        // The fault is at the element found, if this is an immediate element of the APDU.
         let found = found.filter(|_| path.len() == 1);
         Self {
             path,
@@ -128,7 +128,7 @@ impl Fault {
     }
 }
 
-/// rasn names a field with its type, `SearchRequest.query`.
+/// Returns the name of a field without its type; rasn writes `SearchRequest.query`.
 pub(super) fn bare(field: &'static str) -> &'static str {
     field.rsplit('.').next().unwrap_or(field)
 }

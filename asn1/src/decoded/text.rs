@@ -1,4 +1,4 @@
-//! APDUs as text: one element per line, `preferredMessageSize: 1048576`, nested ones indented.
+//! APDUs as text: one element per line, `preferredMessageSize: 1048576`, with nested elements indented.
 
 use std::fmt::Write;
 
@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use crate::apdu::Apdu;
 
-/// The elements of an APDU, a line each; secrets are left out, and control characters are escaped.
+/// Returns the elements of an APDU, one on each line; secrets are left out, and control characters are escaped.
 pub fn to_text(apdu: &Apdu) -> String {
     let mut text = String::new();
     put(&super::to_json(apdu), 0, &mut text);
     text
 }
 
-/// Adds the elements of an object or array, each on lines of its own.
+/// Adds the elements of an object or array, each on its own lines.
 fn put(value: &Value, indent: usize, text: &mut String) {
     match value {
         Value::Object(elements) => {
@@ -38,7 +38,7 @@ fn put(value: &Value, indent: usize, text: &mut String) {
     }
 }
 
-/// Adds a value after its name or dash: on the same line if it fits there.
+/// Adds a value after its name or dash: on the same line if it fits.
 fn put_value(value: &Value, indent: usize, text: &mut String) {
     let is_nested = |value: &Value| value.is_object() || value.is_array();
     match value {
@@ -82,7 +82,7 @@ fn put_scalar(value: &Value, text: &mut String) {
     }
 }
 
-/// Adds a text, with characters that control terminals escaped.
+/// Adds text, with escapes for characters that control terminals.
 fn put_escaped(string: &str, text: &mut String) {
     for character in string.chars() {
         let controls = character.is_control()

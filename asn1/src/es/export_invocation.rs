@@ -1,4 +1,4 @@
-//! Export Invocation: records of a result set delivered as an export specification says (Z39.50-2003 Appendix EXT.7).
+//! Export Invocation: delivers records of a result set according to an export specification (Z39.50-2003 Appendix EXT.7).
 
 use super::export_specification::ExportSpecification;
 use crate::apdu::IntUnit;
@@ -12,13 +12,13 @@ described! {
         [2] TaskPackage(Box<TaskPackage>),
     }
 
-    /// What the client asks for.
+    /// The client's request.
     pub struct EsRequest {
         [explicit 1] to_keep: OriginPartToKeep,
         [explicit 2] not_to_keep: OriginPartNotToKeep,
     }
 
-    /// What the server keeps.
+    /// The task package at the server.
     pub struct TaskPackage {
         [explicit 1] origin_part: OriginPartToKeep,
         [explicit 2] target_part: Option<TargetPart>,
@@ -30,7 +30,7 @@ described! {
         [2] number_of_copies: i64,
     }
 
-    /// How records are delivered: as another package says, or as specified here.
+    /// How records are delivered: according to another package, or as specified here.
     pub enum ExportSpec {
         [1] PackageName(InternationalString),
         [explicit 2] PackageSpec(Box<ExportSpecification>),
@@ -42,13 +42,13 @@ described! {
         [2] records: RecordsWanted,
     }
 
-    /// Which records of the result set are delivered.
+    /// The records of the result set that are delivered.
     pub enum RecordsWanted {
         [1] All,
         [2] Ranges(Vec<RecordRange>),
     }
 
-    /// Records from the 1-based `start`; the last range without `count` has all that follow.
+    /// Records from the 1-based `start`; a last range without `count` extends to the end of the result set.
     pub struct RecordRange {
         [1] start: i64,
         [2] count: Option<i64>,

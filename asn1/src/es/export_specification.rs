@@ -13,13 +13,13 @@ described! {
         [2] TaskPackage(Box<TaskPackage>),
     }
 
-    /// What the client asks for.
+    /// The client's request.
     pub struct EsRequest {
         [explicit 1] to_keep: OriginPartToKeep,
         [2] not_to_keep: Null,
     }
 
-    /// What the server keeps.
+    /// The task package at the server.
     pub struct TaskPackage {
         [explicit 1] origin_part: OriginPartToKeep,
         [2] target_part: Null,
@@ -31,7 +31,7 @@ described! {
         [2] export_destination: Destination,
     }
 
-    /// Destination: where something is sent.
+    /// Destination: where records or documents are sent.
     pub enum Destination {
         [1] PhoneNumber(InternationalString),
         [2] FaxNumber(InternationalString),

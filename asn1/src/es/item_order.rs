@@ -1,4 +1,4 @@
-//! Item Order: a document ordered by its position in a result set, by a request (often an ILL-Request of ISO 10161), or both
+//! Item Order: orders a document by its position in a result set, by a request (often an ILL-Request of ISO 10161), or by both
 //! (Z39.50-2003 Appendix EXT.4).
 
 use crate::apdu::External;
@@ -12,13 +12,13 @@ described! {
         [2] TaskPackage(Box<TaskPackage>),
     }
 
-    /// What the client asks for.
+    /// The client's request.
     pub struct EsRequest {
         [explicit 1] to_keep: Option<OriginPartToKeep>,
         [explicit 2] not_to_keep: OriginPartNotToKeep,
     }
 
-    /// What the server keeps.
+    /// The task package at the server.
     pub struct TaskPackage {
         [explicit 1] origin_part: Option<OriginPartToKeep>,
         [explicit 2] target_part: TargetPart,
@@ -40,7 +40,7 @@ described! {
         [3] email: Option<InternationalString>,
     }
 
-    /// Who pays, and how.
+    /// The person who pays, and the method of payment.
     pub struct Billing {
         [1] payment_method: PaymentMethod,
         [2] customer_reference: Option<InternationalString>,
@@ -58,7 +58,7 @@ described! {
         [6] PrivateNotKnown(Box<External>),
     }
 
-    /// The item ordered: at least one of the two.
+    /// The ordered item; at least one of the two elements is present.
     #[derive(Default)]
     pub struct OriginPartNotToKeep {
         [1] result_set_item: Option<ResultSetItem>,
@@ -80,7 +80,7 @@ described! {
         [3] auxiliary_status: Option<AuxiliaryStatus>,
     }
 
-    /// The status of the order, where no report of ISO 10161 has it.
+    /// The status of the order, if no ISO 10161 report contains it.
     pub integer AuxiliaryStatus {
         NOT_RECEIVED = 1 "notReceived", LOAN_QUEUE = 2 "loanQueue", FORWARDED = 3 "forwarded",
         UNFILLED_COPYRIGHT = 4 "unfilledCopyright", FILLED_COPYRIGHT = 5 "filledCopyright",

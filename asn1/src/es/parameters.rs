@@ -16,7 +16,7 @@ use crate::types::OctetString;
 
 macro_rules! services {
     ($($(#[$meta:meta])* $service:ident,)*) => {
-        /// taskSpecificParameters, by the service.
+        /// taskSpecificParameters, with an alternative for each service.
         #[derive(Clone, Debug, PartialEq)]
         pub enum TaskParameters {
             $($(#[$meta])* $service(Box<$service>),)*
@@ -25,10 +25,10 @@ macro_rules! services {
         }
 
         impl TaskParameters {
-            /// The parameters in an EXTERNAL.
+            /// Reads the parameters in an EXTERNAL.
             ///
             /// # Errors
-            /// If the service is not one of these, or the EXTERNAL does not hold its type.
+            /// Fails if the service is not one of these, or the EXTERNAL does not hold its type.
             pub fn from_external(external: &External) -> Result<Self, ExternalError> {
                 let found = external.direct_reference;
                 $(if found.as_ref().is_some_and($service::is_syntax) {
@@ -40,10 +40,10 @@ macro_rules! services {
                 }
             }
 
-            /// The parameters in an EXTERNAL; those of an update under the identifier of version 3.
+            /// Returns the parameters in an EXTERNAL; those of an update have the identifier of version 3.
             ///
             /// # Errors
-            /// If BER cannot encode the value.
+            /// Fails if BER cannot encode the value.
             pub fn to_external(&self) -> Result<External, EncodeError> {
                 match self {
                     $(Self::$service(value) => value.to_external(),)*
@@ -51,7 +51,7 @@ macro_rules! services {
                 }
             }
 
-            /// The identifier of the service, which the package has too.
+            /// Returns the identifier of the service, which is also that of the package.
             pub fn package_type(&self) -> Oid {
                 match self {
                     $(Self::$service(_) => $service::SYNTAX,)*
@@ -86,7 +86,7 @@ services! {
     PeriodicQuerySchedule,
     /// An order of a document.
     ItemOrder,
-    /// A change of a database.
+    /// A change to a database.
     Update,
     /// A way to deliver records.
     ExportSpecification,

@@ -1,4 +1,5 @@
-//! Periodic Query Schedule: a query that is run periodically, its records kept or delivered (Z39.50-2003 Appendix EXT.3).
+//! Periodic Query Schedule: a query that is run periodically, and whose records are kept or delivered (Z39.50-2003 Appendix
+//! EXT.3).
 
 use super::export_specification::{Destination, ExportSpecification};
 use crate::apdu::{IntUnit, Query};
@@ -12,13 +13,13 @@ described! {
         [2] TaskPackage(Box<TaskPackage>),
     }
 
-    /// What the client asks for.
+    /// The client's request.
     pub struct EsRequest {
         [explicit 1] to_keep: OriginPartToKeep,
         [explicit 2] not_to_keep: OriginPartNotToKeep,
     }
 
-    /// What the server keeps.
+    /// The task package at the server.
     pub struct TaskPackage {
         [explicit 1] origin_part: OriginPartToKeep,
         [explicit 2] target_part: TargetPart,
@@ -28,16 +29,16 @@ described! {
     pub struct OriginPartToKeep {
         [1] active_flag: bool,
         [2] database_names: Option<Vec<InternationalString>>,
-        /// On create with a result set: replace or append.
+        /// Whether to replace or append, when the task is created with a result set.
         [3] result_set_disposition: Option<ResultSetDisposition>,
         [4] alert_destination: Option<Destination>,
         [5] export_parameters: Option<ExportParameters>,
     }
 
-    /// What happens to the records found before.
+    /// What happens to the records that were found earlier.
     pub integer ResultSetDisposition { REPLACE = 1 "replace", APPEND = 2 "append", CREATE_NEW = 3 "createNew" }
 
-    /// How records are delivered: as another package says, or as specified here.
+    /// How records are delivered: according to another package, or as specified here.
     pub enum ExportParameters {
         [1] PackageName(InternationalString),
         [explicit 2] ExportPackage(Box<ExportSpecification>),
@@ -46,15 +47,15 @@ described! {
     /// The part of the request that the package does not keep.
     #[derive(Default)]
     pub struct OriginPartNotToKeep {
-        /// On create.
+        /// Present when the task is created.
         [1] query_spec: Option<QuerySpec>,
-        /// On create.
+        /// Present when the task is created.
         [2] origin_suggested_period: Option<Period>,
         [3] expiration: Option<GeneralizedTime>,
         [4] result_set_package: Option<InternationalString>,
     }
 
-    /// The query, or the package that has it.
+    /// The query, or the name of the package that contains it.
     pub enum QuerySpec {
         [1] ActualQuery(Box<Query>),
         [2] PackageName(InternationalString),
@@ -64,7 +65,7 @@ described! {
     pub struct TargetPart {
         [1] actual_query: Query,
         [2] target_stated_period: Period,
-        /// Without one the schedule does not end.
+        /// The end of the schedule; without it, the schedule does not end.
         [3] expiration: Option<GeneralizedTime>,
         [4] result_set_package: Option<InternationalString>,
         [5] last_query_time: GeneralizedTime,

@@ -11,16 +11,16 @@ described! {
         [2] TaskPackage(TaskPackage),
     }
 
-    /// What the client asks for.
+    /// The client's request.
     pub struct EsRequest {
         [explicit 1] to_keep: Option<OriginPartToKeep>,
         [2] not_to_keep: OriginPartNotToKeep,
     }
 
-    /// What the server keeps.
+    /// The task package at the server.
     pub struct TaskPackage {
         [explicit 1] origin_part: Option<OriginPartToKeep>,
-        /// The query kept.
+        /// The query that is kept.
         [2] target_part: Query,
     }
 
@@ -31,7 +31,7 @@ described! {
         [explicit 3] additional_search_info: Option<OtherInformation>,
     }
 
-    /// The query to keep, or the package that has it.
+    /// The query to keep, or the name of the package that contains it.
     pub enum OriginPartNotToKeep {
         [1] Package(InternationalString),
         [2] Query(Box<Query>),

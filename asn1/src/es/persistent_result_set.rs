@@ -11,14 +11,14 @@ described! {
         [2] TaskPackage(TaskPackage),
     }
 
-    /// What the client asks for.
+    /// The client's request.
     #[derive(Default)]
     pub struct EsRequest {
         [1] to_keep: Null,
         [explicit 2] not_to_keep: Option<OriginPartNotToKeep>,
     }
 
-    /// What the server keeps.
+    /// The task package at the server.
     #[derive(Default)]
     pub struct TaskPackage {
         [1] origin_part: Null,
@@ -28,19 +28,19 @@ described! {
     /// The part of the request that the package does not keep.
     #[derive(Default)]
     pub struct OriginPartNotToKeep {
-        /// The result set of the session to keep; on any function but delete.
+        /// The result set of the session to keep; present for any function except delete.
         [1] origin_supplied_result_set: Option<InternationalString>,
-        /// On modify.
+        /// Whether to replace or append; present for modify.
         [2] replace_or_append: Option<ReplaceOrAppend>,
     }
 
-    /// What happens to the records kept before.
+    /// What happens to the records that were kept earlier.
     pub integer ReplaceOrAppend { REPLACE = 1 "replace", APPEND = 2 "append" }
 
     /// The server's part of the package.
     #[derive(Default)]
     pub struct TargetPart {
-        /// A result set of this session with the records kept; when the package is presented.
+        /// A result set of this session with the records kept; present when the package is presented.
         [1] target_supplied_result_set: Option<InternationalString>,
         [2] number_of_records: Option<i64>,
     }

@@ -17,7 +17,7 @@ productions! {
         [4] retention_time: Option<IntUnit>,
         [5] permissions: Option<Vec<Permission>>,
         [6] description: Option<InternationalString>,
-        /// The server's own name of the task.
+        /// The name that the server gives to the task.
         [7] target_reference: Option<OctetString>,
         [8] creation_date_time: Option<GeneralizedTime>,
         [9] task_status: TaskStatus,
@@ -33,7 +33,7 @@ described! {
 }
 
 impl Describe for TaskPackage {
-    /// With decoded parameters, if the service is known.
+    /// Describes the package with decoded parameters, if the service is known.
     fn describe(&self) -> Value {
         let parameters = &self.task_specific_parameters;
         let parameters = match TaskParameters::from_external(parameters) {

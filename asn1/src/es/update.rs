@@ -1,9 +1,9 @@
-//! Database Update, all versions: records inserted, replaced or deleted (Z39.50-2003 Appendix EXT.5 and its revision 1,
-//! called version 3).
+//! Database Update, all versions: inserts, replaces or deletes records (Z39.50-2003 Appendix EXT.5 and its revision 1, called
+//! version 3).
 //!
-//! On the wire the first version is a part of the third: it lacks `actionQualifier`, `specialUpdate` and
-//! `supplementalDiagnostics`, and has one surrogate diagnostic where the third has a list of them. So one type reads all
-//! of them; [`Update::to_external_as`] writes it under any of the three identifiers.
+//! On the wire, the first version is a subset of the third: it lacks `actionQualifier`, `specialUpdate` and
+//! `supplementalDiagnostics`, and has one surrogate diagnostic where the third version has a list. One type therefore reads all
+//! versions; [`Update::to_external_as`] writes it under any of the three identifiers.
 
 use crate::apdu::{DiagRec, External};
 use crate::describe::described;
@@ -18,13 +18,13 @@ described! {
         [2] TaskPackage(Box<TaskPackage>),
     }
 
-    /// What the client asks for.
+    /// The client's request.
     pub struct EsRequest {
         [explicit 1] to_keep: OriginPartToKeep,
         [explicit 2] not_to_keep: Vec<SuppliedRecord>,
     }
 
-    /// What the server keeps.
+    /// The task package at the server.
     pub struct TaskPackage {
         [explicit 1] origin_part: OriginPartToKeep,
         [explicit 2] target_part: TargetPart,
@@ -37,11 +37,11 @@ described! {
         [3] schema: Option<Oid>,
         /// If present, the package contains the records after the update.
         [4] element_set_name: Option<InternationalString>,
-        /// Since version 3.
+        /// Present since version 3.
         [5] action_qualifier: Option<External>,
     }
 
-    /// What is done with the records.
+    /// The action on the records.
     pub integer Action {
         RECORD_INSERT = 1 "recordInsert", RECORD_REPLACE = 2 "recordReplace", RECORD_DELETE = 3 "recordDelete",
         ELEMENT_UPDATE = 4 "elementUpdate", SPECIAL_UPDATE = 5 "specialUpdate",
@@ -62,7 +62,7 @@ described! {
         [3] Opaque(OctetString),
     }
 
-    /// Which state of the record the client has seen, so that no other client's change is lost.
+    /// The state of the record that the client has seen, so that no other client's change is lost.
     pub enum SupplementalId {
         [1] TimeStamp(GeneralizedTime),
         [2] VersionNumber(InternationalString),
@@ -79,9 +79,9 @@ described! {
     /// The server's part of the package.
     pub struct TargetPart {
         [1] update_status: UpdateStatus,
-        /// Of the task as a whole.
+        /// Diagnostics for the task as a whole.
         [2] global_diagnostics: Option<Vec<DiagRec>>,
-        /// For each record supplied; version 3 requires it.
+        /// The result for each record supplied; version 3 requires it.
         [3] task_package_records: Option<Vec<TaskPackageRecordStructure>>,
     }
 
@@ -91,17 +91,17 @@ described! {
     /// TaskPackageRecordStructure: the result for one record.
     pub struct TaskPackageRecordStructure {
         [1] record_or_sur_diag: Option<RecordOrSurDiag>,
-        /// As the client supplied it.
+        /// The information that the client supplied.
         [2] correlation_info: Option<CorrelationInfo>,
         [3] record_status: RecordStatus,
-        /// Since version 3.
+        /// Present since version 3.
         [4] supplemental_diagnostics: Option<Vec<DiagRec>>,
     }
 
-    /// The record as it is now, or why the update failed.
+    /// The record after the update, or the reason why the update failed.
     pub enum RecordOrSurDiag {
         [1] Record(Box<External>),
-        /// Exactly one in the first version.
+        /// Diagnostics; exactly one in the first version.
         [2] SurrogateDiagnostics(Vec<DiagRec>),
     }
 
@@ -110,18 +110,18 @@ described! {
 }
 
 impl Update {
-    /// The value under the identifier of a version, as in the package's type. The caller leaves out what the first version does
-    /// not have.
+    /// Returns the value under the identifier of a version, as in the package's type. The caller has to leave out the elements
+    /// that the first version does not have.
     ///
     /// # Errors
-    /// If BER cannot encode the value.
+    /// Fails if BER cannot encode the value.
     pub fn to_external_as(&self, version: Oid) -> Result<External, EncodeError> {
         External::of_value(version, self)
     }
 }
 
 impl EsRequest {
-    /// An action on records of a database.
+    /// Creates an action on records of a database.
     pub fn new(
         action: Action,
         database: impl Into<InternationalString>,
@@ -141,7 +141,8 @@ impl EsRequest {
 }
 
 impl SuppliedRecord {
-    /// A record with its identifier in the database, if it has one, and the number by which the task package refers to it.
+    /// Creates a record with its identifier in the database, if it has one, and the number by which the task package refers to
+    /// it.
     pub fn new(record: External, id: Option<RecordId>, number: Option<i64>) -> Self {
         Self {
             record_id: id,

@@ -1,4 +1,4 @@
-//! Where a path leads.
+//! Where a path leads: to a file or to a stream.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 
 use super::{Error, folder};
 
-/// The most links on the way to a file, as in Linux.
+/// The maximum number of links on the way to a file, as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// Where a path leads.
+/// The destination of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Destination {
-    /// To a file, which need not exist: its path without links.
+    /// The path leads to a file, which need not exist. This is the file's path without links.
     File(PathBuf),
-    /// To something that is written directly: a device, a pipe, or a stream of this process.
+    /// The path leads to something that is written directly: a device, a pipe, or a stream of this process.
     Stream(PathBuf),
 }
 
@@ -22,7 +22,7 @@ impl Destination {
     /// Resolves a path.
     ///
     /// # Errors
-    /// A folder; a path whose folder does not exist; too many links.
+    /// The path leads to a folder, its folder does not exist, or there are too many links.
     pub(super) fn of(path: &Path) -> Result<Self, Error> {
         let mut at = path.to_owned();
         for _ in 0..=MAX_LINKS {
@@ -52,8 +52,8 @@ impl Destination {
     }
 }
 
-/// Whether a path names a stream of this process: if standard output is redirected to a file, that file is appended to, not
-/// replaced.
+/// Returns whether a path names a stream of this process: if standard output is redirected to a file, the output is appended to
+/// that file, which is not replaced.
 fn is_stream(path: &Path) -> bool {
     let own = ["/dev/stdout", "/dev/stderr"];
     own.iter().any(|own| path == Path::new(own))
@@ -61,7 +61,7 @@ fn is_stream(path: &Path) -> bool {
         || path.starts_with("/proc")
 }
 
-/// A file's path with its folder resolved.
+/// Returns a file's path with its folder resolved.
 fn in_folder(asked: &Path, path: &Path) -> Result<PathBuf, Error> {
     let Some(name) = path.file_name() else {
         return Err(Error::Folder {
@@ -90,8 +90,8 @@ fn no_folder(asked: &Path, path: &Path) -> Error {
     }
 }
 
-/// Whether a path leads to a named pipe, which cannot be opened for writing before somebody reads it. The streams of this process, such as
-/// `/dev/stdout` and `/dev/fd/63`, are open already.
+/// Returns whether a path leads to a named pipe, which cannot be opened for writing before another program reads it. The
+/// streams of this process, such as `/dev/stdout` and `/dev/fd/63`, are already open.
 pub fn is_named_pipe(path: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -106,7 +106,8 @@ pub fn is_named_pipe(path: &Path) -> bool {
     }
 }
 
-/// Whether two paths lead to the same file, which need not exist: by folders, links, or a second name (hard link).
+/// Returns whether two paths lead to the same file, which need not exist: through other folders, links, or a second name (hard
+/// link).
 pub fn same(one: &Path, other: &Path) -> bool {
     if one == other {
         return true;
@@ -124,7 +125,7 @@ pub fn same(one: &Path, other: &Path) -> bool {
     place(one).is_some_and(|one| place(other) == Some(one))
 }
 
-/// Whether two files are the same; `None` on systems without file numbers.
+/// Returns whether two files are the same; `None` on systems without file numbers.
 pub(super) fn is_same(one: &Metadata, other: &Metadata) -> Option<bool> {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! A new file next to the one that it will replace.
+//! A new file next to the file that it will replace.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -9,10 +9,10 @@ use tempfile::TempPath;
 
 use super::{Error, Existing, folder, sync_folder};
 
-/// The most drafts of one file that are kept; the next one replaces the oldest.
+/// The maximum number of drafts of one file that are kept; the next draft replaces the oldest.
 const MAX_PARTS: u32 = 100;
 
-/// An unfinished file, created new and removed on drop.
+/// An unfinished file, which is newly created, and removed on drop.
 #[derive(Debug)]
 pub struct Draft {
     file: File,
@@ -21,11 +21,11 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// A draft that is useful even if unfinished: `NAME.part`, or `NAME.part.2` and so on if an earlier one exists, up to 100; then
-    /// the oldest is replaced. `target` is a path without links.
+    /// Creates a draft that is useful even if unfinished: `NAME.part`, or `NAME.part.2` and so on up to 100 if earlier drafts
+    /// exist; after that, the oldest is replaced. `target` is a path without links.
     ///
     /// # Errors
-    /// The file cannot be created.
+    /// Fails if the file cannot be created.
     pub fn visible(target: &Path) -> Result<Self, Error> {
         let unwritable = Error::unwritable(target);
         for number in 1..=MAX_PARTS {
@@ -43,11 +43,11 @@ impl Draft {
         Ok(Self::of(file, path, target))
     }
 
-    /// A draft that is useless unless finished: `.NAME.draft`. An existing one was left by a killed process, since the caller
-    /// holds the [`Lock`](super::Lock) of the target or of its folder; it is removed.
+    /// Creates a draft that is useless unless finished: `.NAME.draft`. An existing draft was left by a killed process, since
+    /// the caller holds the [`Lock`](super::Lock) of the target or of its folder; it is removed.
     ///
     /// # Errors
-    /// The file cannot be created.
+    /// Fails if the file cannot be created.
     pub fn hidden(target: &Path) -> Result<Self, Error> {
         Self::remove_hidden(target)?;
         let (file, path) = new(&hidden(target)).map_err(Error::unwritable(target))?;
@@ -57,7 +57,7 @@ impl Draft {
     /// Removes a hidden draft that a killed process has left; the caller holds the lock.
     ///
     /// # Errors
-    /// It cannot be removed.
+    /// Fails if the draft cannot be removed.
     pub fn remove_hidden(target: &Path) -> Result<(), Error> {
         match fs::remove_file(hidden(target)) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -72,28 +72,28 @@ impl Draft {
         Self { file, path, target }
     }
 
-    /// The file, to write to.
+    /// Returns the file, to write to.
     pub fn file(&mut self) -> &mut File {
         &mut self.file
     }
 
-    /// Sets the file that this is a draft of, in the same folder, if it was not known at first.
+    /// Sets the file that this draft will replace, in the same folder, if it was not known at first.
     #[must_use]
     pub fn of_file(self, target: PathBuf) -> Self {
         Self { target, ..self }
     }
 
-    /// The path of the draft.
+    /// Returns the path of the draft.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Replaces the target with the draft, and keeps the target's permissions. With `sync`, writes the draft to the
-    /// disk first. Returns the file, which is the target now.
+    /// Replaces the target with the draft, and keeps the target's permissions. With `sync`, the draft is written to the disk
+    /// first. Returns the open file, which is now the target.
     ///
     /// # Errors
-    /// [`Error::Exists`] for [`Existing::Refuse`]; errors from the operating system. The draft is kept then, and the error says
-    /// where.
+    /// [`Error::Exists`] for [`Existing::Refuse`]; errors from the operating system. In these cases the draft is kept, and the
+    /// error says where.
     pub fn persist(self, existing: Existing, sync: bool) -> Result<File, Error> {
         let Self { file, path, target } = self;
         let unwritable = Error::unwritable(&target);
@@ -130,7 +130,7 @@ impl Draft {
     /// Keeps the draft and returns its path.
     ///
     /// # Errors
-    /// It cannot be written to the disk.
+    /// Fails if the draft cannot be written to the disk.
     pub fn keep(self) -> Result<PathBuf, Error> {
         let unwritable = Error::unwritable(&self.target);
         let path = self.path.keep();
@@ -148,7 +148,7 @@ impl Write for Draft {
     }
 }
 
-/// The name of a draft that is kept.
+/// Returns the name of a draft that is kept.
 fn part(target: &Path, number: u32) -> PathBuf {
     let mut name = target.file_name().unwrap_or_default().to_owned();
     name.push(".part");
@@ -158,7 +158,7 @@ fn part(target: &Path, number: u32) -> PathBuf {
     folder(target).join(name)
 }
 
-/// The name of a hidden draft.
+/// Returns the name of a hidden draft.
 fn hidden(target: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(target.file_name().unwrap_or_default());
@@ -166,7 +166,7 @@ fn hidden(target: &Path) -> PathBuf {
     folder(target).join(name)
 }
 
-/// Creates a file that must not exist. A link of that name is not followed.
+/// Creates a file that must not exist. A link with that name is not followed.
 fn new(path: &Path) -> io::Result<(File, TempPath)> {
     let mut options = File::options();
     let file = options.read(true).write(true).create_new(true).open(path)?;
@@ -174,7 +174,7 @@ fn new(path: &Path) -> io::Result<(File, TempPath)> {
     Ok((file, path))
 }
 
-/// Gives a draft the permissions of the file it replaces.
+/// Gives a draft the permissions of the file that it replaces.
 fn permit(draft: &File, target: &Path) -> io::Result<()> {
     match fs::metadata(target) {
         Ok(data) => draft.set_permissions(data.permissions()),

@@ -8,11 +8,11 @@ use super::destination::{Destination, is_same};
 use super::whole::{cut, stream};
 use super::{Draft, Error, Existing, Lock, sync_folder};
 
-/// A file that grows. It is created with its first octet.
+/// A file that grows. It is created when its first octet is written.
 #[derive(Debug)]
 pub struct Growing {
     path: PathBuf,
-    /// `None` for a stream.
+    /// The lock of the file; `None` for a stream.
     lock: Option<Lock>,
     file: Option<File>,
     /// Whether the first octet written replaces the contents.
@@ -20,10 +20,10 @@ pub struct Growing {
 }
 
 impl Growing {
-    /// A new file. If one is replaced, it loses its contents when the first octet is written.
+    /// Begins a new file. If a file is replaced, it loses its contents when the first octet is written.
     ///
     /// # Errors
-    /// [`Error::Exists`], [`Error::Busy`]; a path that cannot be written.
+    /// [`Error::Exists`], [`Error::Busy`]; any other reason why the path cannot be written.
     pub fn create(path: &Path, existing: Existing) -> Result<Self, Error> {
         let mut growing = Self::resume(path)?;
         if !growing.is_empty() {
@@ -37,10 +37,10 @@ impl Growing {
         Ok(growing)
     }
 
-    /// Continues a file, if it exists, at its end unless [`Growing::cut`] sets another position.
+    /// Continues a file at its end, if the file exists, unless [`Growing::cut`] sets another position.
     ///
     /// # Errors
-    /// [`Error::Busy`]; a path that cannot be written.
+    /// [`Error::Busy`]; any other reason why the path cannot be written.
     pub fn resume(path: &Path) -> Result<Self, Error> {
         let unwritable = Error::unwritable(path);
         let target = match Destination::of(path)? {
@@ -67,28 +67,28 @@ impl Growing {
         })
     }
 
-    /// The length in octets, including contents that will be replaced; 0 for no file and for a stream.
+    /// Returns the length in octets, including contents that will be replaced; 0 if there is no file, and for a stream.
     pub fn len(&self) -> u64 {
         let data = self.regular().and_then(|file| file.metadata().ok());
         data.map_or(0, |data| data.len())
     }
 
-    /// Whether the file is empty or does not exist.
+    /// Returns whether the file is empty or does not exist.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether this is a file that exists.
+    /// Returns whether this is a file that exists.
     pub fn exists(&self) -> bool {
         self.regular().is_some()
     }
 
-    /// Whether this is a file, and not a device or pipe.
+    /// Returns whether this is a file, and not a device or pipe.
     pub fn is_file(&self) -> bool {
         self.lock.is_some()
     }
 
-    /// The file, to be read from its beginning.
+    /// Returns the file, to be read from its beginning.
     ///
     /// # Errors
     /// Errors from the operating system.
@@ -117,8 +117,8 @@ impl Growing {
         draft.keep().map(Some)
     }
 
-    /// The octet before an offset; `None` if the file is shorter, and for a stream. Call [`Growing::cut`] afterwards to set
-    /// where writing continues.
+    /// Returns the octet before an offset; `None` if the file is shorter, and for a stream. Call [`Growing::cut`] afterwards to
+    /// set where writing continues.
     ///
     /// # Errors
     /// Errors from the operating system.
@@ -130,8 +130,8 @@ impl Growing {
             .and_then(|octets| octets.first().copied()))
     }
 
-    /// At most `most` octets from an offset on; none for a stream. Call [`Growing::cut`] afterwards to set where writing
-    /// continues.
+    /// Returns at most `most` octets from an offset on; none for a stream. Call [`Growing::cut`] afterwards to set where
+    /// writing continues.
     ///
     /// # Errors
     /// Errors from the operating system.
@@ -156,7 +156,7 @@ impl Growing {
         }
     }
 
-    /// A second handle of the file, to be synced elsewhere; `None` if there is no file, and for a stream.
+    /// Returns a second handle of the file, to be synced elsewhere; `None` if there is no file, and for a stream.
     ///
     /// # Errors
     /// Errors from the operating system.
@@ -164,11 +164,11 @@ impl Growing {
         self.regular().map(File::try_clone).transpose()
     }
 
-    /// If the file was moved away or removed, continues in the one that its path leads to now, created if necessary. Programs
-    /// that rotate logs ask for this.
+    /// If the file was moved away or removed, continues in the file that its path leads to now, which is created if necessary.
+    /// Programs that rotate logs request this.
     ///
     /// # Errors
-    /// Errors from the operating system; then the old file is continued.
+    /// Errors from the operating system; in that case, the old file is continued.
     pub fn follow(&mut self) -> io::Result<()> {
         let (Some(lock), Some(file)) = (&self.lock, &self.file) else {
             return Ok(());
@@ -185,7 +185,7 @@ impl Growing {
         let mut options = File::options();
         let options = options.read(true).write(true).create(true);
         let mut file = options.open(lock.target())?;
-        // Without support for locks, there is nothing to do.
+        // If locks are not supported, there is nothing to do.
         let _ = file.try_lock();
         file.seek(SeekFrom::End(0))?;
         self.file = Some(file);
@@ -200,12 +200,12 @@ impl Growing {
         self.regular().map_or(Ok(()), File::sync_data)
     }
 
-    /// The path by which it was opened.
+    /// Returns the path by which the file was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Creates the file now rather than with its first octet, for readers that follow it.
+    /// Creates the file now instead of when its first octet is written, for readers that follow it.
     ///
     /// # Errors
     /// Errors from the operating system.
@@ -213,12 +213,12 @@ impl Growing {
         self.file().map(drop)
     }
 
-    /// The file, if there is one and it is not a stream.
+    /// Returns the file, if there is one and it is not a stream.
     fn regular(&self) -> Option<&File> {
         self.file.as_ref().filter(|_| self.lock.is_some())
     }
 
-    /// The file, created if necessary.
+    /// Returns the file, creating it if necessary.
     fn file(&mut self) -> io::Result<&mut File> {
         if std::mem::take(&mut self.is_replaced)
             && let Some(file) = &mut self.file
@@ -237,7 +237,7 @@ impl Growing {
         let mut options = File::options();
         let file = options.read(true).write(true).create_new(true);
         let file = file.open(target)?;
-        // No other process can have locked it; without support for locks, there is nothing to do.
+        // No other process can have locked this file; if locks are not supported, there is nothing to do.
         let _ = file.try_lock();
         sync_folder(target)?;
         Ok(file)

@@ -1,8 +1,8 @@
 //! Locks: only one part of one process writes a file at a time.
 //!
-//! A lock on the file itself would be lost when the file is replaced by renaming, and is impossible before the file
-//! exists. So the lock is on a file next to it, `.NAME.lock`, which is removed with it. If the file exists, it is
-//! locked too, against processes that open it by another name. Both locks end with the process, however it ends.
+//! A lock on the file itself would be lost when the file is replaced by renaming, and is impossible before the file exists. So
+//! the lock is on a file next to it, `.NAME.lock`, which is removed when the lock is released. If the file itself exists, it is
+//! locked too, against processes that open it by another name. Both locks end with the process, however the process ends.
 
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
@@ -13,14 +13,14 @@ use super::destination::{Destination, is_same};
 use super::{Error, folder};
 use crate::input;
 
-/// How often to retry if the lock file is removed just when it is locked.
+/// The maximum number of attempts if the lock file is removed just when it is locked.
 const TRIES: usize = 100;
 
-/// The exclusive right to write a file, until it is dropped.
+/// The exclusive right to write a file, which lasts until it is dropped.
 #[derive(Debug)]
 pub struct Lock {
     target: PathBuf,
-    /// The lock file and its path. `None` if files cannot be created in the folder, and so not renamed either.
+    /// The lock file and its path. `None` if files cannot be created, and so cannot be renamed, in the folder.
     beside: Option<(File, PathBuf)>,
     /// The file itself, if it exists.
     file: Option<File>,
@@ -32,7 +32,7 @@ impl Lock {
     /// Locks the file that a path leads to, which need not exist.
     ///
     /// # Errors
-    /// [`Error::Busy`] if it is locked already; a path that leads to no file.
+    /// [`Error::Busy`] if the file is already locked; another error if the path does not lead to a file.
     pub fn take(path: &Path) -> Result<Self, Error> {
         match Destination::of(path)? {
             Destination::File(target) => Self::at(target, path),
@@ -45,7 +45,7 @@ impl Lock {
         }
     }
 
-    /// Locks a file by its resolved path; messages show `asked`.
+    /// Locks a file by its resolved path; messages show the path `asked`.
     pub(super) fn at(target: PathBuf, asked: &Path) -> Result<Self, Error> {
         let fault = |error: io::Error| match error.kind() {
             ErrorKind::WouldBlock => Error::Busy {
@@ -61,7 +61,7 @@ impl Lock {
         };
         match open(&lock.target) {
             Ok((file, is_writable)) => {
-                // Other errors: the file system may not support locks.
+                // Other errors are ignored: the file system may not support locks.
                 if let Err(locked @ TryLockError::WouldBlock) = file.try_lock() {
                     return Err(fault(locked.into()));
                 }
@@ -69,22 +69,23 @@ impl Lock {
                 lock.is_writable = is_writable;
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {}
-            // It may still be replaced; writing to it will fail.
+            // The file may still be replaced; writing to it directly will fail.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {}
             Err(error) => return Err(fault(error)),
         }
         Ok(lock)
     }
 
-    /// The file, its path without links.
+    /// Returns the path of the file, without links.
     pub fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Takes the file, open for reading and writing; `None` if it does not exist yet. It stays locked while it is open.
+    /// Takes the file, which is open for reading and writing; `None` if it does not exist yet. It stays locked while it is
+    /// open.
     ///
     /// # Errors
-    /// The file may not be written, or created.
+    /// Fails if the file cannot be written or created.
     pub(super) fn opened(&mut self) -> io::Result<Option<File>> {
         let may_be_written = match &self.file {
             Some(_) => self.is_writable,
@@ -97,9 +98,9 @@ impl Lock {
         }
     }
 
-    /// Locks the file that has replaced the locked one.
+    /// Locks the file that has replaced the locked file.
     pub fn renew(&mut self, file: File) {
-        // No other process can have locked a draft; without support for locks, there is nothing to do.
+        // No other process can have locked a draft; if locks are not supported, there is nothing to do.
         let _ = file.try_lock();
         self.file = Some(file);
     }
@@ -108,14 +109,15 @@ impl Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         if let Some((_, path)) = &self.beside {
-            // It is still locked: processes that opened it before notice that it is gone, and create another.
+            // The file is still locked: processes that opened it earlier notice that it has been removed, and create another
+            // one.
             let _ = fs::remove_file(path);
         }
     }
 }
 
-/// Creates and locks the lock file of a file; `None` if lock files cannot be created in its folder. The error is `WouldBlock` if
-/// another process holds the lock.
+/// Creates and locks the lock file of a file; returns `None` if lock files cannot be created in its folder. The error is
+/// `WouldBlock` if another process holds the lock.
 fn beside(target: &Path) -> io::Result<Option<(File, PathBuf)>> {
     let mut name = OsString::from(".");
     name.push(target.file_name().unwrap_or_default());
@@ -132,7 +134,7 @@ fn beside(target: &Path) -> io::Result<Option<(File, PathBuf)>> {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) => {
                 return match error.kind() {
-                    // `InvalidFilename`: the name of the file leaves no room for the suffix.
+                    // `InvalidFilename`: the name of the file is too long for the suffix to be added.
                     ErrorKind::PermissionDenied
                     | ErrorKind::ReadOnlyFilesystem
                     | ErrorKind::InvalidFilename => Ok(None),
@@ -146,7 +148,7 @@ fn beside(target: &Path) -> io::Result<Option<(File, PathBuf)>> {
             Err(TryLockError::Error(_)) => return Ok(Some((file, path))),
             Err(locked) => return Err(locked.into()),
         }
-        // The previous holder may have removed it in between; others then lock a new file of the same name.
+        // The previous holder may have removed the file in the meantime; other processes then lock a new file of the same name.
         let is_current = fs::symlink_metadata(&path)
             .and_then(|found| Ok(is_same(&found, &file.metadata()?).unwrap_or(true)));
         if is_current.unwrap_or(false) {

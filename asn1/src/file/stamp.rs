@@ -1,4 +1,4 @@
-//! Detects changes of a file by others.
+//! Detects changes made to a file by other programs.
 
 use std::fs;
 use std::io;
@@ -11,13 +11,13 @@ use std::time::SystemTime;
 pub struct Stamp {
     length: u64,
     modified: Option<SystemTime>,
-    /// Device and inode.
+    /// The device and inode of the file.
     #[cfg(unix)]
     identity: (u64, u64),
 }
 
 impl Stamp {
-    /// The stamp of a file; `None` if it does not exist.
+    /// Returns the stamp of a file; `None` if the file does not exist.
     ///
     /// # Errors
     /// Errors from the file system.

@@ -1,4 +1,4 @@
-//! Files written whole and growing, by one run and by two.
+//! Tests for files written whole and growing, by one run and by two.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -12,7 +12,7 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// What is in a folder, with its contents.
+/// Returns the names of the files in a folder, with their contents.
 fn files(folder: &Path) -> Vec<(String, String)> {
     let mut files: Vec<_> = fs::read_dir(folder)
         .expect("a folder")
@@ -51,7 +51,7 @@ fn audit_a1_a_whole_file_appears_when_it_is_finished() {
     fs::write(&path, "old").expect("written");
     let error = Whole::create(&path, Existing::Refuse).expect_err("it is there");
     assert!(matches!(error, Error::Exists { .. }), "{error}");
-    // Until it is finished, the old file stays, and what was written can be kept.
+    // Until the new file is finished, the old file stays, and the octets written so far can be kept.
     let kept = begin(Existing::Replace).keep().expect("kept");
     assert_eq!(kept, Some(folder.join("y.mrc.part")));
     begin(Existing::Replace).keep().expect("kept");
@@ -117,7 +117,7 @@ fn audit_a1_a_growing_file_changes_with_its_first_octet() {
     has(&folder, &[("report.tsv", "3")]);
 }
 
-/// As programs that rotate logs do it: they move the file away, and some create an empty one in its place.
+/// Imitates programs that rotate logs: they move the file away, and some create an empty file in its place.
 #[test]
 fn a_growing_file_follows_its_path() {
     let (_guard, folder) = folder();
@@ -212,7 +212,7 @@ fn audit_a3_two_paths_to_one_file_share_its_lock() {
         assert!(matches!(error, Error::Busy { .. }), "{error}");
     }
     drop(first);
-    // A link stays a link, and its target is written.
+    // A link stays a link, and the target of the link is written.
     let mut whole = Whole::create(&folder.join("sub/soft.mrc"), Existing::Replace).expect("begins");
     whole.write_all(b"new").expect("written");
     whole.finish().expect("finished");
@@ -279,7 +279,7 @@ fn devices_and_streams_are_written_directly() {
     }
     for path in paths {
         let path = Path::new(path);
-        // Any number of times.
+        // The path can be opened any number of times.
         let mut first = Whole::create(path, Existing::Refuse).expect("opens");
         let mut second = Growing::create(path, Existing::Refuse).expect("opens");
         first.write_all(b"").expect("written");
@@ -364,7 +364,7 @@ fn audit_a8_a_change_by_others_is_seen() {
     fs::write(&path, "longer").expect("written");
     let second = stamp();
     assert_ne!(first, second);
-    // Replaced by a new file of the same length and age, as editors do.
+    // The file is replaced by a new file of the same length and age, as editors do.
     let modified = path.metadata().and_then(|data| data.modified());
     let new = folder.join("new");
     fs::write(&new, "LONGER").expect("written");
@@ -376,7 +376,7 @@ fn audit_a8_a_change_by_others_is_seen() {
     }
 }
 
-/// A link or other permissions change none of its octets.
+/// A new link or different permissions do not change any octets of a file.
 #[cfg(unix)]
 #[test]
 fn a_link_or_other_permissions_are_no_change() {
@@ -390,7 +390,7 @@ fn a_link_or_other_permissions_are_no_change() {
     assert_eq!(stamp(), first);
     fs::hard_link(&path, folder.join("link")).expect("linked");
     assert_eq!(stamp(), first);
-    // Moved away and put back.
+    // The file is moved away and put back.
     fs::rename(&path, folder.join("away")).expect("renamed");
     assert_eq!(stamp(), None);
     fs::rename(folder.join("away"), &path).expect("renamed");

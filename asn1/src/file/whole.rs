@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::destination::Destination;
 use super::{Draft, Error, Existing, Lock};
 
-/// A file that is being written: then finished, kept as `NAME.part`, or dropped without a trace.
+/// A file that is being written. Afterwards it is finished, kept as `NAME.part`, or dropped without a trace.
 #[derive(Debug)]
 pub struct Whole(Backing);
 
@@ -16,7 +16,7 @@ enum Backing {
     Draft {
         draft: Draft,
         existing: Existing,
-        // Dropped last: the draft is renamed or removed while the file is locked.
+        // This field is dropped last, so that the draft is renamed or removed while the file is locked.
         _lock: Lock,
     },
     Stream(File),
@@ -26,12 +26,12 @@ impl Whole {
     /// Begins a file.
     ///
     /// # Errors
-    /// [`Error::Exists`], [`Error::Busy`]; a path that cannot be written.
+    /// [`Error::Exists`], [`Error::Busy`]; any other reason why the path cannot be written.
     pub fn create(path: &Path, existing: Existing) -> Result<Self, Error> {
         Reserved::take(path, existing)?.begin()
     }
 
-    /// Truncates what was written to a length in octets; writing continues there. Does nothing to a stream.
+    /// Truncates the octets written so far to a length in octets; writing continues there. Does nothing to a stream.
     ///
     /// # Errors
     /// Errors from the operating system.
@@ -45,7 +45,7 @@ impl Whole {
     /// Completes the file.
     ///
     /// # Errors
-    /// Errors from the operating system; the draft is kept then, and the error says where.
+    /// Errors from the operating system; in that case, the draft is kept, and the error says where.
     pub fn finish(self) -> Result<(), Error> {
         match self.0 {
             Backing::Draft {
@@ -57,7 +57,7 @@ impl Whole {
         }
     }
 
-    /// Keeps what was written as `NAME.part` and returns the path; `None` for a stream.
+    /// Keeps the octets written so far as `NAME.part` and returns the path; `None` for a stream.
     ///
     /// # Errors
     /// Errors from the operating system.
@@ -76,7 +76,7 @@ impl Whole {
     }
 }
 
-/// The right to write a file later. Until then there is nothing next to it but its lock.
+/// The right to write a file later. Until then, there is nothing next to the file except its lock.
 #[derive(Debug)]
 pub struct Reserved {
     path: PathBuf,
@@ -94,7 +94,7 @@ impl Reserved {
     /// Locks a file that can be written.
     ///
     /// # Errors
-    /// [`Error::Exists`], [`Error::Busy`]; a path that cannot be written.
+    /// [`Error::Exists`], [`Error::Busy`]; any other reason why the path cannot be written.
     pub fn take(path: &Path, existing: Existing) -> Result<Self, Error> {
         let place = match Destination::of(path)? {
             Destination::Stream(path) => ReservedPlace::Stream(stream(&path)?),
@@ -106,7 +106,7 @@ impl Reserved {
                         path: path.to_owned(),
                     });
                 }
-                // Removed at once: it shows that the folder can be written.
+                // This draft is removed at once: it only shows that the folder can be written.
                 drop(draft(&lock, path)?);
                 ReservedPlace::File(lock)
             }
@@ -121,7 +121,7 @@ impl Reserved {
     /// Begins the file.
     ///
     /// # Errors
-    /// A path that cannot be written any more.
+    /// Fails if the path can no longer be written.
     pub fn begin(self) -> Result<Whole, Error> {
         Ok(Whole(match self.place {
             ReservedPlace::Stream(file) => Backing::Stream(file),
@@ -134,7 +134,7 @@ impl Reserved {
     }
 }
 
-/// The draft of a locked file; messages show `asked`.
+/// Creates the draft of a locked file; messages show the path `asked`.
 fn draft(lock: &Lock, asked: &Path) -> Result<Draft, Error> {
     Draft::visible(lock.target()).map_err(|error| match error {
         Error::Unwritable { source, .. } => Error::unwritable(asked)(source),
@@ -165,8 +165,8 @@ pub(super) fn stream(path: &Path) -> Result<File, Error> {
     file.map_err(Error::unwritable(path))
 }
 
-/// A stream of this process by its name, sharing its position: a file opened by path would have its own position,
-/// and later output of other programs would overwrite it.
+/// Opens a stream of this process by its name so that both share one position: a file opened by path would have its own
+/// position, and later output of other programs would overwrite it.
 #[cfg(unix)]
 fn own(path: &Path) -> Option<io::Result<File>> {
     use std::os::fd::AsFd;

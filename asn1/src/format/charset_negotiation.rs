@@ -1,8 +1,8 @@
 //! Negotiation of character set and language, version 3: in the otherInfo of Init, a proposal of the client and a response
 //! of the server (negotiation record CharSetandLanguageNegotiation-3; Z39.50-2003 Appendix NEG).
 //!
-//! A set is ISO 10646 in one of its encodings, sets of ISO 2022 by their registration numbers, or private. In practice, a
-//! private one is an EXTERNAL of Index Data with a name in octets, such as `iso-8859-1` or `marc-8`.
+//! A character set is ISO 10646 in one of its encodings, a combination of ISO 2022 sets by their registration numbers, or
+//! private. In practice, a private set is an EXTERNAL of Index Data with a name in octets, such as `iso-8859-1` or `marc-8`.
 
 use std::borrow::Cow;
 
@@ -20,17 +20,17 @@ described! {
         [2] Response(TargetResponse),
     }
 
-    /// OriginProposal: what the client prefers, best first.
+    /// OriginProposal: the client's preferences, best first.
     #[derive(Default)]
     pub struct OriginProposal {
-        /// Absent where the client proposes version 2 of the protocol.
+        /// Absent if the client proposes version 2 of the protocol.
         [1] proposed_char_sets: Option<Vec<ProposedCharSet>>,
         [2] proposedlanguages: Option<Vec<LanguageCode>>,
-        /// Whether records should be in the selected set too; absent means no.
+        /// Whether records should also be in the selected set; absent means no.
         [3] records_in_selected_char_sets: Option<bool>,
     }
 
-    /// TargetResponse: what the server selects from the proposal, which must have the same elements.
+    /// TargetResponse: the server's selection from the proposal, which must have the same elements.
     #[derive(Default)]
     pub struct TargetResponse {
         [1] selected_char_sets: Option<SelectedCharSet>,
@@ -38,19 +38,19 @@ described! {
         [3] records_in_selected_char_sets: Option<bool>,
     }
 
-    /// A character set proposed.
+    /// A proposed character set.
     pub enum ProposedCharSet {
         [1] Iso2022(Iso2022),
         [2] Iso10646(Iso10646),
         [3] Private(PrivateCharacterSet),
     }
 
-    /// The character set selected.
+    /// The selected character set.
     pub enum SelectedCharSet {
         [1] Iso2022(Iso2022),
         [2] Iso10646(Iso10646),
         [3] Private(PrivateCharacterSet),
-        /// No agreement.
+        /// The peers have not reached an agreement.
         [4] None,
     }
 
@@ -61,22 +61,22 @@ described! {
         [3] PreviouslyAgreedUpon,
     }
 
-    /// Iso2022: sets by their numbers in the ISO register, and where they are designated to.
+    /// Iso2022: sets by their numbers in the ISO register, and the slots to which they are designated.
     pub enum Iso2022 {
         [1] OriginProposal(Iso2022Proposal),
         [2] TargetResponse(Iso2022Response),
     }
 
-    /// The ISO 2022 sets the client offers.
+    /// The ISO 2022 sets that the client offers.
     pub struct Iso2022Proposal {
-        /// If absent, any.
+        /// The environment; if absent, any environment.
         [0] proposed_environment: Option<Environment>,
         [1] proposed_sets: Vec<i64>,
         [2] proposed_initial_sets: Vec<InitialSet>,
         [3] proposed_left_and_right: LeftAndRight,
     }
 
-    /// The ISO 2022 sets the server selects.
+    /// The ISO 2022 sets that the server selects.
     pub struct Iso2022Response {
         [0] selected_environment: Environment,
         [1] selected_sets: Vec<i64>,
@@ -84,7 +84,7 @@ described! {
         [3] selected_left_and_right: LeftAndRight,
     }
 
-    /// Environment: how many bits of an octet are used.
+    /// Environment: the number of bits used in an octet.
     pub enum Environment {
         [1] SevenBit,
         [2] EightBit,
@@ -112,18 +112,18 @@ described! {
 
     /// Iso10646: Unicode, by repertoire and encoding.
     pub struct Iso10646 {
-        /// 1.0.10646.1.level and the collections; if absent, all at level 3.
+        /// The identifier 1.0.10646.1.level and the collections; if absent, all collections at level 3.
         [1] collections: Option<Oid>,
-        /// 1.0.10646.1.0 and 2 for UCS-2, 4 for UCS-4, 5 for UTF-16, 8 for UTF-8.
+        /// The identifier 1.0.10646.1.0, followed by 2 for UCS-2, 4 for UCS-4, 5 for UTF-16, 8 for UTF-8.
         [2] encoding_level: Oid,
     }
 }
 
-/// The encodings of ISO 10646 by name and last arc of their identifiers.
+/// The encodings of ISO 10646 by name, and the last arc of their identifiers.
 const ENCODINGS: &[(&str, u32)] = &[("ucs-2", 2), ("ucs-4", 4), ("utf-16", 5), ("utf-8", 8)];
 
 impl Iso10646 {
-    /// UTF-8, with all collections at level 3.
+    /// Returns UTF-8 with all collections at level 3.
     pub fn utf_8() -> Option<Self> {
         Self::named("utf-8")
     }
@@ -138,7 +138,7 @@ impl Iso10646 {
         })
     }
 
-    /// The name of the encoding; `None` if the standard has no number for it.
+    /// Returns the name of the encoding; `None` if the standard has no number for it.
     pub fn name(&self) -> Option<&'static str> {
         let is_it = |form: u32| encoding_level(form) == Some(self.encoding_level);
         ENCODINGS
@@ -153,12 +153,12 @@ fn encoding_level(form: u32) -> Option<Oid> {
 }
 
 impl PrivateCharacterSet {
-    /// A set by name, as Index Data's programs send it.
+    /// Creates a set with a name, as Index Data's programs send it.
     pub fn named(name: &str) -> Self {
         Self::ExternallySpecified(Box::new(External::octet_aligned(oid::CHARSET_ID, name)))
     }
 
-    /// The name, if there is one.
+    /// Returns the name, if the set has one.
     pub fn name(&self) -> Option<Cow<'_, str>> {
         let Self::ExternallySpecified(external) = self else {
             return None;
@@ -170,11 +170,12 @@ impl PrivateCharacterSet {
     }
 }
 
-/// The names of sets, which are the same for those proposed and those selected.
+/// Gives names to sets, in the same way for those proposed and those selected.
 macro_rules! named_sets {
     ($($set:ident),*) => {$(
         impl $set {
-            /// A set by name: an encoding of ISO 10646 (`utf-8`, `utf-16`, `ucs-2`, `ucs-4`), or else a private set.
+            /// Returns a set by its name: an encoding of ISO 10646 (`utf-8`, `utf-16`, `ucs-2`, `ucs-4`), or otherwise a
+            /// private set.
             pub fn named(name: &str) -> Self {
                 match Iso10646::named(name) {
                     Some(set) => Self::Iso10646(set),
@@ -182,7 +183,7 @@ macro_rules! named_sets {
                 }
             }
 
-            /// The name as it was sent; `None` for sets without one, and if there is no agreement.
+            /// Returns the name as it was sent; `None` for sets without a name, and if there is no agreement.
             pub fn name(&self) -> Option<Cow<'_, str>> {
                 match self {
                     Self::Iso10646(set) => set.name().map(Cow::Borrowed),
@@ -196,7 +197,7 @@ macro_rules! named_sets {
 named_sets!(ProposedCharSet, SelectedCharSet);
 
 impl OriginProposal {
-    /// Proposes sets and languages by name, best first; empty lists are left out.
+    /// Creates a proposal of sets and languages by name, best first; empty lists are left out.
     pub fn named(char_sets: &[&str], languages: &[&str], records_too: bool) -> Self {
         let sets = char_sets
             .iter()

@@ -5,14 +5,14 @@ use crate::apdu::{InfoCategory, Information, OtherInformation, OtherInformationU
 use crate::oid::{self, Oid};
 use crate::types::InternationalString;
 
-/// The subject of such a unit.
+/// The subject of such a unit of OtherInformation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Convention {
     /// In Init, to a proxy: the server to connect to, `tcp:host:port/database`.
     Proxy,
-    /// In any APDU, from a proxy and back: the proxy's session.
+    /// In any APDU to or from a proxy: the proxy's session.
     Cookie,
-    /// In Init, from a gateway: the address of its user.
+    /// In Init from a gateway: the address of the gateway's user.
     ClientIp,
     /// In Scan: the result set to which counting is restricted.
     ScanSet,
@@ -22,7 +22,7 @@ pub enum Convention {
 const CATEGORY_VALUE: i64 = 1;
 
 impl Convention {
-    /// The identifier of the category.
+    /// Returns the identifier of the category.
     pub fn oid(self) -> Oid {
         match self {
             Self::Proxy => oid::PROXY,
@@ -32,7 +32,7 @@ impl Convention {
         }
     }
 
-    /// The text of the first such unit.
+    /// Returns the text of the first unit of this kind.
     pub fn find(self, information: &OtherInformation) -> Option<&InternationalString> {
         information
             .0

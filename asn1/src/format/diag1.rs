@@ -44,13 +44,13 @@ described! {
         [1013] RecordSyntax(RecordSyntax),
     }
 
-    /// There are too many of something.
+    /// The number of something exceeds a limit.
     pub struct TooMany {
         [1] too_many_what: TooManyWhat,
         [2] max: Option<i64>,
     }
 
-    /// What there are too many of.
+    /// The things that exceed the limit.
     pub integer TooManyWhat {
         ARGUMENT_WORDS = 1 "argumentWords", TRUNCATED_WORDS = 2 "truncatedWords",
         BOOLEAN_OPERATORS = 3 "booleanOperators", INCOMPLETE_SUBFIELDS = 4 "incompleteSubfields",
@@ -72,13 +72,13 @@ described! {
         [2] why: UnavailableReason,
     }
 
-    /// Why a database cannot be used.
+    /// The reason why a database cannot be used.
     pub struct UnavailableReason {
         [1] reason_code: Option<UnavailableReasonCode>,
         [2] message: Option<InternationalString>,
     }
 
-    /// Why a database cannot be used, by number.
+    /// The reason why a database cannot be used, as a number.
     pub integer UnavailableReasonCode {
         DOES_NOT_EXIST = 0 "doesNotExist", EXISTS_BUT_UNAVAIL = 1 "existsButUnavail", LOCKED = 2 "locked",
         ACCESS_DENIED = 3 "accessDenied",
@@ -87,16 +87,16 @@ described! {
     /// An operator that is not supported.
     pub integer UnsupportedOperator { AND = 0 "and", OR = 1 "or", AND_NOT = 2 "and-not", PROX = 3 "prox" }
 
-    /// An attribute set, type or value that is not supported, or a term that does not go with it.
+    /// An attribute set, type or value that is not supported, or a term that does not fit the attribute.
     pub struct UnsupportedAttribute {
-        /// Alone: the attribute set is not supported.
+        /// The attribute set. If it is the only element, the attribute set itself is not supported.
         [1] id: Oid,
         [2] r#type: Option<i64>,
         [3] value: Option<i64>,
         [4] term: Option<Term>,
     }
 
-    /// Attributes that do not go together.
+    /// Attributes that cannot be combined.
     pub struct AttributeCombination {
         [1] unsupported_combination: AttributeList,
         [2] recommended_alternatives: Option<Vec<AttributeList>>,
@@ -111,11 +111,11 @@ described! {
     /// What is wrong with a term.
     pub integer TermProblem { CODED_VALUE = 1 "codedValue", UNPARSABLE = 2 "unparsable", TOO_SHORT = 3 "tooShort", TYPE = 4 "type" }
 
-    /// What is not supported in proximity.
+    /// The part of a proximity operator that is not supported.
     pub enum Proximity {
         [1] ResultSets,
         [2] BadSet(InternationalString),
-        /// 1 to 6.
+        /// The relation, from 1 to 6.
         [3] Relation(i64),
         [4] Unit(i64),
         [5] Distance(i64),
@@ -124,7 +124,7 @@ described! {
         [8] Exclusion,
     }
 
-    /// Why a list of terms cannot be given as requested.
+    /// The reason why a list of terms cannot be returned as requested.
     pub enum Scan {
         [0] NonZeroStepSize,
         [1] SpecifiedStepSize,
@@ -135,17 +135,17 @@ described! {
         [7] EndOfList,
     }
 
-    /// Which positions of the term in the response are supported.
+    /// The supported positions of the term in the response.
     pub integer PositionInResponse {
         MUST_BE_ONE = 1 "mustBeOne", MUST_BE_POSITIVE = 2 "mustBePositive",
         MUST_BE_NON_NEGATIVE = 3 "mustBeNonNegative", OTHER = 4 "other",
     }
 
-    /// Why result sets cannot be sorted as requested.
+    /// The reason why result sets cannot be sorted as requested.
     pub enum Sort {
         [0] Sequence,
         [1] NoRsName,
-        /// The most input sets allowed.
+        /// The maximum number of input sets.
         [2] TooMany(i64),
         [3] Incompatible,
         [4] Generic,
@@ -164,14 +164,14 @@ described! {
     /// The part of a sort that has no legal value.
     pub integer IllegalSort { RELATION = 1 "relation", CASE = 2 "case", ACTION = 3 "action", SORT = 4 "sort" }
 
-    /// Why a record cannot be sent in segments as requested.
+    /// The reason why a record cannot be sent in segments as requested.
     pub enum Segmentation {
         [0] SegmentCount,
         /// The smallest maxSegmentSize with which the record can be sent, in octets.
         [1] SegmentSize(i64),
     }
 
-    /// Why a task is refused.
+    /// The reason why a task is refused.
     pub enum ExtServices {
         [1] Req(BadTask),
         [2] Permission(PermissionDenied),
@@ -181,20 +181,20 @@ described! {
     /// What is wrong with a request for a task.
     pub integer BadTask { NAME_IN_USE = 1 "nameInUse", NO_SUCH_NAME = 2 "noSuchName", QUOTA = 3 "quota", TYPE = 4 "type" }
 
-    /// Why the user has no access to the task.
+    /// The reason why the user has no access to the task.
     pub integer PermissionDenied { ID = 1 "id", MODIFY_DELETE = 2 "modifyDelete" }
 
-    /// Why a task was not executed immediately.
+    /// The reason why a task was not executed immediately.
     pub integer ImmediateExecution { FAILED = 1 "failed", SERVICE = 2 "service", PARAMETERS = 3 "parameters" }
 
-    /// What is wrong with access control.
+    /// A fault in access control.
     pub enum AccessCtrl {
         [1] NoUser,
         [2] Refused,
         [3] Simple,
-        /// Formats that are supported.
+        /// The formats that are supported.
         [4] Oid(Vec<Oid>),
-        /// Formats that the peer is to use.
+        /// The formats that the peer should use.
         [5] Alternative(Vec<Oid>),
         [6] PwdInv,
         [7] PwdExp,
@@ -208,7 +208,7 @@ described! {
 }
 
 impl DiagnosticFormat {
-    /// One diagnostic in the default form.
+    /// Creates a list with one diagnostic in the default form.
     pub fn of(diagnostic: DefaultDiagFormat) -> Self {
         Self(vec![DiagnosticUnit {
             diagnostic: Some(Diagnostic::DefaultDiagRec(diagnostic)),
@@ -216,7 +216,7 @@ impl DiagnosticFormat {
         }])
     }
 
-    /// The diagnostics that are in the default form.
+    /// Returns the diagnostics that are in the default form.
     pub fn default_diagnostics(&self) -> impl Iterator<Item = &DefaultDiagFormat> {
         self.0.iter().filter_map(|unit| match &unit.diagnostic {
             Some(Diagnostic::DefaultDiagRec(diagnostic)) => Some(diagnostic),
@@ -226,7 +226,7 @@ impl DiagnosticFormat {
 }
 
 impl Describe for DiagRec {
-    /// A diagnostic in this format is described with its details.
+    /// Describes a diagnostic in this format with its details.
     fn describe(&self) -> Value {
         match self {
             Self::DefaultFormat(diagnostic) => diagnostic.describe(),

@@ -1,5 +1,4 @@
-//! Element specification format eSpec-1: which elements of a record are wanted, by their tags
-//! (Z39.50-2003 Appendix ESP.1).
+//! Element specification format eSpec-1: the requested elements of a record, by their tags (Z39.50-2003 Appendix ESP.1).
 
 use crate::apdu::StringOrNumeric;
 use crate::describe::described;
@@ -8,24 +7,24 @@ use crate::record::grs1::Variant;
 use crate::types::InternationalString;
 
 described! {
-    /// Espec-1: element sets and elements wanted.
+    /// Espec-1: the requested element sets and elements.
     #[derive(Default)]
     pub struct Espec1 {
         [1] element_set_names: Option<Vec<InternationalString>>,
         [2] default_variant_set_id: Option<Oid>,
-        /// For simple elements that do not request a variant.
+        /// The variant for simple elements that do not request one.
         [3] default_variant_request: Option<Variant>,
         [4] default_tag_type: Option<i64>,
         [5] elements: Option<Vec<ElementRequest>>,
     }
 
-    /// ElementRequest: one element, or several delivered as one.
+    /// ElementRequest: one element, or several delivered as one element.
     pub enum ElementRequest {
         [1] SimpleElement(SimpleElement),
         [2] CompositeElement(CompositeElement),
     }
 
-    /// SimpleElement: the elements that a path leads to.
+    /// SimpleElement: the elements to which a path leads.
     pub struct SimpleElement {
         [1] path: TagPath,
         [2] variant_request: Option<Variant>,
@@ -34,12 +33,12 @@ described! {
     /// Elements that are delivered together under one tag.
     pub struct CompositeElement {
         [1] element_list: ElementList,
-        /// Without wildThing and wildPath.
+        /// A path without wildThing and wildPath.
         [2] delivery_tag: TagPath,
         [3] variant_request: Option<Variant>,
     }
 
-    /// The elements of a composite one, by element sets or individually.
+    /// The elements of a composite element, by element sets or individually.
     pub enum ElementList {
         [1] Primitives(Vec<InternationalString>),
         [2] Specs(Vec<SimpleElement>),
@@ -50,25 +49,25 @@ described! {
         [1] SpecificTag(SpecificTag),
         /// The elements at these positions, whatever their tags.
         [2] WildThing(Occurrences),
-        /// Any number of levels, up to the tag that follows.
+        /// Any number of levels, up to the next tag.
         [3] WildPath,
     }
 
-    /// Elements with a tag; without `occurrence`, the first of them.
+    /// Elements with a tag; without `occurrence`, the first such element.
     pub struct SpecificTag {
         [1] tag_type: Option<i64>,
         [2] tag_value: StringOrNumeric,
         [3] occurrence: Option<Occurrences>,
     }
 
-    /// Occurrences: which of several elements.
+    /// Occurrences: which of several elements are requested.
     pub enum Occurrences {
         [1] All,
         [2] Last,
         [3] Values(OccurrenceRange),
     }
 
-    /// Consecutive elements from the 1-based `start`; one without `how_many`.
+    /// Consecutive elements from the 1-based `start`; only one element if `how_many` is absent.
     pub struct OccurrenceRange {
         [1] start: i64,
         [2] how_many: Option<i64>,

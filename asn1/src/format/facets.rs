@@ -11,12 +11,12 @@ described! {
 
     /// FacetField: a field, and in a response its terms.
     pub struct FacetField {
-        /// Types 1 (field), 2 (order), 3 (how many terms), 4 (first term, 1-based).
+        /// Types 1 (field), 2 (order), 3 (number of terms), 4 (first term, 1-based).
         [1] attributes: AttributeList,
         [2] terms: Option<Vec<FacetTerm>>,
     }
 
-    /// FacetTerm: a term, and the number of records found that have it.
+    /// FacetTerm: a term, and the number of records found that contain it.
     pub struct FacetTerm {
         term: Term,
         count: i64,
@@ -27,13 +27,13 @@ described! {
 const FIELD: i64 = 1;
 /// Attribute type of the order: 0 by count, 1 by term.
 const ORDER: i64 = 2;
-/// Attribute type of the most terms wanted.
+/// Attribute type of the maximum number of terms.
 const LIMIT: i64 = 3;
-/// Attribute type of the first term wanted, 1-based.
+/// Attribute type of the first term requested, 1-based.
 const START: i64 = 4;
 
 impl FacetField {
-    /// Requests the `limit` most frequent terms of the field `name`.
+    /// Creates a request for the `limit` most frequent terms of the field `name`.
     pub fn request(name: &str, limit: i64) -> Self {
         let field = AttributeElement {
             attribute_set: None,
@@ -46,8 +46,8 @@ impl FacetField {
         }
     }
 
-    /// Requests terms of the field of a Use attribute: `limit` of them, the 1-based `start` first, in their own order or the most
-    /// frequent ones first.
+    /// Creates a request for at most `limit` terms of the field of a Use attribute, from the 1-based `start` on, in the order
+    /// of the terms or the most frequent terms first.
     pub fn of_use(use_value: i64, limit: i64, start: i64, by_term: bool) -> Self {
         let attributes = [
             (FIELD, use_value),
@@ -62,7 +62,7 @@ impl FacetField {
         }
     }
 
-    /// The field: a name, or the number of a Use attribute.
+    /// Returns the field: a name, or the number of a Use attribute.
     pub fn field(&self) -> Option<StringOrNumeric> {
         match self.attribute(FIELD)? {
             AttributeValue::Numeric(number) => Some(StringOrNumeric::Numeric(*number)),
@@ -70,17 +70,17 @@ impl FacetField {
         }
     }
 
-    /// The most terms wanted, if given.
+    /// Returns the maximum number of terms requested, if there is a maximum.
     pub fn limit(&self) -> Option<i64> {
         self.number(LIMIT)
     }
 
-    /// The 1-based position of the first term wanted, if given.
+    /// Returns the 1-based position of the first term requested, if it is given.
     pub fn start(&self) -> Option<i64> {
         self.number(START)
     }
 
-    /// Whether terms are wanted in their own order rather than by count.
+    /// Returns whether terms are requested in their own order instead of by count.
     pub fn by_term(&self) -> bool {
         self.number(ORDER) == Some(1)
     }

@@ -17,18 +17,18 @@ described! {
         [1] prompt_id: PromptId,
         [2] default_response: Option<InternationalString>,
         [3] prompt_info: Option<PromptInfo>,
-        /// IEEE 1003.2 §2.8; the answer has to match it.
+        /// A regular expression (IEEE 1003.2 §2.8) that the answer has to match.
         [4] reg_expr: Option<InternationalString>,
         [5] response_required: Option<()>,
         [6] allowed_values: Option<Vec<InternationalString>>,
-        /// The answer is likely to be requested again.
+        /// Present if the answer is likely to be requested again.
         [7] should_save: Option<()>,
         [8] data_type: Option<DataType>,
         /// What was wrong with the previous answer.
         [9] diagnostic: Option<External>,
     }
 
-    /// Information with a prompt, such as a copyright statement.
+    /// Information that accompanies a prompt, such as a copyright statement.
     pub enum PromptInfo {
         [1] Character(InternationalString),
         [2] Encrypted(Encryption),
@@ -40,7 +40,7 @@ described! {
         URL_URN = 5 "url-urn", BOOLEAN = 6 "boolean",
     }
 
-    /// An answer, by the prompt it is for.
+    /// An answer, with the prompt that it answers.
     pub struct Answer {
         [1] prompt_id: PromptId,
         [2] prompt_response: PromptResponse,
@@ -48,12 +48,12 @@ described! {
 
     /// PromptId: a prompt of a named kind, or its text.
     pub enum PromptId {
-        /// The standard's spelling.
+        /// An enumerated prompt, in the standard's spelling.
         [1] EnummeratedPrompt(EnumeratedPrompt),
         [2] NonEnumeratedPrompt(InternationalString),
     }
 
-    /// A prompt of a named kind, and a text to show for it.
+    /// A prompt of a named kind, and a text to show for this prompt.
     pub struct EnumeratedPrompt {
         [1] r#type: PromptType,
         [2] suggested_string: Option<InternationalString>,
@@ -67,7 +67,7 @@ described! {
 }
 
 impl Prompt {
-    /// A prompt of a kind that the standard names.
+    /// Creates a prompt of a kind that the standard names.
     pub fn enumerated(r#type: PromptType) -> Self {
         Self {
             prompt_id: PromptId::enumerated(r#type),
@@ -103,7 +103,7 @@ redacted! {
 }
 
 impl PromptId {
-    /// A prompt of a kind that the standard names.
+    /// Creates a prompt of a kind that the standard names.
     pub fn enumerated(r#type: PromptType) -> Self {
         Self::EnummeratedPrompt(EnumeratedPrompt {
             r#type,

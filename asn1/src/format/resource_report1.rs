@@ -11,16 +11,16 @@ described! {
         [2] message: InternationalString,
     }
 
-    /// Estimate: one figure.
+    /// Estimate: a single figure.
     pub struct Estimate {
         [1] r#type: EstimateType,
-        /// Records, thousandths of a second, per cent or units of a currency, as the type says.
+        /// Records, thousandths of a second, per cent or units of a currency, depending on the type.
         [2] value: i64,
-        /// ISO 4217, for costs.
+        /// The currency by its ISO 4217 number, for costs.
         [3] currency_code: Option<i64>,
     }
 
-    /// EstimateType: what is estimated; times are thousandths of a second.
+    /// EstimateType: the quantity estimated; times are in thousandths of a second.
     pub integer EstimateType {
         CURRENT_SEARCH_RECORDS = 1 "currentSearchRecords", FINAL_SEARCH_RECORDS = 2 "finalSearchRecords",
         CURRENT_PRESENT_RECORDS = 3 "currentPresentRecords", FINAL_PRESENT_RECORDS = 4 "finalPresentRecords",

@@ -12,9 +12,9 @@ described! {
         [2] message: Option<InternationalString>,
     }
 
-    /// Estimate: one figure.
+    /// Estimate: a single figure.
     pub struct Estimate {
-        /// Numbers 1 to 16 are those of resource-1.
+        /// The type of the estimate; numbers 1 to 16 are those of resource-1.
         [1] r#type: StringOrNumeric,
         [2] value: IntUnit,
     }

@@ -1,11 +1,11 @@
-//! User information format SearchResult-1: what the parts of a query found (Z39.50-2003 Appendix USR.1).
+//! User information format SearchResult-1: the results of the parts of a query (Z39.50-2003 Appendix USR.1).
 
 use crate::apdu::{DatabaseName, IntUnit, Query, Term};
 use crate::describe::described;
 use crate::types::InternationalString;
 
 described! {
-    /// SearchInfoReport: an entry for each part of the query, and optionally for the whole.
+    /// SearchInfoReport: an entry for each part of the query, and optionally for the whole query.
     #[derive(Default)]
     pub struct SearchInfoReport(pub Vec<SubqueryReport>)
 
@@ -18,13 +18,13 @@ described! {
         [3] subquery_expression: Option<QueryExpression>,
         [4] subquery_interpretation: Option<QueryExpression>,
         [5] subquery_recommendation: Option<QueryExpression>,
-        /// Records found, in all databases together.
+        /// The number of records found in all databases together.
         [6] subquery_count: Option<i64>,
         [7] subquery_weight: Option<IntUnit>,
         [8] results_by_db: Option<Vec<ResultsByDb>>,
     }
 
-    /// What the part found in some of the databases.
+    /// The results of the part in some of the databases.
     pub struct ResultsByDb {
         [1] databases: Databases,
         [2] count: Option<i64>,
@@ -32,7 +32,7 @@ described! {
         [3] result_set_name: Option<InternationalString>,
     }
 
-    /// All databases of the search, or some.
+    /// All databases of the search, or some of them.
     pub enum Databases {
         [1] All,
         [2] List(Vec<DatabaseName>),
@@ -44,7 +44,7 @@ described! {
         [2] Query(Box<Query>),
     }
 
-    /// A term, with a comment of the server.
+    /// A term, with a comment by the server.
     pub struct TermExpression {
         [1] query_term: Term,
         [2] term_comment: Option<InternationalString>,
@@ -52,7 +52,7 @@ described! {
 }
 
 impl SubqueryReport {
-    /// The number of records that a term of the query found.
+    /// Returns the number of records that a term of the query found.
     pub fn of_term(term: Term, count: i64) -> Self {
         Self {
             subquery_expression: Some(QueryExpression::Term(TermExpression {

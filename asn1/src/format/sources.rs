@@ -1,6 +1,6 @@
-//! What each of several sources of a search's records found, as it travels in additionalSearchInfo (Z39.50-2003 §3.2.2.1.12):
-//! the counts in SearchResult-1 (Appendix USR.1), the failures as diag-1 (Appendix DIAG.2), whose messages begin with the name of the
-//! source.
+//! The results of each source of a search's records, as they travel in additionalSearchInfo (Z39.50-2003 §3.2.2.1.12): the
+//! counts in SearchResult-1 (Appendix USR.1), the failures as diag-1 (Appendix DIAG.2), whose messages begin with the name of
+//! the source.
 
 use std::fmt;
 
@@ -10,39 +10,39 @@ use crate::apdu::{DatabaseName, DefaultDiagFormat, OtherInformation};
 use crate::bib1::diagnostics::Condition;
 use crate::error::EncodeError;
 
-/// The most sources and remarks that are read.
+/// The maximum number of sources and of remarks that are read.
 pub const MAX_SOURCES: usize = 1000;
 
-/// A source of the records of a search, such as one of the servers that it was passed on to.
+/// A source of the records of a search, such as one of the servers to which the search was passed on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchSource {
-    /// Its name: that of the database of its records.
+    /// The name of the source, which is also the name of the database of its records.
     pub name: String,
-    /// How many records it found, if it says.
+    /// The number of records found by the source, if it is known.
     pub records: Option<u64>,
-    /// Why it has no answer.
+    /// The reason why the source did not answer.
     pub failure: Option<DefaultDiagFormat>,
 }
 
-/// The sources of a search, and what else its answer says in words.
+/// The sources of a search, and further remarks in its answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchSources {
-    /// The sources; empty if the records come from one.
+    /// The sources; empty if all records come from one source.
     pub sources: Vec<SearchSource>,
     /// Remarks for people.
     pub remarks: Vec<String>,
 }
 
 impl SearchSource {
-    /// Why it has no answer, in words: `union@closed: cannot connect: connection refused`,
-    /// `union@town: the server has no such search field (Use attribute) (114) 9999`.
+    /// Returns in words why the source did not answer: `union@closed: cannot connect: connection refused`, `union@town: the
+    /// server has no such search field (Use attribute) (114) 9999`.
     pub fn failed(&self) -> Option<String> {
         let failure = self.failure.as_ref()?;
         Some(format!("{}: {}", self.name, reason(failure)))
     }
 }
 
-/// A failure in words. That a database is unavailable is said by the reason alone.
+/// Returns a failure in words. For an unavailable database, this is the addinfo alone.
 pub fn reason(failure: &DefaultDiagFormat) -> String {
     let addinfo = failure.addinfo.to_string_lossy();
     if failure.condition == Condition::DATABASE_UNAVAILABLE.0 && !addinfo.is_empty() {
@@ -60,7 +60,7 @@ pub fn reason(failure: &DefaultDiagFormat) -> String {
 }
 
 impl SearchSources {
-    /// The sources that additional information about a search names.
+    /// Returns the sources named in additional information about a search.
     pub fn of(information: &OtherInformation) -> Self {
         let report: Option<SearchInfoReport> = information.value();
         let parts = report.into_iter().flat_map(|report| report.0);
@@ -78,7 +78,7 @@ impl SearchSources {
         found
     }
 
-    /// A failure of a source, or a remark.
+    /// Adds a failure of a source, or a remark.
     fn take(&mut self, unit: DiagnosticUnit) {
         let message = unit.message.map(|text| text.to_string_lossy().into_owned());
         let message = message.unwrap_or_default();
@@ -91,7 +91,7 @@ impl SearchSources {
             let rest = message.strip_prefix(&*source.name);
             rest.is_some_and(|rest| rest.starts_with(": "))
         };
-        // One with a count has answered, whatever else there is to say.
+        // A source with a count has answered, whatever other messages there are.
         let mut failed = sources.filter(|source| source.records.is_none());
         match (diagnostic, failed.find(is_about)) {
             (Some(diagnostic), Some(source)) => source.failure = Some(diagnostic),
@@ -103,7 +103,7 @@ impl SearchSources {
         }
     }
 
-    /// The entry of SearchResult-1 for the whole query, which found `total` records; `None` without sources.
+    /// Returns the entry of SearchResult-1 for the whole query, which found `total` records; `None` if there are no sources.
     pub fn report(&self, total: i64) -> Option<SubqueryReport> {
         let results = self.sources.iter().map(|source| ResultsByDb {
             databases: Databases::List(vec![DatabaseName::from(source.name.as_str())]),
@@ -118,7 +118,7 @@ impl SearchSources {
         })
     }
 
-    /// The failures and remarks as diag-1; `None` without any.
+    /// Returns the failures and remarks as diag-1; `None` if there are none.
     pub fn diagnostics(&self) -> Option<DiagnosticFormat> {
         let failures = self.failures().map(|(name, failure)| {
             let words = failure.addinfo.to_string_lossy();
@@ -135,10 +135,10 @@ impl SearchSources {
         (!units.is_empty()).then_some(DiagnosticFormat(units))
     }
 
-    /// Adds them to the information about a search that found `total` records.
+    /// Adds the sources to the information about a search that found `total` records.
     ///
     /// # Errors
-    /// Only for values that cannot be encoded.
+    /// Fails only for values that cannot be encoded.
     pub fn put(&self, total: i64, information: &mut OtherInformation) -> Result<(), EncodeError> {
         if let Some(report) = self.report(total) {
             information.put_value(&SearchInfoReport(vec![report]))?;
@@ -149,18 +149,19 @@ impl SearchSources {
         Ok(())
     }
 
-    /// The sources that failed, each with the reason.
+    /// Returns the sources that failed, each with the reason.
     pub fn failures(&self) -> impl Iterator<Item = (&str, &DefaultDiagFormat)> {
         let sources = self.sources.iter();
         sources.filter_map(|source| Some((&*source.name, source.failure.as_ref()?)))
     }
 
-    /// Whether a source failed.
+    /// Returns whether a source failed.
     pub fn has_failed(&self) -> bool {
         self.failures().next().is_some()
     }
 
-    /// Adds those of another search for the same records, made in another way: a source has failed if it failed both times.
+    /// Adds the sources of another search for the same records, made in a different way: a source has failed only if it failed
+    /// both times.
     pub fn join(&mut self, later: Self) {
         for source in later.sources {
             let mut known = self.sources.iter_mut();
@@ -181,14 +182,14 @@ impl SearchSources {
 }
 
 impl fmt::Display for SearchSources {
-    /// The failures: `union@closed: cannot connect: connection refused; union@x: no answer within 10 s`.
+    /// Writes the failures: `union@closed: cannot connect: connection refused; union@x: no answer within 10 s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = self.sources.iter().filter_map(SearchSource::failed);
         f.write_str(&words.collect::<Vec<_>>().join("; "))
     }
 }
 
-/// What a database found, if it is one.
+/// Returns results as a source; `None` if they are not for exactly one database.
 fn source(found: ResultsByDb) -> Option<SearchSource> {
     let Databases::List(names) = &found.databases else {
         return None;

@@ -13,17 +13,17 @@ described! {
 }
 
 impl UserInfo1 {
-    /// A diagnostic as in the response to Init: userInfo-1 containing diag-1 containing the default form.
+    /// Returns a diagnostic as in the response to Init: userInfo-1 containing diag-1 containing the default form.
     ///
     /// # Errors
-    /// If BER cannot encode the value.
+    /// Fails if BER cannot encode the value.
     pub fn diagnostic(diagnostic: DefaultDiagFormat) -> Result<External, EncodeError> {
         let mut information = OtherInformation::default();
         information.put_value(&DiagnosticFormat::of(diagnostic))?;
         Self(information).to_external()
     }
 
-    /// The first diagnostic of a response to Init, as [`UserInfo1::diagnostic`] writes it.
+    /// Returns the first diagnostic of a response to Init, in the form that [`UserInfo1::diagnostic`] writes.
     pub fn diagnostic_of(external: &External) -> Option<DefaultDiagFormat> {
         let Self(information) = Self::from_external(external).ok()?;
         let format: DiagnosticFormat = information.value()?;

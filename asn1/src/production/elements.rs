@@ -1,11 +1,11 @@
-//! The functions that the macros of productions call: SEQUENCEs, their elements and tags.
+//! The functions called by the macros of productions: SEQUENCEs, their elements and tags.
 
 use rasn::de::Error as _;
 use rasn::types::fields::{Field, Fields};
 use rasn::types::{Class, Constructed, Identifier, Tag, TagTree};
 use rasn::{Decode, Decoder, Encode, Encoder};
 
-/// A SEQUENCE, element by element.
+/// A SEQUENCE that is read and written element by element.
 pub(crate) trait Sequence: Sized {
     /// The name of each element in Rust's spelling, and the tags that it may have.
     const ELEMENTS: &'static [(&'static str, TagTree)];
@@ -36,8 +36,8 @@ type Read<'r, D> =
 type Write<'w, 'b, 'e, E> = dyn Fn(&mut <E as Encoder<'e>>::AnyEncoder<'b, 1, 0>) -> Result<(), <E as Encoder<'e>>::Error>
     + 'w;
 
-/// Reads the contents of a SEQUENCE. The function that reads them is passed by reference, so that this is compiled once and
-/// not for each type.
+/// Reads the contents of a SEQUENCE. The function that reads them is passed by reference, so that this code is compiled only
+/// once and not for each type.
 fn decode_contents<D: Decoder>(
     decoder: &mut D,
     tag: Tag,
@@ -60,7 +60,7 @@ pub(crate) fn encode_sequence<'e, T: Sequence, E: Encoder<'e>>(
     encode_contents(encoder, tag, &|encoder| value.encode_elements(encoder))
 }
 
-/// Writes the contents of a SEQUENCE; compiled once, like [`decode_contents`].
+/// Writes the contents of a SEQUENCE; compiled only once, like [`decode_contents`].
 fn encode_contents<'b, 'e, E: Encoder<'e>>(
     encoder: &'b mut E,
     tag: Tag,
@@ -81,7 +81,7 @@ impl Constructed<1, 0> for Contents {
     };
 }
 
-/// An element with the tag of its type.
+/// Reads an element with the tag of its type.
 pub(crate) fn untagged<T: Decode, D: Decoder>(
     decoder: &mut D,
     name: &'static str,
@@ -89,7 +89,7 @@ pub(crate) fn untagged<T: Decode, D: Decoder>(
     T::decode(decoder).map_err(|error| in_element(decoder, name, error))
 }
 
-/// An element with a tag in place of its type's, or before it if the type is a CHOICE.
+/// Reads an element with a tag that replaces the tag of its type, or precedes it if the type is a CHOICE.
 pub(crate) fn tagged<T: Decode, D: Decoder>(
     decoder: &mut D,
     tag: u32,
@@ -98,7 +98,7 @@ pub(crate) fn tagged<T: Decode, D: Decoder>(
     T::decode_with_tag(decoder, context(tag)).map_err(|error| in_element(decoder, name, error))
 }
 
-/// An element with a tag before its type's.
+/// Reads an element with a tag before the tag of its type.
 pub(crate) fn explicit<T: Decode, D: Decoder>(
     decoder: &mut D,
     tag: u32,
@@ -109,7 +109,7 @@ pub(crate) fn explicit<T: Decode, D: Decoder>(
         .map_err(|error| in_element(decoder, name, error))
 }
 
-/// An OPTIONAL element with a tag before its type's.
+/// Reads an OPTIONAL element with a tag before the tag of its type.
 pub(crate) fn optional_explicit<T: Decode, D: Decoder>(
     decoder: &mut D,
     tag: u32,
@@ -120,12 +120,12 @@ pub(crate) fn optional_explicit<T: Decode, D: Decoder>(
         .map_err(|error| in_element(decoder, name, error))
 }
 
-/// The error with the element that it is in.
+/// Returns the error with the name of the element in which it occurred.
 fn in_element<D: Decoder>(decoder: &D, name: &'static str, error: D::Error) -> D::Error {
     D::Error::field_error(name, error.into(), decoder.codec())
 }
 
-/// The error for a tag that no alternative of the CHOICE has.
+/// Returns the error for a tag that belongs to no alternative of the CHOICE.
 pub(crate) fn no_alternative<D: Decoder>(decoder: &D, name: &'static str) -> D::Error {
     D::Error::no_valid_choice(name, decoder.codec())
 }
@@ -140,7 +140,7 @@ pub(crate) fn encode_explicit<'e, T: Encode, E: Encoder<'e>>(
         .map(drop)
 }
 
-/// The context-specific tag of that number.
+/// Returns the context-specific tag with that number.
 pub(crate) const fn context(number: u32) -> Tag {
     Tag::new(Class::Context, number)
 }

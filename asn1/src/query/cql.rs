@@ -1,5 +1,5 @@
-//! CQL 1.1 and 1.2, the Contextual Query Language of the Library of Congress (type-104 queries, Z39.50-2003 §3.7):
-//! its syntax tree, and its translation to RPN and back by the same properties as in YAZ.
+//! CQL 1.1 and 1.2, the Contextual Query Language of the Library of Congress (type-104 queries, Z39.50-2003 §3.7): its syntax
+//! tree, and its translation to RPN and back with the same properties as in YAZ.
 //!
 //! ```
 //! use z3950_asn1::query::cql;
@@ -26,22 +26,22 @@ pub use parse::{MAX_DEPTH, MAX_MODIFIERS, parse};
 pub use properties::{Properties, PropertiesError, PropertyAttribute};
 pub use to_rpn::{MAX_OPERANDS, sort_keys, to_rpn};
 
-/// The index of a clause that names none (CQL 1.2 §Search Clause).
+/// The index of a clause that does not name an index (CQL 1.2 §Search Clause).
 pub const SERVER_CHOICE: &str = "cql.serverChoice";
 
-/// A query and the keys its result is sorted by.
+/// A query, and the keys by which its result is sorted.
 ///
 /// [`Display`](std::fmt::Display) prints CQL that [`parse`] reads as the same tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cql {
-    /// What is searched for.
+    /// The query itself.
     pub query: Node,
-    /// The keys after `sortby`, the primary one first; [`sort_keys`] translates them, as RPN has no place for them.
+    /// The keys after `sortby`, primary key first; [`sort_keys`] translates them because RPN has no place for them.
     pub sort: Vec<SingleSpec>,
 }
 
 impl Cql {
-    /// A query without sort keys.
+    /// Creates a query without sort keys.
     fn of(query: Node) -> Self {
         let sort = Vec::new();
         Self { query, sort }
@@ -62,20 +62,20 @@ pub enum Node {
 /// A search clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clause {
-    /// Where and how the terms are searched; shared by the clauses of `title = (war or peace)`.
+    /// Where and how the terms are searched for; shared by the clauses of `title = (war or peace)`.
     pub relation: Arc<Relation>,
     /// The term.
     pub term: Word,
-    /// Unquoted words after the term, all of which must occur as well: YAZ's addition to the grammar.
+    /// Unquoted words after the term, all of which must also occur: YAZ's addition to the grammar.
     pub extra_terms: Vec<Word>,
 }
 
-/// What precedes a term.
+/// The index, relation and modifiers before a term.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Relation {
-    /// The index, `cql.serverChoice` if none was written.
+    /// The index; `cql.serverChoice` if none was written.
     pub index: Word,
-    /// The relation, `=` if none was written: a sign, or a name such as `all`, `exact` or `cql.any`.
+    /// The relation: a sign, or a name such as `all`, `exact` or `cql.any`; `=` if none was written.
     pub name: Word,
     /// The modifiers of the relation, in the order written.
     pub modifiers: Vec<Modifier>,
@@ -84,7 +84,7 @@ pub struct Relation {
 /// `/name` or `/name=value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Modifier {
-    /// Its name, with its prefix if it has one.
+    /// The name of the modifier, with its prefix if it has one.
     pub name: Word,
     /// The sign and the value.
     pub value: Option<(Sign, Word)>,
@@ -110,7 +110,7 @@ pub enum Sign {
 }
 
 impl Sign {
-    /// As written.
+    /// Returns the sign as it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Equal => "=",
@@ -124,16 +124,16 @@ impl Sign {
     }
 }
 
-/// Two parts and the operator between them; all operators have the same rank, from left to right.
+/// Two parts and the operator between them; all operators have the same rank and are applied from left to right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boolean {
     /// The operator.
     pub operator: BooleanOperator,
     /// The modifiers of the operator, in the order written.
     pub modifiers: Vec<Modifier>,
-    /// The part before it.
+    /// The part before the operator.
     pub left: Node,
-    /// The part after it.
+    /// The part after the operator.
     pub right: Node,
 }
 
@@ -144,14 +144,14 @@ pub enum BooleanOperator {
     And,
     /// Either part, or both.
     Or,
-    /// The left part without the right one.
+    /// The left part without the right part.
     Not,
-    /// Both, near each other.
+    /// Both parts, near each other.
     Prox,
 }
 
 impl BooleanOperator {
-    /// As written, in any case of the letters.
+    /// Returns the operator as it is written; the letters may be in any case.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::And => "and",
@@ -162,18 +162,18 @@ impl BooleanOperator {
     }
 }
 
-/// `> prefix = "uri"` and the part it applies to.
+/// `> prefix = "uri"` and the part of the query to which it applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prefixed {
     /// The prefix; `None` for names without a prefix.
     pub prefix: Option<Word>,
     /// The identifier of the context set.
     pub uri: Word,
-    /// The part it applies to.
+    /// The part to which the prefix applies.
     pub query: Node,
 }
 
-/// A key after `sortby`, `singleSpec` of the grammar.
+/// A key after `sortby`: `singleSpec` in the grammar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SingleSpec {
     /// The index to sort by.
@@ -185,14 +185,14 @@ pub struct SingleSpec {
 /// A word of a query and its offset. Words that differ only in their offset are equal.
 #[derive(Debug, Clone)]
 pub struct Word {
-    /// As written between its quotes: a backslash distinguishes a character from a mask, anchor or quote.
+    /// The text as written between its quotes: a backslash distinguishes a character from a mask, anchor or quote.
     pub text: String,
-    /// Octets from the start of the query to the word or its quote.
+    /// The offset of the word or its quote from the start of the query, in octets.
     pub offset: usize,
 }
 
 impl Word {
-    /// A word that was not parsed, with its backslashes.
+    /// Creates a word that was not parsed, with its backslashes.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -200,7 +200,7 @@ impl Word {
         }
     }
 
-    /// The characters without backslashes.
+    /// Returns the characters without backslashes.
     pub fn unescaped(&self) -> String {
         unescaped(&self.text)
     }

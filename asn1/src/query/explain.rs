@@ -12,13 +12,13 @@ use crate::apdu::{
 use crate::bib1::attributes::{self, RELATION, RELATION_EQUAL, USE};
 use crate::oid::{BIB_1, Oid};
 
-/// The deepest indented level; lines of deeper ones begin with the level.
+/// The deepest level that is indented; lines of deeper levels begin with the number of the level.
 const MAX_INDENTED: usize = 32;
 
-/// The query as a tree: an operator or operand on each line, operands indented below their operator, and after a term
-/// its attributes in the order of the wire, as in `"war"  Use=4 title`.
+/// Returns the query as a tree: an operator or operand on each line, with operands indented below their operator. A term is
+/// followed by its attributes in the order of the wire, as in `"war"  Use=4 title`.
 ///
-/// Lines are separated by line ends; the last has none.
+/// Lines are separated by line ends; the last line has none.
 pub fn tree(query: &RpnQuery) -> String {
     let mut lines = Vec::new();
     if query.attribute_set != BIB_1 {
@@ -46,9 +46,9 @@ pub fn tree(query: &RpnQuery) -> String {
     lines.join("\n")
 }
 
-/// The query as a sentence: `Records where title has "war" and author has "tolstoy".`
+/// Returns the query as a sentence: `Records where title has "war" and author has "tolstoy".`
 pub fn explain(query: &RpnQuery) -> String {
-    // Each part with its operator, which decides whether it needs parentheses.
+    // Each part is stored with its operator, which decides whether it needs parentheses.
     let operand = |operand: &Operand| {
         let words = operand_in_sentence(operand, query.attribute_set);
         Ok::<_, Infallible>((words, None))
@@ -75,7 +75,7 @@ fn operator_in_words(operator: &Operator) -> String {
     }
 }
 
-/// `at most 3 words before`
+/// Returns, for example, `at most 3 words before`.
 fn distance(proximity: &ProximityOperator) -> String {
     let exclusion = match proximity.exclusion {
         Some(true) => "not ",
@@ -125,7 +125,7 @@ fn result_set_in_words(name: &ResultSetId) -> String {
     format!("result set {}", quoted(name.0.as_bytes()))
 }
 
-/// `Use=4 title`, or `GILS 1=4` for a set whose values have no names here.
+/// Returns `Use=4 title`, or `GILS 1=4` for a set whose values have no names here.
 fn attribute_in_words(attribute: &AttributeElement, default_set: Oid) -> String {
     let set = attribute.attribute_set.unwrap_or(default_set);
     let attribute_type = attribute.attribute_type;
@@ -186,7 +186,7 @@ fn operand_in_sentence(operand: &Operand, default_set: Oid) -> String {
     words
 }
 
-/// The Relation attribute as a verb, if it has one.
+/// Returns the Relation attribute as a verb, if it has one.
 fn relation_in_words(attribute: &AttributeElement, default_set: Oid) -> Option<&'static str> {
     let value = bib1_value(attribute, default_set)?;
     Some(match value {
@@ -204,13 +204,13 @@ fn relation_in_words(attribute: &AttributeElement, default_set: Oid) -> Option<&
     })
 }
 
-/// The name of the value in Bib-1, in lower case.
+/// Returns the name of the value in Bib-1, in lower case.
 fn value_name(attribute: &AttributeElement, default_set: Oid) -> Option<String> {
     let value = bib1_value(attribute, default_set)?;
     attributes::name(attribute.attribute_type, value).map(in_small_letters)
 }
 
-/// The value of an attribute of Bib-1, if it is a number.
+/// Returns the value of an attribute of Bib-1, if it is a number.
 fn bib1_value(attribute: &AttributeElement, default_set: Oid) -> Option<i64> {
     match attribute.attribute_value {
         AttributeValue::Numeric(value) => {
@@ -220,7 +220,7 @@ fn bib1_value(attribute: &AttributeElement, default_set: Oid) -> Option<i64> {
     }
 }
 
-/// `title` for `Title`, but `ISBN` as it is.
+/// Returns `title` for `Title`, but `ISBN` unchanged.
 fn in_small_letters(name: &str) -> String {
     let words = name.split(' ').map(|word| {
         let is_capitalised = word.chars().skip(1).all(|letter| !letter.is_uppercase());

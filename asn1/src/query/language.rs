@@ -1,4 +1,4 @@
-//! The query languages by name, and reading and printing in any of them.
+//! The query languages by name, and functions to read and print queries in any of them.
 
 use std::borrow::Cow;
 
@@ -23,10 +23,10 @@ pub enum Language {
 }
 
 impl Language {
-    /// All of them.
+    /// All query languages.
     pub const ALL: [Self; 4] = [Self::Pqf, Self::Ccl, Self::Cql, Self::Names];
 
-    /// The name in lower case: `pqf`.
+    /// Returns the name in lower case: `pqf`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pqf => "pqf",
@@ -36,7 +36,7 @@ impl Language {
         }
     }
 
-    /// The language that a prefix such as `ccl:` names, and the text after it.
+    /// Returns the language named by a prefix such as `ccl:`, and the text after the prefix.
     pub fn prefixed(text: &str) -> Option<(Self, &str)> {
         let (name, rest) = text.split_once(':')?;
         let mut languages = Self::ALL.into_iter();
@@ -44,8 +44,8 @@ impl Language {
         Some((language, rest.trim_start()))
     }
 
-    /// The language of a text as people type it, and the text without a prefix: the language that a prefix names, PQF if it begins
-    /// with `@`, else words.
+    /// Returns the language of a text as people type it, and the text without its prefix. The language is the one named by a
+    /// prefix, PQF if the text begins with `@`, and otherwise words with index names.
     pub fn of_typed(text: &str) -> (Self, &str) {
         Self::prefixed(text).unwrap_or_else(|| {
             if text.trim_ascii_start().starts_with('@') {
@@ -57,7 +57,7 @@ impl Language {
     }
 }
 
-/// Reads and prints queries in every language, with the tables for CCL and CQL. The built-in ones are parsed only if a query
+/// Reads and prints queries in every language, with the tables for CCL and CQL. The built-in tables are parsed only if a query
 /// needs them.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
@@ -69,7 +69,7 @@ pub struct Dialects {
 }
 
 impl Dialects {
-    /// With the built-in tables, parsed now and kept: for programs that read many queries.
+    /// Returns dialects with the built-in tables, which are parsed now and kept: for programs that read many queries.
     pub fn built_in() -> Self {
         Self {
             properties: Some(Properties::default()),
@@ -80,7 +80,7 @@ impl Dialects {
     /// Parses a query in the language.
     ///
     /// # Errors
-    /// What is wrong, and at which octet.
+    /// The error says what is wrong, and at which octet.
     pub fn read(&self, language: Language, text: &str) -> Result<RpnQuery, QueryError> {
         match language {
             Language::Pqf => parse_pqf(text),
@@ -102,16 +102,16 @@ impl Dialects {
             .map_or_else(|| Cow::Owned(Properties::default()), Cow::Borrowed)
     }
 
-    /// Whether the text requests a sorted result by CQL's `sortby`, which [`Dialects::read`] leaves out because RPN has no
-    /// place for it; see [`sort_keys`](Self::sort_keys).
+    /// Returns whether the text requests a sorted result by CQL's `sortby`, which [`Dialects::read`] leaves out because RPN has
+    /// no place for it; see [`sort_keys`](Self::sort_keys).
     pub fn sorts(&self, language: Language, text: &str) -> bool {
         language == Language::Cql && cql::parse(text).is_ok_and(|query| !query.sort.is_empty())
     }
 
-    /// The sort keys of a query in CQL, most important first; none in other languages.
+    /// Returns the sort keys of a query in CQL, most important first; none in other languages.
     ///
     /// # Errors
-    /// What is wrong, and at which octet.
+    /// The error says what is wrong, and at which octet.
     pub fn sort_keys(
         &self,
         language: Language,
@@ -123,18 +123,18 @@ impl Dialects {
         }
     }
 
-    /// The query in CCL, on one line.
+    /// Returns the query in CCL, on one line.
     ///
     /// # Errors
-    /// What CCL cannot express with these qualifiers.
+    /// The error says what CCL cannot express with these qualifiers.
     pub fn to_ccl(&self, query: &RpnQuery) -> Result<String, CannotSay> {
         ccl::print(query, &self.bib())
     }
 
-    /// The query in CQL, on one line.
+    /// Returns the query in CQL, on one line.
     ///
     /// # Errors
-    /// What CQL cannot express with these properties.
+    /// The error says what CQL cannot express with these properties.
     pub fn to_cql(&self, query: &RpnQuery) -> Result<String, CannotSay> {
         cql::from_rpn(query, &self.properties()).map(|query| query.to_string())
     }

@@ -1,5 +1,5 @@
-//! The words of a PQF text: separated by blanks, quoted by `"…"` or `{…}`, with `\` escapes. As in YAZ, tabs and
-//! line ends do not separate words.
+//! The words of a PQF text: separated by blanks, quoted with `"…"` or `{…}`, and with `\` escapes. As in YAZ, tabs and line
+//! ends do not separate words.
 
 use super::{QueryError, QueryErrorKind};
 
@@ -7,18 +7,19 @@ use super::{QueryError, QueryErrorKind};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token<'a> {
     pub(super) text: &'a str,
-    /// Octets from the start of the query to the word or its quote.
+    /// The offset of the word or its quote from the start of the query, in octets.
     pub(super) offset: usize,
     pub(super) quoted: bool,
 }
 
 impl Token<'_> {
-    /// The octets without escapes: `\xHH` and `\OOO` by number, `\t \n \r \f`, and `\` before literal characters.
+    /// Returns the octets with escapes resolved: `\xHH` and `\OOO` as numbers, `\t \n \r \f`, and `\` before literal
+    /// characters.
     pub(super) fn unescaped(&self) -> Result<Vec<u8>, QueryError> {
         self.unescaped_from(0)
     }
 
-    /// The same for the word's text from an octet on.
+    /// Returns the octets of the word's text from `start` on, with escapes resolved.
     pub(super) fn unescaped_from(&self, start: usize) -> Result<Vec<u8>, QueryError> {
         unescape(self.text.get(start..).unwrap_or_default()).map_err(|(kind, at)| QueryError {
             kind,
@@ -27,7 +28,7 @@ impl Token<'_> {
     }
 }
 
-/// The octets of a text with escapes, or the fault and its offset.
+/// Returns the octets of a text with its escapes resolved, or the fault and its offset.
 fn unescape(text: &str) -> Result<Vec<u8>, (QueryErrorKind, usize)> {
     let mut octets = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -75,7 +76,7 @@ impl<'a> Lexer<'a> {
         Self { text, at: 0 }
     }
 
-    /// The next word; `None` at the end.
+    /// Returns the next word; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Token<'a>>, QueryError> {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let start = rest.trim_start_matches(' ');
@@ -114,7 +115,7 @@ impl<'a> Lexer<'a> {
         }))
     }
 
-    /// The next word, which is required.
+    /// Returns the next word, which is required.
     pub(super) fn expect(&mut self, what: &'static str) -> Result<Token<'a>, QueryError> {
         let offset = self.text.len();
         self.next()?.ok_or(QueryErrorKind::Missing(what).at(offset))

@@ -1,5 +1,5 @@
 //! Words with index names instead of attribute numbers: `ti:"pride and prejudice" au:austen`. The default CCL
-//! qualifiers and CQL indexes have the same names; their Use values are those of Bib-1 (Z39.50-2003 §ATR.1).
+//! qualifiers and CQL indexes have the same names; their Use values come from Bib-1 (Z39.50-2003 §ATR.1).
 
 mod years;
 
@@ -20,11 +20,11 @@ use crate::bib1::attributes::{
 pub struct IndexName {
     /// The full name.
     pub name: &'static str,
-    /// Shorter and other names for it.
+    /// Abbreviations and other names of the index.
     pub aliases: &'static [&'static str],
-    /// Its Bib-1 Use value.
+    /// The Bib-1 Use value of the index.
     pub use_value: i64,
-    /// The Bib-1 structure of its terms, if they need one.
+    /// The Bib-1 structure of the index's terms, if they need one.
     pub structure: Option<i64>,
 }
 
@@ -87,26 +87,25 @@ pub const TABLE: &[IndexName] = &[
     index("added", &[], 1011),
 ];
 
-/// Index names and their Use values: those of [`TABLE`], and before them a profile's own.
+/// Index names and their Use values: the names of a profile, which take precedence, and those of [`TABLE`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
-    /// In lower case.
+    /// The names of the profile, in lower case.
     own: BTreeMap<String, i64>,
 }
 
 impl Names {
-    /// The same names and one more, which takes precedence over the table.
+    /// Returns the same names and one more, which takes precedence over the table.
     #[must_use]
     pub fn with(mut self, name: &str, use_value: i64) -> Self {
         self.own.insert(name.to_lowercase(), use_value);
         self
     }
 
-    /// The attributes of a name, in any case: Use, and the structure if the table has one, in the order of the
-    /// wire.
+    /// Returns the attributes of a name, in any case: Use, and structure if the table has it, in the order of the wire.
     ///
     /// # Errors
-    /// The nearest name known, if one is near.
+    /// The error is the most similar known name, if there is a similar one.
     pub fn attributes(&self, name: &str) -> Result<Vec<AttributeElement>, Option<String>> {
         let lower = name.to_lowercase();
         if let Some(&use_value) = self.own.get(&lower) {
@@ -131,10 +130,10 @@ impl Names {
         Ok(attributes)
     }
 
-    /// Reads words with names: see [`parse`].
+    /// Reads words with index names; see [`parse`].
     ///
     /// # Errors
-    /// What is wrong, and at which octet.
+    /// The error says what is wrong, and at which octet.
     pub fn parse(&self, text: &str) -> Result<RpnQuery, QueryError> {
         check_length(text)?;
         let mut reader = Reader {
@@ -148,28 +147,28 @@ impl Names {
 
 /// Reads words that must all occur: `ti:"pride and prejudice" au:austen`.
 ///
-/// A name before a colon, in any case, gives the index of the word, quoted phrase or parenthesis after it; the default is
-/// anywhere (Use 1016). `AND`, `OR` and `NOT` in capitals are operators, evaluated from left to right like adjacent
-/// words; in lower case they are words, as in `war and peace`. Between quotes, `\` escapes a quote or a backslash.
+/// A name before a colon, in any case, sets the index of the word, quoted phrase or parenthesis after it; the default index is
+/// anywhere (Use 1016). `AND`, `OR` and `NOT` in capitals are operators, evaluated from left to right like adjacent words; in
+/// lower case they are words, as in `war and peace`. Between quotes, `\` escapes a quote or a backslash.
 ///
-/// In the index `year` or `date`, `1850-1860` is a range of years, as are `1850-` and `-1860`: Bib-1 relations 4 (at least)
-/// and 2 (at most); `–` and `..` stand for the hyphen too, and `185?` and `18??` for a decade and a century. Between quotes it
-/// is a term.
+/// In the index `year` or `date`, `1850-1860` is a range of years, as are `1850-` and `-1860`: Bib-1 relations 4 (at least) and
+/// 2 (at most); `–` and `..` also stand for the hyphen, and `185?` and `18??` for a decade and a century. Between quotes, such
+/// text is a term.
 ///
-/// `libr*` finds words with this beginning, `*ology` those with this end, and `*port*` those that contain it (Bib-1 type 5, which
-/// some servers refuse). Between quotes an asterisk is part of the term.
+/// `libr*` finds words with this beginning, `*ology` those with this end, and `*port*` those that contain it (Bib-1 type 5,
+/// which some servers refuse). Between quotes, an asterisk is part of the term.
 ///
 /// # Errors
-/// What is wrong, and at which octet.
+/// The error says what is wrong, and at which octet.
 pub fn parse(text: &str) -> Result<RpnQuery, QueryError> {
     Names::default().parse(text)
 }
 
-/// The whole text or a parenthesis, as far as it has been read.
+/// The whole text or a parenthesis, as far as read.
 struct Scope {
-    /// The attributes of words without a name.
+    /// The attributes of words without an index name.
     attributes: Vec<AttributeElement>,
-    /// The offset of its parenthesis.
+    /// The offset of the opening parenthesis.
     offset: usize,
     tree: Option<(RpnStructure, usize)>,
     operator: Option<Operator>,
@@ -199,7 +198,7 @@ impl Scope {
         Ok(())
     }
 
-    /// The tree and its depth, if every operator has its right side.
+    /// Returns the tree and its depth, if every operator has its right side.
     fn close(self, end: usize) -> Result<(RpnStructure, usize), QueryError> {
         match (self.tree, self.operator) {
             (Some(tree), None) => Ok(tree),
@@ -298,8 +297,8 @@ impl<'a> Reader<'a> {
         rest
     }
 
-    /// The attributes of a name and its colon, if they come next: letters, digits, `-`, `_` and `.`, a letter
-    /// first.
+    /// Reads a name and its colon, if they come next, and returns the attributes of the name. A name has letters, digits, `-`,
+    /// `_` and `.`, and begins with a letter.
     fn name(&mut self) -> Result<Option<Vec<AttributeElement>>, QueryError> {
         let rest = self.rest();
         let Some((name, after)) = rest.split_once(':') else {
@@ -320,7 +319,7 @@ impl<'a> Reader<'a> {
         Ok(Some(attributes))
     }
 
-    /// A phrase between quotes, or a word up to a blank or parenthesis.
+    /// Reads a phrase between quotes, or a word up to a blank or parenthesis.
     fn term(&mut self) -> Result<String, QueryError> {
         let start = self.at;
         let rest = self.rest();
@@ -356,8 +355,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A word, truncated (Bib-1 type 5) where an asterisk stands at its end, its beginning or both. Elsewhere an asterisk is part of
-/// the word, as are those of a docid.
+/// Returns a word, truncated (Bib-1 type 5) if there is an asterisk at its end, its beginning or both. Anywhere else, an
+/// asterisk is part of the word, as are the asterisks of a docid.
 fn word(mut attributes: Vec<AttributeElement>, text: &str) -> RpnStructure {
     let (left, stem) = match text.strip_prefix('*') {
         Some(stem) => (true, stem),
@@ -383,7 +382,7 @@ fn word(mut attributes: Vec<AttributeElement>, text: &str) -> RpnStructure {
     RpnStructure::term(attributes, stem)
 }
 
-/// The operator in capitals that comes next, and its length.
+/// Returns the operator in capitals that comes next, and its length.
 fn operator(rest: &str) -> Option<(Operator, usize)> {
     [
         ("AND", Operator::And),

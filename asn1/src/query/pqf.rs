@@ -21,19 +21,19 @@ impl FromStr for RpnQuery {
     }
 }
 
-/// The most attributes that apply to a term.
+/// The maximum number of attributes that apply to a term.
 pub const MAX_ATTRIBUTES: usize = 512;
 
-/// The maximum size in octets of attributes, repeated for each term they apply to.
+/// The maximum size in octets of attributes, counted again for each term to which they apply.
 pub const MAX_SPREAD: usize = 1 << 22;
 
-/// Reads a PQF text. The attribute set is Bib-1 unless `@attrset` names another.
+/// Reads a PQF text. The attribute set is Bib-1 unless `@attrset` names another set.
 ///
-/// An attribute applies to every operand after it in its branch; on the wire the nearest one is first, and an outer
-/// one of the same type is left out. `@term` applies to all terms after it. `@1=4` is short for `@attr 1=4`.
+/// An attribute applies to every operand after it in its branch; on the wire, the nearest attribute is first, and an outer
+/// attribute of the same type is left out. `@term` applies to all terms after it. `@1=4` is short for `@attr 1=4`.
 ///
 /// # Errors
-/// What is wrong, and at which octet.
+/// The error says what is wrong, and at which octet.
 pub fn parse(text: &str) -> Result<RpnQuery, QueryError> {
     check_length(text)?;
     let mut parser = Parser {
@@ -68,7 +68,7 @@ struct Parser<'a> {
     /// The attributes in force, in the order written.
     attributes: Vec<AttributeElement>,
     term_type: MakeTerm,
-    /// The approximate size on the wire of the attributes so far, in octets.
+    /// The approximate size of the attributes so far on the wire, in octets.
     spread: usize,
 }
 
@@ -139,7 +139,7 @@ impl<'a> Parser<'a> {
                 let name = self.lexer.expect("the name of a result set")?.unescaped()?;
                 Ok(Operand::ResultSet(ResultSetId::from(name.as_slice())))
             }
-            // `@attrset` too: it is only allowed at the beginning.
+            // `@attrset` is returned too, because it is only allowed at the beginning.
             Some(word)
                 if word.len() > 1 && word.bytes().skip(1).all(|one| one.is_ascii_alphabetic()) =>
             {
@@ -161,7 +161,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `[SET] TYPE=VALUE`, of which the first word has been read.
+    /// Reads `[SET] TYPE=VALUE`, of which the first word has been read.
     fn attribute(&mut self, mut token: Token<'a>) -> Result<(), QueryError> {
         if self.attributes.len() == MAX_ATTRIBUTES {
             return Err(QueryErrorKind::TooManyAttributes(MAX_ATTRIBUTES).at(token.offset));
@@ -204,7 +204,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `EXCLUSION DISTANCE ORDERED RELATION WHICH UNIT`
+    /// Reads `EXCLUSION DISTANCE ORDERED RELATION WHICH UNIT`.
     fn proximity(&mut self) -> Result<ProximityOperator, QueryError> {
         let exclusion = match self.one_of(
             "the exclusion of @prox",
@@ -235,7 +235,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// The next argument of `@prox`, which is one of these words.
+    /// Reads the next argument of `@prox`, which must be one of `words`.
     fn one_of(&mut self, what: &'static str, words: &[&str]) -> Result<&'a str, QueryError> {
         let token = self.lexer.expect(what)?;
         if words.contains(&token.text) {
@@ -251,7 +251,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Makes a term of its octets, if they are valid for its type.
+/// Makes a term from octets, if they are valid for the type of the term.
 type MakeTerm = fn(&[u8]) -> Option<Term>;
 
 const TERM_TYPES: [(&str, MakeTerm); 6] = [
@@ -273,7 +273,7 @@ fn parsed<T: FromStr>(octets: &[u8]) -> Option<T> {
     std::str::from_utf8(octets).ok()?.parse().ok()
 }
 
-/// The word, if it is one of PQF rather than a term.
+/// Returns the word, if it is a PQF keyword and not a term.
 fn word<'a>(token: &Token<'a>) -> Option<&'a str> {
     (!token.quoted && token.text.starts_with('@')).then_some(token.text)
 }
@@ -282,7 +282,7 @@ fn named_set(token: &Token<'_>) -> Result<Oid, QueryError> {
     sets::attribute_set(token.text).ok_or_else(|| error(token, QueryErrorKind::AttributeSet))
 }
 
-/// The approximate size of an attribute on the wire, in octets.
+/// Returns the approximate size of an attribute on the wire, in octets.
 fn size(attribute: &AttributeElement) -> usize {
     const WITHOUT_STRINGS: usize = 16;
     let strings = match &attribute.attribute_value {
@@ -304,7 +304,7 @@ fn refuse<T>(token: &Token<'_>, kind: impl Fn(String) -> QueryErrorKind) -> Resu
     Err(error(token, kind))
 }
 
-/// A word for a message; of a long one, the beginning.
+/// Returns a word for a message, or the beginning of a long word.
 fn shortened(text: &str) -> String {
     const MAX_SHOWN: usize = 60;
     let mut characters = text.chars();

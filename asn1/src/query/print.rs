@@ -1,11 +1,10 @@
-//! An RPN query as PQF text (Z39.50-2003 §3.7). The text parses as the same query or is refused, but never
-//! as another query.
+//! Prints an RPN query as PQF text (Z39.50-2003 §3.7). The text parses as the same query or is refused; it never parses as a
+//! different query.
 //!
-//! PQF cannot express the following, which are printed in a form that the parser refuses: terms of an external type or
-//! with a unit, a result set restricted by attributes, negative numbers of attributes and proximity, attribute
-//! values that are empty or have alternatives or a semantic action, and two attributes of one type on a term. An
-//! attribute of the default set before one that names another set is printed with the name of the default set, which
-//! means the same.
+//! PQF cannot express the following, which are printed in a form that the parser refuses: terms of an external type or with a
+//! unit, a result set restricted by attributes, negative numbers of attributes and proximity, attribute values that are empty
+//! or have alternatives or a semantic action, and two attributes of one type on a term. An attribute of the default set before
+//! an attribute that names another set is printed with the name of the default set, which means the same.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -41,7 +40,7 @@ impl Display for RpnQuery {
     }
 }
 
-/// The operator in PQF.
+/// Writes the operator in PQF.
 impl Display for Operator {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let proximity = match self {
@@ -87,7 +86,7 @@ fn print_operand(
     }
 }
 
-/// In the order of PQF, the reverse of the wire's.
+/// Prints attributes in the order of PQF, which is the reverse of the order on the wire.
 fn print_attributes(
     f: &mut Formatter<'_>,
     attributes: &[AttributeElement],
@@ -98,7 +97,7 @@ fn print_attributes(
     while let Some((attribute, rest)) = nearer.split_last() {
         nearer = rest;
         f.write_str("@attr ")?;
-        // A set also applies to the attributes after it, so the default set may have to be named.
+        // In PQF, a set also applies to the attributes after it, so the default set may have to be named.
         let set = attribute.attribute_set.or(inherited.map(|_| default_set));
         if let Some(set) = set.filter(|set| inherited != Some(*set)) {
             write!(f, "{} ", set_name(&set))?;
@@ -115,14 +114,14 @@ fn print_attributes(
             AttributeValue::Complex(complex) if !hidden && let Some(name) = only_name(complex) => {
                 print_named(f, attribute_type, name)?;
             }
-            // The parser accepts no blank after the equals sign.
+            // The parser accepts no blank after the equals sign, so it refuses this.
             value => write!(f, "{attribute_type}= {} ", Quoted(&for_people(value)))?,
         }
     }
     Ok(())
 }
 
-/// `TYPE=VALUE` as one word. A name of only digits is escaped so that it is not taken for a number.
+/// Prints `TYPE=VALUE` as one word. A name that consists of digits only is escaped so that it is not taken for a number.
 fn print_named(f: &mut Formatter<'_>, attribute_type: i64, name: &[u8]) -> fmt::Result {
     let quotation_mark = if name.contains(&b' ') { "\"" } else { "" };
     write!(f, "{quotation_mark}{attribute_type}=")?;
@@ -136,7 +135,7 @@ fn print_named(f: &mut Formatter<'_>, attribute_type: i64, name: &[u8]) -> fmt::
     write!(f, "{}{quotation_mark} ", Escaped(rest))
 }
 
-/// The only alternative, if it is a name that PQF can express.
+/// Returns the only alternative, if it is a name that PQF can express.
 fn only_name(complex: &ComplexAttribute) -> Option<&[u8]> {
     match (complex.list.as_slice(), &complex.semantic_action) {
         ([StringOrNumeric::String(name)], None) => Some(name.as_bytes()),
@@ -145,7 +144,7 @@ fn only_name(complex: &ComplexAttribute) -> Option<&[u8]> {
     .filter(|name| !name.is_empty())
 }
 
-/// The alternatives of the value, separated by `|`.
+/// Returns the alternatives of the value, separated by `|`.
 fn for_people(value: &AttributeValue) -> Vec<u8> {
     let complex = match value {
         AttributeValue::Numeric(value) => return value.to_string().into_bytes(),
@@ -180,12 +179,12 @@ fn print_term(f: &mut Formatter<'_>, term: &Term, current: &mut &'static str) ->
     write!(f, "{}", Quoted(&octets))
 }
 
-/// The name of an attribute set, or its object identifier.
+/// Returns the name of an attribute set, or its object identifier.
 pub(super) fn set_name(set: &Oid) -> String {
     attribute_set_name(set).map_or_else(|| set.to_string(), str::to_owned)
 }
 
-/// A word that reads back as the same octets, quoted where it has to be.
+/// A word that reads back as the same octets, quoted if necessary.
 struct Quoted<'a>(&'a [u8]);
 
 impl Display for Quoted<'_> {
@@ -199,7 +198,7 @@ impl Display for Quoted<'_> {
         if let [at @ b'@', digit, ..] = rest
             && digit.is_ascii_digit()
         {
-            // YAZ takes it for the start of an attribute even if quoted.
+            // YAZ takes this octet for the start of an attribute even if it is quoted.
             write!(f, "\\x{at:02X}")?;
             rest = rest.get(1..).unwrap_or_default();
         }
@@ -207,7 +206,7 @@ impl Display for Quoted<'_> {
     }
 }
 
-/// Octets in a word: UTF-8 as it is; quotes, backslashes, controls and other octets are escaped.
+/// Octets in a word: UTF-8 is unchanged; quotes, backslashes, controls and other octets are escaped.
 pub(super) struct Escaped<'a>(pub(super) &'a [u8]);
 
 impl Display for Escaped<'_> {

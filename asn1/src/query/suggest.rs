@@ -1,15 +1,15 @@
-//! The known name most like a word: what messages suggest for an unknown index, qualifier, attribute set or command.
+//! Finds the known name most similar to a word, for suggestions about an unknown index, qualifier, attribute set or command.
 
 use strsim::osa_distance;
 
-/// The longest word compared, in characters.
+/// The maximum length of a word that is compared, in characters.
 const MAX_LENGTH: usize = 64;
 
-/// The candidate most like `word`, ignoring case; `None` if none is near.
+/// Returns the candidate most similar to `word`, ignoring case; `None` if no candidate is similar.
 ///
-/// Near means that at most a third of the word's letters, but at least one, are changed, removed, added or swapped with
-/// their neighbour; otherwise, the shortest candidate that begins with the word, if it has two letters or more, or that is the
-/// word with letters left out, if it has three or more (`ttl` for `title`).
+/// Similar means that at most a third of the word's letters, but at least one, have to be changed, removed, added or swapped
+/// with their neighbour. If no candidate is similar, the result is the shortest one that begins with the word (of at least two
+/// letters), or else the shortest one from which the word results by leaving out letters (at least three: `ttl` for `title`).
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().take(MAX_LENGTH + 1).count();
     if !(1..=MAX_LENGTH).contains(&length) {
@@ -41,7 +41,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
-/// Whether a word is another one with letters left out after the first.
+/// Returns whether a word is another word with letters left out after the first letter.
 fn is_contraction(word: &str, other: &str) -> bool {
     let mut letters = other.chars();
     word.chars().next() == other.chars().next()

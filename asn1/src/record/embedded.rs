@@ -1,5 +1,5 @@
 //! A record inside another one, such as the bibliographic record in an OPAC record (Z39.50-2003 Appendix REC.3): MARC, SUTRS
-//! and XML are shown as usual, anything else by its octets, so that nesting ends at one level.
+//! and XML are shown as usual, any other syntax is shown by its octets, so that nesting ends after one level.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +12,7 @@ use z3950_marc::{MarcRecord, iso2709, marcjson, marcline, marcxml};
 use super::retrieved::RetrievedRecord;
 use crate::apdu::External;
 
-/// The record as lines; for other syntaxes, only the syntax and the number of octets.
+/// Returns the record as lines; for other syntaxes, only the syntax and the number of octets.
 pub(super) fn text(external: &External) -> String {
     let octets = RetrievedRecord::octets_of(external);
     match RetrievedRecord::of(external) {
@@ -30,7 +30,7 @@ pub(super) fn text(external: &External) -> String {
     }
 }
 
-/// MARC-in-JSON, or `{"syntax", "text"}` or `{"syntax", "base64"}`.
+/// Returns MARC-in-JSON, or `{"syntax", "text"}` or `{"syntax", "base64"}`.
 pub(super) fn json(external: &External) -> Value {
     if let Some(record) = marc(external) {
         return marcjson::to_value(&record);
@@ -42,7 +42,8 @@ pub(super) fn json(external: &External) -> Value {
     }
 }
 
-/// MARCXML, or an element `value` with the syntax and its text or base64. XML is escaped as text: it may be malformed.
+/// Adds MARCXML, or an element `value` with the syntax and its text or base64. XML is escaped as text because it may be
+/// malformed.
 pub(super) fn put_xml(external: &External, out: &mut String) {
     if let Some(record) = marc(external) {
         out.push('\n');
@@ -65,7 +66,7 @@ pub(super) fn put_xml(external: &External, out: &mut String) {
     out.push_str("</value>");
 }
 
-/// The MARC record in UTF-8; `None` if it is in another syntax or cannot be read.
+/// Returns the MARC record in UTF-8; `None` if it is in another syntax or cannot be read.
 fn marc(external: &External) -> Option<MarcRecord> {
     let RetrievedRecord::Marc(octets) = RetrievedRecord::of(external) else {
         return None;
@@ -78,7 +79,7 @@ fn syntax(external: &External) -> Option<String> {
     external.direct_reference.map(|oid| oid.to_string())
 }
 
-/// Base64 with padding (RFC 4648 §4).
+/// Encodes octets in base64 with padding (RFC 4648 §4).
 pub(super) fn base64(octets: &[u8]) -> String {
     STANDARD.encode(octets)
 }

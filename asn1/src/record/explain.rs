@@ -1,5 +1,5 @@
-//! The Explain record syntax (Z39.50-2003 Appendix REC.1): what a server says about itself, its databases and the
-//! requests that they support. Order and names are those of the ASN.1 module.
+//! The Explain record syntax (Z39.50-2003 Appendix REC.1): a server's description of itself, its databases and the requests
+//! that they support. Order and names follow the ASN.1 module.
 #![allow(
     missing_docs,
     reason = "fields and variants are the standard's; a type's doc names its part"

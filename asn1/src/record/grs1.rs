@@ -16,9 +16,9 @@ use crate::optional::OptionalChoice;
 use crate::production::productions;
 use crate::types::{GeneralizedTime, InternationalString, OctetString};
 
-/// How deep elements may be nested, a leaf of the record being at 1; a record with deeper ones is not decoded.
+/// The maximum depth of nested elements; a leaf of the record is at depth 1. A record with deeper elements is not decoded.
 ///
-/// It follows from the decoder's own limit of 128 nested values, of which each level takes five.
+/// This limit follows from the decoder's own limit of 128 nested values, of which each level takes five.
 pub const MAX_DEPTH: usize = 25;
 
 productions! {
@@ -28,7 +28,7 @@ productions! {
 
     /// TaggedElement: an element, by its tag.
     pub struct TaggedElement {
-        /// By convention 1 is tagSet-M, 2 is tagSet-G, 3 a string of the server.
+        /// By convention, 1 is tagSet-M, 2 is tagSet-G, 3 a string defined by the server.
         [1] tag_type: Option<i64>,
         [2] tag_value: StringOrNumeric,
         [3] tag_occurrence: Option<i64>,
@@ -40,7 +40,7 @@ productions! {
     /// Variant: the form of an element, as a list of properties.
     #[derive(Default)]
     pub struct Variant {
-        /// For triples without a set; Variant-1 if absent.
+        /// The variant set of triples that do not name one; Variant-1 if absent.
         [1] global_variant_set_id: Option<Oid>,
         [2] triples: Vec<Triple>,
     }
@@ -55,7 +55,7 @@ productions! {
 }
 
 described! {
-    /// ElementData: what an element holds.
+    /// ElementData: the content of an element.
     pub enum ElementData {
         Octets(OctetString),
         Numeric(i64),
@@ -65,9 +65,9 @@ described! {
         TrueOrFalse(bool),
         Oid(Oid),
         [1] IntUnit(Box<IntUnit>),
-        /// Requested, but absent.
+        /// The element was requested, but is absent.
         [2] ElementNotThere,
-        /// Present, but empty.
+        /// The element is present, but empty.
         [3] ElementEmpty,
         /// The data was not requested.
         [4] NoDataRequested,
@@ -97,14 +97,14 @@ described! {
         [3] tag_occurrence: Option<i64>,
     }
 
-    /// Order: how the subelements are ordered.
+    /// Order: the order of the subelements.
     pub struct Order {
         [1] ascending: bool,
-        /// As `elementOrdering` of tagSet-M.
+        /// The order, as in `elementOrdering` of tagSet-M.
         [2] order: i64,
     }
 
-    /// Usage: what may be done with the element.
+    /// Usage: permitted uses of the element.
     pub struct Usage {
         [1] r#type: UsageType,
         [2] restriction: Option<InternationalString>,
@@ -113,7 +113,7 @@ described! {
     /// Whether use is restricted.
     pub integer UsageType { REDISTRIBUTABLE = 1 "redistributable", RESTRICTED = 2 "restricted", LICENSE_POINTER = 3 "licensePointer" }
 
-    /// HitVector: a place within the element that the query found.
+    /// HitVector: a place within the element that matches the query.
     pub struct HitVector {
         satisfier: OptionalChoice<Term>,
         [1] offset_into_element: Option<IntUnit>,
@@ -141,12 +141,12 @@ bare_choices! {
 pub type TagPath = Vec<TagStep>;
 
 impl TaggedElement {
-    /// An element of tagSet-M or another numbered set.
+    /// Creates an element of tagSet-M or another numbered set.
     pub fn numbered(tag_type: i64, tag_value: i64, content: ElementData) -> Self {
         Self::of(tag_type, StringOrNumeric::Numeric(tag_value), content)
     }
 
-    /// An element whose tag is a string, of tag type 3.
+    /// Creates an element whose tag is a string, with tag type 3.
     pub fn named(tag: impl Into<InternationalString>, content: ElementData) -> Self {
         Self::of(STRING_TAGS, StringOrNumeric::String(tag.into()), content)
     }

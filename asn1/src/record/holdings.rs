@@ -1,5 +1,5 @@
-//! Copies, and whether they are available, in one form for all records that tell: OPAC records (Z39.50-2003 Appendix REC.3)
-//! and fields 852 to 878 of MARC 21 (Format for Holdings Data).
+//! Copies, and whether they are available, in one form for all records with this information: OPAC records (Z39.50-2003
+//! Appendix REC.3) and fields 852 to 878 of MARC 21 (Format for Holdings Data).
 
 mod table;
 
@@ -16,11 +16,11 @@ use super::retrieved::RetrievedRecord;
 use crate::apdu::External;
 use crate::types::InternationalString;
 
-/// The most octets of text in the holdings of one record; further holdings are left out. Items repeat what is said of their
-/// location, so a small record could describe very many.
+/// The maximum number of octets of text in the holdings of one record; further holdings are left out. Items repeat the data of
+/// their location, so that a small record could otherwise become very large.
 const MAX_OCTETS: usize = 16 << 20;
 
-/// A copy that a library holds: an item, or a location whose items are not known. Texts are on one line.
+/// A copy that a library holds: an item, or a location whose items are unknown. Each text is on one line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holding {
@@ -30,23 +30,23 @@ pub struct Holding {
     pub location: Option<String>,
     /// The shelving location (852 $c).
     pub shelving_location: Option<String>,
-    /// Where the item is for now (876 $l).
+    /// The item's temporary location (876 $l).
     pub temporary_location: Option<String>,
     /// The call number (852 $h and $i).
     pub call_number: Option<String>,
-    /// The volume or issue of the item, or those at this location (853 to 868).
+    /// The volume or issue of the item, or all volumes at this location (853 to 868).
     pub volume: Option<String>,
     /// The number of the copy (852 or 876 $t).
     pub copy: Option<String>,
     /// The number of the item, such as its barcode (852 or 876 $p).
     pub item_id: Option<String>,
-    /// Whether it can be lent now, if the record says.
+    /// Whether the item can be lent now, if the record says so.
     pub available: Option<bool>,
-    /// When it is due back, as the server writes it.
+    /// The date on which the item is due back, as the server writes it.
     pub due: Option<String>,
-    /// Whether a reader waits for it.
+    /// Whether a reader is waiting for the item.
     pub on_hold: Option<bool>,
-    /// How many readers wait for it.
+    /// The number of readers who are waiting for the item.
     pub holds: Option<u32>,
     /// The status in the words of the server (876 $j).
     pub status: Option<String>,
@@ -56,8 +56,8 @@ pub struct Holding {
     pub note: Option<String>,
 }
 
-/// The holdings of an OPAC record; if it has none, those in its bibliographic record. MARC records inside are read in
-/// `charset`, or else in the character set that they declare.
+/// Returns the holdings of an OPAC record, or if it has none, those in its bibliographic record. MARC records inside are read
+/// in `charset`, or otherwise in the character set that they declare.
 pub fn of_opac(record: &OpacRecord, charset: Option<Charset>) -> Vec<Holding> {
     let holdings = record.holdings_data.iter().flatten();
     let found = bounded(holdings.flat_map(|holding| {
@@ -80,7 +80,7 @@ pub fn of_opac(record: &OpacRecord, charset: Option<Charset>) -> Vec<Holding> {
     }
 }
 
-/// The holdings in a MARC 21 record in UTF-8. UNIMARC has none of these fields.
+/// Returns the holdings in a MARC 21 record in UTF-8. UNIMARC does not have these fields.
 pub fn of_marc(record: &MarcRecord) -> Vec<Holding> {
     if is_unimarc(record) {
         return Vec::new();
@@ -98,7 +98,7 @@ pub fn of_marc(record: &MarcRecord) -> Vec<Holding> {
 }
 
 impl Holding {
-    /// An object with all its elements under their names; null for those that are not known.
+    /// Returns an object with all elements under their names; null for unknown values.
     pub fn to_json(&self) -> Value {
         json!({
             "library": self.library,
@@ -119,7 +119,7 @@ impl Holding {
         })
     }
 
-    /// What is said of a location.
+    /// Makes a holding from the data about a location.
     fn at(data: &HoldingsAndCircData) -> Self {
         Self {
             library: text(&data.nuc_code),
@@ -133,7 +133,8 @@ impl Holding {
         }
     }
 
-    /// The location as a copy. Innovative's servers send no items, but the status of the only one as the public note.
+    /// Returns the location as a copy. Innovative's servers do not send items, but the status of the only item as the public
+    /// note.
     fn without_items(self) -> Self {
         let status = CircStatus::of(self.note.as_deref().unwrap_or_default());
         if status.available.is_none() {
@@ -157,7 +158,7 @@ impl Holding {
         }
     }
 
-    /// An item at this location; the volumes of the location are those of its only item.
+    /// Returns an item at this location. The only item has the volumes of the location, unless it names its own.
     fn with_item(self, item: &CircRecord, is_only: bool) -> Self {
         let of_note = || CircStatus::of(self.note.as_deref()?).due;
         let due = text(&item.availability_date).or_else(of_note);
@@ -173,7 +174,7 @@ impl Holding {
         }
     }
 
-    /// An item of a MARC record at this location.
+    /// Returns an item of a MARC record at this location.
     fn with_marc(self, item: &MarcItem) -> Self {
         let status = text(&item.status);
         let said = CircStatus::of(status.as_deref().unwrap_or_default());
@@ -190,7 +191,7 @@ impl Holding {
         located.with_status(said)
     }
 
-    /// The octets of its texts.
+    /// Returns the number of octets in the texts of the holding.
     fn octets(&self) -> usize {
         let texts = [
             &self.library,
@@ -219,7 +220,7 @@ fn bounded(holdings: impl Iterator<Item = Holding>) -> Vec<Holding> {
     holdings.take_while(fits).collect()
 }
 
-/// The items of a holding in an OPAC record, or the holding without items.
+/// Returns the items of a holding in an OPAC record, or the holding without items.
 fn of_data(data: &HoldingsAndCircData) -> impl Iterator<Item = Holding> {
     let items = data.circulation_data.as_deref().unwrap_or_default();
     let location = Holding::at(data);
@@ -231,7 +232,7 @@ fn of_data(data: &HoldingsAndCircData) -> impl Iterator<Item = Holding> {
     alone.into_iter().chain(items)
 }
 
-/// A holdings record inside an OPAC record: MARC, or text.
+/// Returns the holdings in a holdings record inside an OPAC record: MARC, or text.
 fn of_record(external: &External, charset: Option<Charset>) -> Vec<Holding> {
     match RetrievedRecord::of(external) {
         RetrievedRecord::Sutrs(words) => vec![Holding {
@@ -242,7 +243,7 @@ fn of_record(external: &External, charset: Option<Charset>) -> Vec<Holding> {
     }
 }
 
-/// The MARC record in UTF-8.
+/// Returns the MARC record in UTF-8.
 fn marc(external: &External, charset: Option<Charset>) -> Option<MarcRecord> {
     let RetrievedRecord::Marc(octets) = RetrievedRecord::of(external) else {
         return None;
@@ -253,7 +254,7 @@ fn marc(external: &External, charset: Option<Charset>) -> Option<MarcRecord> {
     Some(charset::to_utf8(&record, &options).record)
 }
 
-/// The text on one line; `None` if there is none.
+/// Returns the text on one line; `None` if there is no text.
 fn text(value: &Option<InternationalString>) -> Option<String> {
     let text = value.as_ref()?.to_string_lossy();
     let words: Vec<&str> = text.split_whitespace().collect();

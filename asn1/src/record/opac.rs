@@ -22,13 +22,13 @@ described! {
         [2] holdings_data: Option<Vec<HoldingsRecord>>,
     }
 
-    /// HoldingsRecord: a MARC holdings record, or the elements of one with the items' circulation.
+    /// HoldingsRecord: a MARC holdings record, or the elements of such a record with the circulation of its items.
     pub enum HoldingsRecord {
         [1] MarcHoldingsRecord(Box<External>),
         [2] HoldingsAndCirc(Box<HoldingsAndCircData>),
     }
 
-    /// HoldingsAndCircData: one holding. The comments name the MARC 21 holdings field each element stands for.
+    /// HoldingsAndCircData: one holding. The comment on each element names the MARC 21 holdings field that corresponds to it.
     #[derive(Default)]
     pub struct HoldingsAndCircData {
         /// Leader/06.
@@ -69,7 +69,7 @@ described! {
         [19] circulation_data: Option<Vec<CircRecord>>,
     }
 
-    /// Volume: a volume held.
+    /// Volume: a volume that the library holds.
     #[derive(Default)]
     pub struct Volume {
         [1] enumeration: Option<InternationalString>,
@@ -94,8 +94,8 @@ described! {
 }
 
 impl HoldingsAndCircData {
-    /// Adds a public note. If the note so far is the status of the only copy, as some servers write it, this becomes circulation data
-    /// first.
+    /// Adds a public note. If the existing note is the status of the only copy, as some servers write it, it is first moved to
+    /// circulation data.
     pub fn add_note(&mut self, note: &str) {
         let known = self.public_note.take();
         let known = known.filter(|known| !known.as_bytes().trim_ascii().is_empty());

@@ -13,15 +13,15 @@ use crate::codec::{BerValue, decode_value, encode_value};
 use crate::oid::{self, Oid};
 use crate::types::InternationalString;
 
-/// A record, decoded according to its syntax; a malformed or unknown one is kept as it is.
+/// A record, decoded according to its syntax; a malformed record or one of unknown syntax is kept unchanged.
 ///
-/// Exhaustive on purpose: the syntaxes are those of Z39.50-2003 Appendix REC and XML, and code that shows records has to
-/// handle each of them.
+/// This enum is exhaustive on purpose: the syntaxes are those of Z39.50-2003 Appendix REC and XML, and code that shows records
+/// has to handle each of them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RetrievedRecord {
     /// ISO 2709 octets: USMARC and the other MARC formats.
     Marc(Bytes),
-    /// Simple unstructured text, in whatever character set the server uses.
+    /// Simple unstructured text, in the character set of the server.
     Sutrs(InternationalString),
     /// An XML document.
     Xml(Bytes),
@@ -33,12 +33,12 @@ pub enum RetrievedRecord {
     Summary(Box<BriefBib>),
     /// A record of the Explain database.
     Explain(ExplainRecord),
-    /// Anything else.
+    /// A record in any other syntax.
     Other(Box<External>),
 }
 
 impl RetrievedRecord {
-    /// Decodes a record by the syntax that its EXTERNAL names.
+    /// Decodes a record by the syntax named in its EXTERNAL.
     pub fn of(external: &External) -> Self {
         let other = || Self::Other(Box::new(external.clone()));
         let Some(syntax) = external.direct_reference else {
@@ -63,7 +63,7 @@ impl RetrievedRecord {
         }
     }
 
-    /// A record that is a BER value; `None` if its syntax is unknown or the value is malformed.
+    /// Decodes a record that is a BER value; `None` if its syntax is unknown or the value is malformed.
     fn of_value(syntax: &Oid, value: &[u8]) -> Option<Self> {
         match *syntax {
             oid::SUTRS => decode_value(value).ok().map(Self::Sutrs),
@@ -75,7 +75,7 @@ impl RetrievedRecord {
         }
     }
 
-    /// The octets of a record as the server sent them: for SUTRS the text, for any other single value its encoding.
+    /// Returns the octets of a record as the server sent them: the text of SUTRS, and the encoding of any other single value.
     pub fn octets_of(external: &External) -> Bytes {
         match &external.encoding {
             ExternalEncoding::OctetAligned(octets) => octets.to_bytes(),
@@ -91,8 +91,8 @@ impl RetrievedRecord {
         }
     }
 
-    /// The octets of the record: for SUTRS the text, for any other single value its encoding, which is recomputed for
-    /// decoded values.
+    /// Returns the octets of the record: the text of SUTRS, and the encoding of any other single value. Decoded values are
+    /// encoded again.
     pub fn octets(&self) -> Bytes {
         match self {
             Self::Marc(octets) | Self::Xml(octets) => octets.clone(),
@@ -106,12 +106,12 @@ impl RetrievedRecord {
     }
 }
 
-/// Decoded values can be encoded, though lengths may take another form.
+/// Encodes a value again. Decoded values can always be encoded, although lengths may be encoded differently.
 fn encoded(value: &impl BerValue) -> Bytes {
     encode_value(value).unwrap_or_default().into()
 }
 
-/// Whether records of the syntax are ISO 2709: 1.2.840.10003.5.1 to .29, UNIMARC to HUNMARC.
+/// Returns whether records of the syntax are ISO 2709: 1.2.840.10003.5.1 to .29, UNIMARC to HUNMARC.
 pub fn is_marc(syntax: &Oid) -> bool {
     let family = Oid::z3950(&[5]);
     match syntax.as_bytes().strip_prefix(family.as_bytes()) {
@@ -120,7 +120,7 @@ pub fn is_marc(syntax: &Oid) -> bool {
     }
 }
 
-/// The syntax of a MARC record: UNIMARC if its leader and fields show that, else USMARC.
+/// Returns the syntax of a MARC record: UNIMARC if its leader and fields show this, otherwise USMARC.
 pub fn marc_syntax(record: &MarcRecord) -> Oid {
     if is_unimarc(record) {
         oid::UNIMARC
@@ -129,7 +129,7 @@ pub fn marc_syntax(record: &MarcRecord) -> Oid {
     }
 }
 
-/// A SUTRS record with the given text: one InternationalString.
+/// Makes a SUTRS record with the given text: one InternationalString.
 pub fn sutrs_external(text: &str) -> Option<External> {
     External::of_value(oid::SUTRS, &InternationalString::from(text)).ok()
 }

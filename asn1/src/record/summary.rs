@@ -9,7 +9,7 @@ use crate::describe::described;
 use crate::types::InternationalString;
 
 described! {
-    /// BriefBib: what distinguishes a record in a list.
+    /// BriefBib: the data that distinguishes records in a list.
     #[derive(Default)]
     pub struct BriefBib {
         [1] title: InternationalString,

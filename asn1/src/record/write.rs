@@ -1,4 +1,4 @@
-//! Values of ASN.1 for people and programs: one writer for each form, whatever the type.
+//! Writes ASN.1 values for people and programs, with one writer for each form that works for all types.
 
 use serde_json::{Map, json};
 use z3950_marc::xmltext::put_content;
@@ -7,14 +7,14 @@ use super::embedded::{self, base64};
 use crate::describe::Value;
 
 impl Value {
-    /// Indented lines, `Call number: QA76`; embedded records are lines of their own.
+    /// Returns indented lines, `Call number: QA76`; embedded records have their own lines.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
         self.put_text("", 0, &mut out);
         out
     }
 
-    /// A JSON value: groups are objects, OCTET STRINGs are base64.
+    /// Returns a JSON value: groups are objects, OCTET STRINGs are base64.
     pub fn to_json(&self) -> serde_json::Value {
         match self {
             Self::Nothing => serde_json::Value::Null,
@@ -33,7 +33,7 @@ impl Value {
         }
     }
 
-    /// An XML element of the given name, with a newline: elements of a list repeat, flags are `true` and `false`.
+    /// Returns an XML element with the given name and a newline: elements of a list repeat, flags are `true` and `false`.
     pub fn to_xml(&self, name: &str) -> String {
         let mut out = String::new();
         self.put_xml(name, 0, &mut out);
@@ -123,7 +123,7 @@ impl Value {
     }
 }
 
-/// Spaces of indentation per level.
+/// The number of spaces by which each level is indented.
 pub(super) const INDENT: usize = 2;
 
 /// Adds a line and its newline.
@@ -133,7 +133,7 @@ pub(super) fn put_line(text: &str, indent: usize, out: &mut String) {
     out.push('\n');
 }
 
-/// Octets for a line of text: as they are if they are UTF-8, else in base64 and marked so.
+/// Returns octets for a line of text: unchanged if they are UTF-8, otherwise in base64 and marked as such.
 fn octets_line(octets: &[u8]) -> String {
     match std::str::from_utf8(octets) {
         Ok(text) => text.to_owned(),
@@ -141,7 +141,7 @@ fn octets_line(octets: &[u8]) -> String {
     }
 }
 
-/// `callNumber` for people, `Call number`; consecutive capitals are kept.
+/// Returns the label of `callNumber` for people, `Call number`; consecutive capitals are kept.
 fn label(name: &str) -> String {
     let mut label = String::with_capacity(name.len() + 4);
     let mut before = ' ';

@@ -9,35 +9,35 @@ use std::fmt;
 
 pub use self::conditions::SruCondition;
 
-/// The set of searchRetrieve, scan and explain, before the number.
+/// The diagnostic set of searchRetrieve, scan and explain: the part of the URI before the number.
 pub const DIAGNOSTIC_SET: &str = "info:srw/diagnostic/1/";
-/// The set of Record Update, before the number.
+/// The diagnostic set of Record Update: the part of the URI before the number.
 pub const UPDATE_DIAGNOSTIC_SET: &str = "info:srw/diagnostic/12/";
 
-/// What went wrong, or may have.
+/// A report of an error or a possible error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SruDiagnostic {
     /// The set and the number, such as `info:srw/diagnostic/1/16`.
     pub uri: String,
-    /// What it is about, such as the name of an index; may be empty.
+    /// The subject of the diagnostic, such as the name of an index; may be empty.
     pub details: String,
-    /// The server's words, if it has any of its own.
+    /// The server's message, if it sent one.
     pub message: Option<String>,
 }
 
 impl SruDiagnostic {
-    /// A condition of the general set, about `details`.
+    /// Creates a diagnostic with a condition of the general set, about `details`.
     pub fn new(condition: SruCondition, details: impl Into<String>) -> Self {
         Self::with_uri(format!("{DIAGNOSTIC_SET}{}", condition.0), details)
     }
 
-    /// A condition of Record Update.
+    /// Creates a diagnostic with a condition of Record Update.
     pub fn update(number: u16, details: impl Into<String>) -> Self {
         Self::with_uri(format!("{UPDATE_DIAGNOSTIC_SET}{number}"), details)
     }
 
-    /// A diagnostic of any set.
+    /// Creates a diagnostic of any set.
     pub fn with_uri(uri: impl Into<String>, details: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -46,7 +46,7 @@ impl SruDiagnostic {
         }
     }
 
-    /// The same with words of its own.
+    /// Returns the same diagnostic with this message.
     pub fn with_message(self, message: impl Into<String>) -> Self {
         Self {
             message: Some(message.into()),
@@ -54,19 +54,19 @@ impl SruDiagnostic {
         }
     }
 
-    /// The condition, if it is of the general set.
+    /// Returns the condition, if it belongs to the general set.
     pub fn condition(&self) -> Option<SruCondition> {
         let number = self.uri.trim().strip_prefix(DIAGNOSTIC_SET)?;
         number.parse().ok().map(SruCondition)
     }
 
-    /// The number, if it is a condition of Record Update.
+    /// Returns the number, if it is a condition of Record Update.
     pub fn update_number(&self) -> Option<u16> {
         let number = self.uri.trim().strip_prefix(UPDATE_DIAGNOSTIC_SET)?;
         number.parse().ok()
     }
 
-    /// The server's words, or else what the condition means; empty for an unknown one.
+    /// Returns the server's message, or otherwise the meaning of the condition; empty for an unknown condition.
     pub fn words(&self) -> &str {
         let own = self.message.as_deref().filter(|words| !words.is_empty());
         let known = || match self.update_number() {
@@ -78,7 +78,7 @@ impl SruDiagnostic {
 }
 
 impl fmt::Display for SruDiagnostic {
-    /// `diagnostic 16 (the server has no such index): dc.colour`
+    /// Writes, for example, `diagnostic 16 (the server has no such index): dc.colour`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.condition() {
             Some(SruCondition(number)) => write!(f, "diagnostic {number}")?,

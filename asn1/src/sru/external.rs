@@ -1,5 +1,5 @@
-//! Records of SRU as those of Z39.50: MARCXML and MarcXchange as ISO 2709, OPAC XML as the OPAC record syntax, all other schemas as
-//! XML (Z39.50-2003 Appendix REC).
+//! Converts SRU records to Z39.50 records: MARCXML and MarcXchange to ISO 2709, OPAC XML to the OPAC record syntax, and all
+//! other schemas to XML (Z39.50-2003 Appendix REC).
 
 use bytes::Bytes;
 
@@ -11,8 +11,9 @@ use crate::record::marc_syntax;
 use crate::record::opac::OpacRecord;
 
 impl SruRecord {
-    /// The record as it would have come by Z39.50: MARC as ISO 2709, an `opacRecord` as an OPAC record. Everything else, MARC that
-    /// is too long for ISO 2709, and MARC of which a field or a part of one would be lost, is XML. `None` for a diagnostic.
+    /// Returns the record as Z39.50 would have delivered it: MARC as ISO 2709, an `opacRecord` as an OPAC record. All other
+    /// records, MARC that is too long for ISO 2709, and MARC of which a field or a part of a field would be lost, are XML.
+    /// `None` for a diagnostic.
     pub fn to_external(&self, limits: &SruLimits) -> Option<External> {
         if self.diagnostic.is_some() {
             return None;
@@ -27,14 +28,14 @@ impl SruRecord {
         external.or_else(|| self.to_xml_external())
     }
 
-    /// The record in the syntax XML, whatever its schema is. `None` for a diagnostic.
+    /// Returns the record in the syntax XML, whatever its schema is. `None` for a diagnostic.
     pub fn to_xml_external(&self) -> Option<External> {
         let is_record = self.diagnostic.is_none();
         is_record.then(|| External::octet_aligned(oid::XML, self.data.clone()))
     }
 }
 
-/// A MARCXML or MarcXchange record as ISO 2709, if it is one and has such a form.
+/// Converts a MARCXML or MarcXchange record to ISO 2709, if it is such a record and can be converted.
 pub(super) fn marc_external(data: &Bytes) -> Option<External> {
     if ![&b"datafield"[..], b"controlfield", b"leader"]
         .into_iter()
@@ -43,7 +44,7 @@ pub(super) fn marc_external(data: &Bytes) -> Option<External> {
         return None;
     }
     let read = marcxml::from_xml(std::str::from_utf8(data).ok()?).ok()?;
-    // Its reader has to learn that something is missing.
+    // The reader of the record has to learn that something is missing.
     if read.is_field_lost {
         return None;
     }
@@ -51,13 +52,13 @@ pub(super) fn marc_external(data: &Bytes) -> Option<External> {
     Some(External::octet_aligned(marc_syntax(&read.record), octets))
 }
 
-/// Whether the name of an element, with or without a prefix, may occur near the beginning.
+/// Returns whether the name of an element, with or without a prefix, may occur near the beginning.
 fn has(data: &[u8], name: &[u8]) -> bool {
     let begin = data.get(..BEGIN).unwrap_or(data);
     memchr::memmem::find(begin, name).is_some()
 }
 
-/// How far the element that tells a schema can be from the beginning, in octets.
+/// The maximum offset of the element that shows the schema, in octets.
 const BEGIN: usize = 2048;
 
 #[cfg(test)]

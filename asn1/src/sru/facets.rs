@@ -4,20 +4,20 @@ use std::fmt;
 
 use super::{SruCondition, SruDiagnostic};
 
-/// How many indexes are read.
+/// The maximum number of indexes that are read.
 pub const MAX_FACETS: usize = 64;
 
-/// How many terms of which indexes to count.
+/// The number of terms to count, and the indexes to count them in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FacetLimit {
-    /// For indexes of the server's choice.
+    /// The number of terms for indexes that the server chooses.
     pub general: Option<u64>,
-    /// For these indexes.
+    /// The number of terms for each of these indexes.
     pub indexes: Vec<(String, u64)>,
 }
 
 impl FacetLimit {
-    /// Reads the parameter; a number may stand before or after the index.
+    /// Reads the parameter; the number may come before or after the index.
     ///
     /// # Errors
     /// A part without a number, or more than [`MAX_FACETS`] parts.

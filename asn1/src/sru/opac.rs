@@ -1,4 +1,4 @@
-//! The OPAC record in XML, as servers of SRU send it (`opacRecord` of YAZ's `opacxml.xsd`, which has no namespace).
+//! Reads the OPAC record in XML, as SRU servers send it (`opacRecord` of YAZ's `opacxml.xsd`, which has no namespace).
 
 use bytes::Bytes;
 use quick_xml::events::BytesStart;
@@ -12,7 +12,7 @@ use crate::record::opac::{CircRecord, HoldingsAndCircData, HoldingsRecord, OpacR
 use crate::types::InternationalString;
 
 impl OpacRecord {
-    /// Reads an `opacRecord` element. Its bibliographic record becomes ISO 2709 if it is MARCXML. What is unknown is skipped.
+    /// Reads an `opacRecord` element. Its bibliographic record becomes ISO 2709 if it is MARCXML. Unknown elements are skipped.
     ///
     /// # Errors
     /// [`XmlError`] for another element, and for XML beyond `limits`.
@@ -51,7 +51,7 @@ impl OpacRecord {
     }
 }
 
-/// A record within the record; `None` if there is only text.
+/// Reads a record within the record; `None` if there is only text.
 fn embedded(xml: &mut XmlReader<'_>) -> Result<Option<External>, XmlError> {
     Ok(match xml.content()? {
         ElementContent::Markup(data) => {
@@ -65,7 +65,7 @@ fn text(xml: &mut XmlReader<'_>) -> Result<Option<InternationalString>, XmlError
     Ok(Some(xml.text()?.as_str().into()))
 }
 
-/// `<onHold value="1"/>`
+/// Reads a flag such as `<onHold value="1"/>`.
 fn flag(xml: &mut XmlReader<'_>, start: &BytesStart<'_>) -> Result<bool, XmlError> {
     let value = attribute(start, "value").unwrap_or_default();
     xml.skip()?;

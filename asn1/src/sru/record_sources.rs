@@ -1,5 +1,5 @@
-//! The databases that have a record which is made of several: in the `extraRecordData` of SRU, and in the otherInfo of answers of
-//! Z39.50. Neither standard has elements for this; these are the project's own.
+//! The databases that contain a record that is merged from several: in the `extraRecordData` of SRU, and in the otherInfo of
+//! Z39.50 answers. Neither standard has elements for this; these elements are defined by this project.
 //!
 //! ```xml
 //! <sources xmlns="urn:x-z3950d:source" record="3">
@@ -18,33 +18,33 @@ use crate::oid::XML;
 /// The namespace of these elements.
 pub const SOURCE_NAMESPACE: &str = "urn:x-z3950d:source";
 
-/// The most sources of a record that are read.
+/// The maximum number of sources of a record that are read.
 pub const MAX_SOURCES: usize = 256;
 
-/// The databases that have a record.
+/// The databases that contain a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordSources {
-    /// Which record of an answer it is, from 1; `None` where the record itself is next to it.
+    /// The number of the record in an answer, from 1; `None` if the record itself is next to this element.
     pub record: Option<u64>,
     /// The databases.
     pub sources: Vec<RecordSource>,
 }
 
-/// A database that has a record.
+/// A database that contains a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordSource {
-    /// The name by which it can be searched.
+    /// The name by which the database can be searched.
     pub database: String,
-    /// The position of its record among those that the same query finds there, from 1.
+    /// The position of the database's record among those that the same query finds there, from 1.
     pub position: Option<u64>,
-    /// The control number of its record.
+    /// The control number of the database's record.
     pub id: Option<String>,
 }
 
 impl RecordSource {
-    /// A database.
+    /// Creates a source with this database.
     pub fn new(database: impl Into<String>) -> Self {
         Self {
             database: database.into(),
@@ -54,12 +54,12 @@ impl RecordSource {
 }
 
 impl RecordSources {
-    /// The databases of a record.
+    /// Creates the sources of a record.
     pub fn new(record: Option<u64>, sources: Vec<RecordSource>) -> Self {
         Self { record, sources }
     }
 
-    /// An element.
+    /// Returns the sources as an element.
     pub fn to_xml(&self) -> Bytes {
         let mut out = Vec::new();
         let mut xml = Writer {
@@ -85,7 +85,7 @@ impl RecordSources {
     /// Reads an element; sources after the first [`MAX_SOURCES`] are left out.
     ///
     /// # Errors
-    /// If it is not such an element, or exceeds `limits`.
+    /// Fails if this is not such an element, or if it exceeds `limits`.
     pub fn from_xml(octets: impl Into<Bytes>, limits: &SruLimits) -> Result<Self, XmlError> {
         let octets = document(octets.into(), limits)?;
         let mut xml = XmlReader::new(&octets, limits);
@@ -112,7 +112,7 @@ impl RecordSources {
         Ok(read)
     }
 
-    /// As a unit of the otherInfo of an answer.
+    /// Returns the sources as a unit of the otherInfo of an answer.
     pub fn to_unit(&self) -> OtherInformationUnit {
         let external = External::octet_aligned(XML, self.to_xml());
         OtherInformationUnit {
@@ -121,7 +121,7 @@ impl RecordSources {
         }
     }
 
-    /// Those of the records of an answer.
+    /// Returns the sources of each record in an answer.
     pub fn all(information: &OtherInformation) -> impl Iterator<Item = Self> {
         let limits = SruLimits::default();
         information.0.iter().filter_map(move |unit| {

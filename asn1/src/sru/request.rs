@@ -16,15 +16,15 @@ use super::{Packing, SruDiagnostic, SruRecord, Version};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Request {
-    /// The version to answer in.
+    /// The version of the answer.
     pub version: Version,
-    /// What is requested.
+    /// The requested operation.
     pub operation: SruOperation,
-    /// The URL of a stylesheet, to be named in front of the answer.
+    /// The URL of a stylesheet to be named at the beginning of the answer.
     pub stylesheet: Option<String>,
-    /// 2.0: `client` or `server`, which applies the stylesheet.
+    /// 2.0: which side applies the stylesheet, `client` or `server`.
     pub rendered_by: Option<String>,
-    /// 2.0: what the header Accept says, for clients that cannot set it.
+    /// 2.0: the value of the header Accept, for clients that cannot set the header.
     pub http_accept: Option<String>,
     /// 2.0: the schema of the answer within its media type.
     pub response_type: Option<String>,
@@ -32,12 +32,13 @@ pub struct Request {
     pub database: Option<String>,
     /// `x-username` and `x-password`, as YAZ's programs send them.
     pub login: Option<SruLogin>,
-    /// The other parameters whose names begin with `x-`, with this prefix; elements of `extraRequestData` in SOAP.
+    /// The other parameters whose names begin with `x-`, including this prefix; in SOAP, these are elements of
+    /// `extraRequestData`.
     pub extra: Vec<(String, String)>,
 }
 
 impl Request {
-    /// A request without parameters common to all.
+    /// Creates a request without the parameters that all operations have.
     pub fn new(version: Version, operation: impl Into<SruOperation>) -> Self {
         Self {
             version,
@@ -57,13 +58,13 @@ impl Request {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant, reason = "most requests are searches")]
 pub enum SruOperation {
-    /// Search, and the first records.
+    /// A search, with the first records.
     SearchRetrieve(SearchRetrieve),
-    /// Terms of an index.
+    /// A request for terms of an index.
     Scan(ScanRequest),
-    /// What the server is.
+    /// A request for the server's description.
     Explain(ExplainRequest),
-    /// A change of a record, in SOAP only.
+    /// A change to a record, in SOAP only.
     Update(UpdateRequest),
 }
 
@@ -76,14 +77,14 @@ macro_rules! operations {
         })*
 
         impl SruOperation {
-            /// The value of the parameter `operation`.
+            /// Returns the value of the parameter `operation`.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$variant(_) => $name,)*
                 }
             }
 
-            /// The element of the answer.
+            /// Returns the name of the answer's element.
             pub fn response_name(&self) -> &'static str {
                 match self {
                     $(Self::$variant(_) => $response,)*
@@ -100,36 +101,36 @@ operations! {
     Update(UpdateRequest) "update" "updateResponse";
 }
 
-/// A search. `None` where the request says nothing.
+/// A search. Values missing in the request are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SearchRetrieve {
     /// The query.
     pub query: String,
-    /// Its language.
+    /// The language of the query.
     pub query_type: QueryType,
     /// The position of the first record, from 1.
     pub start_record: Option<u64>,
-    /// How many records, at most.
+    /// The maximum number of records.
     pub maximum_records: Option<u64>,
     /// How records are embedded.
     pub packing: Option<Packing>,
     /// 2.0: whether the server may arrange the parts of a record as it likes (`recordPacking=unpacked`).
     pub unpacked: Option<bool>,
-    /// The schema of the records: an identifier, or a short name of the server.
+    /// The schema of the records: an identifier, or a short name defined by the server.
     pub record_schema: Option<String>,
     /// 1.1: the part of the records.
     pub record_xpath: Option<String>,
-    /// How long to keep the result set, in seconds.
+    /// The time for which the result set is kept, in seconds.
     pub result_set_ttl: Option<u64>,
-    /// How to sort, see [`super::parse_sort_keys`].
+    /// The sort keys; see [`super::parse_sort_keys`].
     pub sort_keys: Option<String>,
     /// 2.0: the facets to count.
     pub facets: FacetParameters,
 }
 
 impl SearchRetrieve {
-    /// A search in CQL.
+    /// Creates a search in CQL.
     pub fn cql(query: impl Into<String>) -> Self {
         Self {
             query: query.into(),
@@ -137,7 +138,7 @@ impl SearchRetrieve {
         }
     }
 
-    /// The position of the first record.
+    /// Returns the position of the first record.
     pub fn start(&self) -> u64 {
         self.start_record.unwrap_or(1)
     }
@@ -149,14 +150,14 @@ pub enum QueryType {
     /// CQL.
     #[default]
     Cql,
-    /// PQF: `queryType=pqf`, and `x-pquery` or `x-pScanClause` in 1.1 and 1.2. Known to YAZ and its descendants.
+    /// PQF: `queryType=pqf`, and `x-pquery` or `x-pScanClause` in 1.1 and 1.2. Supported by YAZ and programs based on it.
     Pqf,
-    /// Any other.
+    /// Any other language.
     Other(String),
 }
 
 impl QueryType {
-    /// The value of `queryType`.
+    /// Returns the value of `queryType`.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Cql => "cql",
@@ -166,23 +167,23 @@ impl QueryType {
     }
 }
 
-/// What 2.0 has on facets, as written.
+/// The facet parameters of 2.0, as written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FacetParameters {
-    /// How many terms, of which indexes.
+    /// The number of terms, and their indexes.
     pub limit: Option<String>,
-    /// The first term, from 1.
+    /// The position of the first term, from 1.
     pub start: Option<String>,
     /// The order of the terms.
     pub sort: Option<String>,
-    /// The index to count by ranges.
+    /// The index whose values are counted by range.
     pub range_field: Option<String>,
     /// The ends of the lowest range.
     pub low_value: Option<String>,
     /// The ends of the highest range.
     pub high_value: Option<String>,
-    /// Which terms to leave out, by their counts.
+    /// The counts of terms to leave out.
     pub count: Option<String>,
 }
 
@@ -194,14 +195,14 @@ pub struct ScanRequest {
     pub clause: String,
     /// The language of the clause.
     pub query_type: QueryType,
-    /// Where the start term is to be in the list, from 1; 0 is before the list.
+    /// The position of the start term in the list, from 1; 0 is before the list.
     pub response_position: Option<u64>,
-    /// How many terms, at most.
+    /// The maximum number of terms.
     pub maximum_terms: Option<u64>,
 }
 
 impl ScanRequest {
-    /// A request by a clause in CQL.
+    /// Creates a request with a clause in CQL.
     pub fn cql(clause: impl Into<String>) -> Self {
         Self {
             clause: clause.into(),
@@ -218,22 +219,22 @@ pub struct ExplainRequest {
     pub packing: Option<Packing>,
 }
 
-/// A change of a record (Record Update 1.0).
+/// A change to a record (Record Update 1.0).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UpdateRequest {
-    /// What to do.
+    /// The action on the record.
     pub action: UpdateAction,
-    /// Which record.
+    /// The identifier of the record.
     pub record_identifier: Option<String>,
-    /// The versions of the record that the change is based on: type and value.
+    /// The versions of the record on which the change is based: type and value.
     pub record_versions: Vec<(String, String)>,
     /// The record.
     pub record: Option<SruRecord>,
 }
 
 impl UpdateRequest {
-    /// A change without a record.
+    /// Creates a change without a record.
     pub fn new(action: UpdateAction) -> Self {
         Self {
             action,
@@ -244,14 +245,14 @@ impl UpdateRequest {
     }
 }
 
-/// What to do with a record.
+/// An action on a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UpdateAction {
-    /// Insert it.
+    /// Insert the record.
     Create,
-    /// Put it in place of another.
+    /// Replace another record by this record.
     Replace,
-    /// Delete it.
+    /// Delete the record.
     Delete,
 }
 
@@ -262,14 +263,14 @@ impl UpdateAction {
         (Self::Delete, "info:srw/action/1/delete"),
     ];
 
-    /// The identifier of the action.
+    /// Returns the identifier of the action.
     pub fn uri(self) -> &'static str {
         let mut all = Self::ALL.iter();
         all.find(|(action, _)| *action == self)
             .map_or("", |(_, uri)| uri)
     }
 
-    /// The action of this identifier.
+    /// Returns the action with this identifier.
     pub fn by_uri(uri: &str) -> Option<Self> {
         let mut all = Self::ALL.iter();
         all.find(|(_, known)| *known == uri)
@@ -295,13 +296,13 @@ impl fmt::Debug for SruLogin {
 /// A request with faults, which is answered with diagnostics and never carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What could be read of it: version and operation of the answer, and the values that are right.
+    /// The parts of the request that could be read: version and operation of the answer, and the correct values.
     pub request: Box<Request>,
-    /// What is wrong; at least one.
+    /// The faults; at least one.
     pub diagnostics: Vec<SruDiagnostic>,
 }
 
-/// How many unknown parameters a refusal names.
+/// The maximum number of unknown parameters named in a refusal.
 pub const MAX_UNKNOWN_PARAMETERS: usize = 10;
 
 #[cfg(test)]

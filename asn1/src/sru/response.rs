@@ -18,13 +18,13 @@ use super::{Packing, Request, SruDiagnostic, Version};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant, reason = "most answers are to searches")]
 pub enum Response {
-    /// To a search.
+    /// An answer to a search.
     SearchRetrieve(SearchRetrieveResponse),
-    /// To a scan.
+    /// An answer to a scan.
     Scan(ScanResponse),
-    /// The server's description.
+    /// An answer with the server's description.
     Explain(ExplainResponse),
-    /// To a change of a record.
+    /// An answer to a change to a record.
     Update(UpdateResponse),
 }
 
@@ -37,14 +37,14 @@ macro_rules! responses {
         })*
 
         impl Response {
-            /// The version of the answer.
+            /// Returns the version of the answer.
             pub fn version(&self) -> Version {
                 match self {
                     $(Self::$variant(response) => response.version,)*
                 }
             }
 
-            /// What went wrong with the request as a whole.
+            /// Returns the errors in the request as a whole.
             pub fn diagnostics(&self) -> &[SruDiagnostic] {
                 match self {
                     $(Self::$variant(response) => &response.diagnostics,)*
@@ -61,36 +61,37 @@ responses! {
     Update(UpdateResponse);
 }
 
-/// The records that a search found, or some of them.
+/// The result of a search, with all or some of the records that it found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SearchRetrieveResponse {
     /// The version of the answer.
     pub version: Version,
-    /// How many records were found. Without a number, 1.1 and 1.2, where it is mandatory, have 0.
+    /// The number of records found. If it is `None`, 0 is written in 1.1 and 1.2, where it is mandatory.
     pub number_of_records: Option<u64>,
     /// The name of the result set, for `cql.resultSetId`.
     pub result_set_id: Option<String>,
-    /// How long the result set is kept, in seconds.
+    /// The time for which the result set is kept, in seconds.
     pub result_set_ttl: Option<u64>,
     /// The records.
     pub records: Vec<SruRecord>,
-    /// The position of the record after the last of `records`, if there is one.
+    /// The position of the record after the last of `records`, if there is such a record.
     pub next_record_position: Option<u64>,
     /// The request.
     pub echo: Option<Box<Request>>,
-    /// What went wrong.
+    /// The diagnostics of the request as a whole.
     pub diagnostics: Vec<SruDiagnostic>,
-    /// XML of the server's own: elements with their namespaces.
+    /// The server's own XML: elements with their namespaces.
     pub extra: Bytes,
-    /// 2.0: how sure `number_of_records` is, such as `exact` or an identifier that ends in it.
+    /// 2.0: the precision of `number_of_records`, such as `exact` or an identifier that ends in it.
     pub result_count_precision: Option<String>,
-    /// 2.0: terms of the records found, with counts.
+    /// 2.0: terms in the records found, with counts.
     pub facets: Vec<SruFacet>,
 }
 
 impl SearchRetrieveResponse {
-    /// `records` from the position `start` on, of `total`: sets the positions of the records and of the next one.
+    /// Creates an answer with `records` from the position `start` on, of `total` records; sets the positions of the records and
+    /// of the next record.
     pub fn new(version: Version, total: u64, start: u64, mut records: Vec<SruRecord>) -> Self {
         let mut next = start;
         for record in &mut records {
@@ -106,7 +107,7 @@ impl SearchRetrieveResponse {
         }
     }
 
-    /// The answer to a search that failed.
+    /// Creates the answer to a search that failed.
     pub fn failed(version: Version, diagnostics: Vec<SruDiagnostic>) -> Self {
         Self {
             version,
@@ -116,25 +117,25 @@ impl SearchRetrieveResponse {
     }
 }
 
-/// A record, or a diagnostic in place of one.
+/// A record, or a diagnostic in place of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SruRecord {
-    /// The identifier of its schema.
+    /// The identifier of the record's schema.
     pub schema: String,
-    /// How it is embedded.
+    /// How the record is embedded.
     pub packing: Packing,
-    /// The record: XML as octets, not escaped whatever the packing is.
+    /// The record: XML as octets, never escaped, whatever the packing is.
     ///
-    /// A record that was read shares the octets of the answer.
+    /// If the record was read from an answer, it shares the octets of the answer.
     pub data: Bytes,
-    /// Its position in the result set, from 1.
+    /// The position of the record in the result set, from 1.
     pub position: Option<u64>,
-    /// Its identifier; 1.2 and 2.0 have none in their schemas, but servers send it.
+    /// The identifier of the record; the schemas of 1.2 and 2.0 do not have it, but servers send it.
     pub identifier: Option<String>,
-    /// XML of the server's own.
+    /// The server's own XML.
     pub extra: Bytes,
-    /// What went wrong with this record, which takes the place of its data (a surrogate diagnostic).
+    /// An error in this record, in place of its data (a surrogate diagnostic).
     pub diagnostic: Option<SruDiagnostic>,
 }
 
@@ -142,7 +143,7 @@ impl SruRecord {
     /// The schema of surrogate diagnostics.
     pub const DIAGNOSTIC_SCHEMA: &str = "info:srw/schema/1/diagnostics-v1.1";
 
-    /// A record embedded as elements.
+    /// Creates a record embedded as elements.
     pub fn new(schema: impl Into<String>, data: impl Into<Bytes>) -> Self {
         Self {
             schema: schema.into(),
@@ -155,7 +156,7 @@ impl SruRecord {
         }
     }
 
-    /// A diagnostic in place of a record.
+    /// Creates a diagnostic in place of a record.
     pub fn surrogate(diagnostic: SruDiagnostic) -> Self {
         Self {
             diagnostic: Some(diagnostic),
@@ -167,9 +168,9 @@ impl SruRecord {
 /// Terms of an index, with counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SruFacet {
-    /// The index, as it would stand in a query.
+    /// The index, written as in a query.
     pub index: String,
-    /// Its terms.
+    /// The terms of the index.
     pub terms: Vec<SruFacetTerm>,
 }
 
@@ -181,12 +182,12 @@ pub struct SruFacetTerm {
     pub term: String,
     /// A query for the records with the term.
     pub query: Option<String>,
-    /// How many records of the result have it.
+    /// The number of records in the result that have the term.
     pub count: u64,
 }
 
 impl SruFacetTerm {
-    /// A term without a query.
+    /// Creates a term without a query.
     pub fn new(term: impl Into<String>, count: u64) -> Self {
         Self {
             term: term.into(),
@@ -206,14 +207,14 @@ pub struct ScanResponse {
     pub terms: Vec<SruTerm>,
     /// The request.
     pub echo: Option<Box<Request>>,
-    /// What went wrong.
+    /// The diagnostics of the request as a whole.
     pub diagnostics: Vec<SruDiagnostic>,
-    /// XML of the server's own.
+    /// The server's own XML.
     pub extra: Bytes,
 }
 
 impl ScanResponse {
-    /// An answer with terms.
+    /// Creates an answer with terms.
     pub fn new(version: Version, terms: Vec<SruTerm>) -> Self {
         Self {
             version,
@@ -227,20 +228,20 @@ impl ScanResponse {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SruTerm {
-    /// The term as it is searched.
+    /// The term as it is searched for.
     pub value: String,
-    /// How many records have it.
+    /// The number of records that have the term.
     pub number_of_records: Option<u64>,
-    /// The term as it is shown, if it differs.
+    /// The term as it is displayed, if different.
     pub display_term: Option<String>,
-    /// Whether it is at an end of the index.
+    /// Whether the term is at an end of the index.
     pub where_in_list: Option<WhereInList>,
-    /// XML of the server's own.
+    /// The server's own XML.
     pub extra: Bytes,
 }
 
 impl SruTerm {
-    /// A term with a count.
+    /// Creates a term with a count.
     pub fn new(value: impl Into<String>, number_of_records: impl Into<Option<u64>>) -> Self {
         Self {
             value: value.into(),
@@ -250,23 +251,23 @@ impl SruTerm {
     }
 }
 
-/// Where a term is in its index.
+/// The place of a term in its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WhereInList {
-    /// The first.
+    /// The first term.
     First,
-    /// The last.
+    /// The last term.
     Last,
-    /// The only one.
+    /// The only term.
     Only,
-    /// In between.
+    /// A term between the first and the last.
     Inner,
 }
 
 impl WhereInList {
     const ALL: [Self; 4] = [Self::First, Self::Last, Self::Only, Self::Inner];
 
-    /// The element's value.
+    /// Returns the value of the element.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::First => "first",
@@ -276,7 +277,7 @@ impl WhereInList {
         }
     }
 
-    /// The place of this name.
+    /// Returns the place with this name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -284,19 +285,19 @@ impl WhereInList {
     }
 }
 
-/// What a server is: a record of ZeeRex, see [`super::zeerex`].
+/// A server's description of itself: a record of ZeeRex; see [`super::zeerex`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExplainResponse {
     /// The version of the answer.
     pub version: Version,
-    /// The description. Without one, the answer has diagnostics.
+    /// The description. An answer without a description has diagnostics.
     pub record: Option<SruRecord>,
     /// The request.
     pub echo: Option<Box<Request>>,
-    /// What went wrong.
+    /// The diagnostics of the request as a whole.
     pub diagnostics: Vec<SruDiagnostic>,
-    /// XML of the server's own.
+    /// The server's own XML.
     pub extra: Bytes,
 }
 
@@ -304,7 +305,7 @@ impl ExplainResponse {
     /// The schema of descriptions: ZeeRex 2.0.
     pub const SCHEMA: &str = "http://explain.z3950.org/dtd/2.0/";
 
-    /// An answer with a description: an `explain` element.
+    /// Creates an answer with a description: an `explain` element.
     pub fn new(version: Version, description: impl Into<Bytes>) -> Self {
         Self {
             version,
@@ -314,7 +315,7 @@ impl ExplainResponse {
     }
 }
 
-/// What became of a change.
+/// The result of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UpdateResponse {
@@ -322,20 +323,20 @@ pub struct UpdateResponse {
     pub version: Version,
     /// Whether the record was changed (`operationStatus`).
     pub success: bool,
-    /// The record's identifier.
+    /// The identifier of the record.
     pub record_identifier: Option<String>,
     /// The versions of the record: type and value.
     pub record_versions: Vec<(String, String)>,
-    /// The record as it is now.
+    /// The record after the change.
     pub record: Option<SruRecord>,
-    /// What went wrong.
+    /// The diagnostics of the request.
     pub diagnostics: Vec<SruDiagnostic>,
-    /// XML of the server's own.
+    /// The server's own XML.
     pub extra: Bytes,
 }
 
 impl UpdateResponse {
-    /// An answer without a record.
+    /// Creates an answer without a record.
     pub fn new(version: Version, success: bool) -> Self {
         Self {
             version,

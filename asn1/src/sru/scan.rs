@@ -3,7 +3,7 @@
 use super::{SruCondition, SruDiagnostic};
 use crate::query::cql::{Cql, Node, parse};
 
-/// Reads a scan clause, such as `dc.title = "war"`; a term alone is of the server's choice of index.
+/// Reads a scan clause, such as `dc.title = "war"`; for a term alone, the server chooses the index.
 ///
 /// # Errors
 /// Faults of CQL, operators between clauses, and `sortby`.

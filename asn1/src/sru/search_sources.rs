@@ -1,5 +1,5 @@
-//! Where the records of a search come from, in the `extraResponseData` of its answer, and where one of them does, in its
-//! `extraRecordData`. SRU has no elements for this; these are the project's own.
+//! The origin of the records of a search, in the `extraResponseData` of its answer, and the origin of a single record, in its
+//! `extraRecordData`. SRU has no elements for this; these elements are defined by this project.
 //!
 //! ```xml
 //! <searched xmlns="urn:x-z3950d:source">
@@ -9,7 +9,7 @@
 //! </searched>
 //! ```
 //!
-//! `condition` is one of Bib-1.
+//! `condition` is a Bib-1 condition.
 
 use bytes::Bytes;
 
@@ -20,7 +20,7 @@ use crate::apdu::DefaultDiagFormat;
 use crate::format::sources::{MAX_SOURCES, SearchSource, SearchSources};
 
 impl SearchRetrieveResponse {
-    /// The answer with the sources of its records as extra data.
+    /// Returns the answer with the sources of its records as extra data.
     #[must_use]
     pub fn with_sources(mut self, sources: &SearchSources) -> Self {
         if *sources != SearchSources::default() {
@@ -29,17 +29,17 @@ impl SearchRetrieveResponse {
         self
     }
 
-    /// The sources that its extra data names. What cannot be read is left out.
+    /// Returns the sources named in the extra data. Sources that cannot be read are left out.
     pub fn sources(&self, limits: &SruLimits) -> SearchSources {
         let mut found = SearchSources::default();
-        // Errors: the rest is something else.
+        // An error means that the rest is something else.
         let _ = read(&self.extra, limits, &mut found);
         found
     }
 }
 
 impl SruRecord {
-    /// The database that its extra data names.
+    /// Returns the database named in the extra data.
     pub fn database(&self, limits: &SruLimits) -> Option<String> {
         if self.extra.is_empty() {
             return None;

@@ -5,24 +5,24 @@ use std::fmt;
 use super::xml::{Writer, namespace};
 use super::{DECLARATION, Response};
 
-/// Why a request in SOAP was not carried out.
+/// The reason why a request in SOAP was not carried out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SoapFault {
-    /// `Client` if the request is wrong, `Server` if it may work later; with a prefix.
+    /// `Client` if the request is wrong, `Server` if the request may succeed later; includes a prefix.
     pub code: String,
     /// The reason, for people.
     pub reason: String,
-    /// More on it; may be empty.
+    /// Further details; may be empty.
     pub detail: String,
 }
 
 impl SoapFault {
-    /// The request is wrong.
+    /// Creates a fault for a request that is wrong.
     pub fn client(reason: impl Into<String>) -> Self {
         Self::new("SOAP:Client", reason)
     }
 
-    /// The server could not carry it out.
+    /// Creates a fault for a request that the server could not carry out.
     pub fn server(reason: impl Into<String>) -> Self {
         Self::new("SOAP:Server", reason)
     }
@@ -35,7 +35,7 @@ impl SoapFault {
         }
     }
 
-    /// The fault as an envelope.
+    /// Returns the fault as an envelope.
     pub fn to_soap(&self) -> Vec<u8> {
         let mut out = Vec::new();
         envelope(&mut out, |to| {
@@ -54,7 +54,7 @@ impl SoapFault {
 }
 
 impl fmt::Display for SoapFault {
-    /// `Client: no query`
+    /// Writes, for example, `Client: no query`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let code = self.code.rsplit(':').next().unwrap_or_default();
         let parts = [code, &self.reason, &self.detail];
@@ -64,7 +64,7 @@ impl fmt::Display for SoapFault {
 }
 
 impl Response {
-    /// The answer as an envelope.
+    /// Returns the answer as an envelope.
     pub fn to_soap(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.capacity());
         envelope(&mut out, |to| self.write(to.out));
@@ -72,7 +72,7 @@ impl Response {
     }
 }
 
-/// Writes an envelope and what is in its body.
+/// Writes an envelope and the content of its body.
 pub(super) fn envelope(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'_>)) {
     out.extend_from_slice(DECLARATION.as_bytes());
     let mut to = Writer {

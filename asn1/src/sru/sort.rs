@@ -1,42 +1,43 @@
-//! The text form of `sortKeys` (SRU 1.1, "Sorting"): keys between blanks, each `path,schema,ascending,caseSensitive,missingValue`.
+//! The text form of `sortKeys` (SRU 1.1, "Sorting"): keys separated by blanks, each
+//! `path,schema,ascending,caseSensitive,missingValue`.
 
 use super::{SruCondition, SruDiagnostic};
 
-/// How many keys are read.
+/// The maximum number of keys that are read.
 pub const MAX_SORT_KEYS: usize = 16;
 
 /// A key to sort by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SruSortKey {
-    /// What to sort by: the name of an index, or a path in the schema.
+    /// The name of an index, or a path in the schema.
     pub path: String,
     /// The schema of the path; may be empty.
     pub schema: String,
-    /// From high to low.
+    /// Whether to sort from high to low.
     pub descending: bool,
-    /// Whether capital letters differ from small ones.
+    /// Whether capital letters differ from small letters.
     pub case_sensitive: bool,
-    /// Where records without the key go, if the key says so.
+    /// The place of records without the key, if it is specified.
     pub missing: Option<MissingValue>,
 }
 
-/// What is done with records that do not have a key.
+/// The treatment of records that do not have a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MissingValue {
     /// The sort fails.
     Abort,
-    /// They come after all others.
+    /// These records come after all others.
     High,
-    /// They come before all others.
+    /// These records come before all others.
     Low,
-    /// They are left out.
+    /// These records are left out.
     Omit,
-    /// They are sorted as if they had this value.
+    /// These records are sorted as if they had this value.
     Value(String),
 }
 
 impl MissingValue {
-    /// The name, or the value in quotes.
+    /// Returns the name, or the value in quotes.
     fn to_text(&self) -> String {
         match self {
             Self::Abort => "abort".into(),
@@ -48,7 +49,7 @@ impl MissingValue {
     }
 }
 
-/// Reads sort keys. A part that is left out has its default: ascending, and without regard to case.
+/// Reads sort keys. Parts that are left out have defaults: ascending, and ignoring case.
 ///
 /// # Errors
 /// A key without a path, an unknown value, or more than [`MAX_SORT_KEYS`] keys.
@@ -107,7 +108,7 @@ pub fn sort_keys_to_text(keys: &[SruSortKey]) -> String {
     keys.collect::<Vec<_>>().join(" ")
 }
 
-/// The keys as they follow `sortby` in CQL 1.2, such as `date/sort.descending title`; paths stand for indexes.
+/// Returns the keys as they follow `sortby` in CQL 1.2, such as `date/sort.descending title`; paths are used as indexes.
 pub fn sort_keys_to_cql(keys: &[SruSortKey]) -> String {
     let keys = keys.iter().map(|key| {
         let mut text = quoted_if_needed(&key.path);
@@ -135,7 +136,7 @@ pub fn sort_keys_to_cql(keys: &[SruSortKey]) -> String {
     keys.collect::<Vec<_>>().join(" ")
 }
 
-/// The parts of a text between signs that are not in quotes.
+/// Splits a text at signs that are not in quotes.
 fn split(text: &str, sign: char) -> impl Iterator<Item = &str> {
     let mut is_quoted = false;
     let mut is_escaped = false;

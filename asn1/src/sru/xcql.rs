@@ -1,14 +1,16 @@
-//! Queries of CQL as elements, which echoes of 1.1 and 1.2 have beside the text (XCQL, `http://www.loc.gov/zing/cql/xcql/`).
+//! CQL queries as elements, which echoes in 1.1 and 1.2 contain in addition to the text (XCQL,
+//! `http://www.loc.gov/zing/cql/xcql/`).
 
 use super::xml::Writer;
 use crate::query::cql::{Clause, Modifier, Node, Word, parse};
 
 const XCQL: (&str, &str) = ("xcql", "http://www.loc.gov/zing/cql/xcql/");
 
-/// The deepest tree of operators that is written: readers limit the depth of elements, of which each operator takes two.
+/// The maximum depth of operators in a tree that is written: readers limit the depth of elements, and each operator takes two
+/// levels.
 const DEEPEST: usize = 40;
 
-/// Appends the query as `xQuery`, unless it is no CQL or too deep.
+/// Appends the query as `xQuery`, unless it is not CQL or too deep.
 pub(super) fn put_query(to: &mut Writer<'_>, query: &str) {
     let Some(tree) = parse(query).ok().map(|query| query.query) else {
         return;
@@ -25,7 +27,7 @@ pub(super) fn put_query(to: &mut Writer<'_>, query: &str) {
     }
 }
 
-/// Appends the clause of a scan as `xScanClause`, unless it is no clause.
+/// Appends the clause of a scan as `xScanClause`, unless it is not a clause.
 pub(super) fn put_scan_clause(to: &mut Writer<'_>, clause: &str) {
     if let Ok(query) = parse(clause)
         && let Node::Clause(clause) = &query.query
@@ -36,14 +38,14 @@ pub(super) fn put_scan_clause(to: &mut Writer<'_>, clause: &str) {
     }
 }
 
-/// A step that is still to be done.
+/// A step that has yet to be done.
 enum XcqlStep<'a> {
     Operand(&'a Node, usize),
     Open(&'static str),
     Close(&'static str),
 }
 
-/// Writes a tree from the left, without recursion; `None` if it is too deep.
+/// Writes a tree from left to right, without recursion; returns `None` if it is too deep.
 fn put_operand(to: &mut Writer<'_>, tree: &Node) -> Option<()> {
     let mut steps = vec![XcqlStep::Operand(tree, 0)];
     while let Some(step) = steps.pop() {
@@ -78,14 +80,14 @@ fn put_operand(to: &mut Writer<'_>, tree: &Node) -> Option<()> {
                     XcqlStep::Operand(&boolean.left, depth),
                 ]);
             }
-            // `put_prefixes` returns what they apply to.
+            // `put_prefixes` returns the part to which prefixes apply.
             Node::Prefixed(_) => return None,
         }
     }
     Some(())
 }
 
-/// Writes the prefix maps of a node, and returns what they apply to.
+/// Writes the prefix maps of a node, and returns the part to which they apply.
 fn put_prefixes<'a>(to: &mut Writer<'_>, node: &'a Node) -> &'a Node {
     let mut rest = node;
     while let Node::Prefixed(map) = rest {
@@ -114,7 +116,7 @@ fn put_clause(to: &mut Writer<'_>, clause: &Clause) {
     to.text("term", &words.join(" "));
 }
 
-/// A relation or an operator, with its modifiers.
+/// Writes a relation or an operator, with its modifiers.
 fn put_value(to: &mut Writer<'_>, name: &str, value: &str, modifiers: &[Modifier]) {
     to.begin(name);
     to.text("value", value);

@@ -1,4 +1,4 @@
-//! XML as SRU needs it: read without a tree and within limits, and written.
+//! XML for the needs of SRU: read without a tree and within limits, and written.
 
 mod check;
 mod read;
@@ -8,69 +8,69 @@ pub(super) use self::check::check_well_formed;
 pub(super) use self::read::{ElementContent, XmlReader, attribute, document, local_name};
 pub(super) use self::write::{Writer, put_attribute, put_text};
 
-/// Why a document cannot be read. Offsets count octets from its start, in UTF-8.
+/// The reason why a document cannot be read. Offsets count octets from the start of the document, in UTF-8.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum XmlError {
-    /// Longer than [`SruLimits::document`](super::SruLimits::document).
+    /// The document is longer than [`SruLimits::document`](super::SruLimits::document).
     #[error("the document is longer than {limit} octets")]
     TooLong {
         /// The limit.
         limit: usize,
     },
-    /// Not well-formed XML.
+    /// The document is not well-formed XML.
     #[error("not well-formed XML: {fault} (octet {offset})")]
     Syntax {
-        /// Where.
+        /// The offset of the fault.
         offset: u64,
-        /// What is wrong there.
+        /// What is wrong at the offset.
         fault: String,
     },
-    /// A document type, which might define entities.
+    /// The document has a document type, which might define entities.
     #[error("a document type is not accepted (octet {offset})")]
     DocumentType {
-        /// Where.
+        /// The offset of the document type.
         offset: usize,
     },
-    /// Elements nested deeper than [`SruLimits::depth`](super::SruLimits::depth).
+    /// Elements are nested deeper than [`SruLimits::depth`](super::SruLimits::depth).
     #[error("elements nested more than {limit} levels deep (octet {offset})")]
     TooDeep {
         /// The limit.
         limit: usize,
-        /// Where.
+        /// The offset of the element.
         offset: usize,
     },
-    /// More elements or records than the limits allow.
+    /// There are more elements or records than the limits allow.
     #[error("more than {limit} {what} (octet {offset})")]
     TooMany {
-        /// Of what.
+        /// The kind of items that exceed the limit.
         what: &'static str,
         /// The limit.
         limit: usize,
-        /// Where.
+        /// The offset of the first item beyond the limit.
         offset: usize,
     },
-    /// An invalid number of records: below 0, too large, or not a number.
+    /// A number of records is invalid: below 0, too large, or not a number.
     #[error("{name} is {value:?}, which is not a number of records")]
     Count {
         /// The name of the element.
         name: &'static str,
-        /// The beginning of its text.
+        /// The beginning of the element's text.
         value: String,
     },
     /// The document ends too early.
     #[error("the document ends within an element")]
     Unfinished,
-    /// No XML at all.
+    /// The document has no XML at all.
     #[error("the document has no element")]
     NoElement,
-    /// A page for people, such as an error of a proxy.
+    /// The document is a page for people, such as an error of a proxy.
     #[error("an HTML page instead of XML{}", titled(title))]
     Html {
-        /// Its title; may be empty.
+        /// The title of the page; may be empty.
         title: String,
     },
-    /// XML, but none of SRU.
+    /// The document is XML, but not an element of SRU.
     #[error("an element {name:?}, which SRU does not have there")]
     Element {
         /// The name of the element.
@@ -93,7 +93,7 @@ fn titled(title: &str) -> String {
     }
 }
 
-/// Whether a namespace is one of 2.0.
+/// Returns whether a namespace belongs to 2.0.
 pub(super) fn is_new(namespace: &str) -> bool {
     namespace.contains("docs.oasis-open.org/ns/search-ws")
 }
@@ -116,7 +116,7 @@ pub(super) mod namespace {
     const NEW_SCAN: &str = "http://docs.oasis-open.org/ns/search-ws/scan";
     const NEW_DIAGNOSTIC: &str = "http://docs.oasis-open.org/ns/search-ws/diagnostic";
 
-    /// Of answers to searches and of explain.
+    /// Returns the namespace of answers to searches and of explain.
     pub(in crate::sru) fn response(version: Version) -> &'static str {
         match version {
             Version::V1_1 | Version::V1_2 => SRU,
@@ -124,7 +124,7 @@ pub(super) mod namespace {
         }
     }
 
-    /// Of scan.
+    /// Returns the namespace of scan.
     pub(in crate::sru) fn scan(version: Version) -> &'static str {
         match version {
             Version::V1_1 | Version::V1_2 => SRU,
@@ -132,7 +132,7 @@ pub(super) mod namespace {
         }
     }
 
-    /// Of diagnostics that concern a request as a whole.
+    /// Returns the namespace of diagnostics that concern a request as a whole.
     pub(in crate::sru) fn diagnostic(version: Version) -> &'static str {
         match version {
             Version::V1_1 | Version::V1_2 => DIAGNOSTIC,

@@ -1,4 +1,4 @@
-//! What a server tells about itself and a database: the record of an explain (ZeeRex 2.0, `http://explain.z3950.org/dtd/2.0/`).
+//! A server's description of itself and a database: the record of an explain (ZeeRex 2.0, `http://explain.z3950.org/dtd/2.0/`).
 
 mod read;
 mod write;
@@ -7,11 +7,11 @@ mod write;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ZeeRex {
-    /// Where the database is.
+    /// The address of the database.
     pub server: ZeeRexServer,
-    /// What the database is.
+    /// The title and description of the database.
     pub database: ZeeRexDatabase,
-    /// When the description was made, and where it comes from.
+    /// The date of the description, and its origin.
     pub meta: ZeeRexMeta,
     /// The context sets of the indexes.
     pub sets: Vec<ContextSet>,
@@ -19,7 +19,7 @@ pub struct ZeeRex {
     pub indexes: Vec<ZeeRexIndex>,
     /// The schemas of records.
     pub schemas: Vec<ZeeRexSchema>,
-    /// What the server does and supports.
+    /// The defaults, settings and supported features of the server.
     pub config: ZeeRexConfig,
 }
 
@@ -27,13 +27,13 @@ pub struct ZeeRex {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ZeeRexServer {
-    /// `SRU`, `SRW/U`, `Z39.50`.
+    /// The protocol: `SRU`, `SRW/U`, `Z39.50`.
     pub protocol: String,
-    /// The highest version.
+    /// The highest version of the protocol.
     pub version: String,
-    /// `http` or `https`.
+    /// The transport: `http` or `https`.
     pub transport: String,
-    /// `GET POST SOAP`.
+    /// The methods: `GET POST SOAP`.
     pub method: String,
     /// The host.
     pub host: String,
@@ -41,7 +41,7 @@ pub struct ZeeRexServer {
     pub port: Option<u16>,
     /// The name of the database: the path of its URL.
     pub database: String,
-    /// How many records it has.
+    /// The number of records in the database.
     pub records: Option<u64>,
 }
 
@@ -68,11 +68,11 @@ pub struct ZeeRexDatabase {
     pub title: String,
     /// The description; may be empty.
     pub description: String,
-    /// Who answers for it; may be empty.
+    /// The contact for the database; may be empty.
     pub contact: String,
     /// The program: identifier, version and title.
     pub implementation: Option<ZeeRexImplementation>,
-    /// The same database elsewhere, and others of the server: type and URL, such as `z39.50` and
+    /// Links to the same database elsewhere, and to other databases of the server: type and URL, such as `z39.50` and
     /// `z39.50s://lib.example:210/books`.
     pub links: Vec<(String, String)>,
 }
@@ -82,9 +82,9 @@ pub struct ZeeRexDatabase {
 pub struct ZeeRexImplementation {
     /// The identifier of the program; may be empty.
     pub identifier: String,
-    /// Its version; may be empty.
+    /// The version of the program; may be empty.
     pub version: String,
-    /// Its name.
+    /// The name of the program.
     pub title: String,
 }
 
@@ -92,11 +92,11 @@ pub struct ZeeRexImplementation {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ZeeRexMeta {
-    /// When it was changed, such as `2026-11-22 02:00:00`.
+    /// When the description was changed, such as `2026-11-22 02:00:00`.
     pub date_modified: Option<String>,
-    /// Where it was copied from: the `z39.50r` URL of a record.
+    /// The source from which the description was copied: the `z39.50r` URL of a record.
     pub aggregated_from: Option<String>,
-    /// When it was copied.
+    /// When the description was copied.
     pub date_aggregated: Option<String>,
 }
 
@@ -117,20 +117,20 @@ pub struct ContextSet {
 pub struct ZeeRexIndex {
     /// The title; may be empty.
     pub title: String,
-    /// Whether it can be searched, if the description says so.
+    /// Whether the index can be searched, if the description says so.
     pub search: Option<bool>,
-    /// Whether it can be scanned.
+    /// Whether the index can be scanned.
     pub scan: Option<bool>,
-    /// Whether results can be sorted by it.
+    /// Whether results can be sorted by the index.
     pub sort: Option<bool>,
-    /// What it is called in queries.
+    /// The names of the index in queries.
     pub maps: Vec<ZeeRexMap>,
-    /// What it supports: type and value, such as `relation` and `=`.
+    /// The features that the index supports: type and value, such as `relation` and `=`.
     pub supports: Vec<(String, String)>,
 }
 
 impl ZeeRexIndex {
-    /// An index that can be searched.
+    /// Creates an index that can be searched.
     pub fn new(title: impl Into<String>, maps: Vec<ZeeRexMap>) -> Self {
         Self {
             title: title.into(),
@@ -144,14 +144,14 @@ impl ZeeRexIndex {
 /// `map`: a name of an index in one language.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ZeeRexMap {
-    /// In CQL: the prefix of the context set, which may be empty, and the name.
+    /// A name in CQL: the prefix of the context set, which may be empty, and the name.
     Name {
         /// The prefix.
         set: String,
         /// The name.
         name: String,
     },
-    /// In type-1 queries: attributes.
+    /// Attributes in type-1 queries.
     Attributes(Vec<ZeeRexAttribute>),
 }
 
@@ -176,14 +176,14 @@ pub struct ZeeRexSchema {
     pub identifier: String,
     /// The title; may be empty.
     pub title: String,
-    /// Whether records can be retrieved in it, if the description says so.
+    /// Whether records can be retrieved in this schema, if the description says so.
     pub retrieve: Option<bool>,
-    /// Whether results can be sorted by it.
+    /// Whether results can be sorted by the schema.
     pub sort: Option<bool>,
 }
 
 impl ZeeRexSchema {
-    /// A schema for retrieval.
+    /// Creates a schema for retrieval.
     pub fn new(name: &str, identifier: &str, title: &str) -> Self {
         Self {
             name: name.into(),
@@ -199,26 +199,26 @@ impl ZeeRexSchema {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ZeeRexConfig {
-    /// What holds if a request does not say otherwise, such as `numberOfRecords` and `10`.
+    /// The values that apply if a request does not specify them, such as `numberOfRecords` and `10`.
     pub defaults: Vec<(String, String)>,
-    /// What always holds, such as `maximumRecords` and `50`.
+    /// The values that always apply, such as `maximumRecords` and `50`.
     pub settings: Vec<(String, String)>,
-    /// What the server supports, such as `scan`; values may be empty.
+    /// The features that the server supports, such as `scan`; values may be empty.
     pub supports: Vec<(String, String)>,
 }
 
 impl ZeeRexConfig {
-    /// The value of a default.
+    /// Returns the value of a default.
     pub fn default_of(&self, name: &str) -> Option<&str> {
         find(&self.defaults, name)
     }
 
-    /// The value of a setting.
+    /// Returns the value of a setting.
     pub fn setting(&self, name: &str) -> Option<&str> {
         find(&self.settings, name)
     }
 
-    /// Whether something is supported, whatever its value.
+    /// Returns whether a feature is supported, whatever its value.
     pub fn supports(&self, name: &str) -> bool {
         find(&self.supports, name).is_some()
     }

@@ -1,5 +1,5 @@
 //! The same lookups as `zoom/lookups.c` with this project's library, as a user of it would write them. The benchmark starts
-//! itself again as this program, so that a process that does nothing else is measured.
+//! itself a second time as this program, so that it measures a process that does nothing else.
 
 use std::process::ExitCode;
 
@@ -8,11 +8,11 @@ use tokio::task::JoinSet;
 use z3950::url::{Mode, Z3950Url};
 use z3950::{Client, ClientOptions, Outcome};
 
-/// The first argument that makes the process this program.
+/// The first argument, which selects this program.
 pub(crate) const NAME: &str = "lookups";
 
 /// Runs with the arguments HOST DATABASE DOCID COUNT SESSIONS RECORDS; `%07d` in DOCID stands for the number of a record. If
-/// HOST begins with `http:`, it is asked over SRU.
+/// HOST begins with `http:`, SRU is used.
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
     let [host, database, docid, count, sessions, records] = arguments else {
         return ExitCode::from(2);
@@ -52,7 +52,7 @@ fn exit(is_complete: bool) -> ExitCode {
     }
 }
 
-/// The same over one connection of SRU.
+/// Runs the lookups over one SRU connection.
 async fn over_sru(target: String, docid: &str, numbers: impl Iterator<Item = usize>) -> usize {
     let client = Client::new();
     let connection = client.connect(&target).await.expect("a connection");
@@ -67,7 +67,7 @@ async fn over_sru(target: String, docid: &str, numbers: impl Iterator<Item = usi
     delivered
 }
 
-/// Runs the lookups one after the other and returns how many records came.
+/// Runs the lookups one after the other and returns the number of records received.
 async fn line(client: Client, url: String, numbers: impl Iterator<Item = usize>) -> usize {
     let mut delivered = 0;
     for number in numbers {

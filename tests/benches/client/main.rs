@@ -1,8 +1,8 @@
-//! The client compared with zoomsh and the ZOOM C API on the same records and servers, in one run: time, CPU, memory. Prints figures
-//! and ratios, asserts nothing; `Z3950_BENCH=quick` takes one round. Words after `--` choose parts.
+//! The client compared with zoomsh and the ZOOM C API on the same records and servers, in one run: time, CPU, memory. Prints
+//! figures and ratios, and asserts nothing; `Z3950_BENCH=quick` runs one round. Words after `--` select parts.
 //!
-//! Needs `../shared/bench` and `../shared/data/marc`, a C compiler with libyaz, python3, taskset and YAZ; it names what
-//! is missing. Clients share a core with the server.
+//! Needs `../shared/bench` and `../shared/data/marc`, a C compiler with libyaz, python3, taskset and YAZ; it reports what is
+//! missing. Clients share a core with the server.
 
 mod lookups;
 #[path = "../server/peers.rs"]
@@ -23,18 +23,18 @@ use table::Table;
 use z3950_tests::program::path;
 use z3950_tests::surroundings::command;
 
-/// How thorough to be.
+/// The amount of measurement.
 #[derive(Clone, Copy)]
 struct Effort {
     rounds: usize,
-    /// Whole processes in a row.
+    /// The number of whole processes that run in a row.
     processes: u32,
     lookups: usize,
-    /// The lines of batches.
+    /// The numbers of lines in batches.
     inputs: &'static [usize],
 }
 
-/// The records of the catalogue, `rec0000001` and so on.
+/// The number of records in the catalogue, named `rec0000001` and so on.
 const RECORDS: usize = 1_000;
 
 fn main() -> ExitCode {
@@ -74,7 +74,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The docid and the query for a record that each server finds; yaz-ztest reports the term, if it is a number, as its hit count.
+/// Returns the docid and the query for a record that each server finds; yaz-ztest reports a numeric term as its hit count.
 fn known_item(peer: &Peer) -> (&'static str, &'static str) {
     match peer.name {
         "z3950d" => ("rec%07d", "@attr 1=1032 @attr 4=104 rec%07d"),
@@ -88,7 +88,7 @@ fn servers(tools: &Tools) -> Vec<Peer> {
     servers.into_iter().flatten().collect()
 }
 
-/// One record from the shell: program start, connection, Init, Search, record, Close.
+/// Measures one record from the shell: program start, connection, Init, Search, record, Close.
 fn process(tools: &Tools, programs: &Programs, effort: Effort) {
     let title = "One lookup as a process";
     let mut table = Table::new(title, &["server and figure", "z3950 get", "zoomsh"], effort);
@@ -124,7 +124,7 @@ fn process(tools: &Tools, programs: &Programs, effort: Effort) {
     table.print();
 }
 
-/// A program that fetches nothing would be the fastest.
+/// Checks that the command shows a record: a program that fetches nothing would be the fastest.
 fn shows_a_record(command: &[PathBuf]) {
     let Some((program, arguments)) = command.split_first() else {
         return;
@@ -138,7 +138,7 @@ fn shows_a_record(command: &[PathBuf]) {
     }
 }
 
-/// Many records in one process, over one session and over ten.
+/// Measures many records in one process, over one session and over ten.
 fn lookups(tools: &Tools, programs: &Programs, effort: Effort) {
     for sessions in [1, 10] {
         let title = format!("{} lookups, sessions: {sessions}", effort.lookups);
@@ -154,7 +154,8 @@ fn lookups(tools: &Tools, programs: &Programs, effort: Effort) {
     }
 }
 
-/// The same over SRU, on one kept connection; both send the same query by GET, and each request brings the record.
+/// Measures the same over SRU, on one connection that is kept open; both send the same query by GET, and each answer includes
+/// the record.
 fn sru(tools: &Tools, programs: &Programs, effort: Effort) {
     let title = format!("{} lookups over SRU, one connection", effort.lookups);
     let mut table = Table::new(&title, &["server and figure", "z3950", "ZOOM C"], effort);
@@ -167,7 +168,7 @@ fn sru(tools: &Tools, programs: &Programs, effort: Effort) {
     table.print();
 }
 
-/// The costs of both programs: ours gets the first of `sent`, a docid, and ZOOM C the second, a query.
+/// Returns the costs of both programs: ours gets the first part of `sent`, a docid, and ZOOM C the second, a query.
 fn looked_up(
     host: &str,
     peer: &Peer,
@@ -194,7 +195,7 @@ fn looked_up(
     })
 }
 
-/// Batches of different lengths; memory must not grow with the length.
+/// Measures batches of different lengths; memory must not grow with the length.
 fn batch(tools: &Tools, programs: &Programs, effort: Effort) {
     let help = command(path("z3950")).args(["get", "--help"]).output();
     let help = help.expect("z3950 starts").stdout;
@@ -213,7 +214,7 @@ fn batch(tools: &Tools, programs: &Programs, effort: Effort) {
     let mut table = Table::new("A batch of z3950 get, 10 jobs", &heads, effort);
     let (records, report) = (programs.file("batch.mrc"), programs.file("batch.tsv"));
     let costs = table::rounds(effort.inputs, effort.rounds, |inputs| {
-        // With an existing report, a batch would continue or refuse.
+        // If a report existed, a batch would continue it or refuse.
         for file in [&records, &report] {
             let _ = std::fs::remove_file(file);
         }
@@ -236,7 +237,7 @@ fn batch(tools: &Tools, programs: &Programs, effort: Effort) {
     table.print();
 }
 
-/// The URLs of records, one per line, starting over after the last record.
+/// Returns the URLs of records, one per line, starting over after the last record.
 fn urls(peer: &Peer, lines: usize) -> String {
     let mut text = String::new();
     for number in (0..lines).map(|line| 1 + line % RECORDS) {
@@ -250,7 +251,7 @@ fn urls(peer: &Peer, lines: usize) -> String {
     text
 }
 
-/// Adds a row per figure with the costs of each program's runs.
+/// Adds a row for each figure, with the costs of each program's runs.
 fn add(table: &mut Table, server: &str, costs: &[Vec<Cost>]) {
     type Figure = fn(&Cost) -> f64;
     let figures: [(&str, &str, Figure); 3] = [
@@ -265,7 +266,7 @@ fn add(table: &mut Table, server: &str, costs: &[Vec<Cost>]) {
     }
 }
 
-/// The folder with the benchmark tools and data, next to the checkout.
+/// Returns the folder with the benchmark tools and data, next to the checkout.
 fn shared() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared"))
 }

@@ -1,4 +1,4 @@
-//! Processes and their costs, measured by a small C program that starts them; and YAZ's clients, built for this run.
+//! Measures the costs of processes with a small C program that starts them; and builds YAZ's clients for this run.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -12,7 +12,7 @@ use crate::peers::SERVER_CORE;
 /// The C programs.
 pub(crate) struct Programs {
     measure: PathBuf,
-    /// Lookups by the ZOOM C API.
+    /// The program for lookups with the ZOOM C API.
     pub(crate) zoom: PathBuf,
     /// YAZ's shell for ZOOM.
     pub(crate) zoomsh: PathBuf,
@@ -22,11 +22,11 @@ pub(crate) struct Programs {
 /// The costs of a program's runs.
 #[derive(Clone, Copy)]
 pub(crate) struct Cost {
-    /// Milliseconds on the clock, for each run.
+    /// Wall-clock milliseconds per run.
     pub(crate) wall: f64,
-    /// Milliseconds of CPU, user and system, for each run.
+    /// Milliseconds of CPU time, user and system, per run.
     pub(crate) cpu: f64,
-    /// Peak memory of a run, in MiB.
+    /// The peak memory of a run, in MiB.
     pub(crate) peak: f64,
 }
 
@@ -57,21 +57,21 @@ impl Programs {
         })
     }
 
-    /// The path of a file in the working folder.
+    /// Returns the path of a file in the working folder.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// A copy of the program, written sequentially as an installation does. A file fresh from the linker is fragmented in the
-    /// page cache, and maps more slowly than an installed program.
+    /// Returns a copy of the program that is written sequentially, as by an installation. A file that comes directly from the
+    /// linker is fragmented in the page cache, and is mapped more slowly than an installed program.
     pub(crate) fn installed(&self, program: &Path) -> PathBuf {
         let installed = self.file("installed");
         std::fs::copy(program, &installed).expect("a copy");
         installed
     }
 
-    /// Runs a program that many times in a row; `None`, with a message, if one run failed. It shares a core with the server:
-    /// waking another core for every request costs more than the request itself, and is not the client's cost.
+    /// Runs a program that many times in a row; `None`, with a message, if a run failed. The program shares a core with the
+    /// server: waking another core for every request costs more than the request itself, and is not the client's cost.
     pub(crate) fn cost<S: AsRef<OsStr>>(&self, times: u32, command: &[S]) -> Option<Cost> {
         let output = z3950_tests::surroundings::command("taskset")
             .args(["-c", SERVER_CORE])

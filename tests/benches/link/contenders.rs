@@ -17,7 +17,7 @@ use super::{Bench, Figure, LOOKUPS, RECORDS, lookups, table};
 pub(super) struct Contender {
     pub(super) name: String,
     pub(super) command: Vec<PathBuf>,
-    /// What it writes and would not overwrite.
+    /// The files that the command writes and would not overwrite.
     pub(super) files: Vec<PathBuf>,
 }
 
@@ -28,7 +28,7 @@ impl Bench {
         servers.into_iter().flatten().collect()
     }
 
-    /// A contender for each build of this project's program.
+    /// Returns a contender for each build of this project's program.
     pub(super) fn each(&self, contender: impl Fn(&Path) -> Contender) -> Vec<Contender> {
         let builds = self.ours.iter();
         let contenders = builds.map(|(which, program)| {
@@ -41,7 +41,7 @@ impl Bench {
         contenders.collect()
     }
 
-    /// Commands that show one record of a server: connection, Init, Search, record.
+    /// Returns commands that show one record of a server: connection, Init, Search, record.
     pub(super) fn one_record(&self, server: &Peer, port: u16) -> Vec<Contender> {
         let (docid, query) = known_item(server, 1);
         let place = place(server, port);
@@ -73,7 +73,7 @@ impl Bench {
         contenders
     }
 
-    /// Commands that look up records, one after the other.
+    /// Returns commands that look up records, one after the other.
     pub(super) fn many(
         &self,
         server: &Peer,
@@ -104,7 +104,7 @@ impl Bench {
         contenders
     }
 
-    /// Lookups in one session, as many at a time as it allows.
+    /// Returns lookups in one session, as many at the same time as the session allows.
     pub(super) fn side_by_side(&self, server: &Peer, port: u16) -> Contender {
         let database = server.database;
         let profile = format!(
@@ -120,7 +120,7 @@ impl Bench {
         command
     }
 
-    /// A file of docids.
+    /// Writes a file of docids.
     pub(super) fn docids(&self, server: &Peer, port: u16, count: usize) -> PathBuf {
         let mut lines = String::new();
         for number in 1..=count {
@@ -158,7 +158,7 @@ impl Bench {
         command
     }
 
-    /// Measures each contender in turn, once per round; each time it runs that many times in a row.
+    /// Measures each contender in turn, once per round; each time, the contender runs that many times in a row.
     pub(super) fn costs(
         &self,
         contenders: &[Contender],
@@ -179,14 +179,14 @@ impl Bench {
         })
     }
 
-    /// A file in the working folder.
+    /// Writes a file in the working folder.
     pub(super) fn written(&self, name: &str, text: &str) -> PathBuf {
         let file = self.programs.file(name);
         fs::write(&file, text).expect("written");
         file
     }
 
-    /// The records with valid ISBNs.
+    /// Returns the records with valid ISBNs.
     pub(super) fn with_isbns(&self, catalogue: &Catalogue) -> Catalogue {
         let octets = fs::read(&catalogue.file).expect("the file is there");
         let mut all = Vec::new();
@@ -236,7 +236,7 @@ impl Contender {
         self.files.push(file);
     }
 
-    /// Says if it shows no record: a program that fetches nothing would be the fastest.
+    /// Prints a message if the command does not show a record: a program that fetches nothing would be the fastest.
     pub(super) fn shows_a_record(&self) {
         if let Some((program, arguments)) = self.command.split_first() {
             let output = command(program).args(arguments).output();
@@ -252,7 +252,7 @@ pub(super) fn place(server: &Peer, port: u16) -> String {
     format!("127.0.0.1:{port}/{}", server.database)
 }
 
-/// The docid of a record and a query for it; yaz-ztest reports the term, if it is a number, as its hit count.
+/// Returns the docid of a record and a query for it; yaz-ztest reports a numeric term as its hit count.
 pub(super) fn known_item(server: &Peer, number: usize) -> (String, String) {
     let docid = match server.name {
         "z3950d" => format!("rec{:07}", 1 + (number - 1) % RECORDS),
@@ -262,7 +262,7 @@ pub(super) fn known_item(server: &Peer, number: usize) -> (String, String) {
     (docid, query)
 }
 
-/// The arguments of `lookups`, in C and in Rust.
+/// Returns the arguments of `lookups`, in C and in Rust.
 pub(super) fn lookup_arguments(
     server: &Peer,
     port: u16,
@@ -282,7 +282,7 @@ pub(super) fn lookup_arguments(
     ]
 }
 
-/// A valid ISBN for a number.
+/// Returns a valid ISBN for a number.
 pub(super) fn isbn(number: usize) -> String {
     let digits = format!("978{number:09}");
     let weights = [1, 3].into_iter().cycle();

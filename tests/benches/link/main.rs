@@ -1,9 +1,9 @@
-//! The client through a slow link, compared with zoomsh, yaz-client and the ZOOM C API on the same records and servers, in one run:
-//! times as round trips and as multiples of theirs. Prints figures, asserts nothing; `Z3950_BENCH=quick` takes one round. Words
-//! after `--` choose parts.
+//! The client through a slow link, compared with zoomsh, yaz-client and the ZOOM C API on the same records and servers, in one
+//! run: times in round trips and as multiples of their times. Prints figures, and asserts nothing; `Z3950_BENCH=quick` runs one
+//! round. Words after `--` select parts.
 //!
-//! The link is a relay on loopback with a delay and a limit of octets per second. Of this project's program, `Z3950_BEFORE` may
-//! name an earlier build, which takes part in every table. Needs what the benchmark `client` needs.
+//! The link is a relay on loopback with a delay and a limit on octets per second. `Z3950_BEFORE` may name an earlier build of
+//! this project's program, which is then included in every table. The requirements are those of the benchmark `client`.
 
 mod contenders;
 #[path = "../client/lookups.rs"]
@@ -30,22 +30,22 @@ use relay::{Link, Relay, Traffic};
 use table::{median, short};
 use z3950_tests::program::path;
 
-/// How thorough to be.
+/// The amount of measurement.
 #[derive(Clone, Copy)]
 struct Effort {
     rounds: usize,
-    /// Rounds of what takes many seconds.
+    /// The number of rounds for measurements that take many seconds.
     long_rounds: usize,
 }
 
-/// The records of the catalogue, `rec0000001` and so on.
+/// The number of records in the catalogue, named `rec0000001` and so on.
 const RECORDS: usize = 1_000;
 const LOOKUPS: usize = 40;
 const ISBNS: usize = 1_000;
 const SESSIONS: usize = 4;
-/// The records of the large result set.
+/// The number of records in the large result set.
 const LARGE: usize = 10_000;
-/// 100 Mbit/s in octets.
+/// 100 Mbit/s in octets per second.
 const RATE: f64 = 12.5e6;
 
 fn main() -> ExitCode {
@@ -95,16 +95,16 @@ struct Bench {
     tools: Tools,
     programs: Programs,
     yaz_client: PathBuf,
-    /// This project's program and what distinguishes its builds.
+    /// The builds of this project's program, each with a distinguishing label.
     ours: Vec<(&'static str, PathBuf)>,
     effort: Effort,
 }
 
-/// Milliseconds of one run, and what came through the link.
+/// The milliseconds of one run, and the traffic through the link.
 type Figure = (f64, Traffic);
 
 impl Bench {
-    /// One record as a process through a link of 100 ms.
+    /// Measures one record in a new process through a link of 100 ms.
     fn processes(&self) {
         let link = slow(100);
         for server in self.servers() {
@@ -125,7 +125,7 @@ impl Bench {
         }
     }
 
-    /// Many lookups in one session through a link of 100 ms.
+    /// Measures many lookups in one session through a link of 100 ms.
     fn session(&self) {
         for server in self.servers() {
             let relay = Relay::to(server.port, slow(100));
@@ -147,7 +147,7 @@ impl Bench {
         }
     }
 
-    /// A file of ISBNs in several sessions through a link of 50 ms.
+    /// Measures a file of ISBNs in several sessions through a link of 50 ms.
     fn isbns(&self) {
         let catalogue = self.with_isbns(&self.tools.catalogue(RECORDS));
         let Some(server) = self.tools.z3950d(&catalogue) else {
@@ -187,7 +187,7 @@ impl Bench {
         );
     }
 
-    /// All records of a large result set through a link of 50 ms and 100 Mbit/s.
+    /// Measures all records of a large result set through a link of 50 ms and 100 Mbit/s.
     fn large(&self) {
         let Some(server) = self.tools.z3950d(&self.tools.catalogue(LARGE)) else {
             return;
@@ -197,7 +197,7 @@ impl Bench {
             ..slow(50)
         };
         let relay = Relay::to(server.port, link);
-        // Relation 103: always matches.
+        // Relation 103 means "always matches".
         let query = "@attr 1=12 @attr 2=103 all";
         let mut contenders = self.each(|z3950| {
             let mut command = Contender::new("z3950 search --output", z3950);
@@ -236,7 +236,7 @@ impl Bench {
         );
     }
 
-    /// The same without a link.
+    /// Measures the same without a link.
     fn loopback(&self) {
         for server in self.servers() {
             let contenders = self.one_record(&server, server.port);
@@ -266,7 +266,8 @@ fn slow(milliseconds: u64) -> Link {
     }
 }
 
-/// Prints a table: a row per contender with its time, further figures, and its time as a multiple of the one named `base`.
+/// Prints a table: a row for each contender with its time, further figures, and its time as a multiple of that of the contender
+/// named `base`.
 fn print(
     title: &str,
     aim: &str,
@@ -311,7 +312,7 @@ fn print(
     }
 }
 
-/// The folder with the benchmark tools and data, next to the checkout.
+/// Returns the folder with the benchmark tools and data, next to the checkout.
 fn shared() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared"))
 }

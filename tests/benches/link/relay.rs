@@ -1,4 +1,4 @@
-//! A slow link on loopback: a relay that delays what it passes on, and passes on only so much per second.
+//! A slow link on loopback: a relay that delays the octets it passes on, and limits their number per second.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy)]
 pub(crate) struct Link {
     pub(crate) round_trip: Duration,
-    /// Octets per second in each direction, shared by all connections.
+    /// The limit on octets per second in each direction, shared by all connections.
     pub(crate) rate: Option<f64>,
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct Relay {
     traffic: Arc<Mutex<Traffic>>,
 }
 
-/// What came from the server.
+/// The traffic from the server.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Traffic {
     pub(crate) octets: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// Seconds from the first octets to the last ones.
+    /// Returns the seconds between the first and the last octets.
     pub(crate) fn seconds(&self) -> f64 {
         let time = self.last.zip(self.first).map(|(last, first)| last - first);
         time.unwrap_or_default().as_secs_f64()
@@ -38,7 +38,7 @@ impl Traffic {
 }
 
 impl Relay {
-    /// A relay to a port on this machine.
+    /// Starts a relay to a port on this machine.
     pub(crate) fn to(server: u16, link: Link) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
         let port = listener.local_addr().expect("its address").port();
@@ -49,7 +49,7 @@ impl Relay {
         );
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
-                // A client may send one round trip after it began to connect.
+                // A client may send one round trip after it started to connect.
                 let connected = Instant::now() + link.round_trip;
                 let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, server)) else {
                     continue;
@@ -65,7 +65,7 @@ impl Relay {
         Self { port, traffic }
     }
 
-    /// What came from the server since the last call.
+    /// Returns the traffic from the server since the last call.
     pub(crate) fn traffic(&self) -> Traffic {
         std::mem::take(&mut *lock(&self.traffic))
     }
@@ -74,7 +74,7 @@ impl Relay {
 /// One direction of a link.
 struct Wire {
     link: Link,
-    /// When it has taken all that was given to it.
+    /// The time at which the wire has sent all octets that were given to it.
     free: Mutex<Instant>,
     traffic: Option<Arc<Mutex<Traffic>>>,
 }
@@ -88,7 +88,7 @@ impl Wire {
         }
     }
 
-    /// When octets given to the wire at a time have left it.
+    /// Returns the time at which octets that are given to the wire at `at` have left it.
     fn take(&self, at: Instant, octets: usize) -> Instant {
         let mut free = lock(&self.free);
         let began = at.max(*free);
@@ -110,15 +110,15 @@ impl Wire {
     }
 }
 
-/// The most octets that travel together.
+/// The maximum number of octets that travel together.
 const CHUNK: usize = 16 << 10;
-/// How long octets may wait before the wire; a sender that is faster is held back.
+/// The maximum time that octets may wait in front of the wire; a faster sender is held back.
 const QUEUE: Duration = Duration::from_millis(20);
 
-/// Octets, and when they arrive; none at the end of the stream.
+/// Octets and their time of arrival; no octets at the end of the stream.
 type Arrival = (Instant, Vec<u8>);
 
-/// Passes on one direction of a connection, from `connected` on.
+/// Passes on octets in one direction of a connection, from `connected` on.
 fn pump(mut from: TcpStream, to: TcpStream, wire: Arc<Wire>, connected: Instant) {
     let (sender, receiver) = channel();
     let sending = Arc::clone(&wire);

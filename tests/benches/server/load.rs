@@ -1,4 +1,4 @@
-//! Load on a server from `zbench`, the same generator for every server.
+//! Load on a server from `zbench`, the same load generator for every server.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
@@ -23,7 +23,7 @@ pub(crate) struct Load {
 /// The result.
 pub(crate) struct Measured {
     pub(crate) per_second: f64,
-    /// Microseconds.
+    /// The median latency in microseconds.
     pub(crate) p50: f64,
     pub(crate) megabytes: f64,
     pub(crate) records: f64,
@@ -41,13 +41,13 @@ impl Load {
         }
     }
 
-    /// In PQF; `%07d` in it becomes the number of a record.
+    /// Sets the query in PQF; `%07d` in it is replaced by the number of a record.
     pub(crate) fn query(mut self, query: &str) -> Self {
         self.query = query.to_owned();
         self
     }
 
-    /// How many records there are.
+    /// Sets the number of records.
     pub(crate) fn of(mut self, records: usize) -> Self {
         self.records = records;
         self
@@ -106,8 +106,8 @@ impl Load {
     }
 }
 
-/// Opens that many sessions, takes a figure while they are idle, then searches once in each. Returns the median latency in
-/// microseconds, and the figure.
+/// Opens that many sessions, measures a figure while they are idle, then searches once in each session. Returns the median
+/// latency in microseconds, and the figure.
 pub(crate) fn idle<T>(
     tools: &Tools,
     peer: &Peer,

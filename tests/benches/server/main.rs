@@ -1,8 +1,8 @@
 //! z3950d compared with YAZ's and Zebra's servers on the same records under the same load, in one run: throughput, latency,
-//! loading, memory. Prints figures and ratios, asserts nothing; `Z3950_BENCH=quick` takes one round and smaller files.
+//! loading, memory. Prints figures and ratios, and asserts nothing; `Z3950_BENCH=quick` runs one round with smaller files.
 //!
-//! Needs `../shared/bench` and `../shared/data/marc`, a C compiler with libyaz, python3, taskset, YAZ and Zebra; it
-//! names what is missing. Server and load are pinned to one core each.
+//! Needs `../shared/bench` and `../shared/data/marc`, a C compiler with libyaz, python3, taskset, YAZ and Zebra; it reports
+//! what is missing. Server and load are pinned to one core each.
 
 mod load;
 mod peers;
@@ -17,14 +17,14 @@ use peers::{Catalogue, Peer, Tools};
 use sru::{SruLoad, SruMeasured};
 use table::Table;
 
-/// How thorough to be.
+/// The amount of measurement.
 #[derive(Clone, Copy)]
 struct Effort {
     rounds: usize,
     seconds: f64,
     records: usize,
     sessions: usize,
-    /// Numbers of records for which the growth of costs is measured.
+    /// The numbers of records for which the growth of costs is measured.
     growth: &'static [usize],
 }
 
@@ -68,7 +68,7 @@ fn main() {
     }
 }
 
-/// A known-item query that each server understands; yaz-ztest reports the term, if it is a number, as its hit count.
+/// Returns a known-item query that each server understands; yaz-ztest reports a numeric term as its hit count.
 fn known_item(peer: &str) -> &'static str {
     match peer {
         "yaz-ztest -S" | "yaz-ztest -T" | "zcanned" => "@attr 1=12 1",
@@ -76,7 +76,7 @@ fn known_item(peer: &str) -> &'static str {
     }
 }
 
-/// Throughput with one client and with many, on a server with 1000 records.
+/// Measures throughput with one client and with many, on a server with 1000 records.
 fn service(tools: &Tools, effort: Effort) {
     let catalogue = tools.catalogue(1_000);
     let peers: Vec<Peer> = [
@@ -132,7 +132,7 @@ fn service(tools: &Tools, effort: Effort) {
         let figures = table::rounds(&peers, effort.rounds, |peer| {
             let query = match peer.name {
                 "yaz-ztest -T" => "@attr 1=4 1000",
-                // Every ISBN in the catalogue begins like this.
+                // Every ISBN in the catalogue begins with these digits.
                 _ => "@attr 1=7 @attr 5=1 978",
             };
             let load = Load::new("present", 1).query(query).chunks(50, 1_000);
@@ -144,7 +144,7 @@ fn service(tools: &Tools, effort: Effort) {
     table.print();
 }
 
-/// Requests over connections that stay open.
+/// Returns requests over connections that stay open.
 fn kept_open() -> [(&'static str, Load); 4] {
     [
         (
@@ -160,7 +160,7 @@ fn kept_open() -> [(&'static str, Load); 4] {
     ]
 }
 
-/// The same with copies of yaz-ztest's record, so that both servers send the same octets.
+/// Measures the same with copies of yaz-ztest's record, so that both servers send the same octets.
 fn same_record(tools: &Tools, effort: Effort) {
     let Some(ztest) = tools.ztest("-S") else {
         return;
@@ -188,7 +188,7 @@ fn same_record(tools: &Tools, effort: Effort) {
     table.print();
 }
 
-/// SRU: searchRetrieve with MARCXML.
+/// Measures SRU: searchRetrieve with MARCXML.
 fn sru(tools: &Tools, effort: Effort) {
     let catalogue = tools.catalogue(1_000);
     let peers: Vec<Peer> = [
@@ -224,7 +224,7 @@ fn sru(tools: &Tools, effort: Effort) {
             let query = match (peer.name, count) {
                 (_, 1) => known_item(peer.name),
                 ("yaz-ztest -S", _) => "@attr 1=4 1000",
-                // Every ISBN in the catalogue begins like this.
+                // Every ISBN in the catalogue begins with these digits.
                 _ => "@attr 1=7 @attr 5=1 978",
             };
             let load = SruLoad::new(connections, query, 1_000, count);
@@ -235,7 +235,7 @@ fn sru(tools: &Tools, effort: Effort) {
     table.print();
 }
 
-/// The queries compared, using words from the generated catalogue.
+/// Returns the queries that are compared, with words from the generated catalogue.
 fn query_mix(catalogue: &Catalogue) -> Vec<(&'static str, String)> {
     let [common, second, rare] = &catalogue.words;
     let [first_word, second_word] = &catalogue.phrase;
@@ -266,7 +266,7 @@ fn query_mix(catalogue: &Catalogue) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Queries and Scan on many records: latency minus the round trip, as measured with zcanned.
+/// Measures queries and Scan on many records: latency minus the round trip, as measured with zcanned.
 fn queries(tools: &Tools, effort: Effort) {
     let catalogue = tools.catalogue(effort.records);
     let peers: Vec<Peer> = [
@@ -313,7 +313,7 @@ fn queries(tools: &Tools, effort: Effort) {
     table.print();
 }
 
-/// From the file to the first answer.
+/// Measures the time from the file to the first answer.
 fn loading(tools: &Tools, effort: Effort) {
     let catalogue = tools.catalogue(effort.records);
     let title = format!(
@@ -359,7 +359,7 @@ fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// Memory per idle session, and search latency while many sessions are idle.
+/// Measures memory per idle session, and search latency while many sessions are idle.
 fn idle(tools: &Tools, effort: Effort) {
     let catalogue = tools.catalogue(1_000);
     let mut table = Table::new("Idle sessions", &["work", "z3950d"], effort);
@@ -392,7 +392,7 @@ fn idle(tools: &Tools, effort: Effort) {
     table.print();
 }
 
-/// How costs grow with the number of records, in one round.
+/// Measures how costs grow with the number of records, in one round.
 fn growth(tools: &Tools, effort: Effort) {
     let effort = Effort {
         rounds: 1,
@@ -453,7 +453,7 @@ fn growth(tools: &Tools, effort: Effort) {
     table.print();
 }
 
-/// The folder with the benchmark tools and data, next to the checkout.
+/// Returns the folder with the benchmark tools and data, next to the checkout.
 fn shared() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared"))
 }

@@ -16,10 +16,10 @@ use z3950_marc::iso2709;
 use z3950_tests::program::path;
 use z3950_tests::surroundings::command;
 
-/// The core of the servers, and that of the load.
+/// The core for the servers; the load has another one.
 pub(crate) const SERVER_CORE: &str = "0";
 pub(crate) const LOAD_CORE: &str = "1";
-/// How long a server may take to start.
+/// The maximum time that a server may take to start.
 const START: Duration = Duration::from_secs(600);
 
 /// The tools, built for this run.
@@ -28,7 +28,7 @@ pub(crate) struct Tools {
     zcanned: PathBuf,
     folder: tempfile::TempDir,
     catalogues: RefCell<HashMap<usize, Rc<Catalogue>>>,
-    /// Zebra's registers by the number of records.
+    /// Zebra's indexes by number of records.
     registers: RefCell<HashMap<usize, PathBuf>>,
 }
 
@@ -37,18 +37,18 @@ pub(crate) struct Catalogue {
     pub(crate) file: PathBuf,
     pub(crate) records: usize,
     pub(crate) octets: u64,
-    /// Words of titles: a common one, the next, and a rare one.
+    /// Words in titles: a common word, the next most common one, and a rare one.
     pub(crate) words: [String; 3],
-    /// Two words that follow each other in some title.
+    /// Two words that are adjacent in some title.
     pub(crate) phrase: [String; 2],
 }
 
-/// A running server, ended when dropped.
+/// A running server, which is ended when dropped.
 pub(crate) struct Peer {
     pub(crate) name: &'static str,
     pub(crate) port: u16,
     pub(crate) database: &'static str,
-    /// From its start to its first answer.
+    /// The time from the start of the server to its first answer.
     pub(crate) started: Duration,
     child: Child,
 }
@@ -61,12 +61,12 @@ impl Drop for Peer {
 }
 
 impl Peer {
-    /// Resident memory without the program's code, in octets.
+    /// Returns resident memory without the program's code, in octets.
     pub(crate) fn memory(&self) -> u64 {
         self.status("RssAnon:")
     }
 
-    /// Peak resident memory, program code included, in octets.
+    /// Returns peak resident memory, program code included, in octets.
     pub(crate) fn most_memory(&self) -> u64 {
         self.status("VmHWM:")
     }
@@ -119,7 +119,7 @@ impl Tools {
         })
     }
 
-    /// A file with that many generated records.
+    /// Returns a file with that many generated records.
     pub(crate) fn catalogue(&self, records: usize) -> Rc<Catalogue> {
         if let Some(known) = self.catalogues.borrow().get(&records) {
             return Rc::clone(known);
@@ -141,7 +141,7 @@ impl Tools {
         catalogue
     }
 
-    /// A file with that many copies of yaz-ztest's first record, each with its own number.
+    /// Returns a file with that many copies of yaz-ztest's first record, each with its own number.
     pub(crate) fn like_ztest(&self, ztest: &Peer, records: usize) -> Option<Catalogue> {
         let output = command(path("z3950"))
             .args(["search", &format!("127.0.0.1:{}/Default", ztest.port)])
@@ -160,17 +160,17 @@ impl Tools {
         Some(Catalogue::of(file, records))
     }
 
-    /// This project's server, on one core.
+    /// Starts this project's server on one core.
     pub(crate) fn z3950d(&self, catalogue: &Catalogue) -> Option<Peer> {
         self.ours(Some(catalogue), true)
     }
 
-    /// The same on all cores, for measuring how long loading takes.
+    /// Starts this project's server on all cores, for measuring how long loading takes.
     pub(crate) fn z3950d_unpinned(&self, catalogue: &Catalogue) -> Option<Peer> {
         self.ours(Some(catalogue), false)
     }
 
-    /// The same with the demo catalogue.
+    /// Starts this project's server on one core with the demo catalogue.
     pub(crate) fn demo(&self) -> Option<Peer> {
         self.ours(None, true)
     }
@@ -198,7 +198,7 @@ impl Tools {
         })
     }
 
-    /// The responder with canned answers: an upper bound for this machine.
+    /// Starts the responder with canned answers: an upper bound for this machine.
     pub(crate) fn zcanned(
         &self,
         catalogue: &Catalogue,
@@ -216,7 +216,7 @@ impl Tools {
         })
     }
 
-    /// yaz-ztest: `-S` for one process, `-T` for threads.
+    /// Starts yaz-ztest: `-S` for one process, `-T` for threads.
     pub(crate) fn ztest(&self, model: &'static str) -> Option<Peer> {
         let program = z3950_tests::peer::find("yaz-ztest")?;
         let name = if model == "-T" {
@@ -234,7 +234,7 @@ impl Tools {
         })
     }
 
-    /// zebrasrv in one process, on records that zebraidx has indexed.
+    /// Starts zebrasrv in one process, on records that zebraidx has indexed.
     pub(crate) fn zebra(&self, catalogue: &Catalogue) -> Option<Peer> {
         let program = z3950_tests::peer::find("zebrasrv")?;
         if !self.registers.borrow().contains_key(&catalogue.records) {
@@ -251,7 +251,7 @@ impl Tools {
         })
     }
 
-    /// Rebuilds the index and returns how long it took.
+    /// Rebuilds the index and returns the time this took.
     pub(crate) fn zebraidx(&self, catalogue: &Catalogue) -> Option<Duration> {
         let program = z3950_tests::peer::find("zebraidx")?;
         let register = self

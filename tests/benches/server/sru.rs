@@ -1,4 +1,5 @@
-//! SRU over kept connections: threads on the core of the load send one GET after the other and read the whole answer.
+//! SRU over connections that are kept open: threads on the core of the load send one GET after another and read the whole
+//! answer.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -13,22 +14,22 @@ use crate::peers::{LOAD_CORE, Peer};
 /// Requests that are repeated.
 pub(crate) struct SruLoad {
     connections: usize,
-    /// Of searches; `%07d` in it becomes the number of a record from 1 to `records`.
+    /// The query of searches; `%07d` in it is replaced by the number of a record from 1 to `records`.
     query: String,
     records: u64,
-    /// Records in an answer.
+    /// The number of records in an answer.
     count: usize,
 }
 
 /// The result.
 pub(crate) struct SruMeasured {
     pub(crate) per_second: f64,
-    /// Of whole answers, in 10^6 octets per second.
+    /// The throughput of whole answers, in 10^6 octets per second.
     pub(crate) megabytes: f64,
 }
 
 impl SruLoad {
-    /// `query` is in PQF.
+    /// Creates a load; `query` is in PQF.
     pub(crate) fn new(connections: usize, query: &str, records: u64, count: usize) -> Self {
         Self {
             connections,
@@ -40,7 +41,7 @@ impl SruLoad {
 
     /// Runs for that many seconds; `None`, with a message, if answers are missing or wrong.
     pub(crate) fn run(&self, peer: &Peer, seconds: f64) -> Option<SruMeasured> {
-        // Threads inherit it.
+        // Threads inherit the core.
         let is_pinned = pin(LOAD_CORE);
         let (stopped, failed) = (AtomicBool::new(false), AtomicBool::new(false));
         let (answers, octets) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -117,7 +118,7 @@ impl SruLoad {
             body.resize(length, 0);
             reader.read_exact(&mut body)?;
             let text = std::str::from_utf8(&body).map_err(std::io::Error::other)?;
-            // A diagnostic in place of a record has a position, too.
+            // A diagnostic in place of a record also has a position.
             let found = text.matches("<leader>").count();
             if found != self.count {
                 let words = format!("{found} records instead of {}: {text}", self.count);
@@ -130,8 +131,8 @@ impl SruLoad {
     }
 }
 
-/// The parameter for MARCXML. zebrasrv sends it by default, and refuses its name unless it is configured to convert records, which
-/// takes longer.
+/// Returns the parameter for MARCXML. zebrasrv sends MARCXML by default, and refuses the name of the schema unless it is
+/// configured to convert records, which takes longer.
 fn schema(peer: &Peer) -> &'static str {
     match peer.name {
         "zebrasrv -S" => "",
@@ -139,7 +140,7 @@ fn schema(peer: &Peer) -> &'static str {
     }
 }
 
-/// Has this thread, and those it starts, run on these cores only.
+/// Makes this thread, and the threads that it starts, run on these cores only.
 fn pin(cores: &str) -> bool {
     let process = std::process::id().to_string();
     let pinned = command("taskset").args(["-pc", cores, &process]).output();

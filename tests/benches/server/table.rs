@@ -1,4 +1,4 @@
-//! Figures of several programs side by side: medians, spread, and the ratio to the first one.
+//! Figures of several programs side by side: medians, spread, and the ratio to the first program.
 
 use crate::Effort;
 
@@ -12,7 +12,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// An empty table.
+    /// Creates an empty table.
     pub(crate) fn new(title: &str, heads: &[&str], effort: Effort) -> Self {
         Self {
             title: title.to_owned(),
@@ -23,14 +23,14 @@ impl Table {
         }
     }
 
-    /// The last server measures the round trip alone, which is subtracted before the others are compared.
+    /// Marks the last server as one that measures only the round trip, which is subtracted before the others are compared.
     pub(crate) fn less_the_last(mut self) -> Self {
         self.less_the_last = true;
         self
     }
 
-    /// A row: the operation, the unit and each server's figures. From the second server on, the first one's figure follows as a
-    /// multiple of that server's.
+    /// Adds a row: the operation, the unit and each server's figures. From the second server on, a figure is followed by the
+    /// first server's figure as a multiple of it.
     pub(crate) fn row(&mut self, title: &str, unit: &str, figures: &[Vec<f64>]) {
         let medians: Vec<Option<f64>> = figures.iter().map(|figures| median(figures)).collect();
         let round_trip = if self.less_the_last {
@@ -58,7 +58,7 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// Prints it.
+    /// Prints the table.
     pub(crate) fn print(&self) {
         println!("\n## {}\n", self.title);
         let runs = match self.rounds {
@@ -96,7 +96,7 @@ pub(crate) fn median(figures: &[f64]) -> Option<f64> {
     sorted.get(sorted.len() / 2).copied()
 }
 
-/// Three significant digits.
+/// Returns a figure with three significant digits.
 pub(crate) fn short(figure: f64) -> String {
     let magnitude = figure.abs();
     match magnitude {

@@ -1,4 +1,5 @@
-//! Expensive queries of many clients beside two others: one searches for words that contain a letter, one for single records.
+//! Expensive queries of many clients next to two other clients: one searches for words that contain a letter, the other for
+//! single records.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -16,11 +17,11 @@ use crate::partner::{Partner, Process, TERM, search};
 const RECORDS: usize = 100_000;
 const CLIENTS: usize = 20;
 
-/// Any word with this letter; about 50 ms on a quiet machine.
+/// A query for any word with this letter; it takes about 50 ms on a quiet machine.
 const TRUNCATION: &str = "@attr 1=4 @attr 5=3 e";
 const KNOWN_ITEM: &str = "@attr 1=12 rec0004711";
 
-/// Measures both clients alone and beside the others, then one query of 999 proximity operators.
+/// Measures both clients alone and next to the others, then one query of 999 proximity operators.
 pub(crate) fn measure(quick: bool) {
     let (records, time) = if quick {
         (RECORDS / 10, Duration::from_secs(2))
@@ -129,7 +130,7 @@ fn row(name: &str, mut waits: Vec<f64>) {
     );
 }
 
-/// A client that waits as long as an operation may take.
+/// Connects a client that waits for as long as an operation may take.
 fn patient(address: SocketAddr) -> Partner {
     let client = Partner::open(address).expect("a session");
     let most = Some(Duration::from_secs(120));
@@ -137,7 +138,7 @@ fn patient(address: SocketAddr) -> Partner {
     client
 }
 
-/// How long the answer took, in seconds, and what it was.
+/// Returns the time until the answer, in seconds, and the kind of answer.
 fn asked(client: &mut Partner, query: &[u8]) -> (f64, &'static str) {
     let begun = Instant::now();
     client.send(query).expect("sent");
@@ -155,7 +156,7 @@ fn asked(client: &mut Partner, query: &[u8]) -> (f64, &'static str) {
     (begun.elapsed().as_secs_f64(), outcome)
 }
 
-/// A Search for this query in PQF.
+/// Returns a Search for this query in PQF.
 fn query(text: &str) -> Vec<u8> {
     let Ok(Apdu::SearchRequest(mut request)) = decode(&search(&TERM)) else {
         panic!("a search")
@@ -165,18 +166,18 @@ fn query(text: &str) -> Vec<u8> {
     encode(&Apdu::SearchRequest(request)).expect("encodes")
 }
 
-/// So many operators, each the first operand of the next.
+/// Returns a query of this many operators, each of which is the first operand of the next.
 fn nested(operator: &str, term: &str, operators: usize) -> String {
     let terms = vec![term; operators + 1].join(" ");
     format!("{} {terms}", vec![operator; operators].join(" "))
 }
 
-/// Frequent words near each other: about 45 kB.
+/// Returns a query for frequent words near each other: about 45 kB.
 fn proximity() -> Vec<u8> {
     query(&nested("@prox 0 9 0 2 k 2", "@attr 1=4 the", 999))
 }
 
-/// A thousand different truncations, most of which find every record.
+/// Returns a query with a thousand different truncations, most of which find every record.
 fn or_chain() -> Vec<u8> {
     let letters = || (b'a'..=b'z').map(char::from);
     let pairs = letters().flat_map(|one| letters().map(move |other| format!("{one}{other}")));
@@ -187,7 +188,7 @@ fn or_chain() -> Vec<u8> {
     query(&format!("{operators} {}", terms.join(" ")))
 }
 
-/// Records with titles of frequent words and of words that hardly any other record has.
+/// Returns records with titles of frequent words and of words that occur in hardly any other record.
 fn catalogue(records: usize) -> Vec<u8> {
     let mut random = Random::new("fair");
     let mut file = Vec::new();

@@ -1,5 +1,5 @@
-//! Judges clients by Z39.50-2003: an observer compares what they send with rules that each cite their section, and reports for
-//! each session which were kept and which broken, with the octets, and how the client took the faults of the server.
+//! Judges clients by Z39.50-2003: an observer compares their messages with rules that each cite a section. For each session, it
+//! reports which rules were kept and which were broken, with the octets, and how the client reacted to faults of the server.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -47,8 +47,8 @@ pub use self::report::{ClientFinding, ClientReport, JudgedSession, RuleCount};
 pub use self::rules::{ClientRule, Level, rules};
 use z3950_server::{Observer, Peer, SessionTotals};
 
-/// Judges what clients send, as an [`Observer`] of all sessions. Sessions of HTTP are not judged, nor are those that the server has with
-/// itself to answer requests of HTTP.
+/// Judges the messages of clients, as an [`Observer`] of all sessions. HTTP sessions are not judged, nor are sessions that the
+/// server opens with itself to answer HTTP requests.
 #[derive(Debug)]
 pub struct ClientJudge {
     limits: JudgeLimits,
@@ -61,9 +61,9 @@ pub struct ClientJudge {
 struct JudgeState {
     /// The sessions that are open.
     open: HashMap<u64, Conversation>,
-    /// Those that have ended, as far as they are kept.
+    /// The sessions that have ended, as far as they are kept.
     ended: Vec<JudgedSession>,
-    /// The sessions judged, and how they did by each rule.
+    /// The number of sessions judged, and their results for each rule.
     judged: u64,
     counts: Vec<RuleCount>,
 }
@@ -75,7 +75,7 @@ impl Default for ClientJudge {
 }
 
 impl ClientJudge {
-    /// A judge that has seen nothing.
+    /// Creates a judge that has not seen any session.
     pub fn new(limits: JudgeLimits) -> Self {
         Self {
             limits,
@@ -85,7 +85,7 @@ impl ClientJudge {
         }
     }
 
-    /// What was found so far; sessions that are open are judged as far as they got.
+    /// Returns the findings so far; open sessions are judged up to the current point.
     pub fn report(&self) -> ClientReport {
         let state = self.lock();
         let mut counts = state.counts.clone();
@@ -121,7 +121,7 @@ impl Observer for ClientJudge {
         self.lock().open.insert(session, conversation);
     }
 
-    /// What the server sends itself is no matter of the client's.
+    /// Sessions that the server opens with itself do not concern the client.
     fn opened_within(&self, _: u64, _: Peer) {}
 
     fn received(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
@@ -147,7 +147,7 @@ impl Observer for ClientJudge {
     fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {
         match apdu {
             Some(_) => self.with(session, |one| one.sent(apdu)),
-            // A replay, and some faults, send the octets of an APDU.
+            // Replays and some faults send octets, which may be an APDU.
             None => {
                 let decoded = codec::decode(octets).ok();
                 self.with(session, |one| one.sent(decoded.as_ref()));

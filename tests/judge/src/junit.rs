@@ -1,4 +1,4 @@
-//! Reports as XML of JUnit, which the viewers of CI services read.
+//! Reports as JUnit XML, which the viewers of CI services read.
 
 use std::fmt::{self, Display, Formatter};
 use std::time::{Duration, SystemTime};
@@ -8,26 +8,26 @@ use z3950_asn1::moment::Moment;
 /// A report. It is displayed as XML.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct JunitReport {
-    /// What was run.
+    /// The name of the program that was run.
     pub name: String,
-    /// How long it took.
+    /// The duration of the run.
     pub time: Duration,
-    /// Its parts.
+    /// The test suites.
     pub suites: Vec<TestSuite>,
 }
 
 /// Test cases that belong together.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TestSuite {
-    /// What they are about.
+    /// The subject of the test cases.
     pub name: String,
-    /// How long they took.
+    /// The duration of the test cases.
     pub time: Duration,
-    /// When the first one began.
+    /// The time at which the first test case began.
     pub begun: SystemTime,
-    /// Whom they tested.
+    /// The host that was tested.
     pub host: String,
-    /// What else is known, by name.
+    /// Further properties, by name.
     pub properties: Vec<(String, String)>,
     /// The test cases.
     pub cases: Vec<TestCase>,
@@ -36,38 +36,38 @@ pub(crate) struct TestSuite {
 /// A test case.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TestCase {
-    /// Its name.
+    /// The name of the test case.
     pub name: &'static str,
-    /// Its class, as viewers group by it.
+    /// The class of the test case, by which viewers group test cases.
     pub class: String,
-    /// How long it took, if that was measured.
+    /// The duration of the test case, if it was measured.
     pub time: Option<Duration>,
-    /// How it ended.
+    /// The outcome of the test case.
     pub outcome: TestOutcome,
 }
 
-/// How a test case ended.
+/// The outcome of a test case.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum TestOutcome {
-    /// It passed.
+    /// The test case passed.
     Passed,
-    /// It failed.
+    /// The test case failed.
     Failed {
         /// The kind of failure.
         kind: &'static str,
-        /// What is wrong, in a line.
+        /// What is wrong, on one line.
         message: String,
         /// The details.
         text: String,
     },
-    /// It could not be carried out.
+    /// The test case could not be carried out.
     Error {
-        /// Why.
+        /// The reason.
         message: String,
     },
-    /// It was skipped.
+    /// The test case was skipped.
     Skipped {
-        /// Why.
+        /// The reason.
         message: String,
     },
 }
@@ -123,7 +123,7 @@ impl Display for TestSuite {
             self.errors(),
             self.skipped(),
             self.time.as_secs_f64(),
-            // The schema knows neither fractions nor time zones.
+            // The schema allows neither fractions nor time zones.
             begun.year,
             begun.month,
             begun.day,

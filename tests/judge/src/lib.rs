@@ -1,7 +1,8 @@
-//! Judges both sides of Z39.50, and servers of SRU, by the standards: [`server`] asks a server what a client may ask and compares the
-//! answers with what the standard demands; [`client`] watches the sessions of a server and says which rules its clients break.
+//! Judges both sides of Z39.50, and SRU servers, by the standards: [`server`] sends requests that a client may send and
+//! compares the answers with the requirements of the standard; [`client`] watches the sessions of a server and reports which
+//! rules its clients break.
 //!
-//! `z3950 probe --conformance` and `z3950d --judge` are these two as programs.
+//! The programs `z3950 probe --conformance` and `z3950d --judge` use these two modules.
 
 pub mod client;
 mod junit;
@@ -10,7 +11,7 @@ pub mod server;
 
 pub use self::level::Level;
 
-/// APDUs as the tests of both libraries make them.
+/// APDUs as the tests of both modules build them.
 #[cfg(test)]
 #[allow(dead_code, reason = "some are only for the tests of the client")]
 #[path = "../../../client/src/testing/messages.rs"]

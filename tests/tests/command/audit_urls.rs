@@ -1,4 +1,4 @@
-//! Findings from readings of the RFCs, by id: what the program prints about URLs and Gopher.
+//! Findings of the audit of the RFCs, by id: output of the programs about URLs and Gopher.
 
 mod credentials;
 mod gopher;
@@ -16,7 +16,7 @@ fn value(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
 }
 
-/// What a command shows in a terminal.
+/// Returns what a command prints in a terminal.
 fn on_terminal(arguments: &[&str]) -> String {
     let mut command = command(path("z3950"));
     command.args(arguments);

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use z3950_tests::program::{Daemon, Ran, z3950, z3950_fed};
 
-/// Runs the program with its built-in catalogue; `{}` in the arguments stands for the folder.
+/// Runs the program with its built-in catalogue; `{}` in the arguments is replaced by the folder.
 fn demo(folder: &Path, arguments: &[&str], input: &str) -> Ran {
     let folder = folder.to_str().expect("text");
     let arguments = arguments
@@ -31,7 +31,7 @@ fn text(folder: &TempDir, name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The given columns of each row of a TSV report, without its header.
+/// Returns the given columns of each row of a TSV report, without its header.
 fn rows<const N: usize>(report: &str, columns: [&str; N]) -> Vec<[String; N]> {
     let mut lines = report.lines();
     let header: Vec<&str> = lines.next().expect("a header").split('\t').collect();

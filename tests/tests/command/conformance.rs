@@ -1,5 +1,5 @@
-//! `z3950 probe --conformance`: our server passes, servers that misbehave fail the checks that are about it, and the reports are
-//! written whatever happens.
+//! `z3950 probe --conformance`: our server passes, servers that misbehave fail the corresponding checks, and reports are always
+//! written.
 
 mod peers;
 mod reports;
@@ -27,7 +27,7 @@ impl Findings {
         )
     }
 
-    /// The names of the checks that ended like this.
+    /// Returns the names of the checks with this verdict.
     fn named(&self, verdict: &str) -> Vec<&str> {
         let found = self
             .0
@@ -36,7 +36,7 @@ impl Findings {
         found.map(|finding| text(finding, "check")).collect()
     }
 
-    /// The names of the checks that violate the standard.
+    /// Returns the names of the checks that violate the standard.
     fn violations(&self) -> Vec<&str> {
         let found = self
             .0
@@ -101,7 +101,7 @@ fn nothing_forbidden_is_sent_unless_allowed() {
     assert_eq!(updated.code, Some(5), "{updated:?}");
 }
 
-/// A server that refuses sessions, or ends idle ones for new ones, is judged through those that it accepts.
+/// A server that refuses sessions, or ends idle sessions in favour of new ones, is judged through those that it accepts.
 #[test]
 fn a_limit_of_sessions_is_no_fault() {
     std::thread::scope(|scope| {
@@ -133,7 +133,7 @@ fn a_limit_of_sessions_is_no_fault() {
     });
 }
 
-/// A fault of the server, the checks carried out, and those that fail.
+/// A fault of the server, the checks that are carried out, and the checks that fail.
 type Row = (
     &'static str,
     &'static [&'static str],

@@ -8,7 +8,7 @@ use z3950_marc::{Field, Form, MarcRecord, iso2709};
 use z3950_server::testing::TestServer;
 use z3950_tests::program::{Ran, z3950};
 
-/// A record by its control number, encoding level, source with language, and ISBN.
+/// Returns a record with this control number, encoding level, source with language, and ISBN.
 fn record(id: &str, level: u8, source: &[(&str, &str)], isbn: (&str, &str)) -> MarcRecord {
     let mut record = MarcRecord {
         fields: vec![
@@ -26,8 +26,8 @@ fn record(id: &str, level: u8, source: &[(&str, &str)], isbn: (&str, &str)) -> M
 const ISBN: &str = "0306406152";
 const OTHER: &str = "0140449132";
 
-/// Database `a` has three records with the first ISBN, of which the second is the best; `b` has a better one, and the only one
-/// with the other ISBN.
+/// Starts a server. Database `a` has three records with the first ISBN, of which the second is the best; `b` has a better
+/// record with this ISBN, and the only record with the other ISBN.
 fn server() -> TestServer {
     let valid = ("a", ISBN);
     TestServer::builder()
@@ -49,7 +49,7 @@ fn server() -> TestServer {
         .start()
 }
 
-/// The old records: one with each ISBN, one with a number that nobody has, one without any.
+/// Returns the old records: one with each ISBN, one with an unknown number, one without any number.
 fn old() -> Vec<MarcRecord> {
     let old = |id: &str, isbn| {
         let fields = vec![
@@ -75,7 +75,7 @@ fn path(folder: &Path, name: &str) -> String {
     folder.join(name).to_str().expect("text").to_owned()
 }
 
-/// The given columns of a report.
+/// Returns the given columns of a report.
 fn rows<const N: usize>(report: &Path, columns: [&str; N]) -> Vec<[String; N]> {
     let report = fs::read_to_string(report).expect("a report");
     let mut lines = report.lines().map(|line| line.split('\t').collect());
@@ -391,7 +391,7 @@ fn what_is_missing_is_named() {
     }
 }
 
-/// A target that sends a diagnostic in place of its record is no end of the search.
+/// A target that sends a diagnostic in place of its record does not end the search.
 #[test]
 fn a_record_that_a_target_cannot_send_is_looked_for_at_the_next() {
     let valid = ("a", ISBN);

@@ -1,4 +1,4 @@
-//! `z3950d`: where it listens, what it serves, how it ends.
+//! `z3950d`: the addresses on which it listens, the databases that it serves, and how it ends.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -187,7 +187,7 @@ fn audit_d20_files_without_an_end_are_refused() {
     }
 }
 
-/// A session opened by hand, so that it stays idle.
+/// Opens a session without the client library, so that it stays idle.
 fn idle_session(daemon: &Daemon) -> TcpStream {
     let init = include_str!("../../fixtures/wire/init-request.hex");
     let mut stream = TcpStream::connect(daemon.address()).expect("connects");
@@ -218,7 +218,7 @@ fn a_signal_shuts_it_down_gracefully() {
         );
         drop(session);
         assert_eq!(daemon.wait().code(), Some(0), "{signal}");
-        // It takes less than a second; a busy machine may need more.
+        // This takes less than a second; a busy machine may need more time.
         assert!(
             asked.elapsed() < Duration::from_secs(10),
             "{signal}: {:?}",
@@ -275,7 +275,7 @@ fn messages_go_to_standard_error() {
     assert!(!words.contains("\x1b["), "no colours into a pipe: {words}");
 }
 
-/// The limit for the size of files stands for a full disk.
+/// The limit on file sizes stands in for a full disk.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_recording_that_is_incomplete_is_told_at_the_end() {

@@ -1,4 +1,4 @@
-//! Damaged records: what can be read is delivered, and the damage is always reported.
+//! Damaged records: everything that can be read is delivered, and the damage is always reported.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn server(fault: &str) -> Daemon {
     ])
 }
 
-/// One record through every command that writes records, and where the messages go.
+/// Runs every command that writes records on one record, and returns the results with their messages.
 fn every_way(server: &Daemon, option: &[&str]) -> Vec<Ran> {
     let place = format!("{}/books", server.address());
     let url = format!("z39.50r://{place}?pg1342");
@@ -94,7 +94,7 @@ fn audit_a5_an_empty_record_gives_exit_code_8_in_every_format() {
     ];
     let formats = formats.map(|format| vec!["--format", format]);
     for option in formats.into_iter().chain([vec!["--json"]]) {
-        // The record is whole in XML, which is requested after MARC unless MARC is asked for.
+        // The record is complete in XML, which is requested after MARC unless the user asks for MARC.
         for ran in every_way(&server, &option) {
             assert_eq!(ran.code, Some(0), "{option:?}: {ran:?}");
             assert!(ran.stderr.contains("xml"), "{option:?}: {ran:?}");

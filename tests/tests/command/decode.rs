@@ -7,7 +7,7 @@ use z3950_asn1::codec::encode;
 use z3950_tests::hex;
 use z3950_tests::program::{Daemon, z3950, z3950_fed};
 
-/// An Init with a password, and a Close.
+/// Returns an Init with a password, and a Close.
 fn captured() -> Vec<u8> {
     let mut init = init::offer();
     init.id_authentication = Some(init::id_pass(Some("me"), None, Some("sesame")));
@@ -88,7 +88,7 @@ fn audit_d14_transcripts_are_read() {
         assert!(ran.stdout.contains(words), "{words} in {}", ran.stdout);
     }
     let mut lines = std::fs::read_to_string(&file).expect("a transcript");
-    // A cut line, besides all the others: which of them is the last depends on when the daemon is killed.
+    // A truncated line is added to the others, since it depends on the time of the kill which line is the last.
     let cut = lines.lines().next().expect("a line")[..40].to_owned();
     lines.push_str(&cut);
     lines.push_str("\n{\"session\":1,\"direction\":\"sent\",\"octets\":\"30 00\"}\n");

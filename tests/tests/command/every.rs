@@ -1,5 +1,5 @@
-//! Every command of `z3950` that the help lists: its examples run, wrong usage is refused, a closed pipe is no error, and
-//! standard output holds only data.
+//! Tests every command of `z3950` that the help lists: its examples run, wrong usage is refused, a closed pipe is not an error,
+//! and standard output contains only data.
 
 mod shelf;
 
@@ -14,7 +14,7 @@ use z3950_tests::program::{Ran, z3950};
 
 use self::shelf::Shelf;
 
-/// Examples that do not end with exit code 0.
+/// Examples that do not end with exit code 0, with their codes.
 const CODES: [(&str, i32); 0] = [];
 
 /// The commands whose answers programs may want to read.
@@ -64,7 +64,7 @@ impl Page {
         }
     }
 
-    /// The lines of a section.
+    /// Returns the lines of a section.
     fn section(&self, title: &str) -> impl Iterator<Item = &str> {
         let mut lines = self
             .text
@@ -74,7 +74,7 @@ impl Page {
         lines.take_while(|line| !line.is_empty())
     }
 
-    /// The names of its subcommands.
+    /// Returns the names of the command's subcommands.
     fn subcommands(&self) -> impl Iterator<Item = &str> {
         let names = self
             .section("Commands")
@@ -96,7 +96,7 @@ impl Page {
         words.any(|word| word == option)
     }
 
-    /// An example with another option added to its command.
+    /// Returns an example with another option added to its command.
     fn with(&self, example: &str, option: &str) -> String {
         let name = format!("z3950 {}", self.path);
         assert!(
@@ -106,7 +106,7 @@ impl Page {
         example.replacen(&name, &format!("{name} {option}"), 1)
     }
 
-    /// An example with `--demo` where the command takes it, so that it needs no network.
+    /// Returns an example with `--demo` if the command accepts it, so that it needs no network.
     fn local(&self, example: &str) -> String {
         if self.has("--demo") && !example.contains("--demo") {
             self.with(example, "--demo")
@@ -116,7 +116,7 @@ impl Page {
     }
 }
 
-/// The help of the program and of all its commands and subcommands.
+/// Returns the help of the program and of all its commands and subcommands.
 fn pages() -> &'static [Page] {
     static PAGES: LazyLock<Vec<Page>> = LazyLock::new(read_pages);
     &PAGES
@@ -137,7 +137,7 @@ fn read_pages() -> Vec<Page> {
     pages
 }
 
-/// The commands without subcommands.
+/// Returns the commands without subcommands.
 fn commands() -> impl Iterator<Item = &'static Page> {
     let pages = pages().iter();
     pages.filter(|page| page.path.is_empty() || page.subcommands().next().is_none())
@@ -148,7 +148,7 @@ fn code(example: &str) -> i32 {
     known.map_or(0, |(_, code)| *code)
 }
 
-/// Whether messages and data are in the right streams.
+/// Returns whether messages and data were written to the correct streams.
 fn is_clean(ran: &Ran) -> bool {
     let labels = ["note:", "warning:", "error:", "usage:", "Usage:"];
     let is_words = |line: &str| labels.iter().any(|label| line.starts_with(label));
@@ -246,7 +246,7 @@ fn a_closed_pipe_is_no_error_of_any_command() {
 /// The published page on formats.
 const FORMATS: &str = include_str!("../../../client/docs/formats.md");
 
-/// The keys in the first column of the tables under a heading of the page.
+/// Returns the keys in the first column of the tables under a heading of the page.
 pub(crate) fn documented(heading: &str) -> BTreeSet<String> {
     let mut lines = FORMATS
         .lines()
@@ -260,7 +260,7 @@ pub(crate) fn documented(heading: &str) -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The keys that the page documents for an answer of a command.
+/// Returns the keys that the page documents for an answer of a command.
 fn keys_of(command: &str, line: &str) -> BTreeSet<String> {
     let judges = command == "probe" && line.contains(" --conformance");
     let heading = match command {

@@ -1,5 +1,5 @@
-//! `--fallback`: what `get` and `plan` report about searches other than that of RFC 2056 §4, and `search` and `lookup` about
-//! others than the one given.
+//! `--fallback`: what `get` and `plan` report about searches other than that of RFC 2056 §4, and what `search` and `lookup`
+//! report about searches other than the given one.
 
 use serde_json::Value;
 use z3950_tests::program::z3950;
@@ -8,7 +8,7 @@ const ISBN: &str = "z39.50r://localhost/books?0141439513";
 
 #[test]
 fn the_step_that_found_the_record_is_reported() {
-    // No record has this docid, but one has this ISBN.
+    // No record has this docid, but one record has this ISBN.
     let strict = z3950(["--demo", "get", ISBN]);
     assert_eq!(
         (strict.code, strict.stdout.as_str()),

@@ -1,4 +1,4 @@
-//! Output files: those that exist, those that another run is writing, and those that cannot be written.
+//! Output files: files that already exist, files that another run is writing, and files that cannot be written.
 
 mod batches;
 mod prompt;
@@ -36,7 +36,7 @@ fn catalogue(records: usize) -> TestServerBuilder {
     TestServer::builder().database("books", records)
 }
 
-/// How many whole records a file has.
+/// Counts the whole records in a file.
 fn records(path: &Path) -> usize {
     let file = fs::File::open(path).expect("it is there");
     let records = RecordReader::new(file, InputForm::Marc);
@@ -48,7 +48,7 @@ fn records(path: &Path) -> usize {
         .count()
 }
 
-/// The names in a folder.
+/// Returns the names in a folder.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder").flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -157,7 +157,7 @@ fn audit_a1_records_before_a_failure_are_kept_and_the_file_is_named() {
     let (_guard, folder) = folder();
     let output = folder.join("y.mrc");
     fs::write(&output, "precious").expect("written");
-    // Twenty records come with the search; the others are refused.
+    // Twenty records are returned with the search; the others are refused.
     let refused = Fault::Fails(diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, "later"));
     let server = catalogue(60).fault(When::present(), refused).start();
     let place = format!("{}/books", server.addr());
@@ -197,7 +197,7 @@ fn audit_d7_no_match_is_an_empty_collection() {
             assert_eq!(ran.code, Some(3), "{arguments:?}: {ran:?}");
             assert_eq!(ran.stdout, converted.stdout, "{arguments:?}");
         }
-        // Without an answer there is no empty collection.
+        // Without an answer, no empty collection is written.
         let ran = z3950(["search", &down, "war", "--format", form]);
         assert_eq!((ran.code, &*ran.stdout), (Some(6), ""), "{ran:?}");
     }
@@ -222,7 +222,7 @@ fn audit_d11_outputs_that_cannot_be_written_are_wrong_usage() {
     for (path, words) in [
         (&*nodir, "there is no folder "),
         (&inner, "there is no folder "),
-        // Not even root can create files there.
+        // Even root cannot create files in this folder.
         (Path::new("/sys/x.mrc"), "cannot write /sys/x.mrc: "),
         (Path::new("/proc/x.mrc"), "cannot write /proc/x.mrc: "),
     ] {
@@ -264,7 +264,7 @@ fn a_full_disk_keeps_every_complete_record() {
     let server = catalogue(400).start();
     let (_guard, folder) = folder();
     let place = format!("{}/books", server.addr());
-    // Limits every file to 32 blocks of 512 octets. The program must survive the SIGXFSZ that the limit raises.
+    // This limits every file to 32 blocks of 512 octets. The program must survive the SIGXFSZ that the limit raises.
     let limited = "ulimit -f 32; exec \"$@\"";
     for more in [&[][..], &["--report", "y.tsv"]] {
         let mut command = command("sh");
@@ -350,7 +350,7 @@ fn binary_inputs_are_refused_before_anything_is_written() {
         }
     }
     assert_eq!(names(&folder), ["a.mrc", "program"]);
-    // A line of 10 MB is one input that is not sent.
+    // A line of 10 MB counts as one input, which is not sent.
     let long = folder.join("long");
     let mut file = fs::File::create(&long).expect("created");
     write!(file, "local:id1\n{}\nlocal:id2\n", "9".repeat(10 << 20)).expect("written");

@@ -1,4 +1,4 @@
-//! `z3950 get --gateway`: retrieval by a server of HTTP.
+//! `z3950 get --gateway`: retrieval through an HTTP server.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use z3950_tests::peer::find;
 use z3950_tests::program::{Daemon, Ran, path, run, z3950};
 use z3950_tests::surroundings::command;
 
-/// Starts a gateway that answers by the docid of the URL, and returns its address.
+/// Starts a gateway whose answer depends on the docid in the URL, and returns its address.
 fn gateway() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -145,7 +145,7 @@ fn the_environment_names_a_gateway_and_an_option_replaces_it() {
     assert!(!ran.stderr.contains("secret"), "{ran:?}");
     let ran = run(&["--gateway", "none"]);
     assert_eq!(ran.code, Some(7), "{ran:?}");
-    // The built-in catalogue answers whatever the environment says.
+    // The built-in catalogue answers, whatever the environment variables say.
     let ran = run(&["--demo", "--allow-reserved-port"]);
     assert!(ran.stderr.contains("--demo"), "{ran:?}");
 }
@@ -174,7 +174,7 @@ fn what_a_gateway_cannot_follow_is_refused() {
     }
 }
 
-/// `z3950d` with these settings after `[gateway]`.
+/// Starts `z3950d` with these settings after `[gateway]`.
 fn daemon(settings: &str) -> (Daemon, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("z3950d.toml");
@@ -201,7 +201,7 @@ fn gopher_items_come_by_the_gateway() {
                 "/about\r\n" => "All about it\r\n.\r\n",
                 _ => "3gone\t\terror.host\t1\r\n.\r\n",
             };
-            // The gateway may be gone.
+            // The gateway may have ended.
             let _ = stream.get_mut().write_all(reply.as_bytes());
         }
     });

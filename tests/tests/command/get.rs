@@ -1,4 +1,4 @@
-//! `z3950 get`, `z3950 plan` and a URL alone.
+//! `z3950 get` and `z3950 plan`, and a URL as the only argument.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -17,7 +17,7 @@ fn demo(rest: &str, flags: &[&str]) -> Ran {
     z3950(["--demo", "get", &url].iter().chain(flags))
 }
 
-/// The README's first command.
+/// Runs the README's first command.
 #[test]
 fn the_main_job() {
     let ran = z3950([
@@ -167,7 +167,7 @@ fn other_scripts_come_through() {
     }
 }
 
-/// The APDUs that `-vv` names, in order.
+/// Returns the APDUs named by `-vv`, in order.
 pub(crate) fn apdus(ran: &Ran) -> Vec<String> {
     let name = |line: &str| Some(line.split_once("apdu=\"")?.1.split_once('"')?.0.to_owned());
     ran.stderr.lines().filter_map(name).collect()
@@ -274,7 +274,7 @@ fn credentials_are_never_shown() {
 
 #[test]
 fn waits_are_bounded() {
-    // The system accepts connections, but nothing answers.
+    // The system accepts connections, but no program answers.
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!(
         "z39.50r://127.0.0.1:{}/books?x",

@@ -101,7 +101,7 @@ fn records_with_holdings_are_read_back() {
     assert!(ran.stdout.contains("245 10 $a Emma"), "{ran:?}");
 }
 
-/// What one option of `get` writes of the OPAC record of Emma.
+/// Runs `get` with a format and returns what it writes of the OPAC record of Emma.
 fn opac_as(format: &str) -> Ran {
     demo(&["get", "--format", format, &format!("{EMMA};rs=opac")])
 }
@@ -123,7 +123,7 @@ fn opac_records_are_written_in_every_format_of_their_marc_record() {
         assert!(ran.stdout.contains(text), "{format}: {ran:?}");
         assert!(!ran.stdout.contains("Holdings:"), "{format}: {ran:?}");
     }
-    // JSON has one shape, whatever the syntax.
+    // JSON has the same structure in every syntax.
     let of = |text: &str| -> Value { serde_json::from_str(text).expect("one JSON object") };
     let opac = of(&opac_as("json").stdout);
     let marc = of(&demo(&["get", "--format", "json", EMMA]).stdout);
@@ -152,7 +152,7 @@ fn fields_of_copies_are_a_table_in_text_too() {
         record.ends_with('\n') && table.contains("  v.2     no         2026-12-01"),
         "{shown}"
     );
-    // Readers skip it.
+    // Readers skip the table.
     let mut convert = command(path("z3950"));
     let ran = run(
         convert.args(["convert", "--from", "line", "--to", "line", "-"]),

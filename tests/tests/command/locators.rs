@@ -13,8 +13,8 @@ use z3950_tests::peer::Unheard;
 use z3950_tests::program::{Daemon, Ran, path, run, z3950, z3950_fed};
 use z3950_tests::surroundings::command;
 
-/// A Gopher server on loopback that answers each request line with the result of `answer` until the test ends; returns its
-/// port.
+/// Starts a Gopher server on loopback that answers each request line with the result of `answer` until the test ends; returns
+/// its port.
 pub(crate) fn gopher_server(answer: fn(&str) -> Vec<u8>) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port");
     let port = listener.local_addr().expect("it is bound").port();
@@ -22,7 +22,7 @@ pub(crate) fn gopher_server(answer: fn(&str) -> Vec<u8>) -> u16 {
         for stream in listener.incoming().flatten() {
             let mut reader = BufReader::new(stream);
             let mut request = String::new();
-            // The test notices if the client goes away.
+            // The test notices if the client has disconnected.
             let _ = reader.read_line(&mut request);
             let _ = reader
                 .get_mut()
@@ -141,7 +141,7 @@ fn get_reads_gopher_by_type() {
     );
 }
 
-/// On a terminal, control characters are escaped, and the user is asked for what is missing.
+/// On a terminal, control characters are escaped, and the user is asked for missing values.
 #[test]
 fn get_on_a_terminal_escapes_and_asks() {
     let port = gopher_server(answer);

@@ -1,4 +1,4 @@
-//! `z3950 lookup`: identifiers in every spelling, and where in a record they are found.
+//! `z3950 lookup`: identifiers in every spelling, and the parts of a record in which they are found.
 
 use serde_json::Value;
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -165,7 +165,7 @@ fn a_record_that_comes_only_in_brief_form_is_named() {
     let report = folder.path().join("r.tsv");
     let report = report.to_str().expect("text");
     for (command, query) in [("search", "ti:seven"), ("lookup", "local:id1"), ("get", "")] {
-        // One record is asked for alone, again, as F, and as B.
+        // A single record is requested in the usual form, then as F, and then as B.
         for (refused, form, code) in [(2, "full form (F)", 0), (3, "brief form (B)", 8)] {
             let run = |options: &[&str]| {
                 let mut server = TestServer::builder()

@@ -1,4 +1,4 @@
-//! `z3950 order`: a record found by a search, or a request that the user wrote; and the resulting task package.
+//! `z3950 order`: orders by a record that a search finds, or by a request that the user wrote; and the resulting task package.
 
 use serde_json::Value;
 use z3950_tests::peer;
@@ -33,7 +33,7 @@ fn one_record_is_ordered() {
     ] {
         assert!(ran.stdout.contains(words), "{words}: {ran:?}");
     }
-    // A package of that name exists now.
+    // A package with that name exists now.
     let ran = order(&daemon, &["ti:pride", "--package", "mine", "--json"]);
     assert_eq!(ran.code, Some(5), "{ran:?}");
     let line: Value = serde_json::from_str(&ran.stdout).expect("JSON");
@@ -41,7 +41,7 @@ fn one_record_is_ordered() {
         (&line["outcome"], &line["diagnostic"]["code"], &line["hits"]),
         (&"task failed".into(), &218.into(), &1.into())
     );
-    // As an ILL request (ISO 10161).
+    // The order is sent as an ILL request (ISO 10161).
     let ran = order(&daemon, &["ti:pride", "--ill"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.contains("1.0.10161.2.1"), "{ran:?}");
@@ -121,7 +121,7 @@ fn yaz_ztest_takes_orders() {
 
 #[test]
 fn sru_has_no_orders() {
-    // Nobody listens there: it is said before a connection is made.
+    // No server listens at this address: the error is reported before a connection is made.
     let ran = z3950(["order", "http://127.0.0.1:1/books", "ti:pride"]);
     assert_eq!(ran.code, Some(5), "{ran:?}");
     assert!(ran.stderr.ends_with(": SRU has no orders\n"), "{ran:?}");

@@ -1,4 +1,4 @@
-//! `z3950 probe`: a line for each test, whatever the server does.
+//! `z3950 probe`: one line for each test, whatever the server does.
 
 use std::collections::HashMap;
 
@@ -70,7 +70,7 @@ fn the_abilities_of_a_server_are_listed() {
         );
     }
     assert!(outcomes.len() > 60, "{}", outcomes.len());
-    // Without the seven lines about Init.
+    // The seven lines about Init are not counted.
     let tests = format!("note: {} tests: ", outcomes.len() - 7);
     let of = |name: &str| {
         let names = outcomes

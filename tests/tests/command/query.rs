@@ -6,14 +6,14 @@ use std::path::Path;
 
 use z3950_tests::program::{z3950, z3950_fed};
 
-/// `z3950 query` with the arguments prints the lines, and nothing else.
+/// Checks that `z3950 query` with the arguments prints exactly these lines.
 fn check(arguments: &[&str], lines: &[&str]) {
     let ran = z3950(["query"].iter().chain(arguments));
     assert_eq!(ran.stdout, lines.join("\n") + "\n", "{arguments:?}");
     assert_eq!((ran.code, &*ran.stderr), (Some(0), ""), "{arguments:?}");
 }
 
-/// `z3950 query` with the arguments prints nothing but these lines about the error.
+/// Checks that `z3950 query` with the arguments prints only these lines about the error.
 fn refused(arguments: &[&str], lines: &[&str]) {
     let ran = z3950(["query"].iter().chain(arguments));
     assert_eq!(ran.stderr, lines.join("\n") + "\n", "{arguments:?}");
@@ -172,7 +172,7 @@ fn the_properties_of_yaz_are_read() {
     assert!(ran.stdout.contains("@attr 1=4 "), "{}", ran.stdout);
 }
 
-/// What `find` prints about the built-in catalogue after the commands.
+/// Returns what `find` prints about the built-in catalogue after the commands.
 fn found(commands: &str) -> (Option<i32>, String, String) {
     let ran = z3950_fed(
         [

@@ -1,5 +1,5 @@
-//! Runs the documented examples unchanged: those of the README and of the pages of both programs that use `--demo`, so that
-//! they need nothing else, and those in the help of `z3950d`.
+//! Runs the documented examples unchanged: those in the README and in the pages of both programs that use `--demo` and so need
+//! nothing else, and those in the help of `z3950d`.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -18,15 +18,15 @@ const PAGES: [&str; 5] = [
     include_str!("../../../server/docs/sru.md"),
 ];
 
-/// What `z3950d` prints with these arguments.
+/// Returns what `z3950d` prints with these arguments.
 fn z3950d(arguments: &[&str]) -> String {
     let ran = run(command(path("z3950d")).args(arguments), "");
     assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
     ran.stdout
 }
 
-/// Runs a line in a shell with the programs on its path, and returns the first line of output. A server is stopped once it
-/// listens.
+/// Runs a line in a shell with the programs on its path, and returns the first line of output. A server is stopped as soon as
+/// it listens.
 fn run_line(line: &str, folder: &Path) -> String {
     let binaries = path("z3950d");
     let binaries = binaries.parent().expect("a folder");
@@ -57,7 +57,7 @@ fn run_line(line: &str, folder: &Path) -> String {
     first
 }
 
-/// The lines that begin with `$ ` in the page's console blocks, each with the lines that follow it.
+/// Returns the lines that begin with `$ ` in the page's console blocks, each with its following lines.
 fn console(page: &str) -> Vec<(&str, String)> {
     let mut commands: Vec<(&str, String)> = Vec::new();
     let mut is_console = false;
@@ -134,7 +134,7 @@ fn audit_d17_the_examples_with_the_demo_catalogue_run_as_written() {
             .replace("127.0.0.1:9210", "127.0.0.1:0");
         let line = if line.starts_with("z3950d ") {
             if !line.contains("--listen") {
-                // The port may be in use.
+                // The port of the example may be in use.
                 format!("exec {line} --listen 127.0.0.1:0")
             } else {
                 format!("exec {line}")

@@ -55,7 +55,7 @@ fn wrong_queries_are_refused_before_a_password_command_runs() {
     assert!(trace.exists(), "{ran:?}");
 }
 
-/// A search for facets alone; the options begin with those of `--facets`.
+/// Runs a search for facets only; the options begin with those of `--facets`.
 fn facets(options: &[&str]) -> Ran {
     let search = [
         "search",

@@ -266,7 +266,7 @@ fn a_refused_scan_has_its_own_outcome() {
     assert_eq!(found[0]["diagnostic"]["code"], 235, "{ran:?}");
 }
 
-/// Credentials of a URL are sent by every command if that is allowed, and named otherwise.
+/// Every command sends the credentials of a URL if this is allowed, and otherwise says that it did not.
 #[test]
 fn credentials_of_urls_are_sent_or_named() {
     let server = TestServer::builder()
@@ -300,7 +300,7 @@ fn credentials_of_urls_are_sent_or_named() {
     }
 }
 
-/// A batch that cannot be written says so once.
+/// A batch that cannot be written reports this once.
 #[test]
 fn the_same_reason_is_said_once_and_counted() {
     for (target, words) in [

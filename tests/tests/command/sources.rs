@@ -1,5 +1,5 @@
-//! Databases of several servers of which one is down: a search that finds nothing is not taken for "no match", what is found is shown
-//! with a note, and each record says where it is from.
+//! Databases over several servers, one of which is down: a search that finds nothing is not reported as "no match", records
+//! that are found are shown with a note, and each record names its source.
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -7,7 +7,7 @@ use z3950_tests::peer::Unheard;
 use z3950_tests::program::{Daemon, Ran, run, z3950};
 use z3950_tests::surroundings::command;
 
-/// A front whose database `union` is at the demo catalogue and at a server that is down.
+/// A front server whose database `union` is at the demo catalogue and at a server that is down.
 struct Union {
     folder: TempDir,
     _town: Daemon,
@@ -71,7 +71,7 @@ fn nothing_found_while_a_server_is_down_is_not_no_match() {
     check(&z3950(["get", &url]), 6, "", &failed);
     let gateway = format!("http://{address}/");
     check(&z3950(["get", &url, "--gateway", &gateway]), 6, "", &failed);
-    // If all that failed refused the search, it is refused.
+    // If all targets that failed refused the search, the search is refused.
     let ran = z3950(["search", &target, "@attr 1=9999 x"]);
     check(&ran, 5, "", "diagnostic 114");
     check(&ran, 5, "", FAILED);
@@ -99,7 +99,7 @@ fn what_is_found_has_a_note_and_the_source_of_each_record() {
         assert_eq!(line["record"]["source"], source.as_str());
         assert_eq!(line["sources"][0]["hits"], 1);
         assert_eq!(line["sources"][1]["failure"]["code"], 109);
-        // It is said once.
+        // The note is printed only once.
         let ran = z3950(["lookup", target, "local:pg1342", "local:pg158"]);
         assert_eq!(ran.stderr.matches(&note).count(), 1, "{ran:?}");
         check(&ran, 0, "(1 of 1, union@town)\n", "");

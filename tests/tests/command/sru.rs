@@ -1,9 +1,9 @@
-//! Commands at servers of SRU: what they send.
+//! Commands with SRU servers: the requests that they send.
 
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::program::{Ran, z3950, z3950_fed};
 
-/// The heads of the requests that a command makes.
+/// Returns the heads of the requests that a command sends.
 fn requests(server: &TestServer, arguments: &[&str]) -> (Ran, Vec<String>) {
     let before = server.http_messages().len();
     let ran = z3950(arguments);
@@ -181,7 +181,7 @@ fn a_scan_in_cql_is_sent_as_it_is() {
         assert_eq!(ran.code, Some(code), "{ran:?}");
         assert!(heads[0].contains(expected), "{heads:?}");
     }
-    // Z39.50 has no index of this name, and a scan no operators.
+    // Z39.50 does not have an index with this name, and a scan does not have operators.
     let by_z3950 = format!("{}/books", server.addr());
     for (target, term) in [(&by_z3950, "nosuch.index=war"), (&target, "a and b")] {
         let ran = z3950(["scan", target, "--lang", "cql", term]);

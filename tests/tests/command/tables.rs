@@ -1,4 +1,4 @@
-//! Records as tables: their columns, and inputs from the columns of others.
+//! Records as tables: the columns of tables, and inputs from the columns of other tables.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("text")
 }
 
-/// A search in the built-in catalogue.
+/// Searches the built-in catalogue.
 fn search(arguments: &[&str]) -> Ran {
     let begin = ["--demo", "search", "localhost/books"];
     z3950(begin.iter().chain(arguments))
@@ -34,13 +34,13 @@ fn a_row_for_each_record_and_a_header() {
     ] {
         let ran = search(&[&["--format", format, query], &fields[..]].concat());
         assert_eq!((ran.code, &*ran.stdout), (Some(0), &*expected), "{ran:?}");
-        // Without a record, there is a header alone.
+        // If there are no records, the table is only a header.
         let ran = search(&[&["--format", format, "nothingatall"], &fields[..]].concat());
         let (header, _) = expected.split_once('\n').expect("lines");
         assert_eq!(ran.code, Some(3), "{ran:?}");
         assert_eq!(ran.stdout, format!("{header}\n"), "{ran:?}");
     }
-    // Records of every syntax that has MARC in it, under the names of their sources.
+    // Records in every syntax that contains MARC, under the names of their sources.
     for syntax in ["marc", "xml", "opac"] {
         let url = format!("z39.50r://localhost/books?pg1342;rs={syntax}");
         let ran = z3950([
@@ -79,7 +79,7 @@ fn a_file_is_a_table_by_its_name() {
         assert!(written.ends_with(end), "{written}");
         assert!(written.contains("pg1342"), "{written}");
     }
-    // One table from several targets.
+    // One table with records of several targets.
     let path = folder.path().join("all.csv");
     let ran = z3950([
         "--demo",
@@ -172,7 +172,7 @@ fn tables_at_the_prompt() {
         assert_eq!(ran.code, Some(0), "{ran:?}");
         ran
     };
-    // All commands write one table.
+    // All commands write to one table.
     let ran = prompt(
         &["--format", "csv", "--fields", "001,source"],
         "find @attr 1=1032 pg1342\nshow 1\nsearch @attr 1=1032 pg2600\nlookup docid:pg84\n",
@@ -264,7 +264,7 @@ fn every_row_of_a_table_has_a_line_in_the_report() {
     let path = folder.path().join("books.csv");
     let report = folder.path().join("r.csv");
     let sheet = "ISBN\tTitle\r\n141439513\tPride\r\n\tnone\r\n\r\n#9780141439518\tWar\r\n\r\n";
-    // As Excel saves "Unicode text".
+    // This is the form in which Excel saves "Unicode text".
     let units = std::iter::once(0xFEFF).chain(sheet.encode_utf16());
     let octets: Vec<u8> = units.flat_map(u16::to_le_bytes).collect();
     fs::write(&path, octets).expect("written");

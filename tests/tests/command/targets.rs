@@ -1,4 +1,4 @@
-//! `z3950 targets`: profiles that are listed, shown, added and checked.
+//! `z3950 targets`: profiles, which are listed, shown, added and checked.
 
 use serde_json::Value;
 use z3950_tests::program::{Daemon, z3950};
@@ -124,7 +124,7 @@ fn profiles_are_added_and_used_by_name() {
     let ran = z3950(["--targets", file, "search", "mine", "ti:pride"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.starts_with("Title: Pride"), "{ran:?}");
-    // The message names profile and server, or only the server if that is how the target was given.
+    // The message names both profile and server, or only the server if the target was given by its address.
     let (host, named) = (
         daemon.address(),
         format!("note: mine ({}): ", daemon.address()),
@@ -145,7 +145,7 @@ fn an_unknown_target_is_reported() {
     assert_eq!(z3950(["targets", "show", "nosuch.example"]).code, Some(3));
 }
 
-/// Several are checked at once, and answered in the order they were given.
+/// Several targets are checked at once, and reported in the given order.
 #[test]
 fn several_targets_are_checked() {
     let slow = Daemon::start(["--demo", "--fault", "on init: delay 500ms"]);
@@ -179,7 +179,7 @@ fn a_check_searches_the_databases() {
             "235 (there is no database of this name): nosuch",
         ),
         ("", "books+nosuch", 5, "nosuch"),
-        // The default database of YAZ's notation.
+        // The default database in YAZ's notation.
         ("", "", 0, ""),
         ("on search: fail 109 books", "books", 5, "109 "),
         (

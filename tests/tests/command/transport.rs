@@ -1,4 +1,4 @@
-//! Routes to a server: TLS with valid and invalid certificates, proxies, Unix sockets; and messages if none works.
+//! Routes to a server: TLS with valid and invalid certificates, proxies, Unix sockets; and the messages if no route works.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -15,10 +15,10 @@ use z3950_tests::surroundings::command;
 /// The host in certificates and proxy requests; it is never resolved.
 const HOST: &str = "lib.example";
 
-/// A `z3950d` on one listener of any kind, until it is dropped.
+/// A `z3950d` with one listener of any kind, which runs until it is dropped.
 struct Listener {
     child: Child,
-    /// What follows `listening on`.
+    /// The text after `listening on`.
     place: String,
 }
 
@@ -46,7 +46,7 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The server may already have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -73,7 +73,7 @@ impl Authority {
         text(&self.folder.path().join("root.pem"))
     }
 
-    /// The files of a certificate for `names` and of its key; self-signed if there is no issuer.
+    /// Returns the files of a certificate for `names` and of its key; the certificate is self-signed if there is no issuer.
     fn certify(&self, names: &[&str], is_expired: bool, is_issued: bool) -> (String, String) {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let file = format!("{}-{is_expired}-{is_issued}", names.join("+"));
@@ -153,12 +153,12 @@ fn only_the_right_certificate_is_accepted() {
             }
         }
         assert!(is_found(&lookup(&target, &["--insecure"])), "{words:?}");
-        // No root of the system signed it.
+        // The certificate was not signed by any root of the system.
         assert_eq!(lookup(&target, &[]).code, Some(6), "{words:?}");
     }
 }
 
-/// Files of a certificate and its key, made by the usual openssl command with these options added.
+/// Creates the files of a certificate and its key with the usual openssl command and these additional options.
 fn openssl(folder: &Path, more: &[&str]) -> Option<(String, String)> {
     let program = z3950_tests::peer::find("openssl")?;
     let [certificate, key] = ["cert.pem", "key.pem"].map(|name| text(&folder.join(name)));
@@ -195,7 +195,7 @@ fn audit_c3_a_plain_certificate_of_openssl_is_trusted_where_it_is_named() {
         let ran = lookup(&target, &["--ca-file", &files.0]);
         assert_eq!(is_found(&ran), words.is_empty(), "{options:?}: {ran:?}");
         assert!(ran.stderr.contains(words), "{ran:?}");
-        // Without --ca-file it is not trusted.
+        // Without --ca-file, the certificate is not trusted.
         let ran = lookup(&target, &[]);
         assert_eq!(ran.code, Some(6), "{ran:?}");
         for words in ["CA:TRUE", "--ca-file FILE"] {
@@ -317,7 +317,7 @@ fn a_client_shows_its_certificate() {
             assert!(ran.stderr.contains("--cert"), "{options:?}: {ran:?}");
         }
     }
-    // The key of another certificate.
+    // This key belongs to another certificate.
     let ran = lookup(&target, &["--cert", &certificate, "--key", &its_key]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
 }
@@ -344,13 +344,13 @@ struct Proxy {
 }
 
 impl Proxy {
-    /// `handshake` reads the request and grants it, or returns `None`.
+    /// Starts a proxy; `handshake` reads the request and grants it, or returns `None`.
     fn start(to: SocketAddr, handshake: fn(&mut TcpStream) -> Option<String>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("its address");
         let asked: Arc<Mutex<Vec<String>>> = Arc::default();
         let noted = Arc::clone(&asked);
-        // It ends with the test program.
+        // The thread ends with the test program.
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let noted = Arc::clone(&noted);
@@ -371,11 +371,11 @@ impl Proxy {
     }
 }
 
-/// Forwards what either side sends, until both have ended.
+/// Forwards what each side sends, until both have ended.
 fn join(near: TcpStream, far: TcpStream) {
     let pass = |mut from: TcpStream, mut to: TcpStream| {
         thread::spawn(move || {
-            // When one side ends, so does the other.
+            // When one side ends, the other side is ended too.
             let _ = std::io::copy(&mut from, &mut to);
             let _ = to.shutdown(Shutdown::Write);
         })
@@ -388,7 +388,7 @@ fn join(near: TcpStream, far: TcpStream) {
     ways.into_iter().for_each(|way| drop(way.join()));
 }
 
-/// An HTTP proxy that requires `user:secret`.
+/// Answers as an HTTP proxy that requires `user:secret`.
 fn http(stream: &mut TcpStream) -> Option<String> {
     let mut head = Vec::new();
     let mut octet = [0];
@@ -409,7 +409,7 @@ fn http(stream: &mut TcpStream) -> Option<String> {
     is_known.then(|| head.lines().next().expect("a line").to_owned())
 }
 
-/// A SOCKS5 proxy without authentication.
+/// Answers as a SOCKS5 proxy without authentication.
 fn socks5(stream: &mut TcpStream) -> Option<String> {
     let mut read = |length: usize| {
         let mut octets = vec![0; length];
@@ -459,7 +459,7 @@ fn proxies_lead_to_the_server() {
     );
     assert!(is_found(&ran), "{ran:?}");
     assert_eq!(socks5.asked().len(), 1);
-    // Without the credentials that the proxy requires.
+    // The credentials are not those that the proxy requires.
     let stranger = format!("http://user:wrong@{}", http.address);
     let ran = lookup(&target, &["--proxy", &stranger]);
     assert_eq!(ran.code, Some(6), "{ran:?}");

@@ -1,4 +1,4 @@
-//! Unusual servers: negative hit counts, records in another syntax than requested.
+//! Unusual servers: negative hit counts, and records in a syntax other than the one requested.
 
 use serde_json::Value;
 use z3950_marc::MarcRecord;
@@ -7,7 +7,7 @@ use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::program::{z3950, z3950_fed};
 
-/// A server with three records that says it found `count`.
+/// Starts a server with three records that reports `count` hits.
 fn counting(count: i64) -> TestServer {
     TestServer::builder()
         .database(
@@ -95,7 +95,7 @@ fn audit_c8_retrievals_and_lookups_do_not_take_a_count_below_zero() {
     }
 }
 
-/// Records in UNIMARC and in MARC 21.
+/// Returns records in UNIMARC and in MARC 21.
 fn mixed() -> [MarcRecord; 4] {
     let unimarc = |id: &str| {
         let text = format!(

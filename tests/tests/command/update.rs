@@ -1,4 +1,4 @@
-//! `z3950 update`: records inserted, replaced and deleted, each with its own result.
+//! `z3950 update`: records that are inserted, replaced and deleted, each with its own result.
 
 use serde_json::Value;
 use z3950_marc::iso2709;
@@ -37,7 +37,7 @@ impl Bench {
         z3950([&["update", target.as_str()], arguments].concat())
     }
 
-    /// How many records of the database have this in their title.
+    /// Returns the number of records in the database with this text in their titles.
     fn hits(&self, title: &str) -> u64 {
         let query = format!("ti:\"{title}\"");
         let ran = z3950(["search", &self.target(), &query, "--count", "0"]);
@@ -80,7 +80,7 @@ fn records_come_change_and_go() {
     let ran = bench.update(&["delete", "--id", "new1", "--id", "new2"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(bench.hits("amended title"), 0);
-    // The same in the first version of the service, and in XML.
+    // The same update in the first version of the service, with records in XML.
     let ran = bench.update(&["insert", &both, "--version", "1", "--syntax", "xml"]);
     assert_eq!(
         (ran.code, bench.hits("updated title")),
@@ -107,7 +107,7 @@ fn documents_of_the_xml_service_name_the_action() {
     let records = bench.file("two.mrk", TWO);
     let xml = z3950(["convert", "--to", "marcxml", &records]);
     let document = bench.file("two.xml", &xml.octets);
-    // The service changes the server's first database.
+    // The service changes the first database of the server.
     let ran = bench.update(&["special", &document, "--version", "xml"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(
@@ -155,7 +155,7 @@ fn every_record_has_its_own_line() {
     assert_eq!(lines[2]["diagnostic"]["code"], 100, "{ran:?}");
     assert_eq!(lines[0]["task"]["status"], "done");
     assert_eq!(lines[0]["task"]["package"]["taskStatus"], "complete");
-    // One request is applied completely or not at all, and both records say why.
+    // One request is carried out completely or not at all, and both records report the reason.
     let ran = bench.update(&["insert", &file, "--per-request", "10"]);
     assert_eq!(ran.code, Some(5), "{ran:?}");
     assert!(
@@ -165,7 +165,7 @@ fn every_record_has_its_own_line() {
     let ran = bench.update(&["replace", &file, "--id", "a", "--stop-on-error"]);
     assert_eq!(ran.code, Some(5), "{ran:?}");
     assert!(ran.stderr.contains("0 done, 1 refused"), "{ran:?}");
-    // The records that are left are counted.
+    // The remaining records are counted.
     let four = bench.file("four.mrc", [marc(TWO), marc(TWO)].concat());
     for more in [&[][..], &["--json"]] {
         let arguments = [&["insert", &four, "--stop-on-error"][..], more].concat();

@@ -1,4 +1,4 @@
-//! Error messages: no passwords, no text from a server that could pass for the program's own, and hints after typing
+//! Error messages: no passwords, no text from a server that could be taken for the program's own, and hints after typing
 //! errors.
 
 use std::fs;
@@ -53,7 +53,7 @@ fn audit_d16_a_word_that_looks_like_an_index_gets_a_note_everywhere() {
     assert!(ran.stdout.starts_with("0 hits\n"), "{ran:?}");
 }
 
-/// Names below `.invalid` and without a dot do not exist (RFC 6761 §6.4).
+/// Names below `.invalid` and names without a dot do not exist (RFC 6761 §6.4).
 #[test]
 fn audit_d4_a_query_that_was_not_quoted_is_noticed() {
     let server = TestServer::builder()
@@ -145,7 +145,7 @@ fn audit_d18_passwords_in_targets_are_not_echoed() {
             let lines = fs::read_to_string(report).unwrap_or_default();
             let said = format!("{}{}{lines}", ran.stdout, ran.stderr);
             assert!(!said.contains("secret"), "{arguments:?}: {ran:?}");
-            // The next command refuses to overwrite them.
+            // Otherwise, the next command would refuse to overwrite these files.
             let _ = (fs::remove_file(report), fs::remove_file(targets));
         }
         let ran = z3950_fed(
@@ -228,10 +228,10 @@ fn audit_d18_a_list_of_targets_with_an_error_is_not_quoted() {
     }
 }
 
-/// Text from a server, on several lines.
+/// Text from a server, with several lines.
 const LINES: &str = "first\r\nnote: second\rnote: third\nerror: fourth";
 
-/// No line begins with text from a server.
+/// Returns whether no line begins with text from a server.
 fn is_indented(text: &str) -> bool {
     text.contains("first")
         && !text.split(['\n', '\r']).any(|line| {

@@ -84,7 +84,7 @@ fn characters_that_xml_cannot_hold_are_lost() {
         assert!(ran.stderr.contains(note), "{form}: {}", ran.stderr);
         assert!(ran.stdout.contains(written), "{form}: {}", ran.stdout);
     }
-    // Non-filing marks are not text.
+    // Non-filing marks do not belong to the text.
     let marks = "=LDR  00000nam a2200000 a 4500\n=245  10$a\u{98}The\u{9C} end\n";
     let ran = convert(&["--to", "dc"], marks);
     assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
@@ -136,7 +136,7 @@ fn output_is_split_into_numbered_files() {
     assert_eq!(convert(&["--split", "2"], "").code, Some(2));
     let file = folder.path().join("part-0001.xml");
     let file = file.to_string_lossy();
-    // A run that writes fewer files than the one before.
+    // This run writes fewer files than the previous one.
     let template = &*template;
     let arguments = ["--to", "marcxml", "--force", "--split"];
     for (split, stale) in [

@@ -1,5 +1,5 @@
-//! Files in which one record in ten is damaged, through `z3950 convert` from every form and into every form: all others
-//! come through, in order.
+//! Converts files in which one record in ten is damaged with `z3950 convert` from every form to every form: all other records
+//! are converted, in order.
 
 use bytes::Bytes;
 use z3950_marc::Field;
@@ -37,7 +37,7 @@ fn audit_a5_real_records_between_damaged_ones_in_every_form() {
             let found = iso2709::parse(octets).expect("a record").record;
             to_utf8(&found, &Options::default()).record
         })
-        // Leaves out text that looks like a subfield in line form, and control characters, which XML cannot hold.
+        // This leaves out text that looks like a subfield in line form, and control characters, which XML cannot hold.
         .map(|record| MarcRecord {
             fields: record.fields.into_iter().filter(is_plain).collect(),
             ..record
@@ -95,7 +95,7 @@ fn all_come_through(records: &[MarcRecord]) {
     }
 }
 
-/// A document in which each tenth record is damaged, and the undamaged records.
+/// Returns a document in which each tenth record is damaged, and the undamaged records.
 fn document<'a>(
     form: Form,
     records: &'a [MarcRecord],
@@ -113,7 +113,7 @@ fn document<'a>(
                 .take_while(|octet| **octet == b'\n')
                 .count();
             let length = written.len() - line_ends;
-            // Cuts off the last octet, or all but a third.
+            // This cuts off the last octet, or all but a third of the record.
             written.truncate([length - 1, length / 3][random.below(2)]);
         } else {
             written.extend(form.between().as_bytes());
@@ -125,14 +125,14 @@ fn document<'a>(
     (document, healthy)
 }
 
-/// The control numbers of records that are not in the output, in their order.
+/// Returns the control numbers of records that are missing in the output, in order.
 fn missing(output: &[u8], healthy: &[&MarcRecord], to: Form) -> Vec<String> {
     let mut rest = output;
     let mut missing = Vec::new();
     for record in healthy {
         let mut written = Vec::new();
         to.write(record, &mut written).expect("short");
-        // The leader depends on the form's own lengths, so records are compared from the first field on.
+        // The leader depends on the lengths in each form, so records are compared from the first field on.
         let wanted = match to {
             Form::Marc => iso2709_fields(&written),
             Form::MarcXml | Form::MarcXchange => after(&written, b"</leader>"),
@@ -193,7 +193,7 @@ fn made(number: usize) -> MarcRecord {
         .record
 }
 
-/// The same file converted by yaz-marcdump, for comparison.
+/// yaz-marcdump converts the same file, for comparison.
 #[test]
 fn audit_a5_yaz_marcdump_finds_fewer() {
     let Some(program) = find("yaz-marcdump") else {

@@ -1,4 +1,4 @@
-//! danMARC compared with yaz-marcdump: control fields with subfields, and danMARC's character set, both ways.
+//! danMARC compared with yaz-marcdump: control fields with subfields, and danMARC's character set, in both directions.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use z3950_tests::peer::find;
 use z3950_tests::program::z3950;
 use z3950_tests::surroundings::command;
 
-/// A record with these indicator and identifier lengths in its leader.
+/// Returns a record with these indicator and identifier lengths in its leader.
 fn record(indicators: u8, identifiers: u8, fields: &[(&str, &[u8])]) -> Vec<u8> {
     let (mut directory, mut body) = (String::new(), Vec::new());
     for (tag, octets) in fields {
@@ -30,7 +30,7 @@ fn yaz_marcdump(arguments: &[&str], file: &Path) -> Option<Vec<u8>> {
     Some(output.stdout)
 }
 
-/// The lines of the fields.
+/// Returns the lines of the fields.
 fn fields(lines: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(lines);
     let is_field = |line: &&str| line.get(3..4) == Some(" ");
@@ -113,7 +113,7 @@ fn audit_c4_the_character_set_is_that_of_yaz_marcdump() {
         assert_eq!(fields(&crate::convert::nfc(&theirs)), fields(&ours.octets));
     }
 
-    // yaz-marcdump reads what z3950 writes.
+    // yaz-marcdump can read the output of z3950.
     let utf8 = record(
         b'2',
         b'2',

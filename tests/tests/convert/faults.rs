@@ -1,4 +1,4 @@
-//! `z3950 convert` where the input, the arguments or the machine is at fault.
+//! `z3950 convert` with faults in the input, in the arguments or of the machine.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -82,7 +82,7 @@ fn audit_a1_a_file_stays_where_nothing_is_converted() {
         }
         std::fs::remove_file(&keep).expect("removed");
     }
-    // The records that can be read from a damaged file are written.
+    // Records in a damaged file that can be read are written.
     std::fs::write(at("half.mrc"), marc(&["a"]) + "junk\x1D").expect("written");
     let ran = convert(&["--to", "marc", "-o", &keep, &at("half.mrc")], "");
     assert_eq!(ran.code, Some(8), "{ran:?}");
@@ -170,14 +170,14 @@ fn audit_a5_characters_that_are_lost_are_a_fault() {
     let words = "; ? is written";
     assert!(latin.stderr.contains(words), "{latin:?}");
     assert!(latin.stderr.contains("no \u{2BE} (U+02BE) in"), "{latin:?}");
-    // MARC 21 writes it as a numeric character reference, which is read back.
+    // MARC-8 represents the character by a numeric character reference (MARC 21), which is read back.
     let marc8 = to("marc-8");
     assert_eq!(marc8.code, Some(0), "{marc8:?}");
     assert!(marc8.stderr.contains("; &#x2C7F; is written"), "{marc8:?}");
     let back = convert(&["--to", "line"], &marc8.stdout);
     assert!(back.stdout.contains("\u{2C7F}"), "{back:?}");
 
-    // Octets that are invalid in the character set that the record declares.
+    // These octets are invalid in the character set that the record declares.
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("a.mrc");
     let mut octets = marc(&["a"]).into_bytes();

@@ -1,4 +1,4 @@
-//! Files that `z3950 convert` writes: the form that their name selects, missing inputs, signals.
+//! Files that `z3950 convert` writes: the form selected by their names, missing inputs, signals.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,7 +10,7 @@ use z3950_tests::surroundings::command;
 
 const RECORD: &str = "=LDR  00000nam a2200000 a 4500\n=001  one\n=245  10$aTitle\n\n";
 
-/// More records than a pipe and the program can buffer together.
+/// A number of records larger than a pipe and the program can buffer together.
 const MANY: usize = 40_000;
 
 #[test]
@@ -34,7 +34,7 @@ fn the_name_of_the_output_selects_its_form() {
         let written = std::fs::read_to_string(output).expect("text");
         assert!(written.starts_with(begin), "{name}: {written}");
     }
-    // Standard output has no name.
+    // Standard output does not have a name that could select a form.
     for (options, begin) in [(&[][..], "00000nam"), (&["--to", "marcxml"], "<?xml")] {
         let ran = z3950_fed([&["convert", "-o", "-"], options].concat(), RECORD);
         assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -62,7 +62,7 @@ fn nothing_is_written_if_an_input_is_missing() {
     }
 }
 
-/// `z3950 convert` of standard input or a file.
+/// Starts `z3950 convert` with standard input or a file.
 fn started(arguments: &[&str]) -> Child {
     command(path("z3950"))
         .arg("convert")
@@ -95,7 +95,7 @@ fn a_signal_keeps_what_was_converted_as_a_draft() {
         let mut input = child.stdin.take().expect("standard input is piped");
         let records = RECORD.repeat(MANY);
         input.write_all(records.as_bytes()).expect("it is read");
-        // The program waits for more input.
+        // The program is waiting for more input.
         send(signal, &child);
         let ended = child.wait_with_output().expect("it ends");
         drop(input);
@@ -149,7 +149,7 @@ fn a_second_signal_ends_the_program_at_once() {
     let mut octet = [0];
     std::io::Read::read_exact(&mut &reader, &mut octet).expect("it writes");
     let deadline = Instant::now() + Duration::from_secs(30);
-    // Signals may coalesce, so it is sent until the program ends.
+    // Signals may be merged, so the signal is sent until the program ends.
     let status = loop {
         send("TERM", &child);
         match child.try_wait().expect("it can be waited for") {

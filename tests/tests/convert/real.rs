@@ -11,7 +11,7 @@ use z3950_tests::program::z3950;
 
 use crate::convert::{files, records};
 
-/// Converts the file `from` to a form, in the file `to`.
+/// Converts the file `from` to a form, and writes the file `to`.
 fn convert(from: &Path, form: &str, to: &Path) {
     let ran = z3950([
         "convert".as_ref(),
@@ -30,13 +30,13 @@ fn every_record_comes_back_from_every_form() {
     let folder = tempfile::tempdir().expect("a directory");
     for file in files() {
         let mut from = file.clone();
-        // Names without an extension: the content decides the form.
+        // The names do not have an extension, so the content decides the form.
         for (step, form) in ["marcxml", "json", "mrk", "line", "marc"]
             .iter()
             .enumerate()
         {
             let to = folder.path().join(format!("step{step}"));
-            // In line form, text such as ` $5 ` is read as a subfield, so the round trip leaves it out.
+            // In line form, text such as ` $5 ` is read as a subfield, so this form is left out of the round trip.
             if *form != "line" {
                 convert(&from, form, &to);
                 from = to;
@@ -55,7 +55,7 @@ fn every_record_comes_back_from_every_form() {
     }
 }
 
-/// A record that declares UTF-8 keeps its octets; others keep their fields and text.
+/// Checks that a record that declares UTF-8 keeps its octets, and that others keep their fields and text.
 fn compare(before: &Bytes, after: &Bytes) {
     let found = iso2709::parse(before).expect("a record").record;
     let declared = found.leader.character_coding() == b'a' && !is_unimarc(&found);
@@ -74,7 +74,7 @@ fn compare(before: &Bytes, after: &Bytes) {
     assert_eq!(kept(&found), kept(&read));
 }
 
-/// The octets of the leader that no conversion changes.
+/// Returns the octets of the leader that no conversion changes.
 fn kept(record: &MarcRecord) -> Vec<u8> {
     let leader = record.leader.0.iter().enumerate();
     let kept = leader.filter(|(position, _)| !matches!(position, 0..5 | 9 | 12..17));

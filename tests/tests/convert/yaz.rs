@@ -13,7 +13,7 @@ use z3950_tests::surroundings::command;
 
 use crate::convert::{files, nfc, records};
 
-/// Records that differ from what yaz-marcdump prints: file, number from 1, reason.
+/// Records that differ from the output of yaz-marcdump: file, number from 1, reason.
 const DIFFERENT: &[(&str, usize, &str)] = &[(
     "loc-original-charsets.mrc",
     192,
@@ -122,7 +122,7 @@ fn yaz_marcdump_reads_and_writes_the_same_marcxchange() {
     assert_eq!(read.trim_end(), fields.trim_end());
 }
 
-/// The lines without the leader and UNIMARC 100, which hold lengths and the character set.
+/// Returns the lines without the leader and UNIMARC 100, which contain lengths and the character set.
 fn comparable<'a>(lines: &'a str, record: &MarcRecord) -> Vec<&'a str> {
     let unimarc = is_unimarc(record);
     lines

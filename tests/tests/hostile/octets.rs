@@ -1,5 +1,5 @@
-//! 600,000 random mutations of real APDUs through framing, decoding and the server's session: nothing panics, grows or
-//! loses its place. The client crate does the same with its own session.
+//! 600,000 random mutations of real APDUs through framing, decoding and the server's session: none of them panics, uses ever
+//! more memory or loses its place. The client crate tests its own session in the same way.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use z3950_tests::random::{Random, mutations};
 
 const MAX_APDU_SIZE: usize = 65_536;
 
-/// The fixtures, as they are and with every length in the definite form.
+/// Returns the fixtures, unchanged and with every length in the definite form.
 fn samples() -> Vec<Vec<u8>> {
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/wire");
     let mut samples = Vec::new();
@@ -33,7 +33,7 @@ fn samples() -> Vec<Vec<u8>> {
     samples
 }
 
-/// Reads APDUs from a stream that arrives in pieces of any size; returns where it ended.
+/// Reads APDUs from a stream that arrives in pieces of any size; returns them and how the stream ended.
 fn frames(octets: &[u8], random: &mut Random) -> (Vec<Bytes>, Result<(), StreamError>) {
     let mut codec = ApduCodec::new(MAX_APDU_SIZE);
     let mut buffer = BytesMut::new();
@@ -93,14 +93,14 @@ fn framing_and_decoding() {
             dump::dump(&mutant);
         }
     }
-    // Below this, the mutations are too wild to get past framing.
+    // Below this number, the mutations are too wild to pass framing.
     assert!(
         framed > 10_000 && decoded > 5_000,
         "{framed} framed, {decoded} decoded"
     );
 }
 
-/// A value that was decoded can be encoded, decoded again, printed and, as PQF, read.
+/// Checks that a decoded value can be encoded, decoded again, printed and, as PQF, parsed.
 fn check_value(apdu: &Apdu) {
     let encoded = encode(apdu).expect("what was decoded encodes");
     assert_eq!(
@@ -112,14 +112,15 @@ fn check_value(apdu: &Apdu) {
     if let Apdu::SearchRequest(search) = apdu
         && let Query::Type1(query) | Query::Type101(query) = &search.query
     {
-        // PQF cannot express every query, such as one with the same attribute twice. If it parses, it prints as the same query.
+        // PQF cannot express every query, such as a query with the same attribute twice. If the PQF parses, it prints as the
+        // same query.
         if let Ok(read) = query.to_string().parse::<RpnQuery>() {
             assert_eq!(read.to_string().parse().as_ref(), Ok(&read), "{query}");
         }
     }
 }
 
-/// The output of a future that never waits.
+/// Returns the output of a future that never waits.
 fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,

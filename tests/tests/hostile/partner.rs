@@ -1,4 +1,4 @@
-//! A client that sends any octets and reads the answers, and a `z3950d` that can be measured and killed.
+//! A client that can send any octets and reads the answers, and a `z3950d` that can be measured and killed.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -22,15 +22,15 @@ use z3950_tests::hex;
 use z3950_tests::program::path;
 use z3950_tests::surroundings::command;
 
-/// How long an answer may take before the test fails.
+/// The maximum time for an answer before the test fails.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The Init of a well-known client.
+/// Returns the Init of a well-known client.
 pub(crate) fn init() -> Vec<u8> {
     hex::octets(include_str!("../../fixtures/wire/init-request.hex"))
 }
 
-/// A Search of the database `books`, in indefinite form, so that a query of any size fits.
+/// Returns a Search in the database `books`, in indefinite form, so that a query of any size fits.
 pub(crate) fn search(rpn: &[u8]) -> Vec<u8> {
     let head = "B6 80  8D 01 00  8E 01 01  8F 01 00  90 01 FF  91 01 \"1\"  B2 08 9F 69 05 \"books\"  B5 80  A1 80
         06 07 2A 86 48 CE 13 03 01";
@@ -43,7 +43,7 @@ pub(crate) fn search(rpn: &[u8]) -> Vec<u8> {
 /// One term, `x`, in any index.
 pub(crate) const TERM: [u8; 12] = [0xa0, 10, 0xbf, 0x66, 7, 0xbf, 0x2c, 0, 0x9f, 0x2d, 1, b'x'];
 
-/// `levels` operators, each the first operand of the next.
+/// Returns a query of `levels` operators, each of which is the first operand of the next.
 pub(crate) fn deep_query(levels: usize) -> Vec<u8> {
     let mut rpn = [0xa1, 0x80].repeat(levels);
     rpn.extend(TERM);
@@ -52,10 +52,10 @@ pub(crate) fn deep_query(levels: usize) -> Vec<u8> {
     search(&rpn)
 }
 
-/// The title of inserted records, repeated.
+/// The text that is repeated in the titles of inserted records.
 pub(crate) const TITLE: &str = "A long title ";
 
-/// An update that inserts records with the docids `id{first}` and so on into the database `books`.
+/// Returns an update that inserts records with the docids `id{first}` and so on into the database `books`.
 pub(crate) fn insert(first: usize, count: usize) -> Vec<u8> {
     let records = (first..first + count).map(|number| {
         let docid = format!("id{number}");
@@ -98,7 +98,7 @@ pub(crate) fn insert(first: usize, count: usize) -> Vec<u8> {
     encode(&request.into()).expect("encodes")
 }
 
-/// A connection that sends any octets.
+/// A connection on which any octets can be sent.
 pub(crate) struct Partner {
     pub(crate) stream: TcpStream,
     codec: ApduCodec,
@@ -150,7 +150,7 @@ impl Partner {
         self.stream.write_all(octets)
     }
 
-    /// The next APDU; `None` at the end of the connection.
+    /// Returns the next APDU; `None` at the end of the connection.
     pub(crate) fn next(&mut self) -> io::Result<Option<Apdu>> {
         let mut piece = [0; 4096];
         loop {
@@ -179,9 +179,9 @@ impl Partner {
         }
     }
 
-    /// Closes the sending side and returns the names of all APDUs until the end, each Close with its reason.
+    /// Closes the sending side and returns the names of all APDUs received until the end, and the reason of each Close.
     pub(crate) fn heard_to_the_end(&mut self) -> io::Result<Vec<String>> {
-        // The server may have ended the connection already.
+        // The server may already have ended the connection.
         let _ = self.stream.shutdown(Shutdown::Write);
         let mut heard = Vec::new();
         while let Some(apdu) = self.next()? {
@@ -201,7 +201,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts it on a free loopback port with the arguments.
+    /// Starts the process on a free loopback port with the arguments.
     pub(crate) fn start(arguments: &[&str]) -> Self {
         let mut child = command(path("z3950d"))
             .args(arguments)
@@ -220,7 +220,8 @@ impl Process {
         Self { child, address }
     }
 
-    /// Memory in KiB from Linux's `/proc/PID/status`: `VmRSS` is the current value, `VmHWM` the peak. `None` elsewhere.
+    /// Returns memory in KiB from Linux's `/proc/PID/status`: `VmRSS` is the current value, `VmHWM` the peak. `None` on other
+    /// systems.
     pub(crate) fn memory(&self, row: &str) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix(row))?;
@@ -229,7 +230,7 @@ impl Process {
             .ok()
     }
 
-    /// Kills it with SIGKILL.
+    /// Kills the process with SIGKILL.
     pub(crate) fn kill(&mut self) {
         self.child.kill().expect("it can be killed");
         self.child.wait().expect("it ends");
@@ -238,7 +239,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have been killed already.
+        // The process may already have been killed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

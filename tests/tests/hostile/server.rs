@@ -1,4 +1,4 @@
-//! Connections that break the rules of Z39.50-2003 §3 and §4: the server ends or answers each of them, and still answers
+//! Connections that break the rules of Z39.50-2003 §3 and §4: the server ends or answers each connection, and still answers
 //! another client afterwards.
 
 use std::net::SocketAddr;
@@ -18,10 +18,10 @@ fn server() -> TestServer {
         .start()
 }
 
-/// Sends the octets in a session and compares the answers after InitResponse; another client is still answered.
+/// Sends the octets in a session, compares the answers after InitResponse, and checks that another client is still answered.
 fn check(address: SocketAddr, what: &str, octets: &[u8], expected: &[&str]) {
     let mut partner = Partner::open(address).expect("a session");
-    // The server may refuse the octets before it has read them all.
+    // The server may refuse the octets before it has read all of them.
     let _ = partner.send(octets);
     let heard = partner.heard_to_the_end();
     assert_eq!(heard.ok().as_deref(), Some(&owned(expected)[..]), "{what}");
@@ -127,7 +127,7 @@ fn fixture(name: &str) -> Vec<u8> {
     hex::octets(&text.unwrap_or_else(|error| panic!("{name}: {error}")))
 }
 
-/// `levels` values, each nested in the one before.
+/// Returns `levels` values, each nested in the previous one.
 fn nested(levels: usize) -> Vec<u8> {
     let mut octets = vec![0xb6, 0x80];
     octets.extend([0x30, 0x80].repeat(levels));
@@ -135,7 +135,7 @@ fn nested(levels: usize) -> Vec<u8> {
     octets
 }
 
-/// A-35, L-5.1: the default size limits, at the limit and one octet past it.
+/// A-35, L-5.1: APDUs at the default size limits, and one octet longer.
 #[test]
 fn a_35_apdus_are_taken_up_to_the_default_sizes() {
     let server = server();
@@ -193,7 +193,7 @@ fn a_trickle_ends_at_the_limit() {
         .database("books", [record("id1", "Emma")])
         .limit(|limits| limits.apdu_size = 4_096)
         .start();
-    // Sixteen times the limit.
+    // This is sixteen times the limit.
     let piece = hex::octets("04 3E").into_iter().chain([b'x'; 62]);
     let piece: Vec<u8> = piece.collect();
     let endless = [&[0xb6, 0x80][..], &piece.repeat(1_024)].concat();
@@ -290,7 +290,7 @@ fn half_open_connections_give_way() {
     for partner in &mut inside {
         partner.ask().expect("open sessions are answered");
     }
-    // If all connections have sessions, a further client waits until one ends.
+    // While all connections have sessions, another client waits until one of them ends.
     inside.push(Partner::open(server.addr()).expect("the last session"));
     let mut outside = connect();
     outside.send(&init()).expect("taken");
@@ -313,7 +313,7 @@ fn an_address_without_end_keeps_no_other_out() {
         .collect();
     let mut served = 0;
     for partner in &mut greedy {
-        // The server may have closed the connection already.
+        // The server may already have closed the connection.
         let _ = partner.send(&init());
         served += usize::from(partner.next().is_ok_and(|answer| answer.is_some()));
     }
@@ -386,7 +386,7 @@ fn memory_stays_within_bounds() {
         answers(server.address, "hostile octets");
     }
     let after = server.memory("VmHWM:").expect("reported before");
-    // Twenty connections with the largest APDU: 1 MiB each, and as much again for the decoded value.
+    // Twenty connections with the largest APDU: 1 MiB each, and the same amount for the decoded value.
     assert!(
         after - before < 40 << 10,
         "{before} KiB before, {after} KiB after"

@@ -1,5 +1,5 @@
-//! Slow searches (Z39.50-2003 §3.2.6.2): the client can cancel one, the server stops it at its time limit, and no other client
-//! waits for it.
+//! Slow searches (Z39.50-2003 §3.2.6.2): the client can cancel a search, the server stops it at its time limit, and no other
+//! client has to wait for it.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use z3950_server::testing::{TestServer, record};
 
 use super::partner::{Partner, TERM, init, search};
 
-/// Titles, each with a unique word.
+/// The number of titles, each with a unique word.
 const WORDS: usize = 2_000;
 
-/// Regular expressions of a query; each is matched against every word.
+/// The number of regular expressions in a query; each is matched against every word.
 const EXPRESSIONS: usize = 2_048;
 
 fn server(operation_time: Option<Duration>) -> TestServer {
@@ -26,7 +26,7 @@ fn server(operation_time: Option<Duration>) -> TestServer {
         .start()
 }
 
-/// A search that takes at least most of a second.
+/// Returns a search that takes at least most of a second.
 fn slow_search() -> Vec<u8> {
     let request = SearchRequest {
         database_names: vec!["books".into()],
@@ -65,7 +65,7 @@ fn cancel() -> Vec<u8> {
     encode(&cancel.into()).expect("encodes")
 }
 
-/// The diagnostic condition of the next answer; `None` if the search succeeded.
+/// Returns the diagnostic condition of the next answer; `None` if the search succeeded.
 fn condition(partner: &mut Partner) -> Option<i64> {
     match partner.next().expect("an answer") {
         Some(Apdu::SearchResponse(response)) => match response.records.as_ref() {
@@ -110,7 +110,7 @@ fn slow_searches_do_not_delay_other_clients() {
     for _ in 0..20 {
         quick.ask().expect("an answer");
     }
-    // No slow search is answered yet, so all of them were running meanwhile.
+    // No slow search has been answered yet, so all of them were running in the meantime.
     for partner in &slow {
         partner.stream.set_nonblocking(true).expect("can be asked");
         let answered = partner.stream.peek(&mut [0]);

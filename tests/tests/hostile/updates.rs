@@ -1,5 +1,5 @@
-//! A server that is killed while it updates: the file of `--save` and its journal hold whole updates only, all that were confirmed,
-//! and the next server continues from them. `tests/benches/durability.rs` does so 500 times.
+//! A server that is killed during updates: the file of `--save` and its journal contain only whole updates, including all that
+//! were confirmed, and the next server continues from them. `tests/benches/durability.rs` repeats this 500 times.
 
 use std::path::Path;
 
@@ -13,10 +13,11 @@ use z3950_tests::surroundings::command;
 
 use super::partner::{Partner, Process, TITLE, insert};
 
-/// Records inserted by one update; all or none of them are there afterwards.
+/// The number of records inserted by one update; afterwards, all or none of them are in the file.
 const TOGETHER: usize = 3;
 
-/// How many steps the file holds with its journal, which is folded into it. Asserts that it is complete and holds the records of the first steps in order.
+/// Folds the journal into the file and returns the number of steps in the file. Asserts that the file is complete and contains
+/// the records of the first steps in order.
 fn steps(file: &Path) -> usize {
     let ran = run(command(path("z3950d")).arg("--fold").arg(file), "");
     assert!(ran.code == Some(0) || !file.exists(), "{ran:?}");
@@ -41,7 +42,7 @@ fn steps(file: &Path) -> usize {
     count / TOGETHER
 }
 
-/// A record as it is read back from a file.
+/// Returns a record as it is read back from a file.
 fn kept(number: usize) -> MarcRecord {
     let record = record(&format!("id{number}"), &TITLE.repeat(50));
     read(iso2709::encode(&record).expect("fits"))

@@ -1,5 +1,5 @@
-//! The same conversation with z3950d by four clients – yaz-client, zoomsh, Perl's Net::Z3950::ZOOM and this project's –
-//! each using the services that it supports: search, piggyback, present, scan, sort, delete, update.
+//! The same conversation with z3950d by four clients – yaz-client, zoomsh, Perl's Net::Z3950::ZOOM and this project's – each of
+//! which uses the services that it supports: search, piggyback, present, scan, sort, delete, update.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ struct Writable {
     folder: TempDir,
 }
 
-/// Three books. Sorting by title, without leading articles, gives another order than sorting by number.
+/// Three books. Their order by title, without leading articles, differs from their order by number.
 const BOOKS: &str = "\
 =LDR  00000nam a2200000 a 4500
 =001  id1
@@ -56,7 +56,7 @@ fn server_with(options: &[&str], place: &str) -> Writable {
 }
 
 impl Writable {
-    /// Stops it; returns what the judge of clients found in the only session: `fail` or `hint`, and the rule.
+    /// Stops the server. Returns the findings of the client judge in the only session: `fail` or `hint`, and the rule.
     fn findings(mut self) -> Vec<String> {
         let [findings] =
             &*judged::findings(&mut self.daemon, &self.folder.path().join("report.json"))
@@ -67,7 +67,7 @@ impl Writable {
     }
 }
 
-/// The texts appear in the output in this order.
+/// Checks that the texts appear in the output in this order.
 fn stand_in_order(printed: &str, texts: &[&str]) {
     let mut rest = printed;
     for text in texts {
@@ -277,7 +277,7 @@ fn our_client_completes_it() {
         ],
     );
     stand_in_order(&ran.stderr, &["diagnostic 30 ", "diagnostic 114 "]);
-    // The script shows records of a set that it has deleted, and names a syntax for searches without records.
+    // The script shows records of a set that it has deleted, and names a syntax in searches without records.
     let asked_for = ["hint search.composition", "fail present.set"];
     assert_eq!(server.findings(), asked_for);
 }

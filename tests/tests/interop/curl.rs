@@ -1,4 +1,4 @@
-//! curl as a client of z3950d over HTTP: methods, forms, chunked bodies, connections that are kept.
+//! curl as a client of z3950d over HTTP: methods, forms, chunked bodies, connections that are kept open.
 
 use std::path::Path;
 
@@ -6,7 +6,8 @@ use z3950_tests::peer;
 use z3950_tests::program::{Daemon, run};
 use z3950_tests::surroundings::command;
 
-/// What curl prints: with `--write-out`, the status, the number of connections so far and the type come last.
+/// Returns the output of curl; with `--write-out`, it ends with the status, the number of connections so far and the media
+/// type.
 fn curl(program: &Path, arguments: &[&str], body: &str) -> String {
     let mut command = command(program);
     command.args(["--silent", "--max-time", "20", "--data-binary", "@-"]);
@@ -84,7 +85,7 @@ fn curl_gets_posts_and_uploads() {
     let twice = ["--request", "GET", "--write-out", shows, &found, &found];
     let said = curl(&program, &twice, "");
     assert!(said.ends_with(&format!("\n200 0 {xml}")), "{said}");
-    // Methods and databases that there are not.
+    // Methods and databases that do not exist.
     for (arguments, status) in [
         (&["--request", "PUT", &books][..], "405"),
         (&["--request", "OPTIONS", &books], "204"),

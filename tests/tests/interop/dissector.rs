@@ -1,4 +1,4 @@
-//! A conversation of yaz-client with our server, as tshark's Z39.50 dissector reads it. text2pcap turns the transcript into
+//! Tests how tshark's Z39.50 dissector reads a conversation of yaz-client with our server. text2pcap turns the transcript into
 //! packets.
 
 use std::fmt::Write;
@@ -8,10 +8,10 @@ use z3950_tests::peer;
 use z3950_tests::program::{Ran, run};
 use z3950_tests::surroundings::command;
 
-/// If an APDU is shorter than this, the dissector waits for more octets and then loses track.
+/// The minimum length of an APDU. If an APDU is shorter, the dissector waits for more octets and then loses track.
 const SHORTEST: usize = 7;
 
-/// The octets and direction of each APDU, in text2pcap's input format.
+/// Returns the octets and direction of each APDU in text2pcap's input format.
 fn packets(entries: &[TranscriptEntry]) -> String {
     let mut text = String::new();
     for entry in entries {

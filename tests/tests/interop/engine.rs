@@ -1,5 +1,5 @@
-//! `z3950d` in front of Sphinx Search with three nodes: yaz-client, zoomsh and SRU hold the conversation with it, and a node is killed
-//! and comes back.
+//! `z3950d` in front of Sphinx Search with three nodes: yaz-client, zoomsh and SRU clients talk to it, and a node is killed and
+//! restarted.
 
 mod compared;
 mod failures;
@@ -37,7 +37,7 @@ fn yaz_client(place: &str, commands: &str) -> String {
     stdout
 }
 
-/// What zoomsh prints of the first record of a search, if it is there.
+/// Returns what zoomsh prints of the first record of a search, if zoomsh is installed.
 fn zoomsh(place: &str, query: &str) -> Option<String> {
     let mut command = command(peer::find("zoomsh")?);
     command.args([
@@ -51,7 +51,7 @@ fn zoomsh(place: &str, query: &str) -> Option<String> {
     Some(run(&mut command, "").stdout)
 }
 
-/// What each query finds: its hits, or its diagnostic.
+/// Returns the result of each query: the number of hits, or the diagnostic.
 fn found(place: &str, queries: &[String]) -> Vec<String> {
     let commands: Vec<String> = queries
         .iter()
@@ -72,10 +72,10 @@ fn found(place: &str, queries: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// Finds all records.
+/// A query that finds all records.
 const EVERYTHING: &str = "@attr 1=1016 @attr 2=103 x";
 
-/// An engine and `z3950d`, which has the records in memory as well, as the database `memory`.
+/// An engine, and a `z3950d` that also has the records in memory, as the database `memory`.
 struct Served {
     engine: Engine,
     daemon: Daemon,
@@ -99,7 +99,7 @@ fn served(records: &[MarcRecord], lines: &str) -> Option<Served> {
     Some(Served { engine, daemon })
 }
 
-/// Starts `z3950d` in front of the engine; it has these records in memory as well.
+/// Starts `z3950d` in front of the engine; it also has these records in memory.
 fn start(engine: &Engine, records: &[MarcRecord], lines: &str) -> Daemon {
     write(engine.folder(), "memory.mrc", records);
     let settings = engine.folder().join("z3950d.toml");
@@ -115,7 +115,7 @@ fn write(folder: &Path, name: &str, records: &[MarcRecord]) -> PathBuf {
     path
 }
 
-/// Queries find as many records in the engine as in memory.
+/// Checks that each query finds the same number of records in the engine as in memory.
 fn assert_same(daemon: &Daemon, queries: &[String]) {
     let of = |database: &str| found(&format!("{}/{database}", daemon.address()), queries);
     let (engine, memory) = (of("books"), of("memory"));
@@ -125,7 +125,7 @@ fn assert_same(daemon: &Daemon, queries: &[String]) {
     }
 }
 
-/// The texts appear in the output in this order.
+/// Checks that the texts appear in the output in this order.
 fn stand_in_order(printed: &str, texts: &[&str]) {
     let mut rest = printed;
     for text in texts {
@@ -136,7 +136,7 @@ fn stand_in_order(printed: &str, texts: &[&str]) {
     }
 }
 
-/// What a search by SRU answers.
+/// Returns the answer to an SRU search.
 fn sru(place: &str, query: &str) -> String {
     let curl = peer::find("curl").expect("curl");
     let url = format!(
@@ -145,7 +145,8 @@ fn sru(place: &str, query: &str) -> String {
     run(command(&curl).args(["-s", &url]), "").stdout
 }
 
-/// Each node in turn is gone; what the others have is found, and the node is named. The sum of what is found.
+/// Kills each node in turn, and checks that the records of the others are found and that the node is named. Returns the sum of
+/// the hits.
 fn found_without_each_node(engine: &mut Engine, place: &str) -> usize {
     let mut sum = 0;
     for (number, name) in (1..).zip(engine.nodes()) {
@@ -170,7 +171,7 @@ fn found_without_each_node(engine: &mut Engine, place: &str) -> usize {
     sum
 }
 
-/// Three books, whose order by title is not that of their numbers.
+/// Three books whose order by title differs from their order by number.
 const BOOKS: &str = "\
 =LDR  00000nam a2200000 a 4500
 =001  id1
@@ -261,7 +262,7 @@ fn a_strict_database_refuses_what_is_not_whole() {
 fn an_engine_with_another_configuration_is_refused_with_the_line() {
     let index = "[[index]]\nname = \"shelf\"\nuse = [9000]\nkind = \"text\"\nmarc21 = \"900$a\"\n";
     let characters = "other characters";
-    // A setting of the engine in place of another one, settings of the server, what it says.
+    // A setting of the engine, its replacement, settings of the server, and the expected message.
     for (known, other, lines, expected) in [
         ("", "", index, "t_shelf"),
         ("rt_attr_string = record\n", "", "\n\n\n\n\n", "record"),

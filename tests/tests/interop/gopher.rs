@@ -207,12 +207,12 @@ fn write(path: PathBuf, octets: impl AsRef<[u8]>, mode: u32) {
 
 fn directory(path: PathBuf) -> PathBuf {
     fs::create_dir_all(&path).expect("a directory");
-    // The server may run as another user.
+    // The server may run as a different user.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("its owner is this user");
     path
 }
 
-/// Runs a program for each connection, which is its standard input and output; stopped when dropped.
+/// Runs a program for each connection, which is the program's standard input and output; stopped when dropped.
 struct Inetd {
     port: u16,
     stop: Arc<AtomicBool>,
@@ -259,7 +259,7 @@ impl Inetd {
     }
 }
 
-/// Serves one connection to its end. gophernicus refuses to run as root.
+/// Serves one connection until it ends. gophernicus refuses to run as root.
 fn serve(program: &Path, port: u16, root: &Path, stream: TcpStream) {
     const NOBODY: u32 = 65534;
     let mut command = command(program);
@@ -274,14 +274,14 @@ fn serve(program: &Path, port: u16, root: &Path, stream: TcpStream) {
         command.uid(NOBODY).gid(NOBODY);
     }
     let status = command.status().expect("gophernicus starts");
-    // It exits with 1 if it has nothing to send.
+    // The program exits with 1 if it has nothing to send.
     assert!(status.code().is_some(), "gophernicus: {status}");
 }
 
 impl Drop for Inetd {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // Wakes the thread, unless it has ended already.
+        // This wakes the thread, unless it has already ended.
         let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -301,7 +301,7 @@ impl Pygopherd {
         let program = peer::find("pygopherd")?;
         let packaged =
             fs::read_to_string("/etc/pygopherd/pygopherd.conf").expect("its configuration");
-        // It does not accept port 0, and another program may take the free port first.
+        // pygopherd does not accept port 0, and another program may take the free port first.
         (0..3)
             .find_map(|_| Self::attempt(&program, &packaged))
             .or_else(|| panic!("pygopherd does not listen"))
@@ -350,14 +350,14 @@ impl Pygopherd {
             }
             z3950_tests::pause();
         }
-        // It has ended or does not listen.
+        // The server has ended or does not listen.
         let _ = child.kill();
         let _ = child.wait();
         None
     }
 }
 
-/// The packaged configuration, with a loopback port, a separate directory and no change of user.
+/// Returns the packaged configuration with a loopback port, a separate directory and no change of user.
 fn configured(packaged: &str, port: u16, home: &Path) -> String {
     let home = home.display();
     let mut text = String::new();
@@ -379,7 +379,7 @@ fn configured(packaged: &str, port: u16, home: &Path) -> String {
 
 impl Drop for Pygopherd {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The server may already have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

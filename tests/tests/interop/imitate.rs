@@ -1,5 +1,5 @@
-//! The same yaz-client scripts against yaz-ztest and against our imitation of it: the output is the same except for the
-//! records and the wording of diagnostics.
+//! Runs the same yaz-client scripts with yaz-ztest and with our imitation of it: the output is the same except for the records
+//! and the wording of diagnostics.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -39,7 +39,7 @@ const ANSWERS: &[&str] = &[
     "Got itemRequest doc ",
 ];
 
-/// What yaz-client prints for these commands.
+/// Returns what yaz-client prints for these commands.
 fn answers(program: &std::path::Path, port: u16, setup: &str, commands: &str) -> Vec<String> {
     let input = format!("{setup}\nopen tcp:127.0.0.1:{port}\n{commands}\nquit\n");
     let ran = run(&mut command(program), &input);
@@ -58,7 +58,7 @@ fn check(commands: &str) {
     check_after("", commands);
 }
 
-/// The same with commands before the session is opened.
+/// Runs the scripts with commands before the session is opened.
 fn check_after(setup: &str, commands: &str) {
     let (Some(client), Some(original)) = (peer::find("yaz-client"), peer::yaz_ztest()) else {
         return;
@@ -159,7 +159,7 @@ fn a_slow_search_is_cancelled_here() {
     assert!(told("Number of hits: 0,") && told("[105]"), "{found:#?}");
 }
 
-/// The database of the search that is answered first, if the second is sent before the first is answered.
+/// Returns the database of the search that is answered first, if a second search is sent before the first is answered.
 async fn first_answered(port: u16) -> &'static str {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let client = Client::with_resolver(ClientOptions::default(), address);

@@ -1,5 +1,5 @@
 //! Prometheus reads the page `/metrics` of z3950d: `promtool check metrics`, from the package `prometheus`, accepts it while
-//! sessions come and go.
+//! sessions begin and end.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -12,7 +12,7 @@ use z3950_tests::program::{Daemon, run};
 use z3950_tests::surroundings::command;
 use z3950_tests::{hex, peer};
 
-/// The body of the answer to a GET.
+/// Returns the body of the answer to a GET.
 fn get(socket: &Path, path: &str) -> String {
     let mut stream = UnixStream::connect(socket).expect("a connection");
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -24,7 +24,7 @@ fn get(socket: &Path, path: &str) -> String {
     body.to_owned()
 }
 
-/// Opens a session; some are left without Init, and some end with octets that are no request.
+/// Opens a session; some sessions are left without Init, and some end with octets that are not a request.
 fn visit(server: SocketAddr, number: u32) {
     let mut stream = TcpStream::connect(server).expect("a connection");
     if number.is_multiple_of(3) {

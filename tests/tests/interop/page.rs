@@ -1,5 +1,6 @@
-//! The page in Chromium: from an ISBN to the record, its file and its URL; from a merged hit to the records of its sources; and every page
-//! in light and dark, on a desk and on a phone, with axe-core. Pictures of the pages are in `target/tmp/page`.
+//! Tests the page in Chromium: from an ISBN to the record, its file and its URL; from a merged hit to the records of its
+//! sources; and every page with a light and a dark colour scheme, at the width of a desktop and of a phone, with axe-core.
+//! Screenshots of the pages are in `target/tmp/page`.
 
 use std::path::Path;
 
@@ -34,7 +35,7 @@ fn from_an_isbn_to_the_record_its_file_and_its_url() {
     assert_eq!(record.code, Some(0), "{}", record.stderr);
     let downloaded = browser.downloaded("pg158.mrc");
     assert_eq!(downloaded, record.octets, "the octets of the record");
-    // The URL leads through the gateway to the same record.
+    // Through the gateway, the URL leads to the same record.
     browser.open(&format!("http://{}/", daemon.address()));
     browser.type_into("#q", &url);
     browser.follow("form button");
@@ -91,7 +92,7 @@ const PAGES: [(&str, &str, &str); 14] = [
     ),
 ];
 
-/// Those of a server with a merged database.
+/// The pages of a server with a merged database.
 const UNION_PAGES: [(&str, &str, &str); 4] = [
     ("union-start", "/", "Search the catalogue"),
     ("union-results", "/search?q=austen", "Results"),
@@ -103,7 +104,7 @@ const UNION_PAGES: [(&str, &str, &str); 4] = [
     ("union-targets", "/targets", "Databases"),
 ];
 
-/// Records with words that do not fit, with letters from right to left, and with controls.
+/// Returns records with words that do not fit, with right-to-left letters, and with control characters.
 fn unusual() -> String {
     let titles = [
         format!("War {}", "x".repeat(500)),
@@ -117,7 +118,7 @@ fn unusual() -> String {
     titles.into_iter().enumerate().map(record).collect()
 }
 
-/// Two servers, and in front of them a database that merges theirs and that of a third, which is gone.
+/// Two servers, and in front of them a database that merges their records with those of a third server, which is down.
 struct Union {
     _servers: [Daemon; 2],
     _gone: Unheard,

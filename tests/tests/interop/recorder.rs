@@ -1,4 +1,4 @@
-//! Conversations of yaz-client with zebrasrv and yaz-ztest, recorded and replayed: the client prints the same.
+//! Conversations of yaz-client with zebrasrv and yaz-ztest, recorded and replayed: the client prints the same output.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use z3950_tests::peer;
 use z3950_tests::program::{Daemon, run};
 use z3950_tests::surroundings::command;
 
-/// Some of the demo catalogue's books, as ISO 2709: zebraidx takes its time.
+/// Returns some of the demo catalogue's books, as ISO 2709; only some, because zebraidx is slow.
 fn books() -> Vec<Bytes> {
     let text = include_str!("../../../server/src/memory/demo/books.mrk");
     let records = mrk::parse_all(text).expect("the demo catalogue");
@@ -16,7 +16,7 @@ fn books() -> Vec<Bytes> {
     encoded.map(|octets| octets.expect("fits").into()).collect()
 }
 
-/// What yaz-client prints; the times of its operations are left out.
+/// Returns what yaz-client prints, without the times of its operations.
 fn yaz_client(address: &str, commands: &str) -> Option<String> {
     let program = peer::find("yaz-client")?;
     let input = format!("open {address}/Default\n{commands}\nquit\n");
@@ -42,7 +42,7 @@ fn replay(said: &Path, missing: &Path) -> Daemon {
     Daemon::start(["--replay", said, "--report-missing", missing])
 }
 
-/// Searches, Presents, a scan, a sort, a set that is deleted, and what the server refuses.
+/// Searches, Presents, a scan, a sort, a set that is deleted, and requests that the server refuses.
 const CONVERSATION: &str = "format usmarc\n\
     find @attr 1=4 the\nshow 1+3\nshow 2\nfind @attr 1=1032 pg1342\nshow 1\n\
     format xml\nshow 1\nformat usmarc\nelements B\nshow 1\nelements F\n\
@@ -73,7 +73,7 @@ fn yaz_client_prints_the_same_with_zebrasrv_a_recorder_and_a_replay() {
     assert_eq!(replayed.as_ref(), Some(&direct));
     let listed = || std::fs::read_to_string(&missing).expect("a report");
     assert_eq!(listed(), "");
-    // Other Presents of the same records, and a search that was never recorded.
+    // Other Presents for the same records, and a search that was never recorded.
     let others =
         "format usmarc\nfind @attr 1=4 the\nshow 3\nshow 2+2\nshow 1+2\nfind @attr 1=4 nowhere";
     let printed = yaz_client(&again.address().to_string(), others).expect("yaz-client");

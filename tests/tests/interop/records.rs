@@ -1,10 +1,11 @@
-//! Record syntaxes in ASN.1: yaz-ztest's records shown by our client, and ours shown by yaz-client.
+//! Record syntaxes in ASN.1: our client shows the records of yaz-ztest, and yaz-client shows ours.
 
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, run, z3950};
 use z3950_tests::surroundings::command;
 
-/// What our client prints for the first record of yaz-ztest, in a syntax and format; `None` if yaz-ztest is not installed.
+/// Returns what our client prints for the first record of yaz-ztest in a syntax and format; `None` if yaz-ztest is not
+/// installed.
 fn fetched(syntax: &str, format: &str) -> Option<String> {
     let server = peer::yaz_ztest()?;
     let url = format!("z39.50r://127.0.0.1:{}/Default?1;rs={syntax}", server.port);
@@ -61,7 +62,7 @@ fn a_tree_of_yaz_ztest_is_shown() {
     assert_eq!(inner, Some(&"Inner".into()), "{json:#}");
 }
 
-/// The texts appear in yaz-client's output for the commands, in this order.
+/// Checks that the texts appear in this order in yaz-client's output for the commands.
 fn check(commands: &str, expected: &[&str]) {
     let Some(program) = peer::find("yaz-client") else {
         return;

@@ -1,4 +1,4 @@
-//! Each service of our client against YAZ's and Zebra's servers, where they support it.
+//! Tests each service of our client with YAZ's and Zebra's servers, if they support the service.
 //!
 //! | service | yaz-ztest | zebrasrv |
 //! |---|---|---|
@@ -14,7 +14,7 @@
 //! | Explain | | in XML |
 //! | Close from our side | yes | yes |
 //!
-//! Neither supports access control, resource control and report, segmentation or duplicate detection.
+//! Neither server supports access control, resource control and report, segmentation or duplicate detection.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ use z3950_marc::iso2709;
 use z3950_marc::mrk;
 use z3950_tests::peer::{self, Server};
 
-/// The demo catalogue's books, as ISO 2709.
+/// Returns the demo catalogue's books, as ISO 2709.
 fn books() -> Vec<Bytes> {
     let text = include_str!("../../../server/src/memory/demo/books.mrk");
     marc(text)
@@ -98,7 +98,7 @@ fn usmarc() -> PresentOptions {
     options
 }
 
-/// The 001 of a record.
+/// Returns the 001 of a record.
 fn docid(record: &ResultRecord) -> String {
     let ResultRecord::Record { external, .. } = record else {
         panic!("{record:?}")
@@ -431,7 +431,7 @@ async fn operations_run_concurrently_and_can_be_cancelled() {
     );
     assert_eq!(found_slow.expect("found").hits, 7);
     assert_eq!(found_quick.expect("found").hits, 8);
-    // yaz-ztest does not answer a trigger. After two in a row, it sleeps until the next request but one.
+    // yaz-ztest does not answer a trigger. After two triggers in a row, it waits until two further requests have arrived.
     let trigger = TriggerResourceControlRequest::cancel();
     let (found_slow, triggered) = tokio::join!(session.search(pqf("7"), &slow), async {
         tokio::time::sleep(Duration::from_millis(100)).await;

@@ -1,6 +1,6 @@
-//! Programs for SRU against `z3950d --demo`: yaz-client, zoomsh, Catmandu (Perl), sruthi (Python) and `@natlibfi/sru-client`
-//! (Node.js). Those of Python and Node.js come from the folders that `Z3950_SRU_PYTHON` and `Z3950_SRU_NODE` name: a virtual
-//! environment, and one with `node_modules`.
+//! SRU programs with `z3950d --demo`: yaz-client, zoomsh, Catmandu (Perl), sruthi (Python) and `@natlibfi/sru-client`
+//! (Node.js). The Python and Node.js programs are in the folders named by `Z3950_SRU_PYTHON` and `Z3950_SRU_NODE`: a virtual
+//! environment, and a folder with `node_modules`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,7 +13,7 @@ fn url(daemon: &Daemon) -> String {
     format!("http://{}/books", daemon.address())
 }
 
-/// The texts appear in what a program printed, in this order.
+/// Checks that the texts appear in this order in the output of a program.
 fn check(printed: &str, expected: &[&str], about: &str) {
     let mut rest = printed;
     for text in expected {
@@ -24,7 +24,7 @@ fn check(printed: &str, expected: &[&str], about: &str) {
     }
 }
 
-/// In each version, by each method.
+/// Each method in each version.
 const WAYS: [(&str, &str); 9] = [
     ("get", "1.1"),
     ("get", "1.2"),
@@ -37,7 +37,7 @@ const WAYS: [(&str, &str); 9] = [
     ("soap", "2.0"),
 ];
 
-/// What yaz-client prints; `None` if it is not installed.
+/// Returns what yaz-client prints; `None` if it is not installed.
 fn yaz_client(daemon: &Daemon, (method, version): (&str, &str), commands: &str) -> Option<String> {
     let program = peer::find("yaz-client")?;
     let open = format!("sru {method} {version}\nopen {}", url(daemon));
@@ -91,7 +91,7 @@ fn yaz_client_sorts_and_gets_facets() {
     check(&printed, &expected, "sorted");
 }
 
-/// A record in MARCXML, on one line.
+/// Returns a record in MARCXML, on one line.
 fn record(title: &str) -> String {
     format!(
         "<record xmlns='http://www.loc.gov/MARC21/slim'><leader>00000nam a2200000 a 4500</leader>\
@@ -150,7 +150,7 @@ fn zoomsh(daemon: &Daemon, before: &[&str], after: &[&str]) -> Option<Ran> {
 #[test]
 fn zoomsh_reads_25_records() {
     let daemon = Daemon::start(["--demo"]);
-    // It speaks SOAP unless told otherwise.
+    // The client uses SOAP unless told otherwise.
     for before in [
         &[][..],
         &["set sru get"],
@@ -174,10 +174,10 @@ fn zoomsh_reads_25_records() {
     }
 }
 
-/// Whether a program finds its library; prints that the test is skipped if it does not.
+/// Returns whether a program finds its library; if it does not, prints that the test is skipped.
 ///
 /// # Panics
-/// If it does not, and `Z3950_PEERS=required`.
+/// Panics if it does not find its library and `Z3950_PEERS=required`.
 fn finds(command: &mut Command, library: &str) -> bool {
     let is_found = run(command, "").code == Some(0);
     if !is_found {
@@ -211,7 +211,7 @@ fn catmandu_reads_25_records() {
     }
 }
 
-/// A path within the folder that a variable names. Without it, prints that the test is skipped.
+/// Returns a path within the folder named by a variable. If the variable is not set, prints that the test is skipped.
 pub(crate) fn installed(variable: &str, path: &str) -> Option<PathBuf> {
     let folder = std::env::var_os(variable);
     if folder.is_none() {

@@ -1,4 +1,4 @@
-//! Our client over SRU: yaz-ztest, zebrasrv, and a server in Perl made of libsru-perl.
+//! Our client over SRU with yaz-ztest, zebrasrv, and a Perl server built from libsru-perl.
 
 use std::fmt::Write as _;
 
@@ -19,12 +19,12 @@ fn octets(records: &[MarcRecord]) -> Vec<Bytes> {
     octets.map(|octets| octets.expect("fits").into()).collect()
 }
 
-/// Runs a command at a target, whose words follow it.
+/// Runs a command with a target, followed by `words`.
 fn ask(command: &str, target: &str, words: &[&str]) -> Ran {
     z3950([command, target].iter().chain(words))
 }
 
-/// Each method and version of SRU as a target or the prompt has them.
+/// Each method and version of SRU, as written for a target or at the prompt.
 const METHODS: [&str; 3] = ["get", "post", "soap"];
 
 #[test]
@@ -69,7 +69,7 @@ fn zebra_answers_by_sru_as_by_z3950() {
     };
     let target = format!("http://127.0.0.1:{}/Default", server.port);
     let by_z3950 = format!("127.0.0.1:{}/Default", server.port);
-    // All pages, in the same order and form.
+    // All pages have the same order and form.
     for words in [
         &["ti:the", "--count", "500"][..],
         &["ti:war AND war", "--count", "500"],
@@ -235,7 +235,7 @@ fn a_batch_over_sru_is_broken_off_and_resumed() {
     let (input, output, report) = (path("in.txt"), path("out.mrc"), path("report.tsv"));
     let mut numbers = String::new();
     for index in 0..500 {
-        // Some are there.
+        // Some of the records exist.
         let number = if index % 10 == 0 {
             "0141439513".to_owned()
         } else {

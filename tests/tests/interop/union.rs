@@ -1,5 +1,6 @@
-//! One database over five servers: three of `z3950d`, of which one is asked over SRU, `zebrasrv`, and a server of SRU alone. yaz-client,
-//! zoomsh, sruthi, the page and our own client find records of all of them, and of those that are left when two are gone.
+//! One database over five servers: three `z3950d`, one of which is used over SRU, `zebrasrv`, and a server that only supports
+//! SRU. yaz-client, zoomsh, sruthi, the page and our own client find records from all of them, and from the remaining servers
+//! when two are down.
 
 use bytes::Bytes;
 use tempfile::TempDir;
@@ -10,7 +11,7 @@ use z3950_tests::surroundings::command;
 
 use crate::interop::sru::installed;
 
-/// A record with a word that all servers have.
+/// Returns a record with a word that occurs on all servers.
 fn records(server: &str) -> Vec<MarcRecord> {
     let text =
         format!("=LDR  00000nam a2200000   4500\n=001  {server}-1\n=245  10$aUnited {server}\n");
@@ -22,7 +23,7 @@ fn iso2709_of(records: &[MarcRecord]) -> Vec<Bytes> {
     encoded.map(|octets| octets.expect("fits").into()).collect()
 }
 
-/// A `z3950d` with the records of a server.
+/// Starts a `z3950d` with the records of a server.
 fn daemon(folder: &TempDir, server: &str) -> Daemon {
     let path = folder.path().join(format!("{server}.mrc"));
     std::fs::write(&path, iso2709_of(&records(server)).concat()).expect("written");
@@ -30,7 +31,7 @@ fn daemon(folder: &TempDir, server: &str) -> Daemon {
     Daemon::start(["--database", &database])
 }
 
-/// A `z3950d` with the database `union` at these targets; bob may not search it.
+/// Starts a `z3950d` with the database `union` over these targets; bob may not search it.
 fn front(folder: &TempDir, targets: &[String]) -> Daemon {
     let path = folder.path().join("z3950d.toml");
     let settings = format!(
@@ -50,7 +51,7 @@ fn yaz_client(before: &str, front: &Daemon, database: &str, commands: &str) -> O
     Some(run(&mut command(program), &input).stdout)
 }
 
-/// The records that zoomsh shows; `scheme` is `http://` for SRU.
+/// Returns the records that zoomsh shows; `scheme` is `http://` for SRU.
 fn zoomsh(front: &Daemon, scheme: &str) -> Option<Ran> {
     let program = peer::find("zoomsh")?;
     let connect = format!("connect {scheme}{}/union", front.address());
@@ -73,7 +74,7 @@ found = sruthi.Client(sys.argv[1], maximum_records=2, sru_version='1.2').searchr
 print(found.count, [str(record) for record in found])
 ";
 
-/// The records that sruthi reads, if it is there.
+/// Returns the records that sruthi reads, if it is installed.
 fn sruthi(front: &Daemon) -> Option<String> {
     let python = installed("Z3950_SRU_PYTHON", "bin/python")?;
     let url = format!("http://{}/union", front.address());
@@ -81,7 +82,7 @@ fn sruthi(front: &Daemon) -> Option<String> {
     Some(format!("{}{}", ran.stdout, ran.stderr))
 }
 
-/// The page with the records of all targets.
+/// Returns the page with the records of all targets.
 fn page(front: &Daemon) -> String {
     let curl = peer::find("curl").expect("curl");
     let url = format!("http://{}/search?q=united", front.address());
@@ -141,7 +142,7 @@ fn a_union_of_five_servers_and_of_those_that_are_left() {
     }
     let named = format!("[union@{}]", targets[0]);
     assert!(printed.contains(&named), "{printed}");
-    // One target alone, and without the right to search the database.
+    // One target alone, for a user who may not search the database.
     let alone = format!("union@{}", targets[1]);
     let printed = yaz_client("", &front, &alone, "find @attr 1=4 united\nshow 1");
     let printed = printed.expect("installed");
@@ -152,7 +153,7 @@ fn a_union_of_five_servers_and_of_those_that_are_left() {
     let refused = yaz_client("auth bob/x\n", &front, &alone, "find @attr 1=4 united");
     let refused = refused.expect("installed");
     assert!(refused.contains("236"), "{refused}");
-    // SRU describes it, too.
+    // SRU also describes the database.
     let described = format!(
         "http://{}/union@{}",
         front.address(),
@@ -178,7 +179,7 @@ fn a_union_of_five_servers_and_of_those_that_are_left() {
         assert!(of_page.contains(&title), "{title}: {of_page}");
         assert!(shown.stdout.contains(&title), "{title}: {shown:?}");
     }
-    // It takes any diagnostic for a failure, and shows it.
+    // sruthi takes any diagnostic for a failure, and shows it.
     if let Some(failed) = &of_sruthi {
         let name = format!("union@{}: ", targets[1]);
         assert!(failed.contains(&name), "{failed}");
@@ -209,7 +210,7 @@ fn copies_of_yaz_ztest_and_of_an_own_server_are_in_opac_records_and_on_the_page(
         format!("{}/books", own.address()),
     ];
     let front = front(&folder, &targets);
-    // Both tell of copies.
+    // Both records have information about copies.
     let url = format!("http://{}/search?q=emma", front.address());
     let page = run(command(&curl).args(["-s", &url]), "").stdout;
     let state = "<span class=\"state\">";
@@ -221,7 +222,7 @@ fn copies_of_yaz_ztest_and_of_an_own_server_are_in_opac_records_and_on_the_page(
     let Some(printed) = yaz_client("", &front, "union", commands) else {
         return;
     };
-    // That of yaz-ztest, and one of ours.
+    // The record of yaz-ztest, and one of ours.
     for part in ["nucCode: s-FM/GC", "nucCode: Demo Library", "availableNow:"] {
         assert!(printed.contains(part), "{part}: {printed}");
     }
@@ -272,7 +273,7 @@ fn scans_sorts_and_sets_of_a_union() {
     assert!(after.contains(around), "{after}");
     drop(all);
     let both = front(&folder, &[one, zebra.clone()]);
-    // Ours sorts by the title too; Zebra has no register for that.
+    // Our server can also sort by title; Zebra has no sort index for titles.
     let commands = "find @attr 1=4 united\nsort 1=4 ia\nsort 1=12 ia\nshow 1+4\n\
         find @and @set 1 @attr 1=4 fig\nshow 1+1\nfind @not @set 1 @set 2";
     let printed = yaz_client("", &both, "union", commands).expect("installed");

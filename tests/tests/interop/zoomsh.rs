@@ -1,4 +1,4 @@
-//! `zoomsh` against `z3950d --demo`; it ends without a Close.
+//! `zoomsh` with `z3950d --demo`; zoomsh ends sessions without a Close.
 
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, Ran, run};

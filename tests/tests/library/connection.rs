@@ -1,4 +1,4 @@
-//! Connections, tested against a server whose transcript shows the requests.
+//! Connections, tested with a server whose transcript shows the requests.
 
 use std::ops::Bound;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use z3950_asn1::oid::SUTRS;
 use z3950_server::Offer;
 use z3950_server::testing::{TestServer, TestServerBuilder, record};
 
-/// A server with records of these docids and titles.
+/// Returns a server with records that have these docids and titles.
 fn serving(records: &[(&str, &str)]) -> TestServerBuilder {
     let records = records.iter().map(|(docid, title)| record(docid, title));
     TestServer::builder().database("cat", records.collect::<Vec<_>>())
@@ -32,7 +32,7 @@ async fn connected(server: &TestServer) -> Connection {
     Client::new().connect(target).await.expect("a connection")
 }
 
-/// A server that keeps one result set per session, under any name.
+/// Returns a server that keeps one result set per session, under any name.
 fn without_names() -> TestServerBuilder {
     let mut offer = Offer::default();
     offer.options = Options::SEARCH | Options::PRESENT | Options::EXTENDED_SERVICES;
@@ -399,12 +399,12 @@ async fn an_item_is_not_ordered_from_a_result_set_of_another_connection() {
     let server = serving(EMMAS).start();
     let (cat, other) = (connected(&server).await, connected(&server).await);
     let emmas = other.search(Query::title("emma")).await.expect("hits");
-    // The server has a set of the same name in the other session.
+    // The server has a set with the same name in the other session.
     let _mine = cat.search(Query::title("persuasion")).await.expect("hits");
     let ordered = cat.order(&emmas, 1, Order::default()).await;
     assert!(matches!(ordered, Err(Error::ForeignResultSet)));
     assert!(!server.names().contains(&"extendedServicesRequest"));
-    // Handles with another form are of the same connection.
+    // Handles with another record form share the connection.
     let form = RecordForm::new(Some(SUTRS), None);
     let ordered = other
         .with_form(form)
@@ -437,7 +437,7 @@ async fn an_invalid_target_is_refused_before_anything_is_sent() {
     }
 }
 
-/// What the server did to one request is no reason to refuse those after it.
+/// The result of one request does not cause the requests after it to be refused.
 #[tokio::test]
 async fn the_request_after_a_session_that_ended_has_a_new_one() {
     for fault in [

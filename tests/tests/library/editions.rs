@@ -1,4 +1,4 @@
-//! The rule for records of one edition, measured on planted duplicates and near misses.
+//! The rule that recognises records of one edition, measured on planted duplicates and near misses.
 
 use z3950_front::remote::merge::{Edition, clusters};
 use z3950_tests::editions::{Judged, planted};

@@ -1,4 +1,4 @@
-//! The examples of both libraries run, and print what they promise.
+//! The examples of both libraries run, and print the output that they document.
 
 use std::path::Path;
 

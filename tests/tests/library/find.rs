@@ -1,4 +1,4 @@
-//! Records looked for at one target or several, and the events that tell of it.
+//! Looking for records at one target or several, and the events that report the progress.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use z3950_server::testing::{TestServer, record};
 
 const ISBN: &str = "0306406152";
 
-/// A record with the ISBN, and as many notes as are wanted.
+/// Returns a record with the ISBN, and with the given number of notes.
 fn with_isbn(docid: &str, notes: usize) -> MarcRecord {
     let mut made = record(docid, "Emma");
     made.fields.push(Field::data(b"020", "  ", [("a", ISBN)]));
@@ -53,7 +53,7 @@ fn everything() -> Wanted {
     Wanted::query(Query::title("emma"))
 }
 
-/// The events in short, without the searches that are sent.
+/// Returns the events in a short form, without the searches that are sent.
 async fn told(mut events: Events) -> Vec<String> {
     let mut told = Vec::new();
     while let Some(event) = events.next().await {
@@ -197,7 +197,7 @@ async fn the_best_record_of_all_targets_comes_last() {
     .await;
     let targets = [&one, &two].map(|server| target(&client, server));
     let told = told(client.find(targets, wanted.all_targets())).await;
-    // The second answers first.
+    // The second target answers first.
     assert_eq!(told[..2], ["1 found 2", "1 done"]);
     let (two, one) = (two.addr().port(), one.addr().port());
     let choice =
@@ -229,7 +229,7 @@ async fn a_fallback_is_told_and_the_records_follow() {
     assert_eq!(refused[1], "search refused ?");
 }
 
-/// The reader gives the session back while it has no room, and another search uses it meanwhile.
+/// The reader returns the session while it has no room, and another search uses the session in the meantime.
 #[tokio::test]
 async fn a_session_is_not_held_by_a_reader_without_room() {
     let client = Client::new();
@@ -276,7 +276,7 @@ async fn events_may_be_dropped_at_any_time() {
     assert_eq!(rest.expect("the session is free").len(), 13);
 }
 
-/// A server that does not sort: the records come in its own order.
+/// On a server that does not sort, the records are returned in the server's own order.
 #[tokio::test]
 async fn records_that_cannot_be_sorted_come_as_they_are() {
     let client = Client::new();
@@ -300,7 +300,8 @@ async fn records_that_cannot_be_sorted_come_as_they_are() {
     assert_eq!((unsorted, records), (1, 2));
 }
 
-/// A search that finds nothing, and a later one that fails: nothing was found, with what the first has said.
+/// If a search finds nothing, and a later search fails, the result is that nothing was found, with the messages of the first
+/// search.
 #[tokio::test]
 async fn nothing_found_stays_although_a_fallback_fails() {
     let client = Client::new();
@@ -314,7 +315,7 @@ async fn nothing_found_stays_although_a_fallback_fails() {
     );
 }
 
-/// Two lookups at once on one connection, at a server that keeps one result set.
+/// Two lookups run at the same time on one connection, with a server that keeps one result set.
 #[tokio::test]
 async fn lookups_take_turns_on_one_connection() {
     let mut offer = Offer::default();
@@ -360,7 +361,7 @@ async fn a_reader_that_panics_leaves_the_session_free() {
     assert_eq!(rest.await.expect("the session is free").len(), 5);
 }
 
-/// Records that are refused, and a position after the last record, are no success.
+/// Records that are refused, and a position after the last record, do not count as success.
 #[tokio::test]
 async fn an_ending_without_records_says_why() {
     let client = Client::new();
@@ -383,7 +384,7 @@ async fn an_ending_without_records_says_why() {
     .await;
 }
 
-/// The records of an identifier have all come, so that their reader may take its time.
+/// All records of an identifier have arrived, so that their reader does not need to hurry.
 #[tokio::test]
 async fn a_reader_of_a_lookup_holds_no_session() {
     let client = Client::new();

@@ -1,4 +1,4 @@
-//! TLS sessions are resumed (RFC 8446 §2.2, RFC 5246 §7.3) by the connections of a client after the first.
+//! The second and later connections of a client resume TLS sessions (RFC 8446 §2.2, RFC 5246 §7.3).
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ use z3950_tests::peer;
 use z3950_tests::program::z3950_fed;
 use z3950_tests::surroundings::command;
 
-/// The certificate of 127.0.0.1 and its key, in files.
+/// The certificate of 127.0.0.1 and its key, stored in files.
 struct Certified {
     chain: String,
     key: String,
@@ -50,7 +50,7 @@ impl Certified {
         self.folder.path().join(name)
     }
 
-    /// Trusts the certificate.
+    /// Returns options that trust the certificate.
     fn options(&self) -> TlsOptions {
         let mut options = TlsOptions::default();
         options.roots = Some(self.file("cert.pem"));
@@ -65,7 +65,7 @@ impl Certified {
     }
 }
 
-/// A relay that adds TLS to a server, and lets clients resume it in every version, as most servers do.
+/// A relay that adds TLS to a server, and lets clients resume TLS sessions in every version, as most servers do.
 struct Relay {
     address: SocketAddr,
     handshakes: Arc<Mutex<Vec<HandshakeKind>>>,
@@ -104,7 +104,7 @@ impl Relay {
                     let kind = client.get_ref().1.handshake_kind().expect("it is over");
                     handshakes.lock().expect("locked").push(kind);
                     let mut server = TcpStream::connect(server).await.expect("connected");
-                    // The client may leave without closing TLS.
+                    // The client may disconnect without closing TLS.
                     let _ = copy_bidirectional(&mut client, &mut server).await;
                 };
                 connections.lock().expect("locked").spawn(relayed);
@@ -121,7 +121,7 @@ impl Relay {
         self.handshakes.lock().expect("locked").clone()
     }
 
-    /// Breaks off all connections.
+    /// Ends all connections abruptly.
     async fn lose_connections(&self) {
         let mut connections = std::mem::take(&mut *self.connections.lock().expect("locked"));
         connections.shutdown().await;
@@ -149,11 +149,11 @@ async fn sessions_after_the_first_resume_tls() {
         let second = client.connect(relay.target()).await.expect("a session");
         assert_eq!(found(&second).await, 1);
         assert_eq!(relay.handshakes(), [Full, Resumed], "{version:?}");
-        // A lost session is opened again.
+        // A new session is opened in place of a lost one.
         relay.lose_connections().await;
         assert_eq!(found(&first).await, 1);
         assert_eq!(relay.handshakes(), [Full, Resumed, Resumed], "{version:?}");
-        // Another client has nothing to resume.
+        // Another client has no session to resume.
         let other = certified.client();
         let alone = other.connect(relay.target()).await.expect("a session");
         assert_eq!(found(&alone).await, 1);
@@ -190,7 +190,7 @@ async fn sessions_that_a_batch_opens_again_resume_tls() {
         assert_eq!(ran.code, Some(0), "{ran:?}");
         let handshakes = relay.handshakes();
         let resumed = handshakes.iter().filter(|kind| **kind == Resumed).count();
-        // The two that begin at once cannot know of each other.
+        // The two handshakes that begin at the same time cannot know of each other.
         assert!(handshakes.len() - resumed <= 2, "{handshakes:?}");
         assert_eq!(resumed, 2, "{handshakes:?}");
         assert_eq!(
@@ -202,7 +202,7 @@ async fn sessions_that_a_batch_opens_again_resume_tls() {
     }
 }
 
-/// `openssl s_server`, which answers an HTTP request with a page on the session; stopped when dropped.
+/// `openssl s_server`, which answers an HTTP request with a page about the session; stopped when dropped.
 struct OpenSsl {
     child: Child,
     address: SocketAddr,
@@ -231,7 +231,7 @@ impl OpenSsl {
 
 impl Drop for OpenSsl {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The process may already have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -254,14 +254,14 @@ async fn sessions_of_openssl_are_resumed() {
                 .await
                 .expect("written");
             let mut page = String::new();
-            // It may end without closing TLS.
+            // The server may end without closing TLS.
             let _ = stream.read_to_string(&mut page).await;
             assert!(page.contains(words), "{version}: {page}");
         }
     }
 }
 
-/// Tickets of TLS 1.3 would confuse yaz-client.
+/// TLS 1.3 tickets would confuse yaz-client.
 #[tokio::test]
 async fn our_server_lets_tls_1_2_be_resumed() {
     let certified = Certified::new();

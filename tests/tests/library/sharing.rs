@@ -1,4 +1,4 @@
-//! Sessions with several users at once, at a server that carries out operations side by side and at one that does not.
+//! Sessions with several users at once, on a server that carries out operations concurrently and on a server that does not.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn serving(options: Options) -> TestServer {
         .start()
 }
 
-/// The server, with one session at most.
+/// Returns the server as a target with at most one session.
 fn target(server: &TestServer) -> Resolved {
     let mut target = Profiles::default()
         .resolve(&format!("{}/cat", server.addr()))
@@ -42,7 +42,8 @@ async fn place(client: &Client, target: &Resolved) -> Result<Lease, Error> {
     client.share(target, init).await
 }
 
-/// Searches for a title in the result set of the place, and keeps it for a while; then the title of its first record.
+/// Searches for a title into the result set of `place`, keeps the set for a while, and then returns the title of its first
+/// record.
 async fn title(place: &Lease, title: &str) -> &'static str {
     let mut search = SearchOptions::default();
     search.databases = vec!["cat".into()];
@@ -111,7 +112,7 @@ async fn a_session_has_as_many_places_as_operations() {
         (plain | named, None, 1),
         (plain | named, Some(1), 1),
         (plain | named, Some(3), 3),
-        // Without names, one search would replace the result set of another.
+        // Without names, a search would replace the result set of another search.
         (plain, Some(3), 1),
         (plain | named | concurrent, None, 8),
         (plain | named | concurrent, Some(3), 8),

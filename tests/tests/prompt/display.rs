@@ -1,4 +1,5 @@
-//! What a person sees of records: titles, numbers, formats, pages, bars, and a line that moves while a server is awaited.
+//! What a user sees of records: titles, numbers, formats, pages, progress bars, and an animated line while waiting for a
+//! server.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use z3950_tests::surroundings::command;
 
 use super::{Person, awaited, catalogue, home};
 
-/// A server with records `id1`, `id2` … whose titles are `Book 1`, `Book 2` …
+/// Starts a server with records `id1`, `id2` … whose titles are `Book 1`, `Book 2` …
 pub(super) fn books(count: u32) -> TestServer {
     let records =
         (1..=count).map(|number| record(&format!("id{number}"), &format!("Book {number}")));
@@ -38,7 +39,7 @@ fn find_lists_titles_and_enter_lists_more() {
         assert!(list.contains(&line), "{line:?} in {list}");
     }
     person.sees("z3950> ");
-    // All titles came with the search.
+    // All titles were returned with the search.
     assert_eq!(
         requests(&server, |apdu| matches!(apdu, Apdu::PresentRequest(_))),
         0
@@ -49,7 +50,7 @@ fn find_lists_titles_and_enter_lists_more() {
     person.enters("");
     person.sees("all 12 titles have been listed");
     person.sees("z3950> ");
-    // The list does not move `show`.
+    // The list does not change where `show` continues.
     person.enters("show");
     person.sees("1 of 12");
     person.sees("001 id");
@@ -74,7 +75,7 @@ fn without_titles_find_requests_no_record() {
     }
 }
 
-/// A server may ignore what a search asks for besides the number of hits (Z39.50-2003 §3.2.2.1.3).
+/// A server may ignore a search's request for anything other than the number of hits (Z39.50-2003 §3.2.2.1.3).
 #[test]
 fn titles_that_do_not_come_with_the_search_are_presented() {
     for rule in ["no-piggyback", "piggyback-fails 14"] {
@@ -151,7 +152,7 @@ fn long_output_is_shown_in_pages() {
     person.types("q");
     let rest = person.sees("z3950> ");
     assert!(!rest.contains("001 id"), "{rest}");
-    // Keys that come together answer one question after another.
+    // Keys that arrive together answer one question after another.
     person.enters("show all");
     person.sees("Enter shows more");
     person.types("  q");
@@ -160,7 +161,7 @@ fn long_output_is_shown_in_pages() {
         rest.contains("5 of 30") && !rest.contains("30 of 30"),
         "{rest}"
     );
-    // Enter after `q` does nothing the first time.
+    // The first Enter after `q` does nothing.
     person.enters("");
     person.sees("z3950> ");
     person.enters("");
@@ -171,7 +172,7 @@ fn long_output_is_shown_in_pages() {
     person.types("a");
     person.sees("30 of 30");
     person.sees("z3950> ");
-    // So are the records of a search; after those seen, `show` goes on.
+    // The same applies to the records of a search; `show` continues after the records that have been shown.
     person.enters("search --count 30 ti:book");
     let page = person.sees("Enter shows more");
     assert!(
@@ -184,7 +185,7 @@ fn long_output_is_shown_in_pages() {
     person.enters("show");
     person.sees(" of 30");
     person.sees("z3950> ");
-    // Another answer is the next command.
+    // Any other answer is the next command.
     person.enters("show all");
     person.sees("Enter shows more");
     person.enters("base");
@@ -273,7 +274,7 @@ fn something_moves_while_a_server_is_awaited() {
     let first = waited(&mut person);
     while waited(&mut person) == first {}
     person.sees("1 hit");
-    // The line is erased before the answer, and does not come back.
+    // The line is erased before the answer, and does not reappear.
     let rest = person.sees("z3950> ");
     assert!(!rest.contains("waiting"), "{rest}");
     person.enters("sleep 1");
@@ -282,7 +283,7 @@ fn something_moves_while_a_server_is_awaited() {
     assert!(!person.sees("z3950> ").contains("waiting"));
 }
 
-/// The terminal's output of `z3950` with these arguments.
+/// Returns the terminal output of `z3950` with these arguments.
 fn seen(arguments: &[&str]) -> String {
     let mut command = command(program::path("z3950"));
     command.args(arguments).env("TERM", "xterm");

@@ -1,4 +1,4 @@
-//! Ctrl-C ends the request and not the session (Z39.50-2003 §3.2.6.2); other signals end the program.
+//! Ctrl-C ends the request but not the session (Z39.50-2003 §3.2.6.2); other signals end the program.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ fn ctrl_c_cancels_the_request_and_not_the_session() {
     wait_for_searches(&server, 1);
     person.sees("waiting for the server");
     person.presses(ControlCode::EndOfText);
-    // An echo would move the line that is erased.
+    // An echo would move the line that is to be erased.
     let before = person.sees("interrupted");
     assert!(!before.contains("^C"), "{before}");
     person.sees("z3950> ");
@@ -93,7 +93,7 @@ fn ctrl_c_asks_a_server_to_stop_if_it_supports_that() {
     };
     let home = home();
     let log = home.path().join("apdus");
-    // Its database Slow takes three seconds.
+    // The server's database Slow takes three seconds.
     let target = format!("127.0.0.1:{}/Slow", server.port);
     let mut person = Person::at_target(&target, home.path());
     person.enters(&format!("set_apdufile {}", log.display()));
@@ -118,7 +118,7 @@ fn ctrl_c_asks_a_server_to_stop_if_it_supports_that() {
     person.sees("15 hits");
 }
 
-/// The exit code of the program, once the signal has ended it.
+/// Returns the exit code of the program after the signal has ended it.
 fn ended_by(person: &mut Person, signal: Signal) -> Option<i32> {
     let process = person.session.get_process_mut();
     process.signal(signal).expect("it can be sent");
@@ -192,7 +192,7 @@ fn an_interrupt_at_the_question_after_a_page_returns_to_the_prompt() {
     let (server, home) = (books(30), home());
     let mut person = Person::at(&server, home.path());
     person.sees_a_page();
-    // Sent by another program; Ctrl-C is a key here.
+    // The signal is sent by another program; Ctrl-C is only a key here.
     let process = person.session.get_process_mut();
     process.signal(Signal::SIGINT).expect("it can be sent");
     person.sees("interrupted");
@@ -237,7 +237,7 @@ fn ctrl_z_at_the_question_after_a_page_suspends_the_program() {
     person.sees("z3950> ");
     person.enters("show 30");
     person.sees("30 of 30");
-    // Ended first, because a shell that is killed may leave it stopped.
+    // The program is ended first, because killing a shell may leave it stopped.
     person.sees("z3950> ");
     person.enters("quit");
     person.sees("shell# ");

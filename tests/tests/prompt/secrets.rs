@@ -1,4 +1,4 @@
-//! Secrets: passwords, and answers to questions of servers (Z39.50-2003 §3.2.5).
+//! Secrets: passwords, and answers to servers' questions (Z39.50-2003 §3.2.5).
 
 use expectrl::ControlCode;
 use z3950_asn1::apdu::Apdu;
@@ -68,7 +68,7 @@ fn prompts_of_a_server_are_put_to_the_user() {
         "{shown}"
     );
     person.sees("z3950> ");
-    // The server has its answer now and does not ask again.
+    // The server has received its answer and does not ask again.
     person.enters("find @attr 1=1032 none");
     person.sees("0 hits");
     person.sees("z3950> ");

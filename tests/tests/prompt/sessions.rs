@@ -1,4 +1,4 @@
-//! Sessions: none, by name, several at once, a lost one, one whose server asks whether to continue.
+//! Sessions: no session, named sessions, several at once, a lost session, and a session whose server asks whether to continue.
 
 use expectrl::ControlCode;
 use z3950_asn1::apdu::{Apdu, CloseReason};
@@ -108,7 +108,7 @@ fn the_user_is_asked_whether_to_continue() {
     person.enters("n");
     person.sees("105");
     person.sees("z3950> ");
-    // Ctrl-C also ends the operation.
+    // Ctrl-C ends the operation in the same way.
     person.enters("find @attr 1=4 war");
     person.sees("go on? [Y/n]: ");
     person.presses(ControlCode::EndOfText);

@@ -1,5 +1,5 @@
-//! Queries translated from one language into another: the cases of YAZ's own tests of RPN to CQL and of CQL to CCL. If our
-//! text differs, the last column says why.
+//! Queries translated from one language into another: the cases of YAZ's own tests of RPN to CQL and of CQL to CCL. If our text
+//! differs, the last column gives the reason.
 
 use z3950_asn1::query::cql::{self, Properties};
 use z3950_asn1::query::{ccl, parse_pqf};
@@ -25,7 +25,7 @@ const PROPERTIES: &str = "\
 
 const LITERAL: &str = "without masks, a backslash is literal";
 
-/// PQF, our CQL (or `!` and an error), and why YAZ's differs.
+/// PQF, our CQL (or `!` and an error), and the reason why YAZ's CQL differs.
 const RPN_TO_CQL: &[(&str, &str, &str)] = &[
     ("abc", "abc", ""),
     ("\"a b c\"", "\"a b c\"", ""),

@@ -1,5 +1,5 @@
-//! CCL: tables of queries and their RPN, the requests that YAZ sends for the same queries and bib files, queries printed and
-//! read back, and mutated queries.
+//! CCL: tables of queries and their RPN, the requests that YAZ sends for the same queries and bib files, queries that are
+//! printed and read back, and mutated queries.
 
 use std::path::PathBuf;
 
@@ -22,11 +22,11 @@ struct Row {
     query: String,
     /// PQF, or `error KIND@OFFSET`.
     expected: String,
-    /// Why YAZ's request differs; empty if it is the same.
+    /// The reason why YAZ's request differs; empty if it is the same.
     difference: String,
 }
 
-/// Reads a table of `fixtures/queries` and a bib file, whose path is relative to that folder.
+/// Reads a table of `fixtures/queries` and a bib file with a path relative to that folder.
 fn table(name: &str, bib: &str) -> Table {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/queries");
     let read = |path: &PathBuf| {
@@ -62,7 +62,7 @@ fn tables() -> [Table; 3] {
     ]
 }
 
-/// The result in the notation of the tables.
+/// Returns the result in the notation of the tables.
 fn written(result: &Result<RpnQuery, QueryError>) -> String {
     match result {
         Ok(query) => query.to_string(),
@@ -130,7 +130,7 @@ fn yaz_sends_the_same() {
     }
 }
 
-/// The normal form of a query in PQF: attributes are sorted, and a distance below N becomes one of at most N - 1.
+/// Returns the normal form of a query in PQF: attributes are sorted, and a distance below N becomes one of at most N - 1.
 fn meaning(query: &RpnQuery) -> Vec<String> {
     let text = query.to_string();
     let mut words: Vec<String> = text
@@ -180,7 +180,7 @@ fn what_is_printed_reads_as_the_same_query() {
 
 #[test]
 fn mutated_queries_are_read_or_refused_where_the_fault_is() {
-    /// Texts with a meaning in CCL.
+    /// Texts that have a meaning in CCL.
     const TELLING: [&str; 24] = [
         "(", ")", ",", "%", "!", "%2", "<", ">", "=", "<=", "\"", "\\", "?", "#", "-", " ",
         " and ", " or ", " not ", "set=", "tiau=", "date=", "\u{0}", "ü",

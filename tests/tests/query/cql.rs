@@ -1,5 +1,4 @@
-//! CQL: a table of queries and their RPN, YAZ's translation of the same queries by the same properties, and mutated
-//! queries.
+//! CQL: a table of queries and their RPN, YAZ's translation of the same queries with the same properties, and mutated queries.
 
 use std::path::Path;
 
@@ -12,7 +11,7 @@ use z3950_tests::yaz::queries_sent;
 
 const TABLE: &str = include_str!("../../fixtures/queries/cql.tsv");
 
-/// YAZ's properties, at their place in its package.
+/// The path of YAZ's properties in its package.
 const YAZ_PROPERTIES: &str = "/usr/share/yaz/etc/pqf.properties";
 
 /// Our default properties.
@@ -27,7 +26,7 @@ struct Row {
     text: &'static str,
     /// PQF, or `error KIND@OFFSET`.
     expected: &'static str,
-    /// Why YAZ's answer differs; empty if it is the same.
+    /// The reason why YAZ's answer differs; empty if it is the same.
     difference: &'static str,
 }
 
@@ -91,7 +90,7 @@ fn what_is_printed_reads_as_the_same_query() {
         match cql::from_rpn(&rpn, &properties) {
             Ok(back) => {
                 let again = cql::to_rpn(&back, &properties).expect(row.id);
-                // A regular expression may come back as equivalent masks.
+                // A regular expression may be read back as equivalent masks.
                 let is_pattern = row.expected.contains("5=102")
                     && cql::from_rpn(&again, &properties).as_ref() == Ok(&back);
                 assert!(
@@ -100,7 +99,7 @@ fn what_is_printed_reads_as_the_same_query() {
                     row.id
                 );
             }
-            // CQL has no operator for the RPN of a modifier with a value, and no mask with a count such as `?5`.
+            // CQL does not have an operator for the RPN of a modifier with a value, nor a mask with a count such as `?5`.
             Err(error) => {
                 let unsayable = ["@prox 0 0 0 0", "w?5"];
                 let unsayable = unsayable.iter().any(|part| row.expected.contains(part));
@@ -110,7 +109,7 @@ fn what_is_printed_reads_as_the_same_query() {
     }
 }
 
-/// Whether the first tree equals the second, or has more attributes on its operands.
+/// Returns whether the first tree equals the second, except that its operands may have more attributes.
 fn says(tree: &RpnStructure, wanted: &RpnStructure) -> bool {
     match (tree, wanted) {
         (RpnStructure::RpnRpnOp(tree), RpnStructure::RpnRpnOp(wanted)) => {
@@ -140,7 +139,7 @@ fn yaz_sends_the_same_by_its_own_properties() {
     }
 }
 
-/// Compares the queries octet for octet, in definite form. If `differences`, the listed differences must occur.
+/// Compares the queries octet for octet, in definite form. If `differences` is true, the listed differences must occur.
 fn check_against_yaz(file: &str, differences: bool) {
     let text = std::fs::read_to_string(file).expect("the properties are there");
     let properties = Properties::parse(&text).expect("the properties are understood");

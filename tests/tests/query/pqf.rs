@@ -15,7 +15,7 @@ struct Row {
     text: &'static str,
     /// PQF, or `error KIND@OCTET`.
     expected: &'static str,
-    /// Why YAZ's answer differs; empty if it is the same.
+    /// The reason why YAZ's answer differs; empty if it is the same.
     difference: &'static str,
 }
 
@@ -39,7 +39,7 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-/// `KIND@OCTET`
+/// Returns the fault as `KIND@OCTET`.
 fn fault(error: &QueryError) -> String {
     let kind = format!("{:?}", error.kind);
     let kind = kind.split('(').next().unwrap_or_default();

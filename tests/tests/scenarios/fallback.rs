@@ -1,4 +1,4 @@
-//! Retrievals that may depart from RFC 2056 §4: the APDUs on the wire, the reported steps, and that nothing of this happens
+//! Retrievals that may depart from RFC 2056 §4: the APDUs on the wire, the reported steps, and proof that none of this happens
 //! without `--fallback` (decision A-13, row S-11).
 
 use z3950::plan::{Fallback, is_prescribed};
@@ -12,7 +12,7 @@ use z3950_server::fault::{Fault, Faults, When};
 use super::names::{CLOSE, INIT, PRESENT, SEARCH, sequence};
 use super::{client, library, url};
 
-/// A retrieval from a server with these faults, and the APDUs on the wire.
+/// Retrieves from a server with these faults, and returns the retrieval with the APDUs on the wire.
 async fn retrieved(
     text: &str,
     fallback: Fallback,
@@ -80,7 +80,7 @@ async fn the_server_is_asked_until_it_takes_a_search() {
         .collect();
     assert_eq!(conditions.collect::<Vec<_>>(), said);
     assert!(!retrieval.step.as_deref().is_some_and(is_prescribed));
-    // The accepted search may find nothing; then no record is delivered.
+    // The accepted search may find nothing; in that case, no record is delivered.
     match retrieval.outcome {
         Outcome::Delivered(_) => assert_eq!(retrieval.step.as_deref(), Some("1=1007")),
         outcome => assert_eq!(

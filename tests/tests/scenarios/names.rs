@@ -1,11 +1,11 @@
-//! The names of APDUs as transcripts give them, in sequences that recur.
+//! The names of APDUs as in transcripts, in recurring sequences.
 
 pub(crate) const INIT: [&str; 2] = ["initRequest", "initResponse"];
 pub(crate) const SEARCH: [&str; 2] = ["searchRequest", "searchResponse"];
 pub(crate) const PRESENT: [&str; 2] = ["presentRequest", "presentResponse"];
 pub(crate) const CLOSE: [&str; 2] = ["close", "close"];
 
-/// The sequences, concatenated.
+/// Concatenates the sequences.
 pub(crate) fn sequence(parts: &[&[&'static str]]) -> Vec<&'static str> {
     parts.concat()
 }

@@ -58,7 +58,7 @@ pub(super) async fn hits(session: &Session, pqf: &str) -> u64 {
         .hits
 }
 
-/// The condition and addinfo of the refusal.
+/// Returns the condition and addinfo of the refusal.
 pub(super) async fn refused(session: &Session, databases: &[&str], pqf: &str) -> (i64, String) {
     match search(session, databases, pqf, NO_RECORDS).await {
         Err(Error::Refused { diagnostics, .. }) => {
@@ -104,7 +104,8 @@ async fn z_4_3_hits_are_counted_over_all_databases() {
     }
 }
 
-/// Z-4.14, Z-4.16, Z-4.17: element set and record syntax go into each request that asks for a record, and into no other.
+/// Z-4.14, Z-4.16, Z-4.17: each request that asks for a record has the element set and record syntax, and no other request has
+/// them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn z_4_14_element_set_and_syntax_go_where_the_record_is_asked_for() {
     type Form<'a> = (Option<&'a str>, Option<Oid>);

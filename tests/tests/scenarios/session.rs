@@ -14,7 +14,7 @@ use z3950_server::testing::TestServerBuilder;
 use super::names::{CLOSE, INIT, PRESENT, SEARCH, sequence};
 use super::{client, library, url};
 
-/// Opens the URL, checks what it found, presents record 2 if asked to, closes, and checks what was sent.
+/// Opens the URL, checks what it found, presents record 2 if requested, closes the session, and checks what was sent.
 async fn check(
     id: &str,
     text: &str,

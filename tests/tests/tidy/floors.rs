@@ -1,4 +1,4 @@
-//! The layers of each package: a module uses only modules below it.
+//! Checks the layers of each package: a module uses only modules below it.
 
 mod houses;
 
@@ -15,7 +15,7 @@ struct House {
 }
 
 impl House {
-    /// The floor of a module, counted from the top.
+    /// Returns the floor of a module, counted from the top.
     fn floor(&self, module: &[String]) -> Option<usize> {
         let name = module.join("::");
         let mut best: Option<(usize, usize)> = None;
@@ -29,7 +29,7 @@ impl House {
         best.map(|(_, floor)| floor)
     }
 
-    /// A line for each use of a module above, and for each module without a floor.
+    /// Returns a line for each use of a module above, and for each module without a floor.
     fn faults(&self) -> Vec<String> {
         let files = product(self.package);
         assert!(!files.is_empty(), "{} has files", self.package);
@@ -60,7 +60,7 @@ impl House {
     }
 }
 
-/// The module that a path leads to, without the item in it.
+/// Returns the module that a path leads to, without the item in it.
 fn module_of(mut path: Vec<String>, modules: &HashSet<Vec<String>>) -> Vec<String> {
     while !path.is_empty() && !modules.contains(&path) {
         path.pop();
@@ -68,7 +68,7 @@ fn module_of(mut path: Vec<String>, modules: &HashSet<Vec<String>>) -> Vec<Strin
     path
 }
 
-/// The paths within the package that a file uses, from the crate root.
+/// Returns the paths within the package that a file uses, from the crate root.
 fn uses(file: &Source) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut rest = file.code.as_str();

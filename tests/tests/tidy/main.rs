@@ -1,4 +1,5 @@
-//! The shape of the code base: which package may use which, how long a file may be, what the top folder may hold.
+//! Checks the structure of the code base: the packages that each package may use, the length of files, and the contents of the
+//! top folder.
 
 mod floors;
 mod source;
@@ -7,10 +8,10 @@ use std::fs;
 
 use source::{read, root, sources};
 
-/// The most lines that a source file may have.
+/// The maximum number of lines in a source file.
 const MAX_LINES: usize = 700;
 
-/// The names in the given dependency tables of a package's manifest.
+/// Returns the names in the given dependency tables of a package's manifest.
 fn dependencies(package: &str, tables: &[&str]) -> Vec<String> {
     let manifest = read(&root().join(package).join("Cargo.toml"));
     let mut wanted = false;

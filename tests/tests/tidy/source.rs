@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The repository.
+/// Returns the root folder of the repository.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
@@ -29,14 +29,14 @@ pub(crate) fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
 
 /// A file of a package's `src` folder, except tests.
 pub(crate) struct Source {
-    /// Its module, such as `["service", "scan"]`; empty for `lib.rs` and `main.rs`.
+    /// The module of the file, such as `["service", "scan"]`; empty for `lib.rs` and `main.rs`.
     pub module: Vec<String>,
     pub path: PathBuf,
-    /// Its code, see [`code`].
+    /// The code of the file; see [`code`].
     pub code: String,
 }
 
-/// The product files of a package, such as `client/cli`, in order of their paths.
+/// Returns the product files of a package, such as `client/cli`, in order of their paths.
 pub(crate) fn product(package: &str) -> Vec<Source> {
     let source = root().join(package).join("src");
     let mut files = Vec::new();
@@ -65,7 +65,7 @@ pub(crate) fn product(package: &str) -> Vec<Source> {
     product
 }
 
-/// The text without comments, string literals, character literals and `#[cfg(test)]` items.
+/// Returns the text without comments, string literals, character literals and `#[cfg(test)]` items.
 pub(crate) fn code(text: &str) -> String {
     let mut code = without_words(text);
     while let Some(start) = code.find("#[cfg(test)]") {
@@ -75,7 +75,7 @@ pub(crate) fn code(text: &str) -> String {
     code
 }
 
-/// The length of the item at the start of a text, up to its `;` or closing brace.
+/// Returns the length of the item at the start of a text, up to its `;` or closing brace.
 fn item(text: &str) -> usize {
     let mut depth = 0_usize;
     for (at, character) in text.char_indices() {
@@ -136,7 +136,7 @@ fn raw(text: &str) -> usize {
         .map_or(text.len(), |at| begin + at + end.len())
 }
 
-/// The length of the character literal at the start of a text; 0 for a lifetime.
+/// Returns the length of the character literal at the start of a text; 0 for a lifetime.
 fn character(text: &str) -> usize {
     let mut inside = text.char_indices().skip(1);
     match (inside.next(), inside.next()) {

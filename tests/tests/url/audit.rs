@@ -1,4 +1,4 @@
-//! Findings from readings of the RFCs, by id, together with the rows in `fixtures/urls` that have these ids.
+//! Findings of the audit of the RFCs, by id, together with the rows in `fixtures/urls` that have these ids.
 
 use z3950::url::{
     Caution, GopherUrl, Locator, Mode, OpaqueUri, PlusWire, ResolveMode, Url, generic, resolve,
@@ -154,7 +154,7 @@ fn audit_b8_opaque_uris_are_compared_at_one_encoding_level() {
     assert_eq!(locator.canonical(), "x-foo:%2F-");
 }
 
-/// RFC 1738 §4: a reserved scheme has no syntax yet, and an unknown one may be a typing error.
+/// RFC 1738 §4: a reserved scheme has no syntax yet, and an unknown scheme may be a typing error.
 #[test]
 fn audit_b13_reserved_and_misspelt_schemes_are_reported() {
     let check = |text: &str, code: &str, words: &str| {
@@ -253,7 +253,7 @@ fn audit_b16_http_paths_reserve_three_characters() {
     }
 }
 
-/// Gopher URL draft §2.1: any octet but tab, CR and LF may be in a selector; an octet 0 is cautioned against.
+/// Gopher URL draft §2.1: any octet except tab, CR and LF may be in a selector; an octet 0 gets a caution.
 #[test]
 fn audit_b19_an_octet_0_is_in_the_request_in_both_modes() {
     for mode in [Mode::Strict, Mode::Lenient] {

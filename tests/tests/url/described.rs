@@ -1,5 +1,5 @@
-//! The result lines of `rfc1738.tsv` and `rfc1630.tsv`: scheme, host, port, user, the parts that only this scheme has,
-//! then fragment, cautions, scope. Texts in quotation marks have their escapes resolved, others keep them.
+//! The result lines of `rfc1738.tsv` and `rfc1630.tsv`: scheme, host, port, user, the parts that only this scheme has, then
+//! fragment, cautions, scope. Escapes are resolved in texts with quotation marks, and kept in all others.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use z3950::url::{Caution, Locator, NewsUrl, Octets, Scope, UriKind, Url, WaisTar
 
 use crate::url::table::quoted;
 
-/// The result line of a locator. Optional parts are included if `expected` has them: the request of an http URL, the
+/// Returns the result line of a locator. Optional parts are included if `expected` has them: the request of an http URL, the
 /// canonical form, and the text with its secrets.
 pub(crate) fn described(locator: &Locator, expected: &str) -> String {
     let mut line = format!("Ok {}", locator.scheme());
@@ -47,7 +47,7 @@ pub(crate) fn described(locator: &Locator, expected: &str) -> String {
     line
 }
 
-/// The parts specific to this scheme.
+/// Returns the parts specific to this scheme.
 fn parts(locator: &Locator, expected: &str) -> String {
     match locator.url() {
         Url::Z3950(url) => format!(" databases={}", list(url.databases())),

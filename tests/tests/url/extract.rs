@@ -225,7 +225,7 @@ fn audit_b11_urls_of_records_are_whole() {
     check(utf8, b"Table: http://c.example/", &["http://c.example/"]);
 }
 
-/// 20,000 changed texts, times `Z3950_MUTATIONS`: ranges lie within, in order, and hold the URL.
+/// 20,000 changed texts, times `Z3950_MUTATIONS`: ranges are within the text, in order, and contain the URL.
 #[test]
 fn urls_found_in_mutated_texts_are_in_the_text() {
     let samples: Vec<Vec<u8>> = rows(EXTRACT).map(|[_, _, text, _]| octets(text)).collect();

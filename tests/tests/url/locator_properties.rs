@@ -1,6 +1,6 @@
-//! Properties of URLs of all schemes: built ones are read back, canonical forms are stable, and 200,000 mutated ones are
-//! accepted or refused with an offset in the text; `properties.rs` and `gopher.rs` mutate 50,000 more each.
-//! `Z3950_MUTATIONS=N` multiplies them.
+//! Properties of URLs of all schemes: built URLs are read back, canonical forms are stable, and 200,000 mutated URLs are
+//! accepted or refused with an offset in the text; `properties.rs` and `gopher.rs` mutate 50,000 more each. `Z3950_MUTATIONS=N`
+//! multiplies these numbers.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ fn mutated_urls_are_read_or_refused_within_the_text() {
         let scheme = scheme.unwrap_or_default().to_ascii_lowercase();
         schemes.entry(scheme).or_default().push(text);
     }
-    // A prefix in only one or two rows is a faulty scheme.
+    // A prefix that occurs in only one or two rows is a faulty scheme.
     let samples: Vec<Vec<Vec<u8>>> = schemes
         .into_values()
         .filter(|rows| rows.len() > 2)
@@ -89,7 +89,8 @@ fn partial_forms_stay_with_their_host() {
     });
 }
 
-/// Properties of every text: errors point into it, both modes read strict texts alike, and values survive a round trip.
+/// Checks properties of every text: errors point into the text, both modes read strict texts alike, and values survive a round
+/// trip.
 fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
     let [strict, lenient] = [Mode::Strict, Mode::Lenient].map(|mode| Locator::parse(text, mode));
     for refusal in [&strict, &lenient]
@@ -138,8 +139,8 @@ fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The canonical form reads back as the same locator, and its canonical form is the same; it holds nothing unsafe
-/// (RFC 1736 §4.5). The same holds with the password hidden.
+/// Checks that the canonical form reads back as the same locator, and its canonical form is the same; that it contains nothing
+/// unsafe (RFC 1736 §4.5). The same must hold with the password hidden.
 pub(crate) fn assert_canonical(locator: &Locator) -> Result<(), TestCaseError> {
     let text = locator.to_string_with_secrets();
     let back = Locator::parse(&text, Mode::Lenient);
@@ -158,7 +159,7 @@ pub(crate) fn assert_canonical(locator: &Locator) -> Result<(), TestCaseError> {
     let shown = locator.canonical();
     let back = Locator::parse(&shown, Mode::Lenient).map(|back| back.canonical());
     prop_assert_eq!(back, Ok(shown.clone()));
-    // IPv6 addresses are the only part that RFC 1738 cannot write in safe characters.
+    // IPv6 addresses are the only part that cannot be written in the safe characters of RFC 1738.
     let address = locator.host().map(ToString::to_string).unwrap_or_default();
     let safe = |text: &str| {
         text.replacen(&address, "", 1)
@@ -169,7 +170,8 @@ pub(crate) fn assert_canonical(locator: &Locator) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Whether the canonical form conforms to RFC 1738: it uses nothing that only the lenient mode allows and no escape can replace.
+/// Returns whether the canonical form conforms to RFC 1738: it contains nothing that only the lenient mode allows and that no
+/// escape can replace.
 fn is_strict(locator: &Locator) -> bool {
     let is_strict_domain = |id: &MessageId| Host::parse(id.domain(), Mode::Strict).is_ok();
     let is_strict_part = match locator.url() {
@@ -185,7 +187,7 @@ fn is_strict(locator: &Locator) -> bool {
     is_strict_part && locator.host().is_none_or(Host::is_strict)
 }
 
-/// URLs built from random parts, of the schemes that take any octets.
+/// Returns URLs built from random parts, for the schemes that allow any octets.
 pub(crate) fn url() -> impl Strategy<Value = Url> {
     let data = || vec(any::<u8>(), 0..12);
     let string = || {

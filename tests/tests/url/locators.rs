@@ -52,7 +52,7 @@ fn texts_give_the_result_of_the_table() {
     }
 }
 
-/// Each octet, escaped in user and password, is read back as it was from the canonical form.
+/// Each octet, escaped in user and password, is read back unchanged from the canonical form.
 #[test]
 fn userinfo_of_any_octets_is_read_back() {
     for scheme in ["z39.50s", "ftp", "telnet", "rlogin", "tn3270"] {
@@ -315,7 +315,7 @@ fn only_z3950_urls_become_z3950_urls() {
     check("z39.50://h.example/db", Err("z39.50"));
 }
 
-/// U-10.1, U-10.2: a file URL opens nothing but the file of this machine that it names.
+/// U-10.1, U-10.2: a file URL opens only the file on this machine that it names.
 #[test]
 fn file_urls_give_local_paths() {
     let check = |text: &str, expected: Result<&str, LocalPathError>| {
@@ -374,7 +374,7 @@ fn passwords_never_show() {
     );
 }
 
-/// At [`MAX_URL_LENGTH`] and one past it, before and after escaping.
+/// The limit [`MAX_URL_LENGTH`] and one octet more, before and after escaping.
 #[test]
 fn length_is_bounded() {
     let check = |head: &str, octet: &str, count: usize, expected: Result<usize, usize>| {

@@ -1,4 +1,4 @@
-//! Properties of all URLs and all texts: generated parts, spellings, octets and mutations, seeded.
+//! Properties of all URLs and all texts: generated parts, spellings, octets and mutations, with fixed seeds.
 //! `Z3950_MUTATIONS=N` multiplies the mutations.
 
 use std::fmt::Write as _;
@@ -42,7 +42,7 @@ fn any_octets_are_read_or_refused_within_the_text() {
     holds(20_000, vec(any::<u8>(), 0..60), |text| assert_sound(&text));
 }
 
-/// 50,000 changed URLs of the table, times `Z3950_MUTATIONS`.
+/// Tests 50,000 changed URLs of the table, times `Z3950_MUTATIONS`.
 #[test]
 fn mutated_urls_are_read_or_refused_within_the_text() {
     let factor = std::env::var("Z3950_MUTATIONS")
@@ -61,7 +61,8 @@ fn mutated_urls_are_read_or_refused_within_the_text() {
     }
 }
 
-/// Properties of every text: errors point into it, both modes read strict texts alike, and values survive a round trip.
+/// Checks properties of every text: errors point into the text, both modes read strict texts alike, and values survive a round
+/// trip.
 fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
     let [strict, lenient] = [Mode::Strict, Mode::Lenient].map(|mode| Z3950Url::parse(text, mode));
     for refusal in [&strict, &lenient]
@@ -77,7 +78,7 @@ fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
     lenient.map_or(Ok(()), |url| assert_canonical(&url))
 }
 
-/// Z-CANON.2: the canonical form reads back as an equal URL, whose canonical form is the same.
+/// Z-CANON.2: checks that the canonical form reads back as an equal URL, whose canonical form is the same.
 pub(crate) fn assert_canonical(url: &Z3950Url) -> Result<(), TestCaseError> {
     let canonical = url.canonical();
     let lenient = Z3950Url::parse(&canonical, Mode::Lenient);
@@ -93,7 +94,7 @@ pub(crate) fn assert_canonical(url: &Z3950Url) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Checks a property on generated values, the same in each run.
+/// Checks a property on generated values, which are the same in each run.
 pub(crate) fn holds<S: Strategy>(
     cases: u32,
     values: S,
@@ -110,7 +111,7 @@ pub(crate) fn holds<S: Strategy>(
     }
 }
 
-/// Random parts of a URL.
+/// Returns random parts of a URL.
 fn parts() -> impl Strategy<Value = Z3950UrlBuilder> {
     let octet = || prop_oneof![Just(b'+'), Just(b'%'), 0x20..=0x7E_u8, 0x80..=0xFF_u8];
     let string = move || vec(octet(), 1..12);
@@ -156,7 +157,7 @@ pub(crate) fn host() -> impl Strategy<Value = Host> {
     ]
 }
 
-/// Another spelling of a canonical URL: a prefix, letter case, a port written out, more escapes in the docid.
+/// Returns another spelling of a canonical URL: a prefix, letter case, a port written out, more escapes in the docid.
 fn respelled(canonical: &str, random: &mut Random) -> String {
     let slash = canonical
         .match_indices('/')
@@ -223,7 +224,7 @@ fn mutate(text: &mut Vec<u8>, others: &[Vec<u8>], random: &mut Random) {
     }
 }
 
-/// SplitMix64: small, seeded, the same everywhere.
+/// SplitMix64: a small generator with a seed, which gives the same numbers everywhere.
 struct Random(u64);
 
 impl Random {
@@ -234,7 +235,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, which is not 0.
+    /// Returns a number below `bound`, which must not be 0.
     fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }

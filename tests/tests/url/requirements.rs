@@ -21,7 +21,7 @@ fn read(text: &str) -> Locator {
     Locator::parse(text, Mode::Lenient).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Everything that the tables accept in lenient mode.
+/// Returns everything that the tables accept in lenient mode.
 fn samples() -> impl Iterator<Item = Locator> {
     rows(RFC_1738)
         .chain(rows(RFC_1630))
@@ -105,7 +105,7 @@ fn requirement_4_3_locators_are_parsable() {
     assert_eq!(url.docid().map(Octets::as_bytes), Some(&b"A/\0"[..]));
 }
 
-/// L-4.4: locators are distinguishable from names and other texts without access.
+/// L-4.4: locators are distinguishable from names and other texts without accessing them.
 #[test]
 fn requirement_4_4_locators_are_distinguished_from_names() {
     let check = |text: &str, expected: UriKind| {
@@ -161,7 +161,7 @@ fn requirement_4_6_locators_are_transcribable() {
     assert_eq!(spell("a/%2F"), "a slash percent two F");
 }
 
-/// L-4.7: a locator is a service and opaque parameters, which no other service interprets.
+/// L-4.7: a locator consists of a service and opaque parameters, which no other service interprets.
 #[test]
 fn requirement_4_7_locators_are_service_and_opaque_parameters() {
     let check = |part: &str| {
@@ -279,7 +279,7 @@ fn requirement_4_8_the_set_of_services_is_extensible() {
     }
 }
 
-/// L-4.9: a locator holds what access needs and nothing about the resource; unknown parameters are preserved.
+/// L-4.9: a locator contains what access requires and nothing about the resource; unknown parameters are preserved.
 #[test]
 fn requirement_4_9_locators_say_nothing_but_access() {
     let url = Z3950Url::parse(

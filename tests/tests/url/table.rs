@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use z3950::url::{Caution, Kind, Mode, Octets, Z3950Url};
 
-/// The rows of a table with `N` columns, without comments and blank lines.
+/// Returns the rows of a table with `N` columns, without comments and blank lines.
 pub(crate) fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [&str; N]> {
     table
         .lines()
@@ -26,7 +26,7 @@ pub(crate) fn mode_named(name: &str) -> Mode {
     }
 }
 
-/// The octets of a column, with the escapes `\t \n \r \\ \"` and `\xNN`.
+/// Returns the octets of a column, with the escapes `\t \n \r \\ \"` and `\xNN` resolved.
 pub(crate) fn octets(column: &str) -> Vec<u8> {
     let mut octets = Vec::new();
     let mut rest = column;
@@ -47,7 +47,7 @@ pub(crate) fn octets(column: &str) -> Vec<u8> {
     octets
 }
 
-/// The result line of an accepted URL.
+/// Returns the result line of an accepted URL.
 pub(crate) fn accepted(url: &Z3950Url) -> String {
     let list = |items: &[Octets]| items.iter().map(quoted).collect::<Vec<_>>().join(",");
     let kind = if url.kind() == Kind::Session {

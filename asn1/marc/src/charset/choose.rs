@@ -1,5 +1,5 @@
-//! Which character set a record is in: what the caller knows, then what the octets show, then what the record declares
-//! (MARC 21 leader/09; UNIMARC 100 $a, positions 26–29, in authorities 13–16). Leaders are wrong more often than octets.
+//! Chooses the character set of a record by what the caller knows, what the octets show, and what the record declares, in this
+//! order (MARC 21 leader/09; UNIMARC 100 $a/26–29, in authorities 13–16). Leaders are wrong more often than octets.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ use super::Charset;
 use crate::Field;
 use crate::MarcRecord;
 
-/// A character set, and why it was chosen.
+/// A character set, and the reason for choosing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Choice {
     /// The set.
     pub charset: Charset,
-    /// Why this one.
+    /// The reason for this choice.
     pub reason: Reason,
 }
 
-/// Why a character set was chosen.
+/// The reason why a character set was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The caller named it.
+    /// The caller named the set.
     Named,
     /// Octets above 0x7F occur, and every field is valid UTF-8, which text in another set hardly ever is.
     ValidUtf8,
@@ -56,7 +56,7 @@ impl fmt::Display for Choice {
     }
 }
 
-/// Chooses the character set of a record; one `named` by the caller wins.
+/// Chooses the character set of a record; a set `named` by the caller takes precedence.
 pub fn choose(record: &MarcRecord, named: Option<Charset>) -> Choice {
     let choice = |charset, reason| Choice { charset, reason };
     if let Some(charset) = named {
@@ -73,7 +73,7 @@ pub fn choose(record: &MarcRecord, named: Option<Charset>) -> Choice {
     if let Some((_, sets)) = unimarc_sets(record) {
         return match &sets {
             [b'5', b'0', ..] => choice(Charset::Utf8, Reason::Unimarc(sets)),
-            // The second set is the one for octets above 0x7F, and it may be named alone.
+            // The second set is the one for octets above 0x7F, and it may be the only set named.
             [_, _, b'0', b'3'] | [b'0', b'3', ..] => {
                 choice(Charset::Iso5426, Reason::Unimarc(sets))
             }
@@ -87,8 +87,8 @@ pub fn choose(record: &MarcRecord, named: Option<Charset>) -> Choice {
     }
 }
 
-/// Where a UNIMARC record names its sets, as the index of the field and the offset in its body, and the names. Its 100 $a is
-/// general processing data and begins with a date.
+/// Returns the place where a UNIMARC record names its sets, as the index of the field and the offset in its body, and the
+/// names. 100 $a holds general processing data and begins with a date.
 pub(crate) fn unimarc_sets(record: &MarcRecord) -> Option<((usize, usize), [u8; 4])> {
     let mut fields = record.fields.iter().enumerate();
     let (index, field) = fields.find(|(_, field)| field.tag.0 == *b"100")?;
@@ -117,7 +117,7 @@ const SHORTEST_BIBLIOGRAPHIC: usize = 30;
 const BIBLIOGRAPHIC_POSITION: usize = 26;
 const AUTHORITY_POSITION: usize = 13;
 
-/// The data of the first `$a`, and where in the body it begins.
+/// Returns the data of the first `$a`, and its offset in the body.
 fn first_subfield_a(field: &Field) -> Option<(usize, &[u8])> {
     let start = field.body.windows(2).position(|pair| pair == b"\x1Fa")? + 2;
     let data = field.body.get(start..)?;

@@ -1,5 +1,5 @@
-//! Splits text into characters with their combining marks, for the library sets. A precomposed character that a set has
-//! (ơ, й) is written as such. Any other is decomposed canonically (Unicode §3.7), or replaced if the set lacks its parts.
+//! Splits text into characters with their combining marks, for the library sets. A precomposed character that a set has (ơ, й)
+//! is written unchanged. Any other character is decomposed canonically (Unicode §3.7), or replaced if the set lacks its parts.
 
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical};
 
@@ -11,25 +11,25 @@ use super::problem::{Problem, ProblemKind};
 #[derive(Debug)]
 pub(super) struct Cluster<'a> {
     pub(super) base: char,
-    /// In canonical order; the repertoire has each of them.
+    /// The marks in canonical order; the repertoire has each of them.
     pub(super) marks: &'a [char],
-    /// Whether the next character, or this one itself, belongs to Greek words.
+    /// Whether this character or the next one belongs to a Greek word.
     pub(super) beside_greek: bool,
 }
 
-/// What a library set has, and how to write it.
+/// The characters of a library set, and how to write them.
 pub(super) trait Repertoire {
-    /// Whether it has the character or mark on its own.
+    /// Returns whether the set has the character or mark on its own.
     fn has(&self, character: char) -> bool;
-    /// Whether it has the mark as a mark.
+    /// Returns whether the set has the mark as a combining mark.
     fn has_mark(&self, mark: char) -> bool;
-    /// Writes a cluster that it has.
+    /// Writes a cluster whose characters the set has.
     fn write(&mut self, cluster: &Cluster<'_>);
-    /// Writes ASCII.
+    /// Writes ASCII text.
     fn write_plain(&mut self, text: &str);
 }
 
-/// Writes text to a repertoire and returns the characters it lacks. `set` is its name.
+/// Writes text to a repertoire and returns the characters that it lacks. `set` is the name of the repertoire.
 pub(super) fn write(
     text: &str,
     to: &mut impl Repertoire,
@@ -67,7 +67,7 @@ pub(super) fn write(
     problems
 }
 
-/// Whether the character belongs to the preceding one: a combining character that the set does not treat as a letter.
+/// Returns whether the character belongs to the preceding one: a combining character that the set does not treat as a letter.
 fn is_mark(character: char, to: &impl Repertoire) -> bool {
     character >= '\u{300}'
         && canonical_combining_class(character) != 0
@@ -78,7 +78,7 @@ fn is_greek(character: char) -> bool {
     matches!(character, '\u{370}'..='\u{3FF}' | '\u{1F00}'..='\u{1FFF}')
 }
 
-/// Rearranges a base and its marks into ones that the repertoire has. Marks that it lacks stay in `marks`.
+/// Rearranges a base and its marks into characters that the repertoire has. Marks that the repertoire lacks stay in `marks`.
 ///
 /// Returns `None` and leaves all marks if the repertoire lacks the base too. At the end of text a no-break space may
 /// carry marks.
@@ -107,7 +107,7 @@ fn arrange(
     Some((base, known))
 }
 
-/// Composes the base with marks that the repertoire lacks, if it has the result as one character.
+/// Composes the base with marks that the repertoire lacks, if the repertoire has the result as one character.
 fn join(mut base: char, marks: &[char], to: &impl Repertoire) -> (char, Vec<char>) {
     let mut apart = Vec::with_capacity(marks.len());
     for mark in marks {

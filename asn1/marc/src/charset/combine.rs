@@ -1,12 +1,12 @@
-//! Combining marks: library sets put them before their character, Unicode after it (MARC 21 Specifications, Character Sets;
-//! ISO 5426 §5). The two halves of a ligature or double tilde become one double mark of Unicode.
+//! Combining marks: library sets put them before their character, and Unicode puts them after it (MARC 21 Specifications,
+//! Character Sets; ISO 5426 §5). The two halves of a ligature or double tilde become one double mark of Unicode.
 
 use std::borrow::Cow;
 
 use unicode_normalization::char::compose;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-/// The left half of a ligature, as a mark of its own.
+/// The left half of a ligature, as a separate mark.
 pub(super) const LIGATURE_LEFT: char = '\u{FE20}';
 const LIGATURE_RIGHT: char = '\u{FE21}';
 const TILDE_LEFT: char = '\u{FE22}';
@@ -27,14 +27,14 @@ pub(super) struct Composer {
     waiting: Vec<char>,
     /// The left half over the last character, and its offset in the text.
     open: Option<(char, usize)>,
-    /// Whether one left half serves ligature and tilde alike (ISO 5426, 5/13).
+    /// Whether ligature and tilde share one left half (ISO 5426, 5/13).
     shared_left: bool,
     /// Whether NFC might change the text.
     unnormalised: bool,
 }
 
 impl Composer {
-    /// An empty text with this capacity in octets.
+    /// Creates an empty text with this capacity in octets.
     pub(super) fn with_capacity(octets: usize, shared_left: bool) -> Self {
         Composer {
             text: String::with_capacity(octets),
@@ -50,7 +50,7 @@ impl Composer {
         // Below U+0340 are Latin letters and marks; of these, only marks can change under NFC.
         self.unnormalised |= character >= '\u{340}';
         let open = self.open.take();
-        // The usual cases: no mark, or one that composes. The halves of double marks compose with nothing.
+        // The usual cases: no mark, or one mark that composes. The halves of double marks do not compose with any character.
         let composed = match self.waiting[..] {
             [] => Some(character),
             [mark] => compose(character, mark),
@@ -65,7 +65,7 @@ impl Composer {
         }
     }
 
-    /// Adds a character with several marks, or with one that does not compose.
+    /// Adds a character with several marks, or with one mark that does not compose.
     fn marked(&mut self, character: char, mut open: Option<(char, usize)>) {
         self.text.push(character);
         let mut waiting = std::mem::take(&mut self.waiting);
@@ -110,7 +110,7 @@ impl Composer {
         self.waiting.push(mark);
     }
 
-    /// The text, and whether it may need normalisation; left-over marks get a no-break space as their base.
+    /// Returns the text, and whether it may need normalisation; left-over marks get a no-break space as their base.
     pub(super) fn finish(mut self) -> (String, bool) {
         if self.is_waiting() {
             self.base(BLANK_BASE);
@@ -118,12 +118,12 @@ impl Composer {
         (self.text, self.unnormalised)
     }
 
-    /// Whether marks are pending.
+    /// Returns whether marks are pending.
     pub(super) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// The double mark that two halves make.
+    /// Returns the double mark made by two halves.
     fn double(&self, left: char, right: char) -> Option<&'static str> {
         match (left, right) {
             (LIGATURE_LEFT, LIGATURE_RIGHT) => Some("\u{361}"),
@@ -146,7 +146,7 @@ pub(super) fn composed(text: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
 
-    /// Capitals are bases, all else marks.
+    /// In the input, capital letters stand for bases, all other characters for marks.
     fn check(input: &str, shared_left: bool, text: &str) {
         let mut composer = Composer::with_capacity(8, shared_left);
         for character in input.chars() {

@@ -1,5 +1,5 @@
-//! Compares real records with yaz-marcdump, and converts MARC-8 there and back. Both tests are skipped with a message
-//! if the files or the program are missing.
+//! Compares real records with yaz-marcdump, and converts MARC-8 to UTF-8 and back. Both tests are skipped with a message if the
+//! files or the program are missing.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,7 +13,7 @@ use crate::corpus::{files, records};
 use crate::iso2709;
 use crate::marcline;
 
-/// The set of a file, as yaz-marcdump names it.
+/// Returns the character set of a file, as yaz-marcdump names it.
 fn set_of(file: &Path) -> &'static str {
     match file.file_stem().and_then(|stem| stem.to_str()) {
         Some("loc-original-charsets") => "marc8",
@@ -26,9 +26,10 @@ fn parsed(octets: &Bytes) -> MarcRecord {
     iso2709::parse(octets).expect("a sound record").record
 }
 
-/// Our line without the intended differences:
-/// - our leader and UNIMARC 100 $a name UTF-8, theirs the set of the source;
-/// - we keep an unpaired half of a ligature or double tilde; they turn a left half into a whole and drop a right half.
+/// Returns our line without the intended differences from yaz-marcdump:
+/// - our leader and UNIMARC 100 $a name UTF-8, those of yaz-marcdump the set of the source;
+/// - we keep an unpaired half of a ligature or double tilde; yaz-marcdump turns a left half into a whole and drops a right
+///   half.
 fn as_theirs(line: &str, theirs: &str) -> String {
     let line = line
         .replace(['\u{FE21}', '\u{FE23}'], "")
@@ -71,7 +72,7 @@ fn text_is_that_of_yaz_marcdump() {
     eprintln!("{compared} records compared with yaz-marcdump");
 }
 
-/// Every record of both library sets: the same octets in every field, and the same leader.
+/// Every record of both library sets converts back to the same octets in every field and the same leader.
 #[test]
 fn octets_come_back() {
     let mut same = 0;

@@ -1,5 +1,5 @@
-//! The character set of danMARC2 (DBC; as yaz-iconv reads and writes it): ISO 8859-1 with escapes that begin with `@`. Marks come
-//! before their character: as `@0302` in `danmarc`, as the spacing character `^` in `danmarc2`.
+//! The character set of danMARC2 (DBC; as yaz-iconv reads and writes it): ISO 8859-1 with escapes that begin with `@`. Marks
+//! precede their character: as `@0302` in `danmarc`, and as the spacing character `^` in `danmarc2`.
 
 use unicode_normalization::char::compose;
 
@@ -12,7 +12,7 @@ pub(super) const NAME: &str = "danMARC";
 
 const ESCAPE: u8 = b'@';
 
-/// Spacing characters that stand for the mark of the same shape.
+/// Spacing characters, and the marks of the same shape that they stand for.
 const SPACING: [(char, char); 12] = [
     ('^', '\u{302}'),
     ('_', '\u{332}'),
@@ -31,7 +31,7 @@ const SPACING: [(char, char); 12] = [
 /// The currency sign, with or without `@`.
 const CURRENCY: u8 = 0xA4;
 
-/// Escapes of one octet after `@`: the octet itself, or a letter that ISO 8859-1 lacks.
+/// Escapes with one octet after `@`: the octet itself, or a letter that ISO 8859-1 lacks.
 const SHORT: [(u8, char); 5] = [
     (b'@', '@'),
     (b'*', '*'),
@@ -62,7 +62,7 @@ const OLDER: [(u8, char); 18] = [
     (0xFF, '\u{F0FF}'),
 ];
 
-/// Decodes one data element, whichever way marks are written. `None`: the text needs no conversion.
+/// Decodes one data element, in whichever way marks are written. Returns `None` if the text needs no conversion.
 ///
 /// The flag says whether the text may need normalisation.
 pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(String, bool)> {
@@ -95,12 +95,12 @@ pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(Stri
     Some((text, true))
 }
 
-/// Whether the octet is ASCII with another meaning here.
+/// Returns whether the octet is ASCII with a different meaning in danMARC2.
 pub(super) fn is_special(octet: &u8) -> bool {
     matches!(octet, b'@' | b'*' | b'^' | b'_' | b'`')
 }
 
-/// The first character or mark, and its length in octets; `None` for an `@` that begins no escape.
+/// Returns the first character or mark, and its length in octets; `None` for an `@` that begins no escape.
 fn read(octets: &[u8]) -> Option<(char, usize)> {
     let (&first, rest) = octets.split_first()?;
     if first != ESCAPE {
@@ -118,7 +118,7 @@ fn read(octets: &[u8]) -> Option<(char, usize)> {
         return Some((as_mark(character).unwrap_or(character), 4));
     }
     let character = char::from_u32(hexadecimal(rest.get(..4)?)?)?;
-    // A character that has an octet is escaped only where it is not a mark.
+    // A character that has its own octet is escaped only if it is not a mark.
     let mark = as_mark(character).filter(|_| character > '\u{FF}');
     Some((mark.unwrap_or(character), 5))
 }
@@ -185,7 +185,7 @@ pub(super) fn encode(
     (octets, problems)
 }
 
-/// Writes a character that is not a mark; `false` if the set lacks it.
+/// Writes a character that is not a mark; returns `false` if the set lacks it.
 fn put(character: char, octets: &mut Vec<u8>) -> bool {
     let mut short = SHORT.iter().filter(|(octet, _)| *octet != CURRENCY);
     if let Some((octet, _)) = short.find(|(_, known)| *known == character) {
@@ -193,7 +193,7 @@ fn put(character: char, octets: &mut Vec<u8>) -> bool {
         return true;
     }
     match (character, as_mark(character)) {
-        // Its code would be read as a mark.
+        // The code of this character would be read as a mark.
         ('\u{100}'.., Some(_)) | ('\u{10000}'.., _) => return false,
         ('\u{100}'.., None) | (_, Some(_)) => put_code(character, octets),
         _ => put_octet(character, octets),
@@ -213,7 +213,7 @@ fn put_code(character: char, octets: &mut Vec<u8>) {
 mod tests {
     use super::super::Charset;
 
-    /// Texts that yaz-iconv reads (in NFC) and writes, some of them from its own tests.
+    /// Tests texts that yaz-iconv reads (in NFC) and writes, some of them from its own tests.
     #[test]
     fn audit_c4_danmarc_is_read() {
         for (octets, text) in [
@@ -302,7 +302,7 @@ mod tests {
             ("a\u{302}\u{301}", b"@0301@0302a", b"\xB4^a"),
             ("a\u{301}\u{302}", b"@0302@0301a", b"^\xB4a"),
             ("0a\u{301}\u{302}b", b"0@0302@0301ab", b"0^\xB4ab"),
-            // yaz-iconv reads its own ^ as a mark; a literal one is escaped here.
+            // yaz-iconv reads its own ^ as a mark; a literal ^ is escaped here.
             ("a^b_c", b"a@005Eb@005Fc", b"a@005Eb@005Fc"),
         ] {
             assert_eq!(

@@ -9,7 +9,7 @@ use super::Unencodable;
 use super::combine::composed;
 use super::problem::{Problem, ProblemKind};
 
-/// UTF-8; each maximal invalid sequence becomes one U+FFFD.
+/// Decodes UTF-8; each maximal invalid sequence becomes one U+FFFD.
 pub(super) fn decode_utf8<'a>(octets: &'a [u8], problems: &mut Vec<Problem>) -> Cow<'a, str> {
     if let Ok(text) = std::str::from_utf8(octets) {
         return Cow::Borrowed(text);
@@ -28,7 +28,7 @@ pub(super) fn decode_utf8<'a>(octets: &'a [u8], problems: &mut Vec<Problem>) -> 
     Cow::Owned(text)
 }
 
-/// Any other set; a byte order mark has no special meaning.
+/// Decodes any other set; a byte order mark has no special meaning.
 pub(super) fn decode<'a>(
     encoding: &'static Encoding,
     octets: &'a [u8],
@@ -42,7 +42,7 @@ pub(super) fn decode<'a>(
     let mut offset = 0;
     loop {
         let rest = octets.get(offset..).unwrap_or_default();
-        // Room for the whole rest, so that the decoder never stops for lack of space.
+        // This leaves room for the whole rest, so that the decoder never stops for lack of space.
         let most = decoder.max_utf8_buffer_length_without_replacement(rest.len());
         text.reserve(most.unwrap_or(rest.len()));
         let (result, read) = decoder.decode_to_string_without_replacement(rest, &mut text, true);

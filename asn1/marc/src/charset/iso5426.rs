@@ -1,5 +1,5 @@
-//! ISO 5426, the Latin set of UNIMARC (ISO 5426:1983; ISO-IR 53), over ISO 646: marks before their character.
-//! 0x88 and 0x89 enclose non-filing characters (ISO 6630).
+//! ISO 5426, the Latin set of UNIMARC (ISO 5426:1983; ISO-IR 53), on top of ISO 646; marks precede their character. 0x88 and
+//! 0x89 enclose non-filing characters (ISO 6630).
 
 mod iso5426_table;
 
@@ -17,7 +17,7 @@ pub(super) const NAME: &str = "ISO 5426";
 /// Marks around non-filing characters.
 const CONTROLS: [(u8, char); 2] = [(0x88, '\u{98}'), (0x89, '\u{9C}')];
 
-/// Decodes one data element. `None`: the text is ASCII and needs no conversion.
+/// Decodes one data element. Returns `None` if the text is ASCII and needs no conversion.
 ///
 /// The flag says whether the text may need normalisation.
 pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(String, bool)> {
@@ -56,7 +56,7 @@ fn is_mark(octet: u8) -> bool {
     matches!(octet, 0xC0..=0xDF)
 }
 
-/// The character of an octet from 0x80 up.
+/// Returns the character of an octet from 0x80 up.
 fn character(octet: u8) -> Option<char> {
     let code = match octet.checked_sub(0xA0) {
         Some(place) => *CODES.get(usize::from(place))?,
@@ -137,11 +137,11 @@ impl Repertoire for Iso5426Encoder {
     }
 }
 
-/// The first octet of each character. Trema and umlaut share that of the trema.
+/// The first octet of each character. Trema and umlaut share the octet of the trema.
 static OCTETS: LazyLock<HashMap<char, u8>> = LazyLock::new(|| {
     let mut octets = HashMap::new();
     for octet in 0x80..=0xFF {
-        // The dollar sign is in ASCII too, which comes first.
+        // The dollar sign is also in ASCII, which takes precedence.
         if let Some(character) = character(octet).filter(|character| !character.is_ascii()) {
             octets.entry(character).or_insert(octet);
         }

@@ -50,7 +50,7 @@ static OTHERS: [&Encoding; 35] = [
     EUC_KR,
 ];
 
-/// Our own sets and names, squeezed; and short names that the Encoding Standard does not have.
+/// Our own sets and names, in the form returned by `squeeze`; and short names that the Encoding Standard does not have.
 static NAMES: &[(&str, Charset)] = &[
     ("utf8", Charset::Utf8),
     ("unicode", Charset::Utf8),
@@ -80,7 +80,7 @@ static NAMES: &[(&str, Charset)] = &[
 ];
 
 impl Charset {
-    /// The set with this name: `marc8`, `ANSEL`, `iso-5426`, `latin1`, `cp1250`, `KOI8-R`, `gb18030`, `Shift_JIS` …
+    /// Returns the set with this name: `marc8`, `ANSEL`, `iso-5426`, `latin1`, `cp1250`, `KOI8-R`, `gb18030`, `Shift_JIS` …
     ///
     /// ISO 8859-1 is meant strictly; all else follows the Encoding Standard, where `gb2312` is GBK and `iso-8859-9`
     /// windows-1254. `None` for an unknown name, and for UTF-16.
@@ -98,7 +98,7 @@ impl Charset {
         other.map(Charset::Other)
     }
 
-    /// The name in the form that standards and programs use; [`Charset::by_name`] takes it.
+    /// Returns the name in the form that standards and programs use; [`Charset::by_name`] takes it.
     pub fn name(self) -> &'static str {
         match self {
             Charset::Utf8 => "UTF-8",
@@ -111,7 +111,7 @@ impl Charset {
         }
     }
 
-    /// Every set, for lists and completion: the library sets first.
+    /// Returns every set, for lists and completion: the library sets first.
     pub fn all() -> impl Iterator<Item = Charset> {
         let own = [
             Charset::Utf8,
@@ -126,7 +126,7 @@ impl Charset {
     }
 }
 
-/// The letters, in lower case, and digits of a name.
+/// Returns the letters, in lower case, and digits of a name.
 fn squeeze(name: &str) -> String {
     let kept = name.chars().filter(char::is_ascii_alphanumeric);
     kept.map(|character| character.to_ascii_lowercase())

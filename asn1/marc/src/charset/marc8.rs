@@ -1,5 +1,5 @@
-//! MARC-8 to text (MARC 21 Specifications, Character Sets: MARC-8 Encoding Environment; technique of ISO 2022): two working
-//! sets, escape sequences that change them, marks before their character. Each data element starts in ASCII and ANSEL.
+//! Converts MARC-8 to text (MARC 21 Specifications, Character Sets: MARC-8 Encoding Environment; ISO 2022): two working sets,
+//! escape sequences that change them, and marks before their character. Each data element starts in ASCII and ANSEL.
 
 mod eacc;
 mod eacc_table;
@@ -9,7 +9,7 @@ mod marc8_table;
 use super::combine::Composer;
 use super::problem::{Problem, ProblemKind};
 
-/// Begins an escape sequence.
+/// The octet that begins an escape sequence.
 const ESCAPE: u8 = 0x1B;
 
 /// Marks around non-filing characters, and the zero-width joiners: controls of MARC-8 in every working set.
@@ -29,12 +29,12 @@ struct GraphicSet {
     final_octet: u8,
     /// A bit for each code that is a combining mark.
     marks: u128,
-    /// The code points of 0x20 to 0x7F, 0 where there is none.
+    /// The code points of 0x20 to 0x7F, 0 for codes without a character.
     codes: [u16; 96],
 }
 
 impl GraphicSet {
-    /// The character of an octet (its high bit does not matter), and whether it is a mark.
+    /// Returns the character of an octet (its high bit does not matter), and whether it is a mark.
     fn character(&self, octet: u8) -> Option<(char, bool)> {
         let place = usize::from(octet & 0x7F).checked_sub(0x20)?;
         let code = *self.codes.get(place)?;
@@ -70,7 +70,7 @@ impl Working {
     }
 }
 
-/// Decodes one data element. `None`: the text is ASCII and needs no conversion.
+/// Decodes one data element. Returns `None` if the text is ASCII and needs no conversion.
 ///
 /// The flag says whether the text may need normalisation.
 pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(String, bool)> {
@@ -93,7 +93,7 @@ pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(Stri
     Some(decoder.composer.finish())
 }
 
-/// The working sets: G0 reads octets from 0x21 to 0x7E, G1 those from 0xA1 to 0xFE. `None` is the default set.
+/// The working sets: octets from 0x21 to 0x7E are characters of G0, those from 0xA1 to 0xFE of G1. `None` is the default set.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sets {
     g0: Option<Working>,
@@ -172,7 +172,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Reads a code of EACC: three octets of the same half as the first. An invalid or truncated code is one fault.
+    /// Reads a code of EACC: three octets in the same half of the code table. An invalid or truncated code is one fault.
     fn east_asian(&mut self, rest: &[u8], offset: usize) -> usize {
         let half = rest.first().copied().unwrap_or_default() & 0x80;
         let of_half = |octet: &&u8| matches!(**octet ^ half, 0x21..=0x7E);
@@ -225,7 +225,7 @@ impl Decoder<'_> {
     }
 }
 
-/// The length of an escape sequence in octets, whether it changes G0, and the set; `None` for an unknown one.
+/// Returns the length of an escape sequence in octets, whether it changes G0, and the new set; `None` for an unknown sequence.
 fn escape_sequence(octets: &[u8]) -> Option<(usize, bool, Working)> {
     let (length, first_half, final_octet) = match octets.get(1..)? {
         [b's', ..] => (2, true, ASCII),

@@ -1,5 +1,5 @@
-//! Feeds many thousands of damaged texts to every decoder and encoder: none may panic, and offsets stay in range.
-//! Seeded, so that a failure can be repeated; `Z3950_MUTATIONS=N` multiplies the count.
+//! Feeds many thousands of damaged texts to every decoder and encoder: none may panic, and offsets stay in range. The mutations
+//! are seeded, so that a failure can be repeated; `Z3950_MUTATIONS=N` multiplies the count.
 
 use unicode_normalization::is_nfc;
 
@@ -13,7 +13,7 @@ use crate::random::{Random, rounds};
 
 const MUTATIONS: usize = 150_000;
 
-/// Text in library sets and others.
+/// Text in the library sets and in other sets.
 const ORIGINALS: &[&[u8]] = &[
     b"Gr\xE8une H\xE8auser, caf\xE2e \xB5gean",
     b"\xEBt\xECsar, \xFAn\xFBg, \xE1\xF2a\xE2",
@@ -74,7 +74,7 @@ fn survives(charset: Charset, octets: &[u8]) {
     };
     let _ = charset.decode_with(octets, &options);
     let encoded = charset.encode_with(&text, Unencodable::Reference);
-    // What was read without a fault can be written, and reads the same again.
+    // Text that was read without a fault can be written, and reads the same again.
     if problems.is_empty() && matches!(charset, Charset::Marc8 | Charset::Iso5426) {
         let again = charset.decode(&encoded.octets);
         let lossy = !encoded.problems.is_empty();

@@ -9,24 +9,24 @@ use std::fmt;
 pub struct Problem {
     /// The offset in octets: in the input when decoding, in the text in NFC when encoding.
     pub offset: usize,
-    /// What is wrong there.
+    /// What is wrong at that offset.
     pub kind: ProblemKind,
 }
 
-/// Why text could not be converted.
+/// The reason why text could not be converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProblemKind {
     /// Octets that the character set leaves unassigned; U+FFFD replaces them.
     Unassigned {
-        /// One octet, or the three of a code of EACC.
+        /// One octet, or the three octets of an EACC code.
         octets: Vec<u8>,
-        /// The set within MARC-8, else the character set.
+        /// The name of the set within MARC-8, or otherwise of the character set.
         set: &'static str,
     },
     /// Octets that are malformed in the character set; U+FFFD replaces them.
     Malformed {
-        /// The octets of one fault.
+        /// The octets at fault.
         octets: Vec<u8>,
         /// The name of the character set.
         set: &'static str,
@@ -35,8 +35,8 @@ pub enum ProblemKind {
     UnknownEscape,
     /// Combining marks without a character after them; they get a no-break space.
     MarkWithoutBase,
-    /// A character that the character set lacks; [`super::Unencodable`] says what replaces it.
-    /// The offset of a mark is that of its base character.
+    /// A character that the character set lacks; [`super::Unencodable`] says what replaces it. The offset of a mark is the
+    /// offset of its base character.
     Unencodable {
         /// The character.
         character: char,
@@ -46,7 +46,7 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    /// Whether octets could not be decoded, so that U+FFFD replaces them.
+    /// Returns whether octets could not be decoded, so that U+FFFD replaces them.
     pub fn is_undecoded(&self) -> bool {
         matches!(
             self,

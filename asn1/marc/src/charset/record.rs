@@ -1,5 +1,5 @@
-//! Whole records in another character set: each subfield on its own, as MARC-8 and ISO 5426 demand, and the declared set
-//! updated (MARC 21 leader/09; UNIMARC 100 $a). Fields that are the same in both sets are shared, not copied.
+//! Converts whole records to another character set: each subfield separately, as MARC-8 and ISO 5426 require, and updates the
+//! declared set (MARC 21 leader/09; UNIMARC 100 $a). Fields that are the same in both sets are shared, not copied.
 
 use std::fmt;
 
@@ -16,31 +16,31 @@ use crate::Tag;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Converted {
-    /// The record; its leader and UNIMARC 100 $a name the new set. Lengths in the leader are as they were.
+    /// The record; its leader and UNIMARC 100 $a name the new set. The lengths in the leader are unchanged.
     pub record: MarcRecord,
-    /// The set it was read in, and why.
+    /// The set in which the record was read, and why.
     pub choice: Choice,
-    /// What could not be converted, in order; empty for a sound record.
+    /// What could not be converted, in order; empty if everything was converted.
     pub problems: Vec<FieldProblem>,
 }
 
 impl Converted {
-    /// Whether octets could not be decoded, so that their text is lost.
+    /// Returns whether octets could not be decoded, so that their text is lost.
     pub fn is_loss(&self) -> bool {
         let mut problems = self.problems.iter();
         problems.any(|problem| problem.problem.kind.is_undecoded())
     }
 }
 
-/// What could not be converted in one field.
+/// A problem in the conversion of one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FieldProblem {
     /// The tag of the field.
     pub tag: Tag,
-    /// The field among all fields of the record, counted from 1.
+    /// The position of the field among all fields of the record, counted from 1.
     pub field: usize,
-    /// The problem. Its offset counts octets of the field's body as it was: indicators first.
+    /// The problem. Its offset counts octets of the field's original body, which begins with the indicators.
     pub problem: Problem,
 }
 
@@ -52,13 +52,13 @@ impl fmt::Display for FieldProblem {
 
 /// Converts a record to UTF-8 from the set that [`choose()`](super::choose()) finds, or that the options name.
 ///
-/// Leader position 9 becomes `a` (MARC 21), or positions 26–29 of UNIMARC 100 $a `50` and blanks. A record already in UTF-8
-/// keeps every octet that is valid, unless the options ask for a normal form.
+/// Leader position 9 becomes `a` (MARC 21), or positions 26–29 of UNIMARC 100 $a become `50` and blanks. A record already in
+/// UTF-8 keeps every octet that is valid, unless the options ask for a normal form.
 pub fn to_utf8(record: &MarcRecord, options: &Options) -> Converted {
     let choice = choose(record, options.charset);
     let charset = choice.charset;
     let references = options.character_references && charset == Charset::Marc8;
-    // Valid UTF-8 stays as it is, unless the options ask for more than decoding.
+    // Valid UTF-8 stays as it is, unless the options ask for more than decoding it.
     let untouched = charset == Charset::Utf8
         && options.form.is_none()
         && options.non_sorting == NonSorting::Keep;
@@ -84,11 +84,11 @@ pub fn to_utf8(record: &MarcRecord, options: &Options) -> Converted {
     }
 }
 
-/// Converts a record to any set. Characters that the set lacks are replaced as the options say, and reported.
+/// Converts a record to any set. Characters that the set lacks are replaced according to the options, and reported.
 ///
-/// A record that is not in UTF-8 is converted to it first; problems of both steps are reported, with offsets of the second in
-/// the UTF-8 form. Leader position 9 becomes blank for any set but UTF-8. UNIMARC 100 $a becomes `0103` for ISO 5426 and blank
-/// for every other set, since UNIMARC has no codes for them: readers of such a record have to know its set.
+/// A record that is not in UTF-8 is first converted to UTF-8; problems of both steps are reported, with offsets of the second
+/// in the UTF-8 form. Leader position 9 becomes blank for any set except UTF-8. UNIMARC 100 $a becomes `0103` for ISO 5426 and
+/// blank for every other set, since UNIMARC has no codes for them: readers of such a record have to know its set.
 pub fn to_charset(record: &MarcRecord, charset: Charset, options: &Options) -> Converted {
     let mut converted = to_utf8(record, options);
     if charset == Charset::Utf8 {
@@ -107,7 +107,7 @@ pub fn to_charset(record: &MarcRecord, charset: Charset, options: &Options) -> C
     converted
 }
 
-/// The fields with each data element converted; fields that are the `same` in both sets are shared.
+/// Returns the fields with each data element converted; fields that are the `same` in both sets are shared.
 fn convert(
     record: &MarcRecord,
     same: impl Fn(&[u8]) -> bool,
@@ -165,7 +165,7 @@ fn record_octets(fields: &[Field]) -> usize {
     fields.iter().map(|field| field.body.len()).sum()
 }
 
-/// The subfield code before a data element, if it is ASCII; any other is converted with the data.
+/// Returns the subfield code before a data element if the code is ASCII; any other code is converted with the data.
 fn code_of(piece: &[u8], code_length: usize) -> &[u8] {
     let code = piece.get(..code_length).unwrap_or_default();
     if code.is_ascii() { code } else { &[] }
@@ -271,12 +271,12 @@ mod tests {
             ("y0frey50      ba", latin2, "y0frey        ba"),
             ("y0frey50      ba", Charset::Iso5426, "y0frey0103    ba"),
             ("y0frey50      ba", Charset::Utf8, "y0frey50      ba"),
-            // Additional sets, and blanks.
+            // Additional sets and blanks.
             ("y0frey01030205ba", Charset::Utf8, "y0frey50      ba"),
             ("y0frey01030205ba", Charset::Iso5426, "y0frey0103    ba"),
             ("y0frey01030205ba", Charset::Latin1, "y0frey        ba"),
             ("y0frey        ba", Charset::Marc8, "y0frey        ba"),
-            // Too short for additional sets.
+            // The field is too short for additional sets.
             ("y0frey0103", Charset::Utf8, "y0frey50  "),
         ] {
             let date = "19840619a1874    m  ";
@@ -296,7 +296,7 @@ mod tests {
             );
             assert_eq!(converted.fields, [expected], "{before} in {target}");
         }
-        // Of an authority: positions 13-16.
+        // An authority record declares its sets in positions 13-16.
         let source = record(
             b' ',
             vec![Field::data(

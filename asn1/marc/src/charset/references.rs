@@ -4,10 +4,10 @@
 use std::borrow::Cow;
 
 const START: &str = "&#x";
-/// The most digits that the number of a character has.
+/// The maximum number of digits in a character's number.
 const MOST_DIGITS: usize = 6;
 
-/// Replaces every reference to a character; what only looks like one, or names a control, stays.
+/// Replaces every reference to a character; text that only looks like a reference, and references to controls, stay.
 pub(super) fn resolve(text: Cow<'_, str>) -> Cow<'_, str> {
     if !text.contains(START) {
         return text;
@@ -31,7 +31,7 @@ pub(super) fn resolve(text: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned(resolved)
 }
 
-/// The character of `XXXX;`, and what follows.
+/// Parses `XXXX;` and returns its character and the text after it.
 fn reference(text: &str) -> Option<(char, &str)> {
     let digits = text
         .bytes()

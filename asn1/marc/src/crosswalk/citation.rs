@@ -1,4 +1,4 @@
-//! What a citation takes from a record: title, author, year and identifiers, of MARC 21 and UNIMARC alike.
+//! The data for a citation: title, author, year and identifiers, from MARC 21 and UNIMARC records alike.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::record::{Field, MarcRecord};
 use crate::standard_number::{Isbn, Issn, lccn, oclc_number};
 use crate::text::composed;
 
-/// The publication that a record describes, in the words of a citation.
+/// The publication that a record describes, with the data for a citation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Citation {
@@ -18,11 +18,11 @@ pub struct Citation {
     pub author: Option<String>,
     /// The first year of publication (008/07-10, else 260 or 264 $c; in UNIMARC 100 $a/09-12, else 210 or 214 $d).
     pub year: Option<u16>,
-    /// Its numbers.
+    /// The numbers of the publication and of its record.
     pub identifiers: Identifiers,
 }
 
-/// The numbers of a publication and of its record: valid ones in their normal form, others as written, each once.
+/// The numbers of a publication and of its record: valid numbers in their normal form, others as written, without duplicates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Identifiers {
@@ -39,7 +39,7 @@ pub struct Identifiers {
 }
 
 impl Citation {
-    /// The citation of a record in UTF-8; letters and their marks are composed (NFC), as people search for them.
+    /// Returns the citation of a record in UTF-8; letters and their marks are composed (NFC), as people search for them.
     pub fn of(record: &MarcRecord) -> Self {
         let first = |element| values(record, element).into_iter().next();
         let year = |text: String| year(&text);
@@ -51,8 +51,8 @@ impl Citation {
         }
     }
 
-    /// The members `title`, `author`, `year` and `identifiers` of a JSON object. What is unknown is null; `identifiers` has an
-    /// array for each kind.
+    /// Returns the members `title`, `author`, `year` and `identifiers` of a JSON object. Unknown values are null; `identifiers`
+    /// has an array for each kind.
     pub fn to_json(&self) -> Map<String, Value> {
         let identifiers = Identifiers::KINDS.into_iter();
         let identifiers: Map<String, Value> = identifiers
@@ -72,10 +72,10 @@ impl Citation {
 }
 
 impl Identifiers {
-    /// The names of the kinds, which are those of the fields.
+    /// The names of the kinds of numbers, which are also the names of the fields.
     pub const KINDS: [&str; 5] = ["isbn", "issn", "lccn", "oclc", "local"];
 
-    /// The numbers of a record in UTF-8.
+    /// Returns the numbers of a record in UTF-8.
     pub fn of(record: &MarcRecord) -> Self {
         let (isbn, issn, lccn_tag) = if is_unimarc(record) {
             ("010", "011", "")
@@ -97,7 +97,7 @@ impl Identifiers {
         }
     }
 
-    /// The numbers of one of the [`KINDS`](Self::KINDS); none of any other.
+    /// Returns the numbers of one of the [`KINDS`](Self::KINDS); none for any other kind.
     pub fn of_kind(&self, kind: &str) -> &[String] {
         match kind {
             "isbn" => &self.isbn,
@@ -110,20 +110,20 @@ impl Identifiers {
     }
 }
 
-/// The ISBNs of a record whose check digits are right.
+/// Returns the ISBNs of a record that have a correct check digit.
 pub fn isbns(record: &MarcRecord) -> impl Iterator<Item = Isbn> {
     let tag = if is_unimarc(record) { "010" } else { "020" };
     texts(record, tag).filter_map(|text| valid(&text, Isbn::parse))
 }
 
-/// The texts of each subfield `a` of the fields with a tag.
+/// Returns the texts of each subfield `a` of the fields with a tag.
 fn texts(record: &MarcRecord, tag: &str) -> impl Iterator<Item = String> {
     let fields = record.fields_by_tag(tag).flat_map(Field::subfields);
     let fields = fields.filter(|subfield| subfield.code == b"a");
     fields.map(|subfield| clean(subfield.data))
 }
 
-/// The valid number that a text begins with; cataloguers add words, as in `0141439513 (pbk.) :`.
+/// Returns the valid number at the start of a text; cataloguers add words, as in `0141439513 (pbk.) :`.
 fn valid<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
     let is_part = |character: char| {
         character.is_ascii_digit()
@@ -133,13 +133,13 @@ fn valid<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
     parse(text.get(..end.unwrap_or(text.len()))?)
 }
 
-/// The text before a qualifier or a price.
+/// Returns the text before a qualifier or a price.
 fn number(text: &str) -> String {
     let number = text.split(['(', ':', ';']).next();
     number.unwrap_or_default().trim().to_owned()
 }
 
-/// The texts that are not empty, each once.
+/// Returns the texts that are not empty, without duplicates.
 fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for text in texts {
@@ -150,13 +150,13 @@ fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
     all
 }
 
-/// The first four digits in a row of a date such as `c1813.` or `[1995-1998]`.
+/// Returns the first four digits in a row of a date such as `c1813.` or `[1995-1998]`.
 fn year(text: &str) -> Option<u16> {
     let mut runs = text.split(|character: char| !character.is_ascii_digit());
     runs.find(|run| run.len() == 4)?.parse().ok()
 }
 
-/// The text without the full stop that ends an area or a heading; that of an abbreviation of one or two letters stays.
+/// Removes the full stop that ends an area or a heading, but not the one of an abbreviation of one or two letters.
 fn without_full_stop(text: String) -> String {
     let Some(bare) = text.strip_suffix('.') else {
         return text;

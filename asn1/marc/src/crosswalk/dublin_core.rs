@@ -1,5 +1,5 @@
-//! A MARC record as the fifteen elements of Dublin Core, in the XML of OAI-PMH (`oai_dc`; DCMES 1.1, OAI-PMH 2.0 §2.5).
-//! The mapping is that of the MARC to Dublin Core crosswalk, in record order within each element.
+//! A MARC record as the fifteen elements of Dublin Core, in the XML of OAI-PMH (`oai_dc`; DCMES 1.1, OAI-PMH 2.0 §2.5). The
+//! mapping follows the MARC to Dublin Core crosswalk, in record order within each element.
 
 use quick_xml::Reader;
 use quick_xml::escape::resolve_xml_entity;
@@ -20,8 +20,8 @@ const RECORD_BEGIN: &str = "<oai_dc:dc xmlns:oai_dc=\"http://www.openarchives.or
     xmlns:dc=\"http://purl.org/dc/elements/1.1/\">\n";
 const RECORD_END: &str = "</oai_dc:dc>\n";
 
-/// The record as an `oai_dc:dc` element that declares its namespaces, with a newline: a document of its own, or part of one
-/// after [`COLLECTION_BEGIN`].
+/// Returns the record as an `oai_dc:dc` element that declares its namespaces, with a newline. It is a document of its own, or
+/// part of a document after [`COLLECTION_BEGIN`].
 ///
 /// Fields in another script (880) make elements of their own. Octets that are not UTF-8 are shown as `\xNN`, control
 /// characters become blanks.
@@ -40,7 +40,7 @@ pub fn to_dublin_core(record: &MarcRecord) -> String {
     text
 }
 
-/// A note for each field in which [`to_dublin_core`] replaces control characters by blanks.
+/// Returns a note for each field in which [`to_dublin_core`] replaces control characters by blanks.
 pub(crate) fn replaced(record: &MarcRecord) -> Vec<String> {
     let lines = if is_unimarc(record) { UNIMARC } else { MARC21 };
     let mut notes: Vec<String> = Vec::new();
@@ -57,7 +57,7 @@ pub(crate) fn replaced(record: &MarcRecord) -> Vec<String> {
     notes
 }
 
-/// The elements of the record by name (`title`, `creator` …) with their values, equal ones once.
+/// Returns the elements of the record by name (`title`, `creator` …) with their values, without duplicates.
 pub fn elements(record: &MarcRecord) -> Vec<(&'static str, String)> {
     let unimarc = is_unimarc(record);
     let mut elements: Vec<(&'static str, String)> = Vec::new();
@@ -89,7 +89,7 @@ pub fn elements(record: &MarcRecord) -> Vec<(&'static str, String)> {
     elements
 }
 
-/// The values of one element in record order; of `year`, the texts that begin with it, those in coded data first.
+/// Returns the values of one element in record order; for `year`, the texts that begin with a year, coded data first.
 pub(crate) fn values(record: &MarcRecord, element: &str) -> Vec<String> {
     let unimarc = is_unimarc(record);
     let (element, coded) = match element {
@@ -102,7 +102,8 @@ pub(crate) fn values(record: &MarcRecord, element: &str) -> Vec<String> {
     coded.into_iter().chain(found).collect()
 }
 
-/// The first title of a Dublin Core record in XML, in any namespace; `None` if there is none, or the XML before it is malformed.
+/// Returns the first title of a Dublin Core record in XML, in any namespace; `None` if there is none, or if the XML before it
+/// is malformed.
 pub fn title_in_xml(document: &[u8]) -> Option<String> {
     let mut reader = Reader::from_str(std::str::from_utf8(document).ok()?);
     let mut title: Option<String> = None;
@@ -132,7 +133,7 @@ pub fn title_in_xml(document: &[u8]) -> Option<String> {
     }
 }
 
-/// MARC 21 (Bibliographic) to Dublin Core.
+/// The mapping from MARC 21 (Bibliographic) to Dublin Core.
 #[rustfmt::skip]
 const MARC21: &[Label] = &[
     label("title", "245", "abfgknps", Joint::Blank),
@@ -153,7 +154,7 @@ const MARC21: &[Label] = &[
     label("rights", "506 540", "abcdu", Joint::Blank),
 ];
 
-/// UNIMARC (Bibliographic) to Dublin Core.
+/// The mapping from UNIMARC (Bibliographic) to Dublin Core.
 #[rustfmt::skip]
 const UNIMARC: &[Label] = &[
     label("title", "200", "aehicd", Joint::Comma),
@@ -183,7 +184,7 @@ fn add(elements: &mut Vec<(&'static str, String)>, element: &'static str, value:
     }
 }
 
-/// Positions of coded data, if they hold only letters and digits.
+/// Returns the coded data at these positions if it consists of letters and digits only.
 fn coded(record: &MarcRecord, tag: &str, positions: std::ops::Range<usize>) -> String {
     let field = record.fields_by_tag(tag).next();
     let data = field.and_then(|field| field.value().or_else(|| field.subfield("a")));
@@ -205,7 +206,7 @@ fn coded_date(record: &MarcRecord, unimarc: bool) -> String {
     }
 }
 
-/// The DCMI type of the material (MARC 21 and UNIMARC leader/06).
+/// Returns the DCMI type of the material (MARC 21 and UNIMARC leader/06).
 fn kind(record: &MarcRecord, unimarc: bool) -> &'static str {
     match (record.leader.octet(6), unimarc) {
         (b'a' | b'c' | b'd' | b't', _) | (b'b', true) => "Text",
@@ -219,7 +220,7 @@ fn kind(record: &MarcRecord, unimarc: bool) -> &'static str {
     }
 }
 
-/// Standard numbers as URNs (RFC 3187, RFC 3044), and the control number.
+/// Returns the standard numbers as URNs (RFC 3187, RFC 3044), and the control number.
 fn identifiers(record: &MarcRecord, unimarc: bool) -> Vec<String> {
     let numbers = standard_numbers(record, unimarc).filter_map(|(name, text)| {
         let number = number(&text)?;
@@ -230,7 +231,7 @@ fn identifiers(record: &MarcRecord, unimarc: bool) -> Vec<String> {
     identifiers
 }
 
-/// The number at the start of the text, without what librarians add: `0141439513 (pbk.) :`.
+/// Returns the number at the start of the text, without what librarians add: `0141439513 (pbk.) :`.
 fn number(text: &str) -> Option<String> {
     let digit =
         |character: &char| character.is_ascii_digit() || matches!(character, '-' | 'X' | 'x');

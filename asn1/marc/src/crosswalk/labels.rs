@@ -1,4 +1,4 @@
-//! Labels, the fields they stand for, and how subfields are joined: all that crosswalks of MARC 21 and UNIMARC share.
+//! Labels, the fields they stand for, and how subfields are joined, for the crosswalks of MARC 21 and of UNIMARC.
 //! Fields in another script (880) count with the fields they are linked to.
 
 use crate::charset::unimarc_sets;
@@ -16,12 +16,12 @@ pub(crate) struct Label {
 }
 
 impl Label {
-    /// Whether fields of this tag belong to the label.
+    /// Returns whether fields of this tag belong to the label.
     pub(crate) fn has(&self, tag: &[u8]) -> bool {
         self.tags.split(' ').any(|known| known.as_bytes() == tag)
     }
 
-    /// The values under the label in record order, without empty ones; fields in another script are included.
+    /// Returns the values under the label in record order, without empty ones; fields in another script are included.
     pub(crate) fn values(&self, record: &MarcRecord) -> impl Iterator<Item = String> {
         let fields = record.fields.iter();
         fields
@@ -30,7 +30,7 @@ impl Label {
             .filter(|value| !value.is_empty())
     }
 
-    /// The text shown for a field, possibly empty.
+    /// Returns the text shown for a field, possibly empty.
     pub(crate) fn value(&self, field: &Field) -> String {
         if let Some(value) = field.value() {
             return clean(value);
@@ -52,13 +52,13 @@ impl Label {
             }
             value.push_str(&data);
         }
-        // Punctuation that leads to a part that is not shown.
+        // Remove punctuation that leads to a part that is not shown.
         let shown = value.trim_end_matches([' ', '/', ':', ';', ',', '=']).len();
         value.truncate(shown);
         value
     }
 
-    /// Whether [`clean`] replaces control characters in the text shown for the field.
+    /// Returns whether [`clean`] replaces control characters in the text shown for the field.
     pub(crate) fn loses_controls(&self, field: &Field) -> bool {
         self.has(&effective_tag(field))
             && match field.value() {
@@ -78,7 +78,7 @@ impl Label {
 pub(crate) enum Joint {
     /// A blank: the record has its own punctuation (MARC 21).
     Blank,
-    /// A comma and a blank: the record has none (UNIMARC).
+    /// A comma and a blank: the record has no punctuation (UNIMARC).
     Comma,
     /// A dash before subdivisions, otherwise a blank.
     Subdivision,
@@ -98,14 +98,14 @@ pub(crate) const fn label(
     }
 }
 
-/// Whether the record is UNIMARC or a relative of it: 100 $a is its general processing data; or it has a title in 200 and none in
-/// 245.
+/// Returns whether the record is UNIMARC or a relative of it: 100 $a is its general processing data; or it has a title in 200
+/// but not in 245.
 pub fn is_unimarc(record: &MarcRecord) -> bool {
     let has = |tag: &str| record.fields_by_tag(tag).next().is_some();
     unimarc_sets(record).is_some() || has("200") && !has("245")
 }
 
-/// The ISBNs and ISSNs of a record, as written in its fields, each with the name of its kind.
+/// Returns the ISBNs and ISSNs of a record, as written in its fields, each with the name of its kind.
 pub(crate) fn standard_numbers(
     record: &MarcRecord,
     unimarc: bool,
@@ -121,7 +121,7 @@ pub(crate) fn standard_numbers(
     })
 }
 
-/// The tag, or for a field in another script the tag that its `$6` links to (MARC 21 Appendix A: `$6 245-01/$1`).
+/// Returns the tag, or for a field in another script the tag that its `$6` links to (MARC 21 Appendix A: `$6 245-01/$1`).
 pub(crate) fn effective_tag(field: &Field) -> [u8; 3] {
     let linked = (field.tag.0 == *b"880")
         .then(|| field.subfield("6")?.first_chunk().copied())
@@ -129,7 +129,7 @@ pub(crate) fn effective_tag(field: &Field) -> [u8; 3] {
     linked.unwrap_or(field.tag.0)
 }
 
-/// Text on one line, trimmed, without the marks of non-filing words.
+/// Returns the text on one line, trimmed, without the marks of non-filing words.
 pub(crate) fn clean(octets: &[u8]) -> String {
     let text = text_lossless(octets);
     let visible = |character: char| {
@@ -145,7 +145,7 @@ pub(crate) fn clean(octets: &[u8]) -> String {
         .collect()
 }
 
-/// Whether the octets have control characters that are neither white space nor marks of non-filing words.
+/// Returns whether the octets have control characters that are neither white space nor marks of non-filing words.
 pub(crate) fn has_controls(octets: &[u8]) -> bool {
     // Plain text has no octet below a blank, and none that begins U+0080 to U+009F.
     let is_likely = |octet: &u8| matches!(octet, 0..b' ' | 0x7F | 0xC2);
@@ -155,7 +155,7 @@ pub(crate) fn has_controls(octets: &[u8]) -> bool {
         })
 }
 
-/// The marks around non-filing words in MARC 21 and UNIMARC.
+/// Returns whether a character marks non-filing words in MARC 21 and UNIMARC.
 fn is_sorting_mark(character: char) -> bool {
     matches!(character, '\u{88}' | '\u{89}' | '\u{98}' | '\u{9C}')
 }

@@ -1,11 +1,11 @@
-//! A MARC record as simple unstructured text: `Label: value` lines that a person can read (Z39.50-2003 §REC.2, SUTRS).
-//! MARC 21 and UNIMARC each have a table of labels; a record with 200 and without 245 is UNIMARC.
+//! A MARC record as simple unstructured text: `Label: value` lines that a person can read (Z39.50-2003 §REC.2, SUTRS). MARC 21
+//! and UNIMARC each have a table of labels; a record with 200 but without 245 is UNIMARC.
 
 use super::labels::{Joint, Label, is_unimarc, label};
 use crate::record::MarcRecord;
 
-/// The record as lines of text, each ended by a newline: title, author, publication and so on, in a fixed order of
-/// labels, fields of one label in record order. Missing parts are left out; a record with none of them is one empty line.
+/// Returns the record as lines of text, each ended by a newline: title, author, publication and so on, in a fixed order of
+/// labels, and fields of one label in record order. Missing parts are left out; a record with none of them is one empty line.
 ///
 /// Fields in another script (880) go with the fields they are linked to. Control characters become blanks, octets that
 /// are not UTF-8 are shown as `\xNN`. Lines are not folded.

@@ -1,5 +1,5 @@
-//! The directory of an ISO 2709 record and the fields it names (ISO 2709 §4.4), sound or not.
-//! A sound directory is followed in one pass; a damaged one is matched with the fields between the terminators.
+//! The directory of an ISO 2709 record and the fields it names (ISO 2709 §4.4), whether sound or damaged. A sound directory is
+//! followed in one pass; a damaged one is matched with the fields between the terminators.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use bytes::Bytes;
 use super::repair::{Repair, RepairKind};
 use crate::record::{FIELD_TERMINATOR, Field, Leader, RECORD_TERMINATOR, Tag, number, position};
 
-/// The fields of `content`, the record without its terminator, if leader and directory are right: the entries, in order,
-/// cover all octets from the stated base address on, and each names one terminated field.
+/// Returns the fields of `content` (the record without its terminator) if leader and directory are correct: the entries, in
+/// order, cover all octets from the stated base address on, and each names one terminated field.
 pub(super) fn sound_fields(content: &Bytes, leader: &Leader) -> Option<Vec<Field>> {
     let mut fields = Vec::new();
     walk(content, leader, |count, tag, place| {
@@ -24,13 +24,13 @@ pub(super) fn sound_fields(content: &Bytes, leader: &Leader) -> Option<Vec<Field
     Some(fields)
 }
 
-/// Whether [`sound_fields`] would return the fields.
+/// Returns whether [`sound_fields`] would return the fields.
 pub(super) fn is_sound(content: &[u8], leader: &Leader) -> bool {
     walk(content, leader, |_, _, _| {}).is_some()
 }
 
-/// Follows a sound directory: the number of entries, the tag and the octets of each field; `None` if it is not sound,
-/// which may show after some of them.
+/// Follows a sound directory: calls `field` with the number of entries, and the tag and range of each field. Returns `None` if
+/// the directory is not sound, which may show only after some fields.
 fn walk(
     content: &[u8],
     leader: &Leader,
@@ -63,8 +63,8 @@ fn walk(
     (next == content.len()).then_some(())
 }
 
-/// Whether octets that begin with this leader are a record, by its directory: the base address is where the directory
-/// ends, the entries are numbers, and these agree with each other or with the record length.
+/// Returns whether octets that begin with this leader are a record, judging by the directory: the base address is where the
+/// directory ends, the entries are numbers, and the numbers agree with each other or with the record length.
 pub(super) fn is_believable(octets: &[u8], leader: &Leader) -> bool {
     let (Some(length), Some(base)) = (leader.record_length(), leader.base_address()) else {
         return false;
@@ -84,15 +84,15 @@ pub(super) fn is_believable(octets: &[u8], leader: &Leader) -> bool {
         || (!region.is_empty() && map.is_gapless(region))
 }
 
-/// Whether the first `length` octets end with a record terminator.
+/// Returns whether the first `length` octets end with a record terminator.
 pub(super) fn is_terminated(octets: &[u8], length: usize) -> bool {
     let last = length.checked_sub(1).and_then(|last| octets.get(last));
     last == Some(&RECORD_TERMINATOR)
 }
 
-/// How many field terminators there are.
+/// Counts the field terminators.
 fn terminators(octets: &[u8]) -> usize {
-    // In chunks whose count fits into an octet, so that the loop is vectorised.
+    // The chunks are short enough for their count to fit into an octet, so that the loop is vectorised.
     let counts = octets.chunks(usize::from(u8::MAX)).map(|octets| {
         let found = octets
             .iter()
@@ -102,18 +102,18 @@ fn terminators(octets: &[u8]) -> usize {
     counts.sum()
 }
 
-/// The entries of a record that is not sound, and where its fields begin.
+/// The entries of a damaged record, and the offset of its first field.
 pub(super) struct Directory {
     entries: Vec<DirectoryEntry>,
     base: usize,
 }
 
 impl Directory {
-    /// Finds the entries and the first field in `content`, the record without its terminator; `None` if no 0x1E
+    /// Finds the entries and the first field in `content` (the record without its terminator). Returns `None` if no 0x1E
     /// follows the leader.
     ///
-    /// The first 0x1E ends the directory if the octets before it read as entries. Otherwise entries are damaged, or that
-    /// terminator belongs to a field; the stated base address and the entries decide.
+    /// The first 0x1E ends the directory if the octets before it read as entries. Otherwise, either entries are damaged, or
+    /// that terminator belongs to a field; the stated base address and the entries decide.
     pub(super) fn read(content: &[u8], leader: &Leader, repairs: &mut Vec<Repair>) -> Option<Self> {
         let behind = content.get(Leader::LENGTH..)?;
         let region = behind.get(..position(behind, FIELD_TERMINATOR)?)?;
@@ -141,7 +141,7 @@ impl Directory {
         Some(Directory { entries, base })
     }
 
-    /// The fields in directory order, sharing the octets of `content`.
+    /// Returns the fields in directory order, sharing the octets of `content`.
     pub(super) fn fields(mut self, content: &Bytes, repairs: &mut Vec<Repair>) -> Vec<Field> {
         self.recover(content, repairs);
         let field = |entry: &DirectoryEntry| Field {
@@ -152,7 +152,8 @@ impl Directory {
         found.map(field).collect()
     }
 
-    /// Matches entries with the fields between terminators: those that name one exactly, those that share one whose
+    /// Matches entries with the fields between terminators: first the entries that name one field exactly, then those that
+    /// share one whose inner terminators are missing, and then the others in order.
     /// inner terminators are missing, and the others in order.
     fn recover(&mut self, content: &[u8], repairs: &mut Vec<Repair>) {
         let mut stretches = Stretch::all(content, self.base);
@@ -170,7 +171,7 @@ impl Directory {
         self.assign(stretches, repairs);
     }
 
-    /// Entries that follow each other and together name exactly one stretch: its inner terminators were overwritten.
+    /// Divides each stretch that consecutive entries together name exactly: its inner terminators were overwritten.
     fn carve(&mut self, stretches: &mut [Stretch], repairs: &mut Vec<Repair>) {
         let mut rest = self.entries.as_mut_slice();
         while let Some(first) = rest.first() {
@@ -199,8 +200,8 @@ impl Directory {
         }
     }
 
-    /// Gives the remaining stretches to the remaining entries, in order. If one side has too many, its empty ones are dropped
-    /// first.
+    /// Gives the remaining stretches to the remaining entries, in order. If there are too many of either, the empty ones are
+    /// dropped first.
     fn assign(&mut self, stretches: Vec<Stretch>, repairs: &mut Vec<Repair>) {
         let mut free: Vec<_> = stretches
             .into_iter()
@@ -255,7 +256,7 @@ impl EntryMap {
         implementation: 0,
     };
 
-    /// The map in the leader, if it gives lengths and starts any digits.
+    /// Returns the map in the leader, if it gives any digits to lengths and starts.
     fn stated(leader: &Leader) -> Option<Self> {
         let digit = |position| number(&[leader.octet(position)]);
         Some(EntryMap {
@@ -265,7 +266,7 @@ impl EntryMap {
         })
     }
 
-    /// The stated map, unless it makes no sense or only the usual one explains the `area` octets of the fields.
+    /// Returns the stated map, unless it makes no sense or only the usual map explains the `area` octets of the fields.
     fn choose(leader: &Leader, region: &[u8], area: usize, repairs: &mut Vec<Repair>) -> Self {
         let usual = EntryMap::USUAL;
         EntryMap::stated(leader)
@@ -276,18 +277,18 @@ impl EntryMap {
             })
     }
 
-    /// The octets of one entry; at least 3, for the tag.
+    /// Returns the length of one entry in octets; at least 3, for the tag.
     fn entry(self) -> usize {
         TAG_LENGTH + self.length_digits + self.start_digits + self.implementation
     }
 
-    /// Whether the octets are whole entries and nothing else.
+    /// Returns whether the octets are whole entries and nothing else.
     fn reads(self, octets: &[u8]) -> bool {
         let entries = octets.chunks_exact(self.entry());
         entries.remainder().is_empty() && entries.into_iter().all(|entry| self.reads_entry(entry))
     }
 
-    /// Whether the octets are whole entries and the lengths in them add up to `area`.
+    /// Returns whether the octets are whole entries and the lengths in them add up to `area`.
     fn explains(self, octets: &[u8], area: usize) -> bool {
         let lengths = octets.chunks_exact(self.entry()).map(|entry| {
             let digits = entry.get(TAG_LENGTH..TAG_LENGTH + self.length_digits);
@@ -296,7 +297,7 @@ impl EntryMap {
         self.reads(octets) && lengths.fold(0, usize::saturating_add) == area
     }
 
-    /// Whether each entry begins where the one before ends, the first at 0.
+    /// Returns whether each entry begins where the previous one ends, and the first at 0.
     fn is_gapless(self, octets: &[u8]) -> bool {
         let mut next = 0;
         octets.chunks_exact(self.entry()).all(|octets| {
@@ -312,7 +313,7 @@ impl EntryMap {
             .is_some_and(|digits| digits.iter().all(u8::is_ascii_digit))
     }
 
-    /// Whether an entry says that the first field, `gap` octets after the entries, ends at `end`, terminator included.
+    /// Returns whether an entry says that the first field, `gap` octets after the entries, ends at `end` (terminator included).
     fn first_field_fits(self, listed: &[u8], gap: usize, end: usize) -> bool {
         let base = Leader::LENGTH + listed.len() + gap;
         let mut entries = listed.chunks_exact(self.entry());
@@ -322,7 +323,7 @@ impl EntryMap {
         })
     }
 
-    /// One entry at `offset` from the start of the record; without a range if its numbers are malformed.
+    /// Reads one entry at `offset` from the start of the record; the entry has no range if its numbers are malformed.
     fn read(self, octets: &[u8], base: usize, offset: usize) -> Option<DirectoryEntry> {
         let (tag, numbers) = octets.split_first_chunk()?;
         let (length, numbers) = numbers.split_at_checked(self.length_digits)?;
@@ -343,7 +344,8 @@ impl EntryMap {
 
 const TAG_LENGTH: usize = 3;
 
-/// The octets that are entries, and the offset of the first field. `region` is what lies between leader and first 0x1E.
+/// Returns the octets of the entries, and the offset of the first field. `region` is the part between the leader and the first
+/// 0x1E.
 fn extent<'a>(
     region: &'a [u8],
     map: EntryMap,
@@ -374,7 +376,7 @@ fn extent<'a>(
         repairs.push(RepairKind::DirectoryTerminatorMissing.at(offset));
         (listed, offset + gap)
     };
-    // If the first field then ends where it should, the terminator was overwritten by one octet, or lost.
+    // If the first field then ends where it should, the terminator was overwritten by one octet, or is missing.
     for listed in announced.into_iter().chain([listed]) {
         for gap in [1, 0] {
             if map.first_field_fits(listed, gap, whole.1) {
@@ -384,7 +386,7 @@ fn extent<'a>(
     }
     match announced {
         Some(listed) => without_terminator(listed, 1),
-        // Damaged entries: more follow them, or there is no room for a field, or the base address holds.
+        // Damaged entries: more entries follow them, or there is no room for a field, or the base address is correct.
         None if more || after.len() < map.entry() || stated == Some(whole.1) => whole,
         None => without_terminator(listed, 0),
     }
@@ -393,17 +395,17 @@ fn extent<'a>(
 /// A directory entry.
 struct DirectoryEntry {
     tag: Tag,
-    /// Where the entry itself is.
+    /// The offset of the entry itself.
     offset: usize,
-    /// The octets it names, terminator included, from the start of the record.
+    /// The octets that the entry names, terminator included, from the start of the record.
     stated: Option<Range<usize>>,
     found: bool,
-    /// The octets of its field, without the terminator; meaningful once found.
+    /// The octets of the field, without the terminator; meaningful once the field has been found.
     place: Range<usize>,
 }
 
 impl DirectoryEntry {
-    /// The stated octets are right; their last is the terminator.
+    /// Records that the stated octets are correct; the last of them is the terminator.
     fn settle(&mut self, stated: Range<usize>) {
         self.found = true;
         self.place = stated.start..stated.end.saturating_sub(1);
@@ -422,7 +424,7 @@ struct Stretch {
 }
 
 impl Stretch {
-    /// The stretches from `base` on, in order; a last one without terminator counts if it has octets.
+    /// Returns the stretches from `base` on, in order; a last stretch without terminator counts if it has octets.
     fn all(content: &[u8], base: usize) -> Vec<Stretch> {
         let area = content.get(base..).unwrap_or_default();
         let mut stretches = Vec::new();
@@ -440,7 +442,7 @@ impl Stretch {
         stretches
     }
 
-    /// The unused stretch that starts there.
+    /// Returns the unused stretch that begins at `start`.
     fn starting(stretches: &mut [Stretch], start: usize) -> Option<&mut Stretch> {
         let index = stretches
             .binary_search_by_key(&start, |stretch| stretch.place.start)
@@ -448,13 +450,13 @@ impl Stretch {
         stretches.get_mut(index).filter(|stretch| !stretch.used)
     }
 
-    /// Whether the stated octets end with the terminator of this stretch.
+    /// Returns whether the stated octets end with the terminator of this stretch.
     fn ends_with(&self, stated: &Range<usize>) -> bool {
         self.terminated && self.place.end + 1 == stated.end
     }
 }
 
-/// How many entries, each beginning where the one before ends, it takes to name exactly this stretch.
+/// Returns the number of entries, each beginning where the previous one ends, that together name exactly this stretch.
 fn run_through(entries: &[DirectoryEntry], stretch: &Stretch) -> Option<usize> {
     let mut next = stretch.place.start;
     for (index, entry) in entries.iter().enumerate() {

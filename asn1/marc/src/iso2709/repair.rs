@@ -2,14 +2,14 @@
 
 use crate::record::Tag;
 
-/// One repair: what was wrong and where, counted in octets from the first of the record.
+/// One repair: what was wrong and where, counted in octets from the start of the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} (octet {offset})")]
 #[non_exhaustive]
 pub struct Repair {
     /// What was wrong.
     pub kind: RepairKind,
-    /// Where, 0-based, in octets from the start of the record.
+    /// The 0-based offset in octets from the start of the record.
     pub offset: usize,
 }
 
@@ -20,9 +20,9 @@ pub enum RepairKind {
     /// Leader 0–4 is not the length of the record; the terminator decides.
     #[error("record length {}{actual}", Stated(*.stated))]
     RecordLength {
-        /// What the leader says, if it is a number.
+        /// The length in the leader, if it is a number.
         stated: Option<usize>,
-        /// The octets up to and with the terminator.
+        /// The number of octets up to and including the terminator.
         actual: usize,
     },
     /// The octets end without 0x1D; they are read to their end.
@@ -31,7 +31,7 @@ pub enum RepairKind {
     /// Octets other than line ends follow the record; they are not read.
     #[error("{count} octets after the record")]
     TrailingOctets {
-        /// How many.
+        /// The number of octets.
         count: usize,
     },
     /// A digit of the leader that describes the layout is not a digit or makes no sense; the usual value is assumed.
@@ -43,9 +43,9 @@ pub enum RepairKind {
     /// Leader 12–16 is not the end of the directory.
     #[error("base address {}{actual}", Stated(*.stated))]
     BaseAddress {
-        /// What the leader says, if it is a number.
+        /// The base address in the leader, if it is a number.
         stated: Option<usize>,
-        /// Where the first field begins.
+        /// The offset of the first field.
         actual: usize,
     },
     /// No 0x1E ends the directory; its last readable entry does.
@@ -54,7 +54,7 @@ pub enum RepairKind {
     /// The directory ends within an entry, which is left out.
     #[error("{count} octets at the end of the directory are not an entry")]
     DirectoryRemainder {
-        /// How many.
+        /// The number of octets left out.
         count: usize,
     },
     /// An entry does not point to a field; the next field without an entry gets its tag.
@@ -63,7 +63,7 @@ pub enum RepairKind {
         /// The tag of the entry.
         tag: Tag,
     },
-    /// More entries than fields: this one is left out.
+    /// There are more entries than fields; this entry is left out.
     #[error("no field for directory entry {tag}")]
     FieldMissing {
         /// The tag of the entry.
@@ -75,17 +75,17 @@ pub enum RepairKind {
         /// The tag of the field.
         tag: Tag,
     },
-    /// A field without an entry, and so without a tag: it is left out.
+    /// A field has no entry, and so no tag; it is left out.
     #[error("{octets} octets of a field that no directory entry names")]
     FieldUnlisted {
-        /// Its length without the terminator.
+        /// The length of the field without the terminator.
         octets: usize,
     },
 }
 
 impl RepairKind {
-    /// Whether data is lost: octets are missing, or were left out because nothing says what they are. Every other repair
-    /// keeps all octets of all fields; numbers are recomputed, or a field gets the tag of a remaining entry.
+    /// Returns whether data is lost: octets are missing, or were left out because nothing says what they are. Every other
+    /// repair keeps all octets of all fields: it recomputes numbers, or gives a field the tag of a remaining entry.
     pub fn is_loss(&self) -> bool {
         match self {
             Self::RecordTerminatorMissing
@@ -102,8 +102,8 @@ impl RepairKind {
         }
     }
 
-    /// Whether fields were guessed: tags were given to the fields in their order, or something other than a terminator ends them.
-    /// If octets are missing within a record, all else that can be seen of it is this.
+    /// Returns whether fields were guessed: tags were given to the fields in order, or something other than a terminator ends a
+    /// field. If octets are missing within a record, a guess is the only other sign of it.
     pub fn is_guess(&self) -> bool {
         matches!(
             self,
@@ -113,13 +113,13 @@ impl RepairKind {
         )
     }
 
-    /// The repair of this kind at an offset from the start of the record.
+    /// Returns the repair of this kind at an offset from the start of the record.
     pub(super) fn at(self, offset: usize) -> Repair {
         Repair { kind: self, offset }
     }
 }
 
-/// A number of the leader as a message shows it, before the right one.
+/// A number of the leader as a message shows it, before the correct number.
 struct Stated(Option<usize>);
 
 impl std::fmt::Display for Stated {

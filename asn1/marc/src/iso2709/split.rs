@@ -1,5 +1,5 @@
-//! Splits a file or stream into ISO 2709 records (ISO 2709 §4.7): a damaged record never affects its neighbours.
-//! Only the ends are found here; [`super::parse`] reads the records.
+//! Splits a file or stream into ISO 2709 records (ISO 2709 §4.7): a damaged record never affects its neighbours. This module
+//! only finds the ends; [`super::parse`] reads the records.
 
 use std::iter::FusedIterator;
 
@@ -8,11 +8,11 @@ use bytes::{Buf, Bytes};
 use super::directory;
 use crate::record::{FIELD_TERMINATOR, Leader, RECORD_TERMINATOR};
 
-/// The most octets a record may have in ISO 2709, its terminator included: five digits.
+/// The maximum length of a record in ISO 2709, terminator included: five digits of octets.
 pub const MAX_RECORD: usize = 99_999;
 
 /// Cuts octets into records, terminators included, without copying. Line ends, blanks, NULs and byte order marks between
-/// records are skipped; octets after the last terminator are one more record, for [`super::parse`] to judge.
+/// records are skipped; octets after the last terminator are one more record, which [`super::parse`] accepts or rejects.
 pub fn split(octets: Bytes) -> Split {
     Split {
         offset: 0,
@@ -28,7 +28,7 @@ pub struct Split {
 }
 
 impl Split {
-    /// The number of octets consumed: after a record, the offset of its end in the file.
+    /// Returns the number of octets consumed: after each record, the offset of its end in the file.
     pub fn offset(&self) -> usize {
         self.offset
     }
@@ -52,12 +52,12 @@ impl Iterator for Split {
 
 impl FusedIterator for Split {}
 
-/// Whether the octet may occur between records.
+/// Returns whether the octet may occur between records.
 pub(crate) fn is_filler(octet: &u8) -> bool {
     matches!(octet, b'\r' | b'\n' | b' ' | 0 | 0x1A)
 }
 
-/// The number of octets before the first record.
+/// Returns the number of octets before the first record.
 pub(crate) fn filler(octets: &[u8]) -> usize {
     let mut rest = octets;
     loop {
@@ -70,16 +70,16 @@ pub(crate) fn filler(octets: &[u8]) -> usize {
     }
 }
 
-/// The byte order mark of UTF-8; concatenated files have it between records.
+/// The byte order mark of UTF-8; in concatenated files it occurs between records.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
 
-/// How many octets, from a leader on, decide whether it begins a record.
+/// The number of octets, counted from a leader, that are enough to decide whether the leader begins a record.
 pub(crate) const LOOK_AHEAD: usize = MAX_RECORD + 64;
 
-/// The length of the first record, its terminator included where it has one; `None` if it has no end. Input that is not
-/// `complete` is searched only as far as more octets could not change the answer.
+/// Returns the length of the first record, including its terminator if it has one; `None` if the record does not end. Input
+/// that is not `complete` is searched only as far as further octets cannot change the answer.
 ///
-/// A record whose leader, directory and terminators agree ends where its leader says. Any other ends at its terminator,
+/// A record whose leader, directory and terminators agree ends where its leader says. Any other record ends at its terminator,
 /// or where the leader of another record shows that the terminator is missing (ISO 2709 §4.3, §4.7).
 pub(crate) fn record_length(octets: &[u8], complete: bool) -> Option<usize> {
     let leader = leader_at(octets);
@@ -100,7 +100,7 @@ pub(crate) fn record_length(octets: &[u8], complete: bool) -> Option<usize> {
     for (place, octet) in octets.iter().enumerate() {
         match *octet {
             RECORD_TERMINATOR if place < judged => {
-                // A terminator inside a record ends it only where another record follows.
+                // A terminator inside a record ends it only if another record follows.
                 let inside = ends_there.is_some_and(|length| place + 1 < length);
                 if !inside || is_followed_by_a_record(octets, place) {
                     return Some(place + 1);
@@ -124,10 +124,10 @@ pub(crate) fn record_length(octets: &[u8], complete: bool) -> Option<usize> {
     None
 }
 
-/// Digits of the record length, which a leader begins with.
+/// The number of digits in the record length, with which a leader begins.
 const LENGTH_DIGITS: usize = 5;
 
-/// Whether a record length follows the terminator at that place.
+/// Returns whether a record length follows the terminator at that place.
 fn is_followed_by_a_record(octets: &[u8], place: usize) -> bool {
     let after = octets.get(place + 1..).unwrap_or_default();
     let filler = after.iter().take_while(|octet| is_filler(octet)).count();
@@ -135,8 +135,8 @@ fn is_followed_by_a_record(octets: &[u8], place: usize) -> bool {
     leader_at(next).is_some_and(|leader| leader.record_length().is_some())
 }
 
-/// Whether another record begins at `place`, where five digits are. `stated` is the length that the leader of `octets`
-/// gives.
+/// Returns whether another record begins at `place`, where there are five digits. `stated` is the length in the leader of
+/// `octets`.
 ///
 /// Text may look like a leader, but not like a leader and its directory. At the stated end, less evidence is enough.
 fn begins_record(octets: &[u8], place: usize, stated: Option<usize>) -> bool {
@@ -223,13 +223,13 @@ mod tests {
         check(&format!("{odd}{B}"), &[odd, B]);
     }
 
-    /// 001 and 245 in 77 octets.
+    /// A record with 001 and 245 in 77 octets.
     const WHOLE: &str = "00077nam a2200049   4500001000700000245002000007\x1E\
                          pg1342\x1E10\x1FaEmma /\x1FcAusten.\x1E\x1D";
 
     #[test]
     fn audit_a5_a_lost_terminator_or_end_does_not_affect_other_records() {
-        // The record cut at every length, and one with another octet instead of the terminator.
+        // The record is cut at every length; then its terminator is replaced by another octet.
         for length in 1..WHOLE.len() {
             let cut = &WHOLE[..length];
             check(&format!("{A}{cut}{WHOLE}{B}"), &[A, cut, WHOLE, B]);
@@ -240,20 +240,20 @@ mod tests {
         }
         let overwritten = WHOLE.replace('\x1D', "x");
         check(&format!("{overwritten}{WHOLE}"), &[&overwritten, WHOLE]);
-        // The stated length of the cut record ends with its neighbour.
+        // The cut record's stated length ends where its neighbour ends.
         let cut = &WHOLE.replacen("00077", "00117", 1)[..40];
         check(&format!("{cut}{WHOLE}{WHOLE}"), &[cut, WHOLE, WHOLE]);
     }
 
     #[test]
     fn audit_a5_data_that_looks_like_a_record_is_not_split() {
-        // A leader and its directory. The terminator of the field ends them as it would end a directory.
+        // A leader and its directory. The field terminator ends them as it would end a directory.
         let text = "00077nam a2200049   4500001000700000245002000007";
         let field = format!("  \x1Fa{text}\x1E");
         let (total, length) = (37 + field.len() + 1, field.len());
         let record = format!("{total:05}nam a2200037   4500500{length:04}00000\x1E{field}\x1D");
         check(&format!("{record}{WHOLE}"), &[&record, WHOLE]);
-        // A leader alone divides no damaged record either.
+        // A leader alone does not divide a damaged record either.
         let lying =
             WHOLE
                 .replacen("00077", "00099", 1)

@@ -1,11 +1,11 @@
-//! Sound and damaged records by hand, and the properties of reader and writer together.
+//! Tests with hand-written sound and damaged records, and of the properties of reader and writer together.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::record::Field;
 
-/// 001 and 245 in 77 octets; base address 49, fields at 49 and 56.
+/// A record with 001 and 245 in 77 octets: base address 49, fields at 49 and 56.
 const SOUND: &str = "00077nam a2200049   4500001000700000245002000007\x1E\
                      pg1342\x1E10\x1FaEmma /\x1FcAusten.\x1E\x1D";
 
@@ -45,13 +45,13 @@ fn sound_records() {
     check(SOUND, &BOTH, &[]);
     check(&format!("{SOUND}\r\n"), &BOTH, &[]);
     check("00026nam a2200025   4500\x1E\x1D", &[], &[]);
-    // Directory order is not octet order.
+    // The order of the directory differs from that of the octets.
     check(
         "00057nam a2200049   4500002000300003001000300000\x1Eab\x1Ecd\x1E\x1D",
         &["002 cd", "001 ab"],
         &["record length 57 instead of 56 (octet 0)"],
     );
-    // Another entry map: 3 digits of length, 4 of start, 1 of the implementation's own.
+    // Another entry map: 3 digits of length, 4 of start, and 1 defined by the implementation.
     check(
         "00054nam a2200047   3410FMT0030000-CAT0030003-\x1EBK\x1Ecd\x1E\x1D",
         &["FMT BK", "CAT cd"],
@@ -120,8 +120,8 @@ fn wrong_lengths_and_addresses() {
     );
 }
 
-/// The subfields of the second field, and the repairs, of a record with these subfields and a leader that says how long
-/// codes are.
+/// Returns the subfields of the second field, and the repairs, of a record with these subfields and a leader that states the
+/// length of codes.
 fn codes(position_11: &str, subfields: &str) -> (Vec<String>, Vec<String>) {
     let mut record = MarcRecord {
         leader: Leader::default(),
@@ -154,7 +154,7 @@ fn a_code_length_that_the_subfields_do_not_have() {
         ),
         ("3", "$aWar and peace$cby Tolstoy", &["a", "c"], &[wrong]),
         ("9", "$aBotanical$bh", &["a", "b"], &[wrong]),
-        // The length fits, or nothing shows that it does not.
+        // The length fits, or nothing shows that it is wrong.
         ("3", "$aaBotanical$abHistory$a1x", &["aa", "ab", "a1"], &[]),
         ("3", "$AABotanical$AB", &["AA", "AB"], &[]),
         ("3", "", &[], &[]),
@@ -181,7 +181,7 @@ fn directories_that_lie() {
     check(&with("002000007", "0021ABCDE"), &BOTH, &[lies_245]);
     check(&with("002000007", "000700000"), &BOTH, &[lies_245]);
     check(&with("000700000", "002700000"), &BOTH, &[lies_001]);
-    // Characters were counted instead of octets.
+    // The lengths count characters instead of octets.
     check(
         "00060nam a2200049   4500001000300000245000400003\x1Eéé\x1E10éa\x1E\x1D",
         &["001 \\xc3\\xa9\\xc3\\xa9", "245 10\\xc3\\xa9a"],
@@ -191,7 +191,7 @@ fn directories_that_lie() {
             lies_245,
         ],
     );
-    // A field without an entry, an entry without a field.
+    // A field without an entry, and an entry without a field.
     check(
         "00060nam a2200037   4500001000300000\x1Eab\x1Estray\x1E\x1D",
         &["001 ab"],
@@ -205,7 +205,7 @@ fn directories_that_lie() {
         &["001 ab"],
         &["no field for directory entry 245 (octet 36)"],
     );
-    // A directory cut within its last entry.
+    // A directory that is cut off within its last entry.
     check(
         "00047nam a2200043   4500001000300000245000\x1Eab\x1E\x1D",
         &["001 ab"],
@@ -216,7 +216,7 @@ fn directories_that_lie() {
 #[test]
 fn missing_terminators() {
     let with = |from: &str, to: &str| SOUND.replacen(from, to, 1);
-    // Of the record: cut off, or overwritten by another octet.
+    // The record terminator is cut off, or overwritten by another octet.
     check(&SOUND[..76], &BOTH, &["no record terminator (octet 76)"]);
     check(
         &with("\x1D", "x"),
@@ -226,7 +226,7 @@ fn missing_terminators() {
             "1 octets of a field that no directory entry names (octet 76)",
         ],
     );
-    // Of the last field, of an inner field.
+    // The terminator of the last field or of an inner field is missing.
     check(
         &with("Austen.\x1E", "Austen."),
         &BOTH,
@@ -241,7 +241,7 @@ fn missing_terminators() {
         &BOTH,
         &["no field terminator after field 001 (octet 55)"],
     );
-    // Of the directory: overwritten, or lost.
+    // The terminator of the directory is overwritten or lost.
     check(
         &with("7\x1E", "7 "),
         &BOTH,
@@ -357,17 +357,17 @@ fn omitted_octets_are_a_loss_and_others_a_guess() {
                  pg1342\x1E10\x1FaEmma /\x1FcAusten.\x1E\x1D";
     for (octets, is_loss, is_guess) in [
         (whole.to_owned(), false, false),
-        // Read despite a fault: lengths, a digit.
+        // The record is read despite a fault in lengths or in a digit.
         (whole.replacen("00077", "00066", 1), false, false),
         (whole.replacen("00049", "00094", 1), false, false),
         (whole.replacen("4500", "45x0", 1), false, false),
-        // An entry, terminators, octets of a field.
+        // Faults in an entry, in terminators, in the octets of a field.
         (whole.replacen("245002", "245009", 1), false, true),
         (whole.replacen("7\x1E", "7", 1), false, true),
         (whole.replacen("pg1342\x1E", "pg1342x", 1), false, true),
         (whole.replacen("Emma", "Ema", 1), false, true),
         (whole.replacen("Emma", "Emmma", 1), false, true),
-        // Left out, or gone.
+        // Octets that are left out or missing.
         (
             whole.replacen("00007\x1E", "0000724500\x1E", 1),
             true,

@@ -1,17 +1,17 @@
-//! JSON as it was written: an object keeps all its members in order, also those of the same name (RFC 8259 §4).
-//! A map would keep one of them, and a subfield that is repeated within one object would be lost.
+//! JSON as it was written: an object keeps all its members in order, even those of the same name (RFC 8259 §4).
+//! A map would keep only one of them, and a subfield that is repeated within one object would be lost.
 
 use std::fmt;
 
 use serde_core::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-/// A JSON value, reduced to what records need.
+/// A JSON value, reduced to the parts that records need.
 #[derive(Debug)]
 pub(super) enum Json {
     Text(String),
     Array(Vec<Json>),
     Object(Members),
-    /// A number, a truth value or null.
+    /// A number, a Boolean or null.
     Other,
 }
 

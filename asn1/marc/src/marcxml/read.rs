@@ -1,4 +1,4 @@
-//! Reads a `record` element: lenient about what a person would understand, strict about well-formed XML.
+//! Reads a `record` element: lenient where a person would understand the meaning, strict about well-formed XML.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use quick_xml::XmlVersion;
@@ -11,55 +11,55 @@ use crate::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag};
 use crate::remarks::Remarks;
 use crate::text::octets_from_text;
 
-/// How deep elements may be nested. MARCXML itself needs four levels; wrappers such as OAI-PMH a few more.
+/// The maximum depth of nested elements. MARCXML itself needs four levels; wrappers such as OAI-PMH need a few more.
 pub const MAX_DEPTH: usize = 64;
 
-/// Why a text is not a MARCXML record. Offsets count octets from the start of the text.
+/// The reason why a text is not a MARCXML record. Offsets count octets from the start of the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MarcXmlError {
     /// The text is not well-formed XML.
     #[error("not well-formed XML: {fault} (octet {offset})")]
     Syntax {
-        /// Where.
+        /// The offset of the fault.
         offset: u64,
-        /// What is wrong there.
+        /// What is wrong at the offset.
         fault: String,
     },
     /// Elements are nested more than [`MAX_DEPTH`] levels deep.
     #[error("elements nested more than {MAX_DEPTH} levels deep (octet {offset})")]
     TooDeep {
-        /// Where.
+        /// The offset of the element.
         offset: u64,
     },
     /// The text ends before the record does.
     #[error("the text ends within the record")]
     Unfinished,
-    /// No `record` element in the text.
+    /// The text has no `record` element.
     #[error("no record element")]
     NoRecord,
-    /// More than the one record, for [`only_from_xml`].
+    /// There is more than the one record; only from [`only_from_xml`].
     #[error("a single record is expected, and there is something else next to it (octet {offset})")]
     NotAlone {
-        /// Where.
+        /// The offset of the other text or element.
         offset: u64,
     },
 }
 
-/// Reads the first record of an XML text, whatever is around it.
+/// Reads the first record of an XML text, whatever surrounds it.
 ///
-/// White space in text is kept. `\xNN`, as [`super::to_xml`] writes it, becomes an octet again. A leader of another length
-/// than 24 is padded with blanks or truncated, a missing or empty indicator is a blank, a field without a tag of three octets
-/// is left out, elements and text outside the schema are ignored: each with a remark. Missing indicators and foreign
-/// elements are no loss; everything else is, such as text in a foreign element of a field, a missing leader, or a subfield
-/// without a code.
+/// White space in text is kept. `\xNN`, as [`super::to_xml`] writes it, becomes an octet again. A leader whose length is not 24
+/// is padded with blanks or truncated, a missing or empty indicator is a blank, a field without a tag of three octets is left
+/// out, elements and text outside the schema are ignored, each with a remark. Missing indicators and foreign elements are not
+/// losses; everything else is, for example text in a foreign element of a field, a missing leader, or a subfield without a
+/// code.
 ///
 /// # Errors
-/// [`MarcXmlError`] for text that is not well-formed up to the end of the record, or holds no record.
+/// [`MarcXmlError`] for text that is not well-formed up to the end of the record, or that does not hold a record.
 pub fn from_xml(text: &str) -> Result<XmlRecord, MarcXmlError> {
     let mut reader = Reader::from_str(text);
     let mut builder = Builder::default();
-    // The open elements.
+    // The elements that are open.
     let mut open: Vec<Element> = Vec::new();
     loop {
         let event = reader.read_event().map_err(|error| MarcXmlError::Syntax {
@@ -97,7 +97,7 @@ pub fn from_xml(text: &str) -> Result<XmlRecord, MarcXmlError> {
     }
 }
 
-/// Reads a record as [`from_xml`] does, from a text with nothing else but elements around it, such as `collection`.
+/// Reads a record as [`from_xml`] does, from a text with nothing but elements around the record, such as `collection`.
 ///
 /// # Errors
 /// [`MarcXmlError`] as from [`from_xml`], for a text that is not well-formed up to its end, and for another record, element or text
@@ -113,7 +113,7 @@ fn check_alone(text: &str) -> Result<(), MarcXmlError> {
     let mut reader = Reader::from_str(text);
     reader.config_mut().expand_empty_elements = true;
     let mut depth = 0usize;
-    // How deep the record is, and whether it has ended.
+    // The depth of the record, and whether it has ended.
     let mut record: Option<(usize, bool)> = None;
     loop {
         let offset = reader.buffer_position();
@@ -143,7 +143,7 @@ fn check_alone(text: &str) -> Result<(), MarcXmlError> {
                 is_alone
             }
             Event::Text(text) => is_inside || text.xml10_content().trim_ascii().is_empty(),
-            // Empty elements come as a beginning and an end.
+            // Empty elements are reported as a beginning and an end.
             Event::CData(_) | Event::GeneralRef(_) | Event::Empty(_) => is_inside,
             Event::Eof if depth > 0 => return Err(MarcXmlError::Unfinished),
             Event::Eof => return Ok(()),
@@ -163,11 +163,11 @@ enum Element {
     Control,
     Data,
     Subfield,
-    /// Around the record.
+    /// An element around the record.
     Outside,
-    /// Within the record, but not in the schema.
+    /// An element within the record that is not in the schema.
     Foreign,
-    /// The same within the leader or a field.
+    /// An element within the leader or a field that is not in the schema.
     ForeignInField,
 }
 
@@ -178,10 +178,10 @@ struct Builder {
     fields: Vec<Field>,
     remarks: Remarks,
     is_field_lost: bool,
-    /// The tag of the open field, if it has one that can be used.
+    /// The tag of the open field, if the tag can be used.
     tag: Option<Tag>,
     body: BytesMut,
-    /// How many subfields the open field has.
+    /// The number of subfields in the open field.
     subfields: usize,
     code: String,
     text: String,
@@ -212,7 +212,7 @@ impl Builder {
                 self.tag = self.tag(start);
                 self.body = BytesMut::new();
                 self.subfields = 0;
-                // MarcXchange has as many as the leader says; in MARCXML it always says two.
+                // MarcXchange has as many indicators as the leader says; in MARCXML the leader always says two.
                 let required = match self.leader.map(|leader| leader.octet(10)) {
                     Some(b'0') => 0,
                     Some(b'1') => 1,
@@ -266,7 +266,7 @@ impl Builder {
         }
     }
 
-    /// Closes an element; `true` if it was the record.
+    /// Closes an element; returns `true` if it was the record.
     fn end(&mut self, element: Element) -> bool {
         match element {
             Element::Record => {
@@ -288,7 +288,7 @@ impl Builder {
                 self.field(body.into());
             }
             Element::Subfield => {
-                // A leading empty code marks text without a delimiter; an empty subfield has one.
+                // A leading empty code marks text without a delimiter; an empty subfield has a delimiter.
                 if self.subfields > 0 || !self.code.is_empty() || self.text.is_empty() {
                     self.body.put_u8(SUBFIELD_DELIMITER);
                 }
@@ -351,7 +351,8 @@ impl Builder {
         tag
     }
 
-    /// Notes an attribute with more characters than ISO 2709 has room for, so that the others become something else.
+    /// Adds a remark on an attribute with more characters than ISO 2709 has room for, since the excess would be read as
+    /// something else.
     fn check_length(&mut self, what: &str, shown: &str, octets: &[u8], limit: usize) {
         let length = std::str::from_utf8(octets).map_or(octets.len(), |text| text.chars().count());
         if length > limit {
@@ -387,10 +388,10 @@ impl Builder {
     }
 }
 
-/// How much of a value a note shows.
+/// The maximum number of characters of a value that a remark shows.
 const MAX_SHOWN: usize = 20;
 
-/// The value of an attribute without a prefix.
+/// Returns the value of an attribute that has no prefix.
 fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
     let mut attributes = start.attributes();
     let found = attributes
@@ -402,7 +403,7 @@ fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
         })?;
     match found.normalized_value(XmlVersion::Implicit1_0) {
         Ok(value) => Some(value.into_owned()),
-        // An unknown entity: the value as it is written.
+        // For an unknown entity, the value as written.
         Err(_) => Some(found.value.to_string()),
     }
 }

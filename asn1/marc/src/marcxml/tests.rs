@@ -1,4 +1,4 @@
-//! MARCXML written and read: what comes back, what is repaired, what is refused.
+//! Tests for MARCXML: what round-trips, what is repaired, what is refused.
 
 use proptest::prelude::*;
 
@@ -189,7 +189,7 @@ fn omissions_are_losses() {
         (whole.to_owned(), false),
         // Elements that are not MARC.
         (format!("{whole}<x:note>of <b>theirs</b></x:note>"), false),
-        // Text of a field, though in an element that fields do not have.
+        // Text of a field, although in an element that fields do not have.
         (
             format!(
                 "{whole}<datafield tag='245'><subfield code='a'>one<b>bold</b>c</subfield></datafield>"
@@ -352,7 +352,7 @@ proptest! {
     #[test]
     fn fields_of_two_indicators_come_back(tag: [u8; 3], indicators in "[0-9 a-z]{2}", data in proptest::collection::vec(
         (any::<char>(), "\\PC{0,12}"), 0..4)) {
-        // The tag is one that XML can hold.
+        // XML can hold the tag.
         let tag = tag.map(|octet| b' ' + octet % 0x5F);
         let subfields = data.iter().map(|(code, text)| (code.to_string(), text));
         let field = Field::data(&tag, &indicators, subfields.filter(|(code, _)| !code.starts_with(char::is_control)));

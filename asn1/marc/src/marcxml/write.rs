@@ -1,4 +1,4 @@
-//! A record as a `record` element of MARC 21 slim or MarcXchange: one line for each field, the text as it is.
+//! A record as a `record` element of MARC 21 slim or MarcXchange: one line for each field, the text unchanged.
 
 use super::{INDICATORS, XmlText};
 use crate::crosswalk::is_unimarc;
@@ -19,7 +19,7 @@ pub const COLLECTION_END: &str = "</collection>\n";
 /// Writes one record as a document of its own: a `record` element that declares its namespace.
 ///
 /// Octets that are not UTF-8 are shown as `\xNN`, which [`super::from_xml`] reads back. Control characters, which XML 1.0
-/// cannot hold, become U+FFFD. A data field has two indicators, as the schema says; further ones are left out. Text that
+/// cannot hold, become U+FFFD. A data field has two indicators, as the schema says; further indicators are left out. Text that
 /// belongs to no subfield is a first subfield with an empty code.
 pub fn to_xml(record: &MarcRecord) -> XmlText {
     let begin = format!("<record xmlns=\"{NAMESPACE}\">");
@@ -32,7 +32,7 @@ pub fn to_xml_in_collection(record: &MarcRecord) -> XmlText {
 }
 
 /// Writes one record in MarcXchange, inside [`EXCHANGE_BEGIN`]: with all its indicators, the type of the record, and its format
-/// where the record shows it.
+/// if the record shows it.
 pub fn to_exchange_in_collection(record: &MarcRecord) -> XmlText {
     let format = match (is_unimarc(record), has_marc21_008(record)) {
         (true, _) => " format=\"UNIMARC\"",
@@ -44,13 +44,13 @@ pub fn to_exchange_in_collection(record: &MarcRecord) -> XmlText {
     element(record, &begin, Dialect::Exchange)
 }
 
-/// Whether the record has the coded data of MARC 21, whose 008 is 40 characters long.
+/// Returns whether the record has the coded data of MARC 21, whose 008 is 40 characters long.
 fn has_marc21_008(record: &MarcRecord) -> bool {
     let mut values = record.fields_by_tag("008").filter_map(Field::value);
     values.any(|value| value.len() == 40)
 }
 
-/// The type of the record by leader position 6 (MARC 21; UNIMARC/Authorities has x to z).
+/// Returns the type of the record from leader position 6 (MARC 21; UNIMARC/Authorities has x to z).
 fn kind(record: &MarcRecord, is_unimarc: bool) -> &'static str {
     match (record.leader.octet(6), is_unimarc) {
         (b'z', _) | (b'x' | b'y', true) => "Authority",
@@ -90,10 +90,10 @@ fn element(record: &MarcRecord, begin: &str, dialect: Dialect) -> XmlText {
     }
 }
 
-/// What a field of two subfields has of markup, in octets.
+/// The estimated markup of a field with two subfields, in octets.
 const MARKUP: usize = 150;
 
-/// Writes records as one document. What XML cannot hold is replaced without notes.
+/// Writes records as one document. Characters that XML cannot hold are replaced without notes.
 pub fn collection<'a>(records: impl IntoIterator<Item = &'a MarcRecord>) -> String {
     let mut text = COLLECTION_BEGIN.to_owned();
     for record in records {

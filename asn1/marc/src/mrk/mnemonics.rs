@@ -1,5 +1,5 @@
-//! Mnemonics of MARCMaker 2.5 (Library of Congress, Text-to-MARC 21 Character Conversion Table, 2003), with the MARC-8 of that
-//! table. Approximations, such as `--` for `{mdash}`, are left out.
+//! Mnemonics of MARCMaker 2.5 (Library of Congress, Text-to-MARC 21 Character Conversion Table, 2003), with the MARC-8 codes of
+//! that table. Approximations, such as `--` for `{mdash}`, are left out.
 
 use crate::charset::Charset;
 use crate::text::hexadecimal;
@@ -13,7 +13,7 @@ pub(super) const OCTETS: [(&str, u8); 5] = [
     ("esc", 0x1B),
 ];
 
-/// Mnemonics for characters and marks, and their MARC-8.
+/// Mnemonics for characters and marks, and their MARC-8 codes.
 #[rustfmt::skip]
 const CHARACTERS: [(&str, u8); 103] = [
     ("amp", b'&'), ("apos", b'\''), ("ast", b'*'), ("colon", b':'), ("comma", b','), ("commat", b'@'), ("equals", b'='),
@@ -36,13 +36,13 @@ const CHARACTERS: [(&str, u8); 103] = [
     ("rcedil", 0xF8), ("breveb", 0xF9), ("ldbltil", 0xFA), ("rdbltil", 0xFB), ("commaa", 0xFE),
 ];
 
-/// Marks that follow a letter in the name of both, as in `{eacute}`.
+/// The marks that may follow a letter in a mnemonic for both, as in `{eacute}`.
 const MARKS: [&str; 14] = [
     "acute", "breve", "caron", "cedil", "circ", "commab", "dblac", "dot", "grave", "hookr", "ogon",
     "ring", "tilde", "uml",
 ];
 
-/// The longest name with its closing brace: `softsign}`.
+/// The length of the longest name with its closing brace: `softsign}`.
 const MOST_NAME: usize = 9;
 
 /// Whether a backslash in the text stands for a blank.
@@ -87,11 +87,11 @@ pub(super) fn read(text: &str, blanks: Blanks, octets: &mut Vec<u8>) {
 /// What a mnemonic stands for.
 enum Mnemonic {
     Octet(u8),
-    /// Up to two octets of MARC-8; 0 is none.
+    /// Up to two octets of MARC-8; 0 is an unused octet.
     Marc8([u8; 2]),
 }
 
-/// The meaning of a mnemonic at the start of the text, and the text after it.
+/// Returns the meaning of a mnemonic at the start of the text, and the text after it.
 fn mnemonic(text: &str) -> Option<(Mnemonic, &str)> {
     let inside = text.strip_prefix('{')?;
     let end = inside
@@ -110,7 +110,7 @@ fn mnemonic(text: &str) -> Option<(Mnemonic, &str)> {
     } else if let Some(octet) = named(&CHARACTERS, name) {
         Mnemonic::Marc8([0, octet])
     } else {
-        // A letter with a mark, which precedes it in MARC-8.
+        // A letter with a mark; in MARC-8, the mark precedes the letter.
         let (letter, mark) = name.split_at_checked(1)?;
         let letter = letter.bytes().next().filter(u8::is_ascii_alphabetic)?;
         let mark = named(&CHARACTERS, MARKS.into_iter().find(|known| *known == mark)?)?;
@@ -132,7 +132,7 @@ impl Marc8Run<'_> {
             .extend(marc8.iter().filter(|octet| **octet != 0));
     }
 
-    /// Adds text. ASCII is the same in MARC-8, so that marks find their letters; other characters end a run.
+    /// Adds text. ASCII is the same in MARC-8, so that marks can combine with their letters; other characters end a run.
     fn text(&mut self, text: &str) {
         let plain = |octet: u8| matches!(octet, b' '..=b'~');
         let rest = match (self.start, text.bytes().position(|octet| !plain(octet))) {
@@ -147,7 +147,7 @@ impl Marc8Run<'_> {
         self.octets.extend_from_slice(rest.as_bytes());
     }
 
-    /// Ends the run: what is in MARC-8 becomes UTF-8.
+    /// Ends the run: converts its MARC-8 to UTF-8.
     fn end(&mut self) {
         if let Some(start) = self.start.take() {
             let marc8 = self.octets.split_off(start.min(self.octets.len()));
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn characters_and_marks() {
-        // As in the documentation of MARCMaker and in the tests of programs that read its text.
+        // These lines come from the documentation of MARCMaker and from the tests of programs that read its text.
         check("W{lstrok}oc{lstrok}aw", "Włocław");
         check("{Lstrok}{acute}od{acute}z", "Łódź");
         check("d{acute}esir{acute}ee", "désirée");
@@ -192,7 +192,7 @@ mod tests {
             "{eacute}{Eacute}{ccedil}{Odblac}{sacute}{Zdot}{Uring}{aogon}",
             "éÉçŐśŻŮą",
         );
-        // Several marks of one letter; a letter that is not ASCII; a blank.
+        // Several marks on one letter; a letter that is not ASCII; a blank.
         check("{macr}{acute}o", "ṓ");
         check("紅{acute}e樓{uml}o夢", "紅é樓ö夢");
         check("{amp}{lt}{quot}{space}{verbar}", "&<\" |");

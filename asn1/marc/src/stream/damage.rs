@@ -1,4 +1,4 @@
-//! Sound records between damaged ones, in every input form: each damaged record affects only itself.
+//! Tests sound records between damaged ones in every input form: each damaged record affects only itself.
 
 use super::*;
 use crate::Field;
@@ -110,12 +110,12 @@ fn damage(form: InputForm, written: &mut Vec<u8>, random: &mut Random) -> bool {
         InputForm::Marc => kind <= 3,
         // A record cut off within its first tag or name is not recognised.
         InputForm::MarcXml | InputForm::Json => kind <= 1,
-        // A line that lost its end is noticed only if the next record follows on it.
+        // A line that lost its end is noticed only if the next record follows on the same line.
         _ => kind <= 1 && !is_line_kept,
     }
 }
 
-/// A record of its own length, with text that looks like the beginning of another one.
+/// Returns a record of a random length, with text that looks like the beginning of another record.
 fn record(number: usize, random: &mut Random) -> MarcRecord {
     const TITLES: [&str; 4] = ["Война и мир", "Emma", "紅樓夢", "Être & <temps> \"q\""];
     const NOTES: [&str; 4] = [

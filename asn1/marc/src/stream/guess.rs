@@ -9,7 +9,7 @@ impl InputForm {
     /// Every form.
     pub const ALL: [Self; 5] = [Self::Marc, Self::MarcXml, Self::Json, Self::Mrk, Self::Line];
 
-    /// The name: `marc`, `marcxml`, `json`, `mrk` or `line`.
+    /// Returns the name: `marc`, `marcxml`, `json`, `mrk` or `line`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Marc => "marc",
@@ -20,7 +20,8 @@ impl InputForm {
         }
     }
 
-    /// The form of an input that begins with these octets; `None` if they are too few or unlike every form.
+    /// Returns the form of an input that begins with these octets; `None` if there are too few octets or they are unlike every
+    /// form.
     pub fn guess(octets: &[u8]) -> Option<Self> {
         if octets.starts_with(b"\xFF\xFE") || octets.starts_with(b"\xFE\xFF") {
             return Some(Self::MarcXml);
@@ -39,7 +40,7 @@ impl InputForm {
         }
     }
 
-    /// The form of a file with this extension, in any case: `mrc`, `marc`, `iso`, `xml`, `json`, `mrk`, `line`, `txt` …
+    /// Returns the form of a file with this extension, in any case: `mrc`, `marc`, `iso`, `xml`, `json`, `mrk`, `line`, `txt` …
     pub fn by_extension(extension: &str) -> Option<Self> {
         Some(match extension.to_ascii_lowercase().as_str() {
             "mrc" | "marc" | "iso" | "iso2709" | "mrk21" | "dat" | "lex" => Self::Marc,
@@ -52,7 +53,7 @@ impl InputForm {
     }
 }
 
-/// Refuses compressed input, in which no record would be found.
+/// Refuses compressed input, because no record would be found in it.
 ///
 /// # Errors
 /// [`io::ErrorKind::InvalidData`], naming the compression.
@@ -76,10 +77,10 @@ pub fn refuse_compressed(octets: &[u8]) -> io::Result<()> {
     }
 }
 
-/// The length of the longest of these signatures.
+/// The length of the longest signature.
 pub(super) const LONGEST_MAGIC: usize = 6;
 
-/// 24 octets without a separator, then the end of the line.
+/// Returns whether the text begins with 24 octets without a separator, followed by the end of the line.
 fn is_leader_line(text: &[u8]) -> bool {
     let Some((leader, rest)) = text.split_at_checked(24) else {
         return false;

@@ -1,4 +1,4 @@
-//! Splits MARC-in-JSON into records: the objects of an array, of lines, or of a stream, each up to its closing brace.
+//! Splits MARC-in-JSON into records: the objects in an array, on lines, or in a stream, each up to its closing brace.
 
 use std::io::{self, Read};
 
@@ -22,7 +22,7 @@ impl JsonCutter {
         window: &mut Window<R>,
     ) -> io::Result<Option<RawRecord>> {
         loop {
-            // Between records: blanks, commas and the brackets of an array.
+            // Between records, only blanks, commas and the brackets of an array are allowed.
             let held = window.held();
             let filler = held.iter().take_while(|octet| is_filler(**octet)).count();
             let mut offset = window.offset();
@@ -87,7 +87,7 @@ impl JsonCutter {
         }
     }
 
-    /// The report on misplaced brackets and commas, between which records may be missing.
+    /// Returns the report on misplaced brackets and commas; records between them may be missing.
     fn out_of_place(&mut self) -> Option<RawRecord> {
         let (offset, octet) = self.stray.take()?;
         let kind = match octet {
@@ -100,7 +100,7 @@ impl JsonCutter {
 }
 
 fn is_filler(octet: u8) -> bool {
-    // The octets of a byte order mark and the record separator of RFC 7464 are skipped too.
+    // The octets of a byte order mark and the record separator of RFC 7464 are also skipped.
     matches!(
         octet,
         b' ' | b'\t' | b'\r' | b'\n' | b',' | b'[' | b']' | 0x1E | 0xEF | 0xBB | 0xBF
@@ -130,10 +130,11 @@ struct ObjectScan {
 }
 
 impl ObjectScan {
-    /// Where the object ends, and what is wrong if that is not after its closing brace; `None` if the octets do not show it.
+    /// Returns the end of the object, and what is wrong if the object does not end with its closing brace; `None` if the end is
+    /// not among the octets.
     fn run(&mut self, octets: &[u8]) -> Option<(usize, Option<&'static str>)> {
         while let Some(&octet) = octets.get(self.index) {
-            // Another record begins, so this one was cut off: within a string, the quotes would be escaped.
+            // Another record begins, so this one was cut off: if this were within a string, the quotes would be escaped.
             if octet == b'{' && self.index > 0 {
                 let reason = if self.in_string {
                     "an unclosed string"
@@ -148,7 +149,7 @@ impl ObjectScan {
                 }
             }
             match octet {
-                // JSON has no line end in a string: one was cut off.
+                // A JSON string cannot contain a line end, so a string was cut off.
                 b'\n' if self.in_string => {
                     return Some((self.index, Some("an unclosed string")));
                 }
@@ -171,7 +172,7 @@ impl ObjectScan {
     }
 }
 
-/// Whether octets begin a record, with `{"leader":` or `{"fields":`; `None` if there are too few.
+/// Returns whether octets begin a record, with `{"leader":` or `{"fields":`; `None` if there are too few.
 fn begins_record(octets: &[u8]) -> Option<bool> {
     const NAMES: [&[u8]; 2] = [b"\"leader\"", b"\"fields\""];
     let inside = octets.strip_prefix(b"{")?.trim_ascii_start();
@@ -188,5 +189,5 @@ fn begins_record(octets: &[u8]) -> Option<bool> {
     (!undecided).then_some(false)
 }
 
-/// The most blanks skipped before a name.
+/// The maximum number of blanks skipped before a name.
 const MOST_BLANKS: usize = 64;

@@ -10,13 +10,13 @@ use crate::mrk;
 
 #[derive(Debug)]
 pub(super) struct LineCutter {
-    /// Lines consumed so far.
+    /// The number of lines consumed so far.
     lines: usize,
     /// Whether a line can only be the first of a record.
     begins: fn(&[u8]) -> bool,
     /// Whether a line between records is a comment.
     is_comment: fn(&[u8]) -> bool,
-    /// Where the first line of another record begins, at the end of a line whose own record was cut off.
+    /// Returns the offset of another record's first line, at the end of a line whose own record was cut off.
     joined: fn(&[u8]) -> Option<usize>,
     /// The tag of the field on a line; `None` if the line is not a field.
     tag: fn(&[u8]) -> Option<Tag>,
@@ -80,8 +80,8 @@ impl LineCutter {
         }))
     }
 
-    /// Whether a new sequence of fields begins with the line at `next`, as it does after the leader of another record but not
-    /// after text that looks like one. `tag` is that of the previous line, `None` for a leader.
+    /// Returns whether a new sequence of fields begins with the line at `next`, as happens after the leader of another record,
+    /// but not after text that looks like a leader. `tag` is the tag of the previous line, `None` for a leader.
     fn restarts<R: Read>(
         &self,
         window: &mut Window<R>,

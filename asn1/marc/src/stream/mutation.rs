@@ -1,5 +1,5 @@
-//! Feeds documents with hundreds of thousands of damaged records to the readers of MARCXML, MARC-in-JSON, MARCMaker
-//! text and lines: none may panic, and the sound records at both ends of each document must be found. Seeded;
+//! Feeds documents with hundreds of thousands of damaged records to the readers of MARCXML, MARC-in-JSON, MARCMaker text and
+//! lines: none may panic, and the sound records at both ends of each document must be found. The mutations are seeded;
 //! `Z3950_MUTATIONS=N` multiplies the count.
 
 use super::*;
@@ -8,7 +8,7 @@ use crate::Form;
 use crate::Leader;
 use crate::random::{Random, rounds};
 
-/// Documents for each form; each has [`RECORDS`] records that are mutated.
+/// The number of documents for each form; each has [`RECORDS`] records that are mutated.
 const DOCUMENTS: usize = 10_000;
 const RECORDS: usize = 8;
 
@@ -41,7 +41,7 @@ fn survives(input: InputForm, output: Form, samples: &[Vec<u8>], random: &mut Ra
         document.extend(sample);
         document.extend(between);
     }
-    // Ends the line, so that a cut-off line does not swallow the next record.
+    // This ends the line, so that a cut-off line does not swallow the next record.
     document.extend(b"\n\n");
     document.extend(&guard);
     document.extend(output.end().as_bytes());
@@ -61,14 +61,14 @@ fn survives(input: InputForm, output: Form, samples: &[Vec<u8>], random: &mut Ra
         "{}",
         document.escape_ascii()
     );
-    // The opening of a comment or of CDATA may reach to a later closing; nothing else may.
+    // The opening of a comment or of CDATA may reach to a later closing; no other mutation may.
     let swallowing = [&b"<!--"[..], b"<![CDATA[", b"<?", b"<!DOCTYPE"];
     let mutated = document.get(output.begin().len()..).unwrap_or_default();
     if !swallowing
         .iter()
         .any(|opening| super::window::find(mutated, opening).is_some())
     {
-        // A record before it that is not closed is reported with the end of the document.
+        // A preceding record that is not closed is reported at the end of the document.
         assert!(
             found.iter().rev().take(2).any(is_guard),
             "{}",

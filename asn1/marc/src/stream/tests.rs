@@ -1,4 +1,4 @@
-//! Inputs of every form: their records, the offsets of damaged ones, and that damage does not affect other records.
+//! Tests with inputs of every form: their records, the offsets of damaged records, and that damage does not affect others.
 
 use std::io::{self, Read};
 
@@ -7,7 +7,7 @@ use crate::Field;
 use crate::Form;
 use crate::Leader;
 
-/// A record by its 001.
+/// Returns a record with this 001.
 fn record(number: &str) -> MarcRecord {
     MarcRecord {
         leader: Leader(*b"00040nam a2200037   4500"),
@@ -15,7 +15,7 @@ fn record(number: &str) -> MarcRecord {
     }
 }
 
-/// The document of these records in a form.
+/// Returns the document of these records in a form.
 fn document(form: Form, numbers: &[&str]) -> Vec<u8> {
     let mut out = form.begin().as_bytes().to_vec();
     for (index, number) in numbers.iter().enumerate() {
@@ -28,7 +28,7 @@ fn document(form: Form, numbers: &[&str]) -> Vec<u8> {
     out
 }
 
-/// Gives an octet at a time, as a slow pipe does.
+/// Returns one octet at a time, like a slow pipe.
 struct Slow<'a>(&'a [u8]);
 
 impl Read for Slow<'_> {
@@ -38,7 +38,7 @@ impl Read for Slow<'_> {
     }
 }
 
-/// What was found: the 001, or `!` and why there is no record.
+/// Returns what was found: the 001 of each record, or `!` and the reason why it cannot be read.
 fn found(form: InputForm, input: &[u8]) -> Vec<String> {
     let shown = |found: InputRecord| match found.record {
         Ok(record) => String::from_utf8_lossy(record.control_number().unwrap_or(b"?")).into_owned(),
@@ -124,7 +124,7 @@ fn compressed_inputs_are_refused() {
     }
 }
 
-/// `WHOLE` stands for a sound record, cut out of a document of the form.
+/// Checks a template in which `WHOLE` stands for a sound record, cut out of a document of the form.
 fn damaged(form: InputForm, output: Form, template: &str, expected: &[&str]) {
     let mut whole = Vec::new();
     output.write(&record("x"), &mut whole).expect("short");
@@ -299,7 +299,7 @@ fn audit_a5_xml_that_is_no_marcxml_is_damage() {
     }
 }
 
-/// `WHOLE` stands for a sound record; what is between `⟦` and `⟧` is reported as one gap.
+/// Checks a template in which `WHOLE` stands for a sound record; the part between `⟦` and `⟧` is reported as one gap.
 fn gaps(template: &str) {
     let whole = String::from_utf8(document(Form::MarcXml, &["x"])).expect("text");
     let whole = whole
@@ -341,7 +341,7 @@ fn marcxml_outside_of_records_is_reported() {
         "<collection>WHOLE</collection>\n⟦00040nam a2200037   4500\u{1E}⟧\n",
         "WHOLE⟦{\"leader\":\"x\"}⟧",
         "⟦=LDR  x⟧\n\nWHOLE",
-        // Also within wrappers, whose own text is not MARC.
+        // The same within wrappers, whose own text is not MARC.
         "<OAI-PMH>a<b>c</b><record><header>d</header><metadata>WHOLE</metadata></record>e\
          ⟦FIELD</record>⟧</metadata></OAI-PMH>",
     ] {
@@ -387,7 +387,7 @@ fn a_truncated_document_is_reported() {
             "<searchRetrieveResponse><record>WHOLE</record>",
             &["x", xml],
         ),
-        // One report on the end is enough.
+        // One report about the end is enough.
         ("<collection>WHOLE<rec", &["x", "!the record is not closed"]),
         (
             "<collection>WHOLE<record><leader>",
@@ -395,7 +395,7 @@ fn a_truncated_document_is_reported() {
         ),
         ("<a>WHOLE", &["x"]),
         ("WHOLE", &["x"]),
-        // Of one record.
+        // One record is not closed.
         ("WHOLE<record>\nWHOLE", &["x", "x", unclosed]),
         (
             "<collection>WHOLE<record>WHOLE WHOLE</collection><a/>WHOLE",
@@ -416,7 +416,7 @@ fn a_truncated_document_is_reported() {
         ("[WHOLE,WHOLE]\n", &["x", "x"]),
         ("[]", &[]),
         ("[WHOLE][WHOLE]", &["x", "x"]),
-        // One report on the end is enough; other inputs are no array.
+        // One report about the end is enough; other inputs are not an array.
         (
             "[WHOLE,{\"leader\":\"x\"",
             &["x", "!the record does not end"],

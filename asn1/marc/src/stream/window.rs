@@ -1,17 +1,17 @@
-//! The part of an input that is held in memory: it grows at its end until a record is complete, which is taken from its front.
+//! The part of an input that is held in memory: it grows at its end until a record is complete and is taken from its front.
 
 use std::io::{self, Read};
 
 use bytes::{Buf, Bytes, BytesMut};
 use encoding_rs::{Decoder, Encoding};
 
-/// The most octets read for one record; a longer one is reported and skipped.
+/// The maximum number of octets read for one record; a longer record is reported and skipped.
 pub const MAX_RECORD: usize = 16 * 1024 * 1024;
 
-/// How many octets of an input show its form and its encoding.
+/// The number of octets that are inspected to detect the form and the encoding of an input.
 pub const GUESS_OCTETS: usize = 1024;
 
-/// How many octets are read at once.
+/// The number of octets read at once.
 const CHUNK: usize = 64 * 1024;
 
 /// Octets of an input, and their offset in it.
@@ -44,17 +44,17 @@ impl<R: Read> Window<R> {
         }
     }
 
-    /// The octets held.
+    /// Returns the octets held.
     pub(super) fn held(&self) -> &[u8] {
         &self.held
     }
 
-    /// The octets held from an index on.
+    /// Returns the octets held from an index on.
     pub(super) fn from(&self, index: usize) -> &[u8] {
         self.held.get(index..).unwrap_or_default()
     }
 
-    /// The offset of the first octet held.
+    /// Returns the offset of the first octet held.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
@@ -65,7 +65,7 @@ impl<R: Read> Window<R> {
         Ok(())
     }
 
-    /// Reads more octets; `false` at the end of the input.
+    /// Reads more octets; returns `false` at the end of the input.
     pub(super) fn more(&mut self) -> io::Result<bool> {
         if self.ended {
             return Ok(false);
@@ -109,7 +109,7 @@ impl<R: Read> Window<R> {
         self.decode(0);
     }
 
-    /// The index of the needle at or after `from`, reading more up to a limit.
+    /// Returns the index of the needle at or after `from`, reading more octets up to a limit.
     pub(super) fn find(
         &mut self,
         from: usize,
@@ -128,9 +128,9 @@ impl<R: Read> Window<R> {
         }
     }
 
-    /// The index after the line that begins at `from`, line end included; `None` at the end of the input.
+    /// Returns the index after the line that begins at `from`, line end included; `None` at the end of the input.
     ///
-    /// A line beyond the limit ends there.
+    /// A line longer than the limit ends at the limit.
     pub(super) fn line(&mut self, from: usize, limit: usize) -> io::Result<Option<usize>> {
         let end = self.find(from, b"\n", limit)?.map(|place| place + 1);
         let end = end.unwrap_or(self.held.len());
@@ -155,20 +155,20 @@ impl<R: Read> Window<R> {
 /// The octets of one record, taken from the window.
 #[derive(Debug, Default)]
 pub(super) struct RawRecord {
-    /// Where they begin in the input.
+    /// The offset of these octets in the input.
     pub(super) offset: u64,
-    /// The number of their first line, from 1, in the forms that have lines.
+    /// The number of the first line, from 1, in forms that have lines.
     pub(super) line: usize,
     /// The octets.
     pub(super) octets: Bytes,
-    /// Why they are no record, if cutting shows that.
+    /// The reason why these octets are not a record, if splitting shows that.
     pub(super) damage: Option<String>,
-    /// Whether the next record begins before this one ends, in forms in which it can be read nevertheless.
+    /// Whether the next record begins before this one ends, in forms in which this record can be read nevertheless.
     pub(super) cut_off: bool,
 }
 
 impl RawRecord {
-    /// A report at an offset where records may be missing.
+    /// Creates a report at an offset where records may be missing.
     pub(super) fn damage(offset: u64, damage: impl Into<String>) -> Self {
         Self {
             offset,
@@ -187,7 +187,7 @@ fn retried(input: &mut impl Read, room: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// The index of the first occurrence.
+/// Returns the index of the first occurrence of `needle`.
 pub(super) fn find(octets: &[u8], needle: &[u8]) -> Option<usize> {
     let (first, tail) = needle.split_first()?;
     let mut passed = 0;

@@ -1,5 +1,5 @@
-//! Splits MARCXML into records: from a `record` tag to its end tag, whatever is around them.
-//! Comments, CDATA and document types are skipped; nothing in them is a tag.
+//! Splits MARCXML into records: from a `record` tag to its end tag, whatever surrounds them. Comments, CDATA and document types
+//! are skipped; nothing in them is a tag.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -13,7 +13,7 @@ pub(super) struct XmlCutter {
     begun: bool,
     /// Whether the input is empty or has an element of MARCXML or its wrappers; any other input is not MARCXML.
     known: bool,
-    /// What is around the records.
+    /// The state between records.
     outside: Outside,
 }
 
@@ -30,9 +30,9 @@ impl XmlCutter {
             self.known = is_blank(window.held());
         }
         let mut from = 0;
-        // Whether a record is open, which begins at 0 of the window, and whether it has MARC content.
+        // `inside` says whether a record is open, which begins at 0 of the window; `content` says whether it has MARC content.
         let (mut inside, mut content) = (false, false);
-        // Open elements within it, in case it is a wrapper.
+        // The number of open elements within the record, in case it is a wrapper.
         let mut open = 0_usize;
         let (end, damage) = loop {
             if !inside {
@@ -68,7 +68,7 @@ impl XmlCutter {
                 break (end, Some(damage));
             };
             self.known |= markup.kind == Kind::Cut || !markup.name.is_empty();
-            // Junk before a record is reported first.
+            // Junk before a record is reported before the record.
             let begins_record = markup.begins() && markup.name == "record";
             if !inside
                 && (markup.kind == Kind::Cut || begins_record)
@@ -84,7 +84,7 @@ impl XmlCutter {
                     break (end, Some(UNCLOSED.to_owned()));
                 }
                 _ if begins_record && (!inside || !content) => {
-                    // A record around this one was a wrapper.
+                    // A record that contains this record was a wrapper.
                     self.outside
                         .record(window.offset(), inside.then_some(std::mem::take(&mut open)));
                     window.pass(markup.start);
@@ -121,31 +121,31 @@ impl XmlCutter {
     }
 }
 
-/// What is outside records: wrappers of any name with their text, and remains of records, which are damage.
+/// The state outside records: wrappers of any name with their text, and remains of damaged records.
 #[derive(Debug, Default)]
 struct Outside {
-    /// The octets of the input from the first to the last remains since the last record.
+    /// The octets of the input from the first to the last of the remains since the last record.
     remains: Option<Range<u64>>,
-    /// Whether a report on the last record covers what follows it.
+    /// Whether a report on the last record covers the part after it.
     reported: bool,
-    /// Elements that are open around records.
+    /// The number of elements that are open around records.
     open: usize,
-    /// How many are open with the innermost collection, which has records and no text.
+    /// The value of `open` at the innermost collection, which has records and no text.
     collection: Option<usize>,
-    /// `record` elements that are open around records, as in SRU and OAI-PMH.
+    /// The number of `record` elements that are open around records, as in SRU and OAI-PMH.
     wrappers: usize,
-    /// How many of them are around the innermost collection.
+    /// The number of these wrappers around the innermost collection.
     around_collection: usize,
-    /// The offset of the last of them.
+    /// The offset of the wrapper that began last.
     wrapper: u64,
-    /// The offset of one that is still open when its collection ends.
+    /// The offset of a wrapper that is still open when its collection ends.
     unclosed: Option<u64>,
-    /// How many documents of records are open: collections, and answers of SRU and OAI-PMH.
+    /// The number of open documents of records: collections, and answers of SRU and OAI-PMH.
     documents: usize,
 }
 
 impl Outside {
-    /// Skips the text before the next markup. Text within wrappers belongs to them.
+    /// Skips the text before the next markup. Text within wrappers belongs to the wrappers.
     fn text<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<()> {
         loop {
             let held = window.held();
@@ -165,7 +165,7 @@ impl Outside {
         }
     }
 
-    /// Takes note of a tag outside records: of a wrapper, or the remains of a record.
+    /// Notes a tag outside records: that of a wrapper, or the remains of a record.
     fn markup<R: Read>(&mut self, markup: &Markup, window: &Window<R>) {
         let is_answer = matches!(markup.name, "searchRetrieveResponse" | "OAI-PMH");
         if is_answer || markup.name == "collection" {
@@ -210,12 +210,13 @@ impl Outside {
         }
     }
 
-    /// Whether a document or a wrapper is open, whose missing end is reported.
+    /// Returns whether a document or a wrapper is open, so that its missing end is to be reported.
     fn is_open(&self) -> bool {
         self.documents > 0 || self.wrappers > 0
     }
 
-    /// A record begins. One that is `within` another, at `offset` and with that many open elements, makes the other a wrapper.
+    /// Notes the beginning of a record. If it is `within` another record, at `offset` and with that many open elements, the
+    /// other record is a wrapper.
     fn record(&mut self, offset: u64, within: Option<usize>) {
         self.reported = false;
         if let Some(open) = within {
@@ -225,7 +226,7 @@ impl Outside {
         }
     }
 
-    /// Takes note of remains of a record, by their place in the window, which begins at `offset`.
+    /// Notes the remains of a record by their range in the window, which begins at `offset`.
     fn remains(&mut self, offset: u64, place: Range<usize>) {
         let at = |index: usize| offset.saturating_add(u64::try_from(index).unwrap_or(u64::MAX));
         let start = self
@@ -235,7 +236,7 @@ impl Outside {
         self.remains = Some(start..at(place.end));
     }
 
-    /// The report, at the end of the input, on a document that is not closed: records may be missing.
+    /// Returns the report, at the end of the input, on a document that is not closed: records may be missing.
     fn unclosed(&mut self, offset: u64) -> Option<RawRecord> {
         let is_open = std::mem::take(&mut self.documents) > 0;
         let is_wrapped = std::mem::take(&mut self.wrappers) > 0;
@@ -253,7 +254,7 @@ impl Outside {
         Some(RawRecord::damage(offset, damage))
     }
 
-    /// The report on the remains since the last record.
+    /// Returns the report on the remains since the last record.
     fn gap(&mut self) -> Option<RawRecord> {
         if let Some(offset) = self.unclosed.take() {
             return Some(RawRecord::damage(offset, UNCLOSED));
@@ -267,18 +268,18 @@ impl Outside {
 
 const UNCLOSED: &str = "the record is not closed";
 
-/// Whether an octet between records is neither white space nor part of a byte order mark, as in concatenated files.
+/// Returns whether an octet between records is neither white space nor part of a byte order mark, as in concatenated files.
 fn is_text(octet: &u8) -> bool {
     !octet.is_ascii_whitespace() && !matches!(octet, 0 | 0x1A | 0xEF | 0xBB | 0xBF)
 }
 
-/// Whether there is only white space, as in a file without records.
+/// Returns whether there is only white space, as in a file without records.
 fn is_blank(octets: &[u8]) -> bool {
     let octets = octets.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(octets);
     octets.trim_ascii().is_empty()
 }
 
-/// The encoding of a document that is not in UTF-8, by its byte order mark or declaration.
+/// Returns the encoding of a document that is not in UTF-8, by its byte order mark or declaration.
 fn encoding(octets: &[u8]) -> Option<&'static Encoding> {
     if let Some((encoding, _)) = Encoding::for_bom(octets) {
         return Some(encoding);
@@ -294,7 +295,7 @@ fn encoding(octets: &[u8]) -> Option<&'static Encoding> {
     let value = value.trim_ascii_start().strip_prefix(b"=")?;
     let (quote, label) = value.trim_ascii_start().split_first()?;
     let label = label.split(|octet| octet == quote).next()?;
-    // Where it is UTF-8, the octets stay as they are.
+    // The octets of UTF-8 are not converted.
     Encoding::for_label(label).filter(|encoding| *encoding != UTF_8)
 }
 
@@ -303,7 +304,7 @@ struct Markup {
     start: usize,
     end: usize,
     kind: Kind,
-    /// The local name of a tag, if it is one of [`NAMES`], otherwise empty.
+    /// The local name of a tag, if the tag is one of [`NAMES`], otherwise empty.
     name: &'static str,
 }
 
@@ -330,12 +331,12 @@ impl Markup {
         }
     }
 
-    /// Whether it is the start tag of an element, or all of it.
+    /// Returns whether the markup is a start tag or an empty element.
     fn begins(&self) -> bool {
         matches!(self.kind, Kind::Start | Kind::Empty)
     }
 
-    /// The first markup at or after an index; `None` if there is no more, or none that ends within [`MAX_RECORD`].
+    /// Finds the first markup at or after an index; `None` if there is no more markup, or none that ends within [`MAX_RECORD`].
     fn find<R: Read>(window: &mut Window<R>, from: usize) -> io::Result<Option<Self>> {
         let Some(start) = window.find(from, b"<", MAX_RECORD)? else {
             return Ok(None);
@@ -355,11 +356,11 @@ impl Markup {
         if let Some(end) = end_of(window, inside, opening, closing)? {
             return Ok(Some(Self::of(start, end, Kind::Other)));
         }
-        // Never closed: only the opening is markup, so that what follows is not lost.
+        // The markup is never closed: only its opening is skipped, so that the following text is not lost.
         Ok(Some(Self::of(start, inside, Kind::Unclosed)))
     }
 
-    /// A tag, or the document type with its brackets.
+    /// Reads a tag, or the document type with its brackets.
     fn tag<R: Read>(window: &mut Window<R>, start: usize) -> io::Result<Option<Self>> {
         let mut index = start + 1;
         let (mut quote, mut brackets) = (None, 0_usize);
@@ -372,12 +373,12 @@ impl Markup {
                 if is_cut(window.from(start)) {
                     return Ok(Some(Self::of(start, window.held().len(), Kind::Cut)));
                 }
-                // A document type that never ends is read as text, so that what follows is not lost.
+                // A document type that never ends is read as text, so that the following text is not lost.
                 let end = start + DOCUMENT_TYPE.len();
                 return Ok(document_type.then_some(Self::of(start, end, Kind::Other)));
             };
             match (quote, octet) {
-                // A tag cannot contain another: this one was not closed.
+                // A tag cannot contain another tag, so this one was not closed.
                 (_, b'<') if !document_type || window.from(index).starts_with(DOCUMENT_TYPE) => {
                     let tag = window.held().get(start..index).unwrap_or_default();
                     let kind = if is_cut(tag) {
@@ -410,11 +411,11 @@ impl Markup {
 
 const DOCUMENT_TYPE: &[u8] = b"<!DOCTYPE";
 
-/// `<![CDATA[`
+/// The length of `<![CDATA[`.
 const LONGEST_OPENING: usize = 9;
 
-/// The index after the end of a comment, CDATA section or processing instruction; `None` if the next of its kind, which it
-/// cannot contain, begins first, or it does not end within [`MAX_RECORD`].
+/// Returns the index after the end of a comment, CDATA section or processing instruction; `None` if the next markup of the same
+/// kind, which cannot be nested, begins first, or if the markup does not end within [`MAX_RECORD`].
 fn end_of<R: Read>(
     window: &mut Window<R>,
     inside: usize,
@@ -444,20 +445,20 @@ fn end_of<R: Read>(
     }
 }
 
-/// Whether a tag that does not end may be the beginning of a record's.
+/// Returns whether a tag that does not end may be the beginning of a record's tag.
 fn is_cut(tag: &[u8]) -> bool {
     let local = local_name(tag.strip_prefix(b"<").unwrap_or(tag));
     !local.is_empty() && b"record".starts_with(local)
 }
 
-/// The local name of the element, given a tag from its name on.
+/// Returns the local name of the element, given the tag from its name on.
 fn local_name(inside: &[u8]) -> &[u8] {
     let is_end = |octet: &u8| octet.is_ascii_whitespace() || matches!(octet, b'/' | b'>');
     let name = inside.split(is_end).next().unwrap_or_default();
     name.rsplit(|octet| *octet == b':').next().unwrap_or(name)
 }
 
-/// The names that tell what a document holds. The last two are answers of SRU and OAI-PMH, which may have no record.
+/// The names that show what a document holds. The last two are answers of SRU and OAI-PMH, which may not have a record.
 const NAMES: [&str; 8] = [
     "record",
     "collection",
@@ -469,7 +470,7 @@ const NAMES: [&str; 8] = [
     "OAI-PMH",
 ];
 
-/// The kind of a whole tag, and its name if it is one of [`NAMES`].
+/// Returns the kind of a whole tag, and its name if it is one of [`NAMES`].
 fn kind(tag: &[u8]) -> (Kind, &'static str) {
     let inside = tag.strip_prefix(b"<").unwrap_or(tag);
     let (kind, inside) = match inside {

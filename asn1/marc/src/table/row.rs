@@ -1,4 +1,4 @@
-//! The cells of a record: fields, parts of its citation, elements of Dublin Core, and what is known of its copies.
+//! The cells of a record: fields, parts of its citation, elements of Dublin Core, and data about its copies.
 
 use super::{Content, CopyCells, NO_VALUE, RowOrigin, SEPARATOR};
 use crate::crosswalk::dublin_core::elements;
@@ -7,7 +7,7 @@ use crate::crosswalk::{Citation, Identifiers};
 use crate::record::{Field, Leader, MarcRecord, Tag};
 use crate::text::{composed, text_lossless};
 
-/// A record on its way into a row; what several columns need is computed once.
+/// A record that is being written as a row; data that several columns need is computed once.
 pub(super) struct TableRow<'a> {
     pub(super) record: &'a MarcRecord,
     pub(super) origin: RowOrigin<'a>,
@@ -67,7 +67,7 @@ impl TableRow<'_> {
         }
     }
 
-    /// A value for each copy, unless there is none at all.
+    /// Returns a value for each copy, or no values if no copy has one.
     fn of_copies(&self, name: &str) -> Vec<String> {
         let values = self.copies.iter().map(|copy| {
             let value = copy.iter().find(|(known, _)| *known == name);
@@ -135,7 +135,7 @@ impl TableRow<'_> {
         }
     }
 
-    /// The text of octets in a cell.
+    /// Returns the text of octets in a cell.
     fn text(&mut self, octets: &[u8], field: &Field) -> String {
         if has_controls(octets) {
             let note = format!("control characters in {} replaced by blanks", field.tag);

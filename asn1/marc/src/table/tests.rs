@@ -1,4 +1,4 @@
-//! Rows and cells of tables, and columns that do not exist.
+//! Tests for rows and cells of tables, and for columns that do not exist.
 
 use super::*;
 use crate::record::{Field, Leader};

@@ -1,4 +1,4 @@
-//! Diagnostics, and reports on searches and resources.
+//! Tests for diagnostics, and for reports on searches and resources.
 
 use super::*;
 

@@ -1,27 +1,26 @@
-//! The bib file, which defines the qualifiers of CCL queries (ISO 8777 leaves them to the system), in YAZ's
-//! format: a line for each qualifier, alias or directive.
+//! The bib file, which defines the qualifiers of CCL queries (ISO 8777 leaves them to the system), in YAZ's format: with a line
+//! for each qualifier, alias or directive.
 
 use super::super::{number, sets};
 use crate::apdu::AttributeValue;
 use crate::oid::Oid;
 
-/// The longest bib file read, in octets.
+/// The maximum length of a bib file, in octets.
 pub const MAX_BIB_LENGTH: usize = 1 << 20;
 
 /// The qualifiers of CCL queries, and the words and signs of its operators.
 ///
-/// A line of the file is one of these; `#` begins a comment:
-/// - `ti u=4 s=pw t=l,r`: a qualifier and its attributes. A type is a number or one of the letters `u r p s t c`
-///   for 1 to 6, with its attribute set before it where that is not the query's: `gils,u=2040`.
-///   A value is a number, a name, or one of the special ones of relation (`o r omiteq`), structure
-///   (`pw al ol ag sl`) and truncation (`l r b n x z`), which say what a query may do. A qualifier of several
-///   lines has the attributes of all.
+/// Each line of the file has one of these forms; `#` begins a comment:
+/// - `ti u=4 s=pw t=l,r`: a qualifier and its attributes. A type is a number or one of the letters `u r p s t c` for 1 to 6,
+///   with its attribute set before it if this is not the attribute set of the query: `gils,u=2040`. A value is a number, a
+///   name, or one of the special values of relation (`o r omiteq`), structure (`pw al ol ag sl`) and truncation (`l r b n x
+///   z`), which say what a query may do. A qualifier on several lines has the attributes of all of them.
 /// - `tiau ti au`: an alias, which searches for the term under each of the qualifiers.
-/// - `@and og`: a directive: the words of `@and @or @not @set`, the signs of `@truncation` and `@mask`,
-///   `@case 0` to take words and qualifiers in any case, `@field or` to search under each qualifier of a list
-///   instead of merging their attributes.
+/// - `@and og`: a directive: the words for `@and @or @not @set`, the signs for `@truncation` and `@mask`, `@case 0` to accept
+///   words and qualifiers in any case, `@field or` to search under each qualifier of a list instead of merging their
+///   attributes.
 ///
-/// The qualifier `term` is used if a query names none.
+/// The qualifier `term` is used if a query does not name a qualifier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bib {
     pub(super) qualifiers: Vec<Qualifier>,
@@ -37,9 +36,9 @@ pub struct Bib {
 }
 
 impl Default for Bib {
-    /// The built-in qualifiers, with the index names that all query languages share.
+    /// Returns the built-in qualifiers, with the index names that all query languages share.
     fn default() -> Self {
-        // The tests ensure that it is valid.
+        // The tests ensure that the file is valid.
         Self::parse(include_str!("default.bib")).unwrap_or_else(|_| Self::empty())
     }
 }
@@ -47,8 +46,7 @@ impl Default for Bib {
 impl Bib {
     /// Reads a bib file.
     ///
-    /// Lines that YAZ ignores or misreads are refused. An unknown attribute set is no error until a query uses
-    /// it.
+    /// Lines that YAZ ignores or misreads are refused. An unknown attribute set is not an error until a query uses it.
     ///
     /// # Errors
     /// The invalid line, and what is wrong with it.
@@ -87,14 +85,14 @@ impl Bib {
         Ok(bib)
     }
 
-    /// The names of the qualifiers, in the order of the file.
+    /// Returns the names of the qualifiers, in the order of the file.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.qualifiers
             .iter()
             .map(|qualifier| qualifier.name.as_str())
     }
 
-    /// No qualifiers, and the words and signs of YAZ.
+    /// Returns a bib without qualifiers, with the words and signs of YAZ.
     fn empty() -> Self {
         let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
         Self {
@@ -110,7 +108,7 @@ impl Bib {
         }
     }
 
-    /// Whether two words are the same, according to `@case`.
+    /// Returns whether two words are the same, according to `@case`.
     pub(super) fn same(&self, a: &str, b: &str) -> bool {
         if self.case_sensitive {
             a == b
@@ -119,9 +117,9 @@ impl Bib {
         }
     }
 
-    /// The qualifier of an alternative, counted from 0, of those that a name stands for.
+    /// Returns the qualifier of one of the alternatives that a name stands for, counted from 0.
     pub(super) fn find(&self, name: &str, alternative: usize) -> Option<&Qualifier> {
-        // If `@case 0` makes names the same, the last line counts, as in YAZ.
+        // If `@case 0` makes names the same, the last line applies, as in YAZ.
         let found = self
             .qualifiers
             .iter()
@@ -162,7 +160,7 @@ impl Bib {
                     _ => return Err(value_fault()),
                 }
             }
-            // Stop words are removed from queries elsewhere, if at all.
+            // Stop words are removed from queries in other places, if at all.
             _ if directive.starts_with("stop.") => {}
             _ => {
                 return Err(format!(
@@ -173,7 +171,7 @@ impl Bib {
         Ok(())
     }
 
-    /// Reads what follows a qualifier's name; returns whether it is an alias.
+    /// Reads the rest of the line after a qualifier's name; returns whether it is an alias.
     fn qualifier(&mut self, name: &str, rest: &str) -> Result<bool, String> {
         if name.contains(['(', ')', ',', '%', '!', '>', '<', '=', '"']) {
             return Err(format!("{name:?} cannot be the name of a qualifier"));
@@ -222,31 +220,31 @@ impl Bib {
 #[error("line {line} of the bib file: {reason}")]
 #[non_exhaustive]
 pub struct BibError {
-    /// Counted from 1.
+    /// The line, counted from 1.
     pub line: usize,
-    /// What is wrong.
+    /// What is wrong with the line.
     pub reason: String,
 }
 
-/// A qualifier with its attributes, or a name for several.
+/// A qualifier with its attributes, or a name for several qualifiers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Qualifier {
     pub(super) name: String,
     pub(super) attributes: Vec<Attribute>,
-    /// The qualifiers that it stands for, if it is an alias.
+    /// The qualifiers for which it stands, if it is an alias.
     pub(super) alias_of: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Attribute {
-    /// `None` for that of the query; the name of an unknown one.
+    /// The attribute set; `None` for that of the query; the name of an unknown set.
     pub(super) set: Result<Option<Oid>, String>,
     pub(super) attribute_type: i64,
     pub(super) value: BibValue,
 }
 
 impl Attribute {
-    /// The value to send, if it is one: 0 is not sent, and special ones say what a query may do.
+    /// Returns the value to send, if there is one: 0 is not sent, and special values say what a query may do.
     pub(super) fn sent(&self) -> Option<AttributeValue> {
         match &self.value {
             BibValue::Special(_) | BibValue::Number(0) => None,
@@ -258,14 +256,14 @@ impl Attribute {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BibValue {
-    /// It is sent, unless it is 0.
+    /// A number, which is sent unless it is 0.
     Number(i64),
     Name(String),
     /// One of [`SPECIAL`], which says what a query may do.
     Special(&'static str),
 }
 
-/// The special values of the attribute types that have some: relation, structure and truncation.
+/// The special values of the attribute types that have such values: relation, structure and truncation.
 const SPECIAL: [(&str, &[&str]); 3] = [
     ("r", &["o", "r", "omiteq"]),
     ("s", &["pw", "al", "ol", "ag", "sl"]),
@@ -286,7 +284,7 @@ struct BibLine<'a> {
 }
 
 impl<'a> BibLine<'a> {
-    /// The next word; `None` at the end.
+    /// Returns the next word; `None` at the end.
     fn next(&mut self) -> Result<Option<&'a str>, String> {
         let rest = self.rest.trim_start_matches(is_blank);
         if let Some(quoted) = rest.strip_prefix('"') {
@@ -315,7 +313,7 @@ impl<'a> BibLine<'a> {
         Some(sign)
     }
 
-    /// `[SET,]TYPE=VALUE,VALUE…` after its first word and sign.
+    /// Reads `[SET,]TYPE=VALUE,VALUE…` after its first word and sign.
     fn attributes(&mut self, word: &str, is_set: bool) -> Result<Vec<Attribute>, String> {
         let mut letter = word;
         let mut set = Ok(None);
@@ -362,7 +360,7 @@ impl<'a> BibLine<'a> {
     }
 }
 
-/// The attribute set of a name; bib files write `exp1` for Exp-1.
+/// Returns the attribute set of a name; bib files write `exp1` for Exp-1.
 fn known_set(name: &str) -> Option<Oid> {
     let number = name.trim_end_matches(|last: char| last.is_ascii_digit());
     let hyphened = || {

@@ -1,4 +1,4 @@
-//! CCL queries (ISO 8777) as RPN, in YAZ's grammar: operators of equal rank from left to right, and
+//! Translates CCL queries (ISO 8777) to RPN, in YAZ's grammar: operators of equal rank are applied from left to right, and
 //! `QUALIFIERS RELATION TERMS`, where terms may be a query in parentheses that inherits the qualifiers.
 
 use std::rc::Rc;
@@ -13,16 +13,16 @@ use crate::apdu::{
     ResultSetId, RpnQuery, RpnStructure,
 };
 
-/// The maximum size in octets of a query with its terms repeated for each qualifier.
+/// The maximum size in octets of a query whose terms are repeated for each qualifier.
 pub const MAX_WRITTEN_OUT: usize = 1 << 24;
 
 /// Reads a CCL query with the qualifiers of a bib file. The attribute set is Bib-1.
 ///
-/// The RPN is that of YAZ, except where YAZ loses parts of the text: a relation before parentheses applies to
-/// all terms in them, a backslash counts once, and an unclosed quote is refused.
+/// The RPN is that of YAZ, except where YAZ loses parts of the text: a relation before parentheses applies to all terms inside,
+/// a backslash is applied once, and an unclosed quote is refused.
 ///
 /// # Errors
-/// What is wrong, and at which octet.
+/// The error says what is wrong, and at which octet.
 pub fn parse(query: &str, bib: &Bib) -> Result<RpnQuery, QueryError> {
     let mut parser = Parser {
         query,
@@ -41,15 +41,15 @@ pub fn parse(query: &str, bib: &Bib) -> Result<RpnQuery, QueryError> {
     Ok(RpnQuery::bib1(rpn))
 }
 
-/// The qualifiers of a term: none, or those of a list and of the parentheses around it, nearest first.
+/// The qualifiers of a term: none, or those in a list and before the parentheses around it, nearest first.
 pub(super) type Qualifiers<'b> = Rc<[&'b Qualifier]>;
 
-/// A part of the query as RPN, before [`as_sent`].
+/// A part of the query as RPN, before the call to [`as_sent`].
 #[derive(Clone)]
 pub(super) struct Tree {
     pub(super) rpn: RpnStructure,
     pub(super) depth: usize,
-    /// Its share of [`MAX_WRITTEN_OUT`].
+    /// The part's share of [`MAX_WRITTEN_OUT`].
     pub(super) size: usize,
 }
 
@@ -58,14 +58,14 @@ pub(super) struct Parser<'q, 'b> {
     pub(super) bib: &'b Bib,
     tokens: Vec<Token>,
     pub(super) at: usize,
-    /// The parts that are not complete, the innermost last.
+    /// The parts that are not complete, innermost last.
     open: Vec<OpenPart<'b>>,
     /// The number of open parentheses.
     parentheses: usize,
     written_out: usize,
 }
 
-/// What to read next.
+/// What is to be read next.
 enum Expected<'b> {
     /// An operand of `and`, `or` or `not`.
     Element(Qualifiers<'b>),
@@ -82,17 +82,17 @@ struct OpenPart<'b> {
 }
 
 enum PartKind<'b> {
-    /// Elements and the operators between them, in parentheses or not.
+    /// Elements and the operators between them, and whether they are in parentheses.
     Elements(Qualifiers<'b>, bool),
     /// Terms and the distances between them.
     Nearness(Qualifiers<'b>),
-    /// The same text under different qualifiers.
+    /// The same text, which is read with different qualifiers.
     Alternatives {
-        /// The token where each alternative starts.
+        /// The token at which each alternative starts.
         at: usize,
         after_relation: bool,
         rest: std::vec::IntoIter<Qualifiers<'b>>,
-        /// The relation of the alternative being read, and its token.
+        /// The relation of the alternative that is being read, and its token.
         relation: Option<Related>,
     },
 }
@@ -151,7 +151,7 @@ impl<'b> Parser<'_, 'b> {
         self.begin(PartKind::Nearness(qualifiers))
     }
 
-    /// `set = NAME`
+    /// Reads `set = NAME`.
     fn result_set(&mut self) -> Result<Tree, QueryError> {
         self.advance();
         if self.token().kind == Kind::Equal {
@@ -168,7 +168,7 @@ impl<'b> Parser<'_, 'b> {
         Ok(Tree::operand(operand, name.len()))
     }
 
-    /// The qualifiers of each alternative that the names before a relation stand for.
+    /// Returns the qualifiers of each alternative that the names before a relation stand for.
     fn qualifiers(
         &mut self,
         relation: usize,
@@ -213,7 +213,7 @@ impl<'b> Parser<'_, 'b> {
         Ok(alternatives)
     }
 
-    /// Each qualifier that a name stands for.
+    /// Returns each qualifier that a name stands for.
     fn alternatives(&self, name: &str) -> impl Iterator<Item = Qualifiers<'b>> {
         let found = (0..).map_while(move |number| self.bib.find(name, number));
         found.map(|qualifier| Rc::from([qualifier]))
@@ -235,7 +235,7 @@ impl<'b> Parser<'_, 'b> {
                 relation,
             } => {
                 self.at = *at;
-                // There is one: otherwise the part is complete.
+                // There is another alternative: otherwise the part would be complete.
                 let qualifiers = rest.next().unwrap_or_else(|| Rc::from([]));
                 let mut range = None;
                 if *after_relation {
@@ -277,7 +277,7 @@ impl<'b> Parser<'_, 'b> {
                     self.advance();
                     operator
                 }
-                // Terms after parentheses.
+                // There are terms after parentheses.
                 token if token.in_term() => {
                     near(2, false, RelationType::LESS_THAN, KnownProximityUnit::WORD)
                 }
@@ -310,7 +310,7 @@ impl<'b> Parser<'_, 'b> {
         self.next_operand(part)
     }
 
-    /// `%`, `!`, or one of them with a distance.
+    /// Reads `%`, `!`, or either of them with a distance.
     fn proximity(&self) -> Result<Operator, QueryError> {
         let text = self.token().text(self.query);
         let distance = match text.get(1..).unwrap_or_default() {
@@ -324,7 +324,7 @@ impl<'b> Parser<'_, 'b> {
         Ok(near(distance, ordered, relation, KnownProximityUnit::WORD))
     }
 
-    /// Both trees under the operator, or the right one alone.
+    /// Returns both trees under the operator, or only the right tree if there is no left one.
     pub(super) fn joined(
         &self,
         left: Option<(Tree, Operator)>,
@@ -348,7 +348,7 @@ impl<'b> Parser<'_, 'b> {
         self.token_at(self.at)
     }
 
-    /// The token at an index; after the last, the end of the query.
+    /// Returns the token at an index, or the end of the query for an index after the last token.
     pub(super) fn token_at(&self, at: usize) -> &Token {
         const END: Token = Token {
             kind: Kind::End,
@@ -363,7 +363,7 @@ impl<'b> Parser<'_, 'b> {
         self.at += 1;
     }
 
-    /// Counts octets of the encoded query.
+    /// Counts octets of the encoded query against the limit.
     pub(super) fn spend(&mut self, octets: usize) -> Result<(), QueryError> {
         self.written_out = self.written_out.saturating_add(octets);
         if self.written_out > MAX_WRITTEN_OUT {

@@ -1,5 +1,5 @@
-//! RPN queries as CCL (ISO 8777), as far as the qualifiers of a bib file can express them. Each printed term has
-//! been parsed again, so that the text means the same query.
+//! Prints RPN queries as CCL (ISO 8777), as far as the qualifiers of a bib file can express them. Each printed term has been
+//! parsed again, so that the text means the same query.
 
 use super::super::CannotSay;
 use super::super::print::set_name;
@@ -14,16 +14,16 @@ use crate::apdu::{
 use crate::bib1::attributes::{RELATION, TRUNCATION};
 use crate::oid::BIB_1;
 
-/// The most attributes of a term for which qualifiers are searched.
+/// The maximum number of attributes of a term for which qualifiers are searched.
 pub const MAX_ATTRIBUTES_SAID: usize = 16;
 
-/// The most texts tried for a term.
+/// The maximum number of texts tried for a term.
 const MAX_TRIED: usize = 10_000;
 
 /// Prints a query in CCL, on one line.
 ///
 /// # Errors
-/// What cannot be expressed with the qualifiers of the bib file.
+/// The error says what cannot be expressed with the qualifiers of the bib file.
 pub fn print(query: &RpnQuery, bib: &Bib) -> Result<String, CannotSay> {
     if query.attribute_set != BIB_1 {
         let name = set_name(&query.attribute_set);
@@ -32,7 +32,7 @@ pub fn print(query: &RpnQuery, bib: &Bib) -> Result<String, CannotSay> {
         )));
     }
     let operand = |operand: &Operand| Ok((said(operand, bib)?, false));
-    // Operators other than proximity have equal rank and are read from the left.
+    // Operators other than proximity have equal rank and are read from left to right.
     let (text, _) = query
         .rpn
         .evaluate(operand, |op, (left, _), (right, has_operator)| {
@@ -105,7 +105,7 @@ fn said(operand: &Operand, bib: &Bib) -> Result<String, CannotSay> {
             let relation = number(&attributes, RELATION).filter(|relation| *relation != EQUAL);
             let sign = RELATIONS.iter().find(|(_, value)| relation == Some(*value));
             let signs = || sign.into_iter().map(|(sign, _)| *sign).chain(["="]);
-            // The shortest lists of qualifiers first.
+            // The shortest lists of qualifiers are tried first.
             let lists = lists(&attributes, bib).into_iter();
             let heads = lists.flat_map(|list| signs().map(move |sign| format!("{list}{sign}")));
             std::iter::once(String::new())
@@ -130,7 +130,7 @@ fn said(operand: &Operand, bib: &Bib) -> Result<String, CannotSay> {
     }
 }
 
-/// Whether two operands are the same, regardless of the order of attributes.
+/// Returns whether two operands are the same, regardless of the order of attributes.
 fn is_same(one: &RpnQuery, other: &RpnQuery) -> bool {
     let (
         RpnStructure::Op(Operand::AttributesPlusTerm(a)),
@@ -148,7 +148,7 @@ fn is_same(one: &RpnQuery, other: &RpnQuery) -> bool {
             .all(|wanted| count(&a.attributes, wanted) == count(&b.attributes, wanted))
 }
 
-/// The numeric value of the attribute of a type.
+/// Returns the numeric value of the attribute with this type.
 fn number(attributes: &[AttributeElement], wanted: i64) -> Option<i64> {
     attributes
         .iter()
@@ -158,7 +158,7 @@ fn number(attributes: &[AttributeElement], wanted: i64) -> Option<i64> {
         })
 }
 
-/// Lists of qualifiers that give the attributes, except for some that the term after them may imply.
+/// Returns lists of qualifiers that produce the attributes, except for those that the term after them may imply.
 fn lists(attributes: &[AttributeElement], bib: &Bib) -> Vec<String> {
     if attributes.len() > MAX_ATTRIBUTES_SAID {
         return Vec::new();
@@ -166,7 +166,7 @@ fn lists(attributes: &[AttributeElement], bib: &Bib) -> Vec<String> {
     let qualifiers = bib.qualifiers.iter();
     let qualifiers = qualifiers.filter_map(|one| Some((one.name.as_str(), given(one)?)));
     let (silent, telling): (Vec<_>, Vec<_>) = qualifiers.partition(|(_, given)| given.is_empty());
-    // Lists with the attributes that they lack, each an extension of a shorter one.
+    // Lists with the attributes that they lack; each list extends a shorter one.
     let mut lists = vec![(Vec::new(), attributes)];
     let mut at = 0;
     while let Some((list, lacking)) = lists.get(at).cloned() {
@@ -181,7 +181,7 @@ fn lists(attributes: &[AttributeElement], bib: &Bib) -> Vec<String> {
     }
     let implied = |one: &AttributeElement| matches!(one.attribute_type, 2 | 4 | 5);
     lists.retain(|(_, lacking)| lacking.iter().all(implied));
-    // A qualifier that sends no attributes only says what the query may do; the first one decides.
+    // A qualifier that sends no attributes only says what the query may do; the first such qualifier decides.
     let first = silent.iter().map(|(name, _)| Some(*name));
     let firsts: Vec<Option<&str>> = std::iter::once(None).chain(first).collect();
     let mut found = Vec::new();
@@ -195,7 +195,7 @@ fn lists(attributes: &[AttributeElement], bib: &Bib) -> Vec<String> {
     found
 }
 
-/// The attributes that a qualifier gives to every term; `None` for an alias, or an unknown set.
+/// Returns the attributes that a qualifier gives to every term; `None` for an alias or an unknown set.
 fn given(qualifier: &Qualifier) -> Option<Vec<AttributeElement>> {
     if !qualifier.alias_of.is_empty() {
         return None;
@@ -211,7 +211,7 @@ fn given(qualifier: &Qualifier) -> Option<Vec<AttributeElement>> {
     sent.collect()
 }
 
-/// The ways to write the term: with signs of truncation, plain, quoted, and as words.
+/// Returns the ways to write the term: with truncation signs, plain, quoted, and as words.
 fn texts(term: &str, truncation: Option<i64>, bib: &Bib) -> Vec<String> {
     let plain = !term.is_empty() && !term.bytes().any(ends_word) && !term.contains(['"', '\\']);
     let whole = |texts: &mut Vec<String>, before: &str, after: &str| {
@@ -236,7 +236,7 @@ fn texts(term: &str, truncation: Option<i64>, bib: &Bib) -> Vec<String> {
     texts
 }
 
-/// The term with its masks replaced by those of CCL, and other characters that could be signs escaped.
+/// Returns the term with its masks replaced by those of CCL, and other characters that could be signs escaped.
 fn unmasked(term: &str, any: &str, one: &str, bib: &Bib) -> Option<String> {
     let mut text = String::new();
     let mut rest = term;

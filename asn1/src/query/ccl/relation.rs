@@ -8,7 +8,7 @@ use super::token::{Kind, Token};
 use crate::apdu::{AttributeElement, AttributeValue, Operand, Operator, RpnStructure};
 use crate::bib1::attributes::RELATION;
 
-/// The signs of relations and their values of the Relation attribute.
+/// The relation signs, and their values of the Relation attribute.
 pub(super) const RELATIONS: [(&str, i64); 6] = [
     ("<", 1),
     ("<=", LESS_OR_EQUAL),
@@ -21,11 +21,11 @@ const LESS_OR_EQUAL: i64 = 2;
 pub(super) const EQUAL: i64 = 3;
 const GREATER_OR_EQUAL: i64 = 4;
 
-/// The relation for the terms after it, and its token.
+/// The relation for the following terms, and its token.
 pub(super) type Related = (AttributeElement, Token);
 
 impl<'b> Parser<'_, 'b> {
-    /// A relation sign: the range after it, or the relation for the terms after it, with its token.
+    /// Reads a relation sign. Returns the range after it, or the relation for the terms after it with its token.
     pub(super) fn relation(
         &mut self,
         qualifiers: &Qualifiers<'b>,
@@ -52,14 +52,14 @@ impl<'b> Parser<'_, 'b> {
         Ok((None, Some((relation, sign))))
     }
 
-    /// The error for a relation that the qualifiers or terms do not allow.
+    /// Returns the error for a relation that the qualifiers or terms do not allow.
     pub(super) fn unusable(&self, sign: &Token) -> QueryError {
         let text = sign.text(self.query).to_owned();
         QueryErrorKind::QualifierRelation(text).at(sign.start)
     }
 
-    /// `LOW - HIGH`, `LOW -` or `- HIGH`, if that comes next. If terms cannot be negative, the dash needs no blanks
-    /// around it.
+    /// Reads `LOW - HIGH`, `LOW -` or `- HIGH`, if one of them comes next. If terms cannot be negative, the dash needs no
+    /// blanks around it.
     fn range(
         &mut self,
         qualifiers: &Qualifiers<'b>,
@@ -120,7 +120,7 @@ impl<'b> Parser<'_, 'b> {
         Ok(tree.map(|(tree, _)| tree))
     }
 
-    /// The offset of a dash in a word, outside quotes and not after a backslash.
+    /// Returns the offset of a dash in a word, outside quotes and not after a backslash.
     fn dash(&self, word: &Token) -> Option<usize> {
         let mut quoted = false;
         let mut octets = word.text(self.query).bytes().enumerate();
@@ -136,7 +136,7 @@ impl<'b> Parser<'_, 'b> {
     }
 }
 
-/// Gives the terms of a tree a relation; as in YAZ, "equal" is not added to several terms.
+/// Gives a relation to the terms of a tree; as in YAZ, "equal" is not added to several terms.
 pub(super) fn relate(
     rpn: &mut RpnStructure,
     relation: &AttributeElement,
@@ -150,7 +150,7 @@ pub(super) fn relate(
         let Operand::AttributesPlusTerm(operand) = operand else {
             return Err(refused());
         };
-        // Of several, the last one written.
+        // If there are several, the last one written applies.
         let known = operand
             .attributes
             .iter_mut()

@@ -1,5 +1,5 @@
-//! The terms of a CCL query: words joined, listed or split as their qualifiers say, truncation and masks,
-//! and the attributes that go with them.
+//! The terms of a CCL query: words that are joined, listed or split as their qualifiers say, truncation and masks, and the
+//! attributes for them.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::apdu::{AttributeElement, AttributeValue, AttributesPlusTerm, Operand,
 use crate::bib1::attributes::{STRUCTURE, TRUNCATION, USE};
 use crate::oid::Oid;
 
-/// The most words that make one term, as in YAZ.
+/// The maximum number of words in one term, as in YAZ.
 const MAX_WORDS: usize = 200;
 
 /// Special characters of regular expressions (truncation 102).
@@ -30,14 +30,14 @@ struct Grouping {
 enum Style {
     /// Only at the ends of the term, expressed by the truncation attribute.
     Ends,
-    /// A regular expression, 102.
+    /// As a regular expression (truncation 102).
     Regex,
-    /// Signs in the term, 104.
+    /// As signs in the term (truncation 104).
     Mask,
 }
 
-/// The attribute by which the qualifiers allow something, a special value of the bib file: the first qualifier with an attribute
-/// of that type decides.
+/// Returns the attribute by which the qualifiers allow something, which is a special value of the bib file: the first qualifier
+/// with an attribute of that type decides.
 pub(super) fn allowed<'b>(
     qualifiers: &Qualifiers<'b>,
     attribute_type: i64,
@@ -54,7 +54,7 @@ pub(super) fn allowed<'b>(
 }
 
 impl<'b> Parser<'_, 'b> {
-    /// The words that come next, grouped as the qualifiers say.
+    /// Reads the next words, grouped as the qualifiers say.
     pub(super) fn words(&mut self, qualifiers: &Qualifiers<'b>) -> Result<Tree, QueryError> {
         let structured = |special| allowed(qualifiers, STRUCTURE, special).is_some();
         if structured("sl") {
@@ -96,7 +96,7 @@ impl<'b> Parser<'_, 'b> {
         }
     }
 
-    /// A single word, as an end of a range.
+    /// Reads a single word, as an end of a range.
     pub(super) fn single_word(
         &mut self,
         word: Token,
@@ -117,7 +117,7 @@ impl<'b> Parser<'_, 'b> {
         }
     }
 
-    /// Every way to divide the words into phrases, in order: `a b` is `(a and b) or "a b"`.
+    /// Returns every way to divide the words into phrases, in order: `a b` is `(a and b) or "a b"`.
     fn split_list(&mut self, qualifiers: &Qualifiers<'b>) -> Result<Tree, QueryError> {
         let mut words = Vec::new();
         while self.token().in_term() {
@@ -158,7 +158,7 @@ impl<'b> Parser<'_, 'b> {
         trees.pop().ok_or_else(|| self.missing("a term"))
     }
 
-    /// The words as one term, or as one for each Use attribute of the first qualifier.
+    /// Returns the words as one term, or as one term for each Use attribute of the first qualifier.
     fn term(
         &mut self,
         words: &[Token],
@@ -228,7 +228,7 @@ impl<'b> Parser<'_, 'b> {
         Ok(Tree::operand(Operand::AttributesPlusTerm(operand), size))
     }
 
-    /// The octets of the term, and the attribute for its truncation or masks.
+    /// Returns the octets of the term, and the attribute for its truncation or masks.
     fn written(
         &self,
         words: &[Token],
@@ -298,7 +298,7 @@ impl<'b> Parser<'_, 'b> {
         }
     }
 
-    /// The octets of a word that is not a term: signs of truncation have no meaning.
+    /// Returns the octets of a word that is not a term, in which truncation signs have no meaning.
     pub(super) fn octets(&self, word: &Token) -> impl Iterator<Item = u8> {
         let signs = TermParts {
             truncation: &[],
@@ -311,7 +311,7 @@ impl<'b> Parser<'_, 'b> {
         })
     }
 
-    /// The octets and signs of a word, without its quotes and backslashes.
+    /// Returns the octets and signs of a word, without its quotes and backslashes.
     fn pieces(&self, word: &Token) -> TermParts<'_> {
         TermParts {
             word: word.text(self.query).as_bytes(),
@@ -323,7 +323,7 @@ impl<'b> Parser<'_, 'b> {
     }
 }
 
-/// An attribute in the set of the one that allows it.
+/// Returns an attribute in the same set as the attribute that allows it.
 pub(super) fn numeric(
     by: Option<&Attribute>,
     attribute_type: i64,
@@ -343,7 +343,7 @@ fn set(attribute: &Attribute, offset: usize) -> Result<Option<Oid>, QueryError> 
 
 #[derive(Clone, Copy)]
 enum TermSign {
-    /// An octet of the term, and whether a backslash stood before it.
+    /// An octet of the term, and whether it follows a backslash.
     Octet(u8, bool),
     Truncation,
     Mask,
@@ -358,7 +358,7 @@ struct TermParts<'a> {
 }
 
 impl Iterator for TermParts<'_> {
-    /// A sign and its place in the query.
+    /// A sign and its range in the query.
     type Item = (TermSign, Range<usize>);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -386,7 +386,7 @@ impl Iterator for TermParts<'_> {
 }
 
 impl TermParts<'_> {
-    /// A sign of truncation or a mask, and its length.
+    /// Returns a truncation sign or a mask, and its length.
     fn sign(&self) -> Option<(TermSign, usize)> {
         let stands = |signs: &[String]| {
             signs

@@ -1,4 +1,4 @@
-//! Bib files, faults, limits and printing; the RPN of queries is tested by a table in `tests/tests/query`.
+//! Tests for bib files, faults, limits and printing; the RPN of queries is tested by a table in `tests/tests/query`.
 
 use super::*;
 use crate::apdu::{MAX_RPN_DEPTH, RpnQuery};

@@ -1,5 +1,5 @@
-//! The words and signs of a CCL query, split as in YAZ: a word ends at the next blank or sign outside quotes and
-//! not after a backslash.
+//! The words and signs of a CCL query, split as in YAZ: a word ends at the next blank or sign that is neither within quotes nor
+//! after a backslash.
 
 use super::super::{QueryError, QueryErrorKind, check_length};
 use super::bib::Bib;
@@ -26,16 +26,16 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token {
     pub(super) kind: Kind,
-    /// Its first octet.
+    /// The offset of its first octet.
     pub(super) start: usize,
-    /// The octet after it.
+    /// The offset after its last octet.
     pub(super) end: usize,
-    /// The octets of white space before it.
+    /// The number of white-space octets before it.
     pub(super) blank: usize,
 }
 
 impl Token {
-    /// Whether it can be part of a term.
+    /// Returns whether the token can be part of a term.
     pub(super) fn in_term(&self) -> bool {
         matches!(
             self.kind,
@@ -48,7 +48,7 @@ impl Token {
     }
 }
 
-/// Divides a query into tokens; the last is [`Kind::End`].
+/// Divides a query into tokens; the last token is [`Kind::End`].
 pub(super) fn tokens(query: &str, bib: &Bib) -> Result<Vec<Token>, QueryError> {
     check_length(query)?;
     let mut tokens = Vec::new();
@@ -88,7 +88,7 @@ pub(super) fn tokens(query: &str, bib: &Bib) -> Result<Vec<Token>, QueryError> {
     }
 }
 
-/// The length in octets of the word at the start of the text.
+/// Returns the length in octets of the word at the start of the text.
 fn word(text: &str, offset: usize) -> Result<usize, QueryError> {
     let mut quote = None;
     let mut octets = text.bytes().enumerate();
@@ -109,7 +109,7 @@ fn word(text: &str, offset: usize) -> Result<usize, QueryError> {
     }
 }
 
-/// The kind of a word; if a bib file gives it several, the last of and, or, not, set.
+/// Returns the kind of a word. If a bib file gives several meanings to the word, it is the last of and, or, not, set.
 fn kind(word: &str, bib: &Bib) -> Kind {
     let meanings = [
         (&bib.set, Kind::Set),
@@ -123,7 +123,7 @@ fn kind(word: &str, bib: &Bib) -> Kind {
         .map_or(Kind::Word, |(_, kind)| kind)
 }
 
-/// Whether an octet outside quotes ends a word.
+/// Returns whether an octet outside quotes ends a word.
 pub(super) fn ends_word(octet: u8) -> bool {
     matches!(
         octet,

@@ -1,5 +1,5 @@
-//! Translates an RPN query to CQL, if CQL and the properties can express it. [`to_rpn`] checks each clause: it must
-//! give every attribute of the operand and the same term, or for a pattern one that matches the same words.
+//! Translates an RPN query to CQL, if CQL and the properties can express it. [`to_rpn`] checks each clause: it must produce
+//! every attribute of the operand and the same term, or for a pattern, a term that matches the same words.
 
 mod masks;
 
@@ -23,13 +23,13 @@ use crate::query::CannotSay;
 
 /// Translates an RPN query to CQL.
 ///
-/// Attributes that the properties add to every clause, such as `always` or the relation that `=` stands for, may be
-/// missing from the query. Numeric and character string terms become text, which comes back as general terms. Patterns
-/// of truncation 102 and 104 become masks, which may come back as another truncation. A Use attribute that is a name
-/// without a property becomes the index of that name.
+/// Attributes that the properties add to every clause, such as `always` or the relation that `=` stands for, may be missing
+/// from the query. Numeric and character string terms become text, which is read again as general terms. Patterns of truncation
+/// 102 and 104 become masks, which may be read again as another truncation. A Use attribute that is a name without a property
+/// becomes the index of that name.
 ///
 /// # Errors
-/// What CQL cannot express.
+/// The error says what CQL cannot express.
 pub fn from_rpn(query: &RpnQuery, properties: &Properties) -> Result<Cql, CannotSay> {
     if query.rpn.depth() > MAX_DEPTH {
         return Err(CannotSay(format!(
@@ -111,7 +111,7 @@ fn clause(operand: &Operand, default_set: Oid, properties: &Properties) -> Resul
                 masks: None,
             };
             let masked = || speaker.masked().and_then(|masked| masked.clause().ok());
-            // Servers support masks; few know the modifier for regular expressions.
+            // Many servers support masks; few know the modifier for regular expressions.
             if speaker.truncation() == Some(REGEXP)
                 && let Some(clause) = masked()
             {
@@ -154,7 +154,7 @@ fn no_term(kind: &str) -> CannotSay {
     CannotSay(format!("CQL has no term for {kind}"))
 }
 
-/// The attributes, each with its set.
+/// Returns the attributes, each with its set.
 fn in_one_set(attributes: &[AttributeElement], default_set: Oid) -> Vec<AttributeElement> {
     attributes
         .iter()
@@ -165,7 +165,7 @@ fn in_one_set(attributes: &[AttributeElement], default_set: Oid) -> Vec<Attribut
         .collect()
 }
 
-/// Values of truncation.
+/// The value of truncation for a regular expression.
 const REGEXP: i64 = 102;
 const Z3958: i64 = 104;
 
@@ -181,7 +181,7 @@ struct Speaker<'a> {
 }
 
 impl Speaker<'_> {
-    /// The truncation, if it is a number.
+    /// Returns the truncation, if it is a number.
     fn truncation(&self) -> Option<i64> {
         let mut wanted = self.wanted.iter();
         let attribute = wanted.find(|one| one.attribute_type == TRUNCATION)?;
@@ -193,7 +193,7 @@ impl Speaker<'_> {
         }
     }
 
-    /// The same operand, with its truncation expressed by masks alone.
+    /// Returns the same operand, with its truncation expressed by masks alone.
     fn masked(&self) -> Option<Self> {
         let plain = escaped(&self.term);
         let masks = match self.truncation()? {
@@ -210,7 +210,7 @@ impl Speaker<'_> {
         Some(masked)
     }
 
-    /// The clause as if the properties had an index named like the Use attribute.
+    /// Returns the clause as if the properties had an index named like the Use attribute.
     fn named(&self) -> Option<Node> {
         let mut uses = self.wanted.iter().filter(|one| one.attribute_type == USE);
         let (attribute, None) = (uses.next()?, uses.next()) else {
@@ -238,7 +238,7 @@ impl Speaker<'_> {
         named.properties = Cow::Owned(self.properties.with(&property, attribute));
         match named.clause().ok()? {
             Node::Clause(mut clause) => {
-                // Indexes without a prefix have this one.
+                // An index without a prefix belongs to the default context set.
                 Arc::make_mut(&mut clause.relation).index = Word::new(name);
                 Some(Node::Clause(clause))
             }
@@ -270,7 +270,7 @@ impl Speaker<'_> {
         Err(CannotSay(format!("the properties have no CQL for {query}")))
     }
 
-    /// The attributes that the clause lacks; `None` if its term differs or it cannot be translated.
+    /// Returns the attributes that the clause lacks; `None` if its term differs or it cannot be translated.
     fn missing_from(&self, clause: &Clause) -> Option<Vec<AttributeElement>> {
         let query = to_rpn(&Cql::of(Node::Clause(clause.clone())), &self.properties).ok()?;
         let RpnStructure::Op(Operand::AttributesPlusTerm(operand)) = query.rpn else {
@@ -285,7 +285,7 @@ impl Speaker<'_> {
         is_meant.then(|| missing.cloned().collect())
     }
 
-    /// Whether the operand has every attribute of the property.
+    /// Returns whether the operand has every attribute of the property.
     fn has(&self, property: &str, name: &str) -> bool {
         let attributes = self.properties.attributes(property);
         attributes.is_some_and(|attributes| {
@@ -296,7 +296,7 @@ impl Speaker<'_> {
         })
     }
 
-    /// Indexes whose attributes the operand has, those with the most first.
+    /// Returns the indexes whose attributes the operand has, those with the most attributes first.
     fn indexes(&self) -> Vec<String> {
         let mut found: Vec<(usize, String)> = Vec::new();
         let count = |property: &str| self.properties.attributes(property).map_or(0, <[_]>::len);
@@ -324,7 +324,7 @@ impl Speaker<'_> {
         found.into_iter().map(|(_, name)| name).collect()
     }
 
-    /// The signs, then the named relations.
+    /// Returns the signs, then the named relations.
     fn relations(&self) -> Vec<String> {
         let signs = ["=", "<", "<=", ">", ">=", "<>", "=="].map(str::to_owned);
         let named = self.properties.names("relation").filter(|name| {
@@ -338,7 +338,7 @@ impl Speaker<'_> {
         signs.into_iter().chain(named).collect()
     }
 
-    /// No modifier, each of those whose attributes the operand has, and all of them.
+    /// Returns lists of modifiers: the empty list, each modifier whose attributes the operand has, and all of these together.
     fn modifiers(&self) -> Vec<Vec<Modifier>> {
         let names = self.properties.names("relationModifier").filter(|name| {
             let property = format!("relationModifier.{name}");
@@ -355,7 +355,7 @@ impl Speaker<'_> {
             })
             .take(super::MAX_MODIFIERS)
             .collect();
-        // In the order of their attributes on the wire.
+        // The modifiers are in the order of their attributes on the wire.
         all.sort_by_key(|modifier| self.place(&modifier.name.text));
         let single = all.iter().map(|modifier| vec![modifier.clone()]);
         let mut modifiers = vec![Vec::new()];
@@ -366,7 +366,7 @@ impl Speaker<'_> {
         modifiers
     }
 
-    /// The index of the first attribute of a modifier among those wanted.
+    /// Returns the index of a modifier's first attribute among the attributes wanted.
     fn place(&self, modifier: &str) -> Option<usize> {
         let attributes = self
             .properties
@@ -376,7 +376,7 @@ impl Speaker<'_> {
         wanted.position(|attribute| attribute.attribute_type == first)
     }
 
-    /// The ways to write the term: plain, with masks, and with the anchors that the operand has.
+    /// Returns the ways to write the term: plain, with masks, and with the anchors that the operand has.
     fn forms(&self) -> Vec<String> {
         let plain = escaped(&self.term);
         let mut masked = vec![self.masks.clone().unwrap_or_else(|| plain.clone())];

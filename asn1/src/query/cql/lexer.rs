@@ -1,5 +1,5 @@
-//! The words and signs of a CQL text (CQL 1.2 §BNF): separated by white space and by `( ) = < > /`, quoted by
-//! `"…"`, with `\` before literal characters.
+//! The words and signs of a CQL text (CQL 1.2 §BNF): separated by white space and by `( ) = < > /`, quoted with `"…"`, and with
+//! `\` before literal characters.
 
 use super::{BooleanOperator, Sign, Word};
 use crate::query::{QueryError, QueryErrorKind};
@@ -20,7 +20,7 @@ pub(super) enum CqlToken {
 }
 
 impl CqlToken {
-    /// The operator, if the word is one.
+    /// Returns the operator, if the word is one.
     pub(super) fn operator(&self) -> Option<BooleanOperator> {
         [
             BooleanOperator::And,
@@ -32,24 +32,24 @@ impl CqlToken {
         .find(|operator| self.is(operator.as_str()))
     }
 
-    /// Whether it is this word, unquoted and in any case.
+    /// Returns whether the token is this word, unquoted and in any case.
     pub(super) fn is(&self, name: &str) -> bool {
         matches!(self, Self::Word { word, quoted: false } if word.text.eq_ignore_ascii_case(name))
     }
 
-    /// Whether it is a word that cannot be a further term of a clause.
+    /// Returns whether the token is a word that cannot be a further term of a clause.
     pub(super) fn ends_clause(&self) -> bool {
         self.operator().is_some() || self.is("sortby")
     }
 
-    /// Whether it is a relation wherever one is possible, as in YAZ: one of three names, or any name with a
-    /// prefix.
+    /// Returns whether the token is a relation wherever a relation is possible, as in YAZ: one of three names, or any name with
+    /// a prefix.
     pub(super) fn is_relation(&self) -> bool {
         matches!(self, Self::Word { word, quoted: false } if word.text.contains('.'))
             || ["all", "any", "adj"].iter().any(|name| self.is(name))
     }
 
-    /// Whether it is another relation of the context set `cql`, which YAZ takes for a term.
+    /// Returns whether the token is another relation of the context set `cql`, which YAZ takes for a term.
     pub(super) fn is_rare_relation(&self) -> bool {
         ["exact", "within", "encloses", "scr"]
             .iter()
@@ -57,7 +57,7 @@ impl CqlToken {
     }
 }
 
-/// Whether a word has to be quoted.
+/// Returns whether a word has to be quoted.
 pub(super) fn needs_quotes(text: &str) -> bool {
     const RESERVED: [&str; 12] = [
         "and", "or", "not", "prox", "sortby", "all", "any", "adj", "exact", "within", "encloses",
@@ -72,7 +72,7 @@ fn ends_word(character: char) -> bool {
     matches!(character, '(' | ')' | '=' | '<' | '>' | '/') || is_space(character)
 }
 
-/// White space as in C's `isspace`.
+/// Returns whether a character is white space, as in C's `isspace`.
 pub(super) fn is_space(character: char) -> bool {
     character.is_ascii_whitespace() || character == '\x0b'
 }
@@ -95,18 +95,18 @@ impl<'a> Lexer<'a> {
         Ok(lexer)
     }
 
-    /// The next token, if there is one.
+    /// Returns the next token, if there is one.
     pub(super) fn peek(&self) -> Option<&CqlToken> {
         self.ahead[0].as_ref().map(|(token, _)| token)
     }
 
-    /// The two tokens after the next one.
+    /// Returns the two tokens after the next one.
     pub(super) fn peek_further(&self) -> [Option<&CqlToken>; 2] {
         let [_, second, third] = &self.ahead;
         [second, third].map(|token| token.as_ref().map(|(token, _)| token))
     }
 
-    /// The offset of the next token; the length of the text if there is none.
+    /// Returns the offset of the next token, or the length of the text if there is none.
     pub(super) fn offset(&self) -> usize {
         self.ahead[0]
             .as_ref()
@@ -121,7 +121,7 @@ impl<'a> Lexer<'a> {
         Ok(first.map(|(token, _)| token))
     }
 
-    /// Takes a word, quoted or not; `what` names it in errors.
+    /// Takes a word, quoted or not; errors refer to it as `what`.
     pub(super) fn word(&mut self, what: &'static str) -> Result<Word, QueryError> {
         match self.peek() {
             Some(CqlToken::Word { word, .. }) => {
@@ -133,7 +133,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The error for the next token, or for the end of the text if `what` should follow.
+    /// Returns the error for the next token, or for the end of the text if `what` is expected.
     pub(super) fn unexpected(&self, what: &'static str) -> QueryError {
         let kind = match self.peek() {
             None => QueryErrorKind::Missing(what),
@@ -184,7 +184,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// The word up to the closing quote, and its length in octets with both quotes.
+/// Returns the word up to the closing quote, and its length in octets including both quotes.
 fn quoted(body: &str, offset: usize) -> Result<(CqlToken, usize), QueryError> {
     let mut characters = body.char_indices();
     while let Some((position, character)) = characters.next() {
@@ -202,7 +202,7 @@ fn quoted(body: &str, offset: usize) -> Result<(CqlToken, usize), QueryError> {
     Err(QueryErrorKind::UnclosedQuote.at(offset))
 }
 
-/// The word up to white space or a sign, with quotes in it escaped, and its length in octets.
+/// Returns the word up to white space or a sign, with quotes in it escaped, and its length in octets.
 fn plain(rest: &str, offset: usize) -> Result<(CqlToken, usize), QueryError> {
     let mut text = String::new();
     let mut length = rest.len();

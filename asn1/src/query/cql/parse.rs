@@ -1,5 +1,5 @@
-//! CQL text to its syntax tree (CQL 1.2 §BNF), with YAZ's extensions: words after a term, relations before
-//! parentheses, and in ambiguous text only `all any adj` and names with a prefix as relations.
+//! Parses CQL text into its syntax tree (CQL 1.2 §BNF), with YAZ's extensions: words after a term, and relations before
+//! parentheses; in ambiguous text, only `all any adj` and names with a prefix are relations.
 
 use std::sync::Arc;
 
@@ -11,27 +11,26 @@ use super::{
 use crate::apdu::MAX_RPN_DEPTH;
 use crate::query::{QueryError, QueryErrorKind, check_length};
 
-/// The deepest tree read, in operators, prefix maps and parentheses.
+/// The maximum depth of a tree, counted in operators, prefix maps and parentheses.
 pub const MAX_DEPTH: usize = MAX_RPN_DEPTH;
 
-/// The most modifiers read in a row.
+/// The maximum number of modifiers in a row.
 pub const MAX_MODIFIERS: usize = 16;
 
 /// Reads a CQL query, of version 1.1 or 1.2.
 ///
-/// Index, relation and modifiers of `title = (war or peace)` apply to everything in the parentheses. `exact`,
-/// `within`, `encloses` and `scr` are relations if they are between a word and something to compare with; YAZ takes
-/// them for terms.
+/// Index, relation and modifiers of `title = (war or peace)` apply to everything in the parentheses. `exact`, `within`,
+/// `encloses` and `scr` are relations if they are between a word and something to compare it with; YAZ takes them for terms.
 ///
 /// # Errors
-/// What is wrong, and at which octet.
+/// The error says what is wrong, and at which octet.
 pub fn parse(text: &str) -> Result<Cql, QueryError> {
     check_length(text)?;
     let mut lexer = Lexer::new(text)?;
     let query = query(&mut lexer)?;
     let mut sort = Vec::new();
     if lexer.peek().is_some() {
-        // `query` stops at the end or at `sortby`, which is skipped here.
+        // `query` stops at the end or at `sortby`; `sortby` is skipped here.
         lexer.next()?;
         loop {
             let index = lexer.word("a sort key")?;
@@ -45,14 +44,14 @@ pub fn parse(text: &str) -> Result<Cql, QueryError> {
     Ok(Cql { query, sort })
 }
 
-/// The whole text or a parenthesis, as far as it has been read.
+/// The whole text or a parenthesis, as far as read.
 struct OpenGroup {
-    /// The relation of clauses without an index.
+    /// The relation for clauses without an index.
     inherited: Option<Arc<Relation>>,
     prefixes: Vec<(Option<Word>, Word)>,
     /// The tree before the next operator, and its depth.
     left: Option<(Node, usize)>,
-    /// The operator whose right side is being read, with its offset.
+    /// The operator whose right side is being read, and its offset.
     operator: Option<(BooleanOperator, Vec<Modifier>, usize)>,
 }
 
@@ -84,7 +83,7 @@ impl OpenGroup {
         Ok(())
     }
 
-    /// The complete tree under its prefix maps.
+    /// Returns the complete tree under its prefix maps.
     fn close(self) -> Result<Option<(Node, usize)>, QueryError> {
         let Some((mut query, mut depth)) = self.left else {
             return Ok(None);
@@ -148,7 +147,7 @@ fn query(lexer: &mut Lexer<'_>) -> Result<Node, QueryError> {
     }
 }
 
-/// `> prefix = uri` or `> uri`, as many as there are.
+/// Reads every `> prefix = uri` or `> uri` that comes next.
 fn prefixes(lexer: &mut Lexer<'_>, scope: &mut OpenGroup) -> Result<(), QueryError> {
     while matches!(lexer.peek(), Some(CqlToken::Sign(super::Sign::Greater))) {
         lexer.next()?;
@@ -164,7 +163,7 @@ fn prefixes(lexer: &mut Lexer<'_>, scope: &mut OpenGroup) -> Result<(), QueryErr
     Ok(())
 }
 
-/// Whether a word and a relation come next.
+/// Returns whether a word and a relation come next.
 fn relation_follows(lexer: &Lexer<'_>) -> bool {
     if !matches!(lexer.peek(), Some(CqlToken::Word { .. })) {
         return false;
@@ -180,7 +179,7 @@ fn relation_follows(lexer: &Lexer<'_>) -> bool {
     }
 }
 
-/// A word, the relation after it and the relation's modifiers.
+/// Reads a word, the relation after it and the relation's modifiers.
 fn relation(lexer: &mut Lexer<'_>) -> Result<Relation, QueryError> {
     let index = lexer.word("an index")?;
     let offset = lexer.offset();
@@ -200,7 +199,7 @@ fn relation(lexer: &mut Lexer<'_>) -> Result<Relation, QueryError> {
     })
 }
 
-/// A term and the words after it.
+/// Reads a term and the words after it.
 fn clause(lexer: &mut Lexer<'_>, relation: Option<Arc<Relation>>) -> Result<Clause, QueryError> {
     let term = lexer.word("a term")?;
     let mut extra_terms = Vec::new();
@@ -218,7 +217,7 @@ fn clause(lexer: &mut Lexer<'_>, relation: Option<Arc<Relation>>) -> Result<Clau
     })
 }
 
-/// The relation of a term alone.
+/// Returns the relation of a term alone.
 fn unwritten_relation(offset: usize) -> Relation {
     let word = |text: &str| Word {
         text: text.to_owned(),

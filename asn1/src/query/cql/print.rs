@@ -1,4 +1,4 @@
-//! The syntax tree as CQL text (CQL 1.2 §BNF), with quotes and parentheses only where necessary.
+//! Prints the syntax tree as CQL text (CQL 1.2 §BNF), with quotes and parentheses only where necessary.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -23,7 +23,7 @@ impl Display for Node {
     }
 }
 
-/// A part that is still to be printed.
+/// A part that has yet to be printed.
 enum UnprintedPart<'a> {
     Node(&'a Node),
     /// An operator with its modifiers, between blanks.
@@ -83,14 +83,14 @@ fn print_clause(f: &mut Formatter<'_>, clause: &Clause) -> fmt::Result {
         || relation.name.text != Sign::Equal.as_str()
         || !relation.modifiers.is_empty();
     if written {
-        // A relation in quotes would be a term.
+        // A relation in quotes would be read as a term.
         write!(f, "{} {}", Quoted(&relation.index), relation.name.text)?;
         print_modifiers(f, &relation.modifiers)?;
         f.write_str(" ")?;
     }
     write!(f, "{}", Quoted(&clause.term))?;
     for term in &clause.extra_terms {
-        // A name with a prefix would be a relation.
+        // A name with a prefix would be read as a relation.
         if term.text.contains('.') {
             write!(f, " \"{}\"", Escaped(&term.text))?
         } else {
@@ -124,7 +124,7 @@ impl Display for Quoted<'_> {
     }
 }
 
-/// A word's text, made safe: words that were not parsed may have a bare quote or a lone backslash at the end.
+/// A word's text with escapes: words that were not parsed may have an unescaped quote, or a lone backslash at the end.
 struct Escaped<'a>(&'a str);
 
 impl Display for Escaped<'_> {

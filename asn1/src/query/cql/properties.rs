@@ -1,4 +1,4 @@
-//! `pqf.properties`: the attributes of CQL's indexes, relations, modifiers, masks and anchors, in YAZ's format: one
+//! `pqf.properties`, a file with the attributes of CQL's indexes, relations, modifiers, masks and anchors, in YAZ's format: one
 //! `name = [SET] type=value …` per line; `#` begins a comment.
 
 use std::collections::HashMap;
@@ -14,13 +14,13 @@ const DEFAULT: &str = include_str!("default.properties");
 /// The translation of CQL to attributes.
 ///
 /// A property is `index.SET.NAME`, `relation.NAME`, `relationModifier.NAME`, `structure.RELATION`,
-/// `position.first|last|firstAndLast|any`, `truncation.left|right|both|none|z3958|cql`, `always`, or
-/// `set.PREFIX = URI` and `set = URI` for the context sets; `*` as the last part stands for any name, and in a
-/// value for that name. Names are the same in any case, and the first of a name counts.
+/// `position.first|last|firstAndLast|any`, `truncation.left|right|both|none|z3958|cql`, `always`, or `set.PREFIX = URI` and
+/// `set = URI` for the context sets. `*` as the last part stands for any name, and `*` in a value stands for that name. Names
+/// are the same in any case; of several properties with the same name, the first applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Properties {
     entries: Vec<Property>,
-    /// Names in lower case.
+    /// The properties by name in lower case.
     by_name: HashMap<String, usize>,
 }
 
@@ -38,14 +38,14 @@ struct Property {
 pub struct PropertyAttribute {
     /// The attribute set, if the property names one.
     pub attribute_set: Option<Oid>,
-    /// Its type.
+    /// The type of the attribute.
     pub attribute_type: i64,
-    /// Its value; `*` in it is replaced by the name.
+    /// The value of the attribute; `*` in it is replaced by the name.
     pub value: String,
 }
 
 impl PropertyAttribute {
-    /// The attribute for a name; numeric if its value is all digits.
+    /// Returns the attribute for a name; it is numeric if its value consists of digits only.
     pub(super) fn element(&self, name: &str) -> AttributeElement {
         let value = self.value.replace('*', name);
         let attribute_value = match number(&value) {
@@ -60,7 +60,7 @@ impl PropertyAttribute {
     }
 }
 
-/// An invalid line of properties.
+/// An invalid line in a properties text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason} in line {line} of the properties")]
 #[non_exhaustive]
@@ -77,7 +77,7 @@ impl Properties {
     /// A word after the last attribute that is not an attribute is ignored, as in YAZ.
     ///
     /// # Errors
-    /// The kind of fault and the line.
+    /// The error gives the kind of fault and the line.
     pub fn parse(text: &str) -> Result<Self, PropertiesError> {
         let mut properties = Self::empty();
         for (number, line) in text.split('\n').enumerate() {
@@ -92,7 +92,7 @@ impl Properties {
         Ok(properties)
     }
 
-    /// These properties and one more, of a new name.
+    /// Returns these properties with one more, which has a new name.
     pub(super) fn with(&self, name: &str, attribute: PropertyAttribute) -> Self {
         let mut more = self.clone();
         more.push(Property {
@@ -110,31 +110,31 @@ impl Properties {
         }
     }
 
-    /// Of properties with the same name, the first counts.
+    /// Adds a property. Of several properties with the same name, the first applies.
     fn push(&mut self, entry: Property) {
         let name = entry.name.to_ascii_lowercase();
         self.by_name.entry(name).or_insert(self.entries.len());
         self.entries.push(entry);
     }
 
-    /// The attributes of the property of that name, in the order written; empty for a property without any.
+    /// Returns the attributes of the property with that name, in the order written; empty for a property without attributes.
     pub fn attributes(&self, name: &str) -> Option<&[PropertyAttribute]> {
         let at = *self.by_name.get(&name.to_ascii_lowercase())?;
         Some(&self.entries.get(at)?.attributes)
     }
 
-    /// The attributes of `category.name`, or else of `category.*`.
+    /// Returns the attributes of `category.name`, or otherwise of `category.*`.
     pub(super) fn find(&self, category: &str, name: &str) -> Option<&[PropertyAttribute]> {
         self.attributes(&format!("{category}.{name}"))
             .or_else(|| self.attributes(&format!("{category}.*")))
     }
 
-    /// The identifier of the context set with this prefix.
+    /// Returns the identifier of the context set with this prefix.
     pub fn set(&self, prefix: &str) -> Option<&str> {
         self.uri(Some(prefix))
     }
 
-    /// The URI of a prefix, or of the names without one.
+    /// Returns the URI of a prefix, or of names without a prefix.
     pub(super) fn uri(&self, prefix: Option<&str>) -> Option<&str> {
         let name = prefix.map_or("set".to_owned(), |prefix| {
             format!("set.{}", prefix.to_ascii_lowercase())
@@ -143,14 +143,14 @@ impl Properties {
         Some(&entry.text)
     }
 
-    /// The prefix of the context set with a URI.
+    /// Returns the prefix of the context set with a URI.
     pub(super) fn prefix(&self, uri: &str) -> Option<&str> {
         self.in_category("set")
             .find(|(_, entry)| entry.text == uri)
             .map(|(prefix, _)| prefix)
     }
 
-    /// The names in a category, without it and in the order written: `dc.title` for `index`.
+    /// Returns the names in a category in the order written, without the category: `dc.title` for `index`.
     pub fn names<'a>(&'a self, category: &'a str) -> impl Iterator<Item = &'a str> {
         self.in_category(category).map(|(name, _)| name)
     }
@@ -168,10 +168,10 @@ impl Properties {
     }
 }
 
-/// Dublin Core, Bath, `rec` and `cql`, and as the default set the names of [`names`](crate::query::names).
+/// Dublin Core, Bath, `rec` and `cql`, and the names of [`names`](crate::query::names) as the default set.
 impl Default for Properties {
     fn default() -> Self {
-        // The tests ensure that it is valid.
+        // The tests ensure that the properties are valid.
         Self::parse(DEFAULT).unwrap_or_else(|_| Self::empty())
     }
 }
@@ -183,7 +183,7 @@ enum PropertyToken<'a> {
     Quote,
 }
 
-/// The words and equals signs of a line, up to its comment.
+/// Returns the words and equals signs of a line, up to its comment.
 fn tokens(line: &str) -> impl Iterator<Item = PropertyToken<'_>> {
     let mut rest = line.split('#').next().unwrap_or_default();
     std::iter::from_fn(move || {
@@ -205,7 +205,7 @@ fn tokens(line: &str) -> impl Iterator<Item = PropertyToken<'_>> {
     })
 }
 
-/// The property of a line, if there is one.
+/// Returns the property of a line, if there is one.
 fn entry(line: &str) -> Result<Option<Property>, String> {
     use PropertyToken::{Equals, Quote, Word};
     let no_name = || Err("a name is missing".to_owned());

@@ -1,4 +1,4 @@
-//! CQL to an RPN query by the properties, as in YAZ: the same attributes in the same order on the wire, and the
+//! Translates CQL to an RPN query with the properties, as in YAZ: the same attributes in the same order on the wire, and the
 //! same term (Z39.50-2003 §3.7), with masks of ANSI Z39.58 if necessary.
 
 use super::{
@@ -20,19 +20,18 @@ pub(super) use operator::{RELATIONS, UNITS, operator};
 pub use sort::sort_keys;
 use term::Pattern;
 
-/// The most operands of a translated query.
+/// The maximum number of operands in a translated query.
 pub const MAX_OPERANDS: usize = 10_000;
 
 /// The beginning of the identifiers of the context set `cql` in all versions.
 const CQL_URI: &str = "info:srw/cql-context-set/1/cql-";
 
-/// Translates a query. Its sort keys are left out, as RPN has no place for them: see [`sort_keys`].
+/// Translates a query. Its sort keys are left out because RPN has no place for them; see [`sort_keys`].
 ///
-/// Terms of `all` and `any` are split at blanks; the words after a term must all occur, and count as words of `all` and
-/// `any`.
+/// Terms of `all` and `any` are split at blanks; the words after a term must all occur, and count as words of `all` and `any`.
 ///
 /// # Errors
-/// What the properties do not have or RPN cannot express, and its offset.
+/// The error says what the properties do not have or RPN cannot express, and its offset.
 pub fn to_rpn(query: &Cql, properties: &Properties) -> Result<RpnQuery, QueryError> {
     let mut translator = Translator {
         properties,
@@ -46,7 +45,7 @@ pub fn to_rpn(query: &Cql, properties: &Properties) -> Result<RpnQuery, QueryErr
     Ok(RpnQuery::bib1(rpn))
 }
 
-/// A step that is still to be done.
+/// A step that has yet to be done.
 enum CqlStep<'a> {
     Translate(&'a Node),
     Combine(&'a Boolean),
@@ -55,7 +54,7 @@ enum CqlStep<'a> {
 
 struct Translator<'a> {
     properties: &'a Properties,
-    /// The prefix maps in force, the innermost last.
+    /// The prefix maps in force, innermost last.
     maps: Vec<&'a Prefixed>,
     operands: usize,
 }
@@ -144,7 +143,8 @@ impl<'a> Translator<'a> {
         self.with_values(tree, relation)
     }
 
-    /// A range, `date within "1850 1860"`, as at least the one and at most the other, unless the properties have the relation.
+    /// Translates a range, `date within "1850 1860"`, to two comparisons (at least the first, at most the second), unless the
+    /// properties have the relation.
     fn within(
         &mut self,
         clause: &'a Clause,
@@ -166,7 +166,7 @@ impl<'a> Translator<'a> {
         self.with_values(tree, relation)
     }
 
-    /// The attributes of every term of a clause: `always`, the relation and the structure.
+    /// Returns the attributes of every term of a clause: `always`, the relation and the structure.
     fn common_attributes(
         &self,
         word: &Word,
@@ -195,7 +195,7 @@ impl<'a> Translator<'a> {
         Ok(attributes)
     }
 
-    /// The attributes nearest to each term of a clause: the index, then the modifiers, the last one first.
+    /// Returns the attributes nearest to each term of a clause: the index, then the modifiers, the last one first.
     fn own_attributes(
         &self,
         relation: &Relation,
@@ -256,7 +256,7 @@ impl<'a> Translator<'a> {
         ))
     }
 
-    /// The index's attributes; one of a modifier may have no context set.
+    /// Returns the index's attributes; the index of a modifier may have no context set.
     fn index(
         &self,
         word: &Word,
@@ -282,7 +282,7 @@ impl<'a> Translator<'a> {
         Ok(elements(found, name))
     }
 
-    /// The index most like an unknown one, preferably of the same context set.
+    /// Returns the known index most similar to an unknown one, preferably of the same context set.
     fn nearest_index(&self, category: &str, written: &str, name: &str) -> Option<String> {
         let prefix = category.strip_prefix("index.").unwrap_or_default();
         let indexes = || {
@@ -301,7 +301,7 @@ impl<'a> Translator<'a> {
         Some(format!("{set}.{other}"))
     }
 
-    /// The clause, in proximity of the values of its modifiers.
+    /// Returns the clause, combined by proximity with the values of its modifiers.
     fn with_values(
         &mut self,
         clause: RpnStructure,
@@ -343,7 +343,8 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// The context set of a prefix, or of names without one: from the nearest map, or else the properties.
+    /// Returns the context set of a prefix, or of names without a prefix: from the nearest map, or otherwise from the
+    /// properties.
     fn uri(&self, prefix: Option<&str>) -> Option<&'a str> {
         let map = self
             .maps
@@ -360,7 +361,7 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// The name of a relation or modifier without the prefix of a context set.
+    /// Returns the name of a relation or modifier without the prefix of a context set.
     fn without_prefix<'n>(&self, name: &'n str) -> &'n str {
         match name.split_once('.') {
             Some((prefix, rest)) if self.uri(Some(prefix)).is_some() => rest,
@@ -382,7 +383,8 @@ fn not_a_modifier(modifier: &Modifier) -> QueryError {
     kind.at(modifier.name.offset)
 }
 
-/// Whether an index of the context set `cql` means a result set: `resultSet` in YAZ, the others in its versions.
+/// Returns whether an index of the context set `cql` means a result set: `resultSet` in YAZ, other names in the versions of the
+/// context set.
 fn is_result_set(name: &str) -> bool {
     ["resultSet", "resultSetId", "resultSetName"]
         .iter()
@@ -396,7 +398,7 @@ fn elements(attributes: &[PropertyAttribute], name: &str) -> Vec<AttributeElemen
         .collect()
 }
 
-/// In the same element, as YAZ joins a clause to a modifier's value.
+/// Returns the operator "in the same element", with which YAZ joins a clause to a modifier's value.
 fn same_element() -> Operator {
     near(0, false, RelationType(0), KnownProximityUnit::ELEMENT)
 }

@@ -1,4 +1,4 @@
-//! Words with index names, ranges of years, and truncated words.
+//! Tests for words with index names, ranges of years, and truncated words.
 
 use super::*;
 use crate::bib1::attributes::use_name;

@@ -3,12 +3,12 @@
 use crate::apdu::{AttributeElement, Operator, RpnStructure};
 use crate::bib1::attributes::{RELATION, USE, USE_DATE_OF_PUBLICATION};
 
-/// Whether terms with these attributes are years of publication.
+/// Returns whether terms with these attributes are years of publication.
 pub(super) fn is_of_years(attributes: &[AttributeElement]) -> bool {
     attributes.contains(&AttributeElement::numeric(USE, USE_DATE_OF_PUBLICATION))
 }
 
-/// The ends of `1850-1860`, `1850-` or `-1860`, also with `–` or `..`, and those of `18??`.
+/// Returns the ends of `1850-1860`, `1850-` or `-1860`, also written with `–` or `..`, or those of `18??`.
 pub(super) fn years(term: &str) -> Option<(String, String)> {
     let is_year = |year: &str| year.len() == 4 && year.bytes().all(|octet| octet.is_ascii_digit());
     if term.len() == 4 && term.ends_with('?') {
@@ -25,10 +25,10 @@ pub(super) fn years(term: &str) -> Option<(String, String)> {
     (are_years && term != *mark).then(|| (first.to_owned(), last.to_owned()))
 }
 
-/// What stands between the ends of a range.
+/// The separators between the ends of a range.
 const RANGE_MARKS: [&str; 3] = ["-", "–", ".."];
 
-/// Whether a term has the digits and marks of a range, but is not one: `1850-60`, `18?0`.
+/// Returns whether a term has the digits and marks of a range, but is not a range: `1850-60`, `18?0`.
 pub(super) fn is_like_range(term: &str) -> bool {
     let has_mark = term.contains('?') || RANGE_MARKS.iter().any(|mark| term.contains(mark));
     let is_number = |one: char| one.is_ascii_digit() || "-–.?".contains(one);
@@ -38,7 +38,7 @@ pub(super) fn is_like_range(term: &str) -> bool {
         && !is_date(term)
 }
 
-/// Whether a term is a date of ISO 8601, such as `1850-05` or `1850-05-01`.
+/// Returns whether a term is an ISO 8601 date, such as `1850-05` or `1850-05-01`.
 fn is_date(term: &str) -> bool {
     let mut parts = term.split('-');
     let has_length = |part: Option<&str>, length| part.is_some_and(|part| part.len() == length);
@@ -54,7 +54,7 @@ fn is_date(term: &str) -> bool {
         && parts.next().is_none()
 }
 
-/// The terms of a range of years, and the depth of their tree.
+/// Returns the terms of a range of years, and the depth of their tree.
 pub(super) fn range(
     attributes: &[AttributeElement],
     (first, last): (&str, &str),

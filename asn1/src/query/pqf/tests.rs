@@ -1,9 +1,9 @@
-//! Parsing and printing PQF: tables, and every query that it can express.
+//! Tests for parsing and printing PQF: tables, and every query that PQF can express.
 
 use super::*;
 use crate::query::MAX_QUERY_LENGTH;
 
-/// The text is read, and printed as `printed`, which reads as the same query.
+/// Checks that the text is read, and printed as `printed`, and that `printed` reads as the same query.
 fn check(text: &str, printed: &str) {
     let query = parse(text).expect(text);
     assert_eq!(query.to_string(), printed, "{text}");
@@ -311,7 +311,7 @@ mod arbitrary {
         (set(), tree).prop_map(|(attribute_set, rpn)| RpnQuery { attribute_set, rpn })
     }
 
-    /// Whether PQF can express the whole query; `print` lists what it cannot.
+    /// Returns whether PQF can express the whole query; `print` lists the parts that it cannot.
     fn can_be_said(tree: &RpnStructure) -> bool {
         match tree {
             RpnStructure::RpnRpnOp(node) => {
@@ -355,7 +355,7 @@ mod arbitrary {
         }
     }
 
-    /// The query with explicit attribute sets where PQF has to name them.
+    /// Returns the query with explicit attribute sets where PQF has to name them.
     fn with_sets_said(mut query: RpnQuery) -> RpnQuery {
         let default_set = query.attribute_set;
         let mut rest = vec![&mut query.rpn];

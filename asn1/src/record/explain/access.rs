@@ -20,11 +20,11 @@ described! {
         [8] cost_info: Option<Costs>,
         [9] variant_sets: Option<Vec<Oid>>,
         [10] element_set_names: Option<Vec<ElementSetName>>,
-        /// Required by the module, but records without it are accepted.
+        /// Required by the ASN.1 module, but records without it are accepted.
         [11] unit_systems: Option<Vec<InternationalString>>,
     }
 
-    /// QueryTypeDetails: a query type, and what is supported of it.
+    /// QueryTypeDetails: a query type, and its supported features.
     pub enum QueryTypeDetails {
         [0] Private(PrivateCapabilities),
         [1] Rpn(RpnCapabilities),
@@ -47,7 +47,7 @@ described! {
         [1] description: Option<HumanString>,
     }
 
-    /// RpnCapabilities: type-1 and type-101 queries. Without `operators`, all are supported.
+    /// RpnCapabilities: type-1 and type-101 queries. If `operators` is absent, all operators are supported.
     pub struct RpnCapabilities {
         [0] operators: Option<Vec<i64>>,
         [1] result_set_as_operand_supported: bool,
@@ -67,7 +67,7 @@ described! {
         [1] units_supported: Option<Vec<ProximityUnit>>,
     }
 
-    /// A unit of proximity: of KnownProximityUnit, or private.
+    /// A unit of proximity: a KnownProximityUnit, or a private unit.
     pub enum ProximityUnit {
         [1] Known(i64),
         [2] Private(PrivateProximityUnit),
@@ -92,13 +92,13 @@ described! {
         [2] access_challenges: Option<Vec<Oid>>,
     }
 
-    /// What a restriction is about.
+    /// The kind of access that is restricted.
     pub integer AccessType {
         ANY = 0 "any", SEARCH = 1 "search", PRESENT = 2 "present", SPECIFIC_ELEMENTS = 3 "specific-elements",
         EXTENDED_SERVICES = 4 "extended-services", BY_DATABASE = 5 "by-database",
     }
 
-    /// Costs: what is charged for.
+    /// Costs: the charges for access.
     pub struct Costs {
         [0] connect_charge: Option<Charge>,
         [1] connect_time: Option<Charge>,
@@ -108,13 +108,13 @@ described! {
         [5] other_charges: Option<Vec<OtherCharge>>,
     }
 
-    /// A charge for something else.
+    /// A charge for any other service.
     pub struct OtherCharge {
         [1] for_what: HumanString,
         [2] charge: Charge,
     }
 
-    /// Charge: an amount, and its unit.
+    /// Charge: an amount and its unit.
     pub struct Charge {
         [1] cost: IntUnit,
         [2] per_what: Option<Unit>,
@@ -122,5 +122,5 @@ described! {
     }
 }
 
-/// AccessRestrictions: what is restricted, and by which challenges.
+/// AccessRestrictions: the kinds of access that are restricted, and the challenges for each.
 pub type AccessRestrictions = Vec<AccessRestriction>;

@@ -14,7 +14,7 @@ productions! {
 }
 
 described! {
-    /// CommonInfo: when the record was made, and the language of its texts.
+    /// CommonInfo: when the record was created, and the language of its texts.
     #[derive(Default)]
     pub struct CommonInfo {
         [0] date_added: Option<GeneralizedTime>,
@@ -43,7 +43,7 @@ described! {
         [3] OtherType(InternationalString),
     }
 
-    /// ContactInfo: who answers questions.
+    /// ContactInfo: the person or office that answers questions.
     pub struct ContactInfo {
         [0] name: Option<InternationalString>,
         [1] description: Option<HumanString>,
@@ -52,7 +52,7 @@ described! {
         [4] phone: Option<InternationalString>,
     }
 
-    /// NetworkAddress: where the server listens.
+    /// NetworkAddress: the address on which the server listens.
     pub enum NetworkAddress {
         [0] InternetAddress(InternetAddress),
         [1] OsiPresentationAddress(OsiPresentationAddress),
@@ -79,7 +79,7 @@ described! {
         [1] address: InternationalString,
     }
 
-    /// AttributeCombinations: which attributes can be combined in one operand.
+    /// AttributeCombinations: the attributes that can be combined in one operand.
     pub struct AttributeCombinations {
         [0] default_attribute_set: Oid,
         [1] legal_combinations: Vec<AttributeCombination>,
@@ -93,7 +93,7 @@ described! {
         attribute_values: OccurrenceValues,
     }
 
-    /// Any supported value or none, or one of those listed.
+    /// Any supported value, no value, or one of the values listed.
     pub enum OccurrenceValues {
         [3] AnyOrNone,
         [4] Specific(Vec<StringOrNumeric>),
@@ -104,7 +104,7 @@ described! {
 pub type LanguageCode = InternationalString;
 
 impl Describe for HumanString {
-    /// A text without a language is only the text.
+    /// Describes a text without a language as the text alone.
     fn describe(&self) -> Value {
         let texts = self.0.iter().map(|one| match one.language {
             None => one.text.describe(),
@@ -129,5 +129,5 @@ pub type IconObject = Vec<Icon>;
 /// DatabaseList: related databases.
 pub type DatabaseList = Vec<DatabaseName>;
 
-/// AttributeCombination: a pattern, an entry for each attribute type.
+/// AttributeCombination: a pattern, with an entry for each attribute type.
 pub type AttributeCombination = Vec<AttributeOccurrence>;

@@ -25,20 +25,20 @@ described! {
         [1] attributes_by_type: Vec<AttributeTypeDetails>,
     }
 
-    /// AttributeTypeDetails: the supported values of one type; none listed means all.
+    /// AttributeTypeDetails: the supported values of one type; if none are listed, all are supported.
     pub struct AttributeTypeDetails {
         [0] attribute_type: i64,
         [1] default_if_omitted: Option<OmittedAttributeInterpretation>,
         [2] attribute_values: Option<Vec<AttributeValue>>,
     }
 
-    /// OmittedAttributeInterpretation: what a query without the attribute means.
+    /// OmittedAttributeInterpretation: the meaning of a query without the attribute.
     pub struct OmittedAttributeInterpretation {
         [0] default_value: Option<StringOrNumeric>,
         [1] default_description: Option<HumanString>,
     }
 
-    /// AttributeValue: a supported value, and how it relates to others.
+    /// AttributeValue: a supported value, and its relation to other values.
     pub struct AttributeValue {
         [0] value: StringOrNumeric,
         [1] description: Option<HumanString>,
@@ -153,7 +153,7 @@ described! {
         [6] instructions: Option<External>,
     }
 
-    /// What instructions are for.
+    /// The purpose of instructions.
     pub integer ProcessingContext {
         ACCESS = 0 "access", SEARCH = 1 "search", RETRIEVAL = 2 "retrieval",
         RECORD_PRESENTATION = 3 "record-presentation", RECORD_HANDLING = 4 "record-handling",
@@ -189,13 +189,13 @@ described! {
         [1] values: Option<ValueSet>,
     }
 
-    /// ValueSet: a range of values or a list.
+    /// ValueSet: a range of values, or a list of values.
     pub enum ValueSet {
         [0] Range(Box<ValueRange>),
         [1] Enumerated(Vec<ValueDescription>),
     }
 
-    /// ValueRange: at least one of its ends.
+    /// ValueRange: a range with at least one end.
     pub struct ValueRange {
         [0] lower: Option<ValueDescription>,
         [1] upper: Option<ValueDescription>,
@@ -219,7 +219,7 @@ described! {
         [3] units: Option<Vec<UnitType>>,
     }
 
-    /// UnitType: what is measured, such as mass.
+    /// UnitType: the quantity that is measured, such as mass.
     pub struct UnitType {
         [0] name: Option<InternationalString>,
         [1] description: Option<HumanString>,

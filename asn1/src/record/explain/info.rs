@@ -71,7 +71,7 @@ described! {
         [29] access_info: Option<AccessInfo>,
     }
 
-    /// How many records a database has.
+    /// The number of records in a database.
     pub enum RecordCount {
         [0] ActualNumber(i64),
         [1] ApproxNumber(i64),
@@ -87,7 +87,7 @@ described! {
         [5] record_structure: Option<Vec<ElementInfo>>,
     }
 
-    /// The tag set of a tag type; without one, it is local to the schema.
+    /// The tag set of a tag type; without a tag set, the tag type is local to the schema.
     pub struct TagTypeMapping {
         [0] tag_type: i64,
         [1] tag_set: Option<Oid>,
@@ -110,7 +110,7 @@ described! {
         [2] tag_value: StringOrNumeric,
     }
 
-    /// ElementDataType: a type, or the elements that an element consists of.
+    /// ElementDataType: a primitive type, or the elements of which an element consists.
     pub enum ElementDataType {
         [0] Primitive(PrimitiveDataType),
         [1] Structured(Vec<ElementInfo>),
@@ -197,7 +197,7 @@ described! {
         [6] narrower: Option<Vec<InternationalString>>,
     }
 
-    /// What a search in a term list costs the server.
+    /// The cost to the server of a search in a term list.
     pub integer SearchCost { OPTIMIZED = 0 "optimized", NORMAL = 1 "normal", EXPENSIVE = 2 "expensive", FILTER = 3 "filter" }
 
     /// ExtendedServicesInfo: an extended service.
@@ -216,7 +216,7 @@ described! {
         [12] es_asn: Option<InternationalString>,
     }
 
-    /// Whether a service can be waited for.
+    /// Whether a client can wait for the service.
     pub integer WaitSupport {
         WAIT_SUPPORTED = 1 "waitSupported", WAIT_ALWAYS = 2 "waitAlways", WAIT_NOT_SUPPORTED = 3 "waitNotSupported",
         DEPENDS = 4 "depends", NOT_SAYING = 5 "notSaying",

@@ -1,4 +1,4 @@
-//! Explain records: known octets, each category there and back, and how they are shown.
+//! Tests for Explain records: known octets, round trips of each category, and how records are shown.
 
 use serde_json::json;
 
@@ -37,7 +37,7 @@ fn known_octets_of_a_target() {
         &[0xaa, 0x0b, 0x30, 9, 0x80, 3],
         b"eng",
         &[0x81, 2, b'H', b'i'],
-        // languages come before commonAccessInfo
+        // `languages` precedes `commonAccessInfo`.
         &[0xbf, 0x65, 3, 0x1b, 1, b'x'],
     ]
     .concat();
@@ -50,7 +50,7 @@ fn known_octets_of_a_target() {
     assert_eq!(encode_value(&record).expect("encodes"), octets);
 }
 
-/// Records that use what no other test does: CHOICEs, explicit tags, elements without a tag, recursion.
+/// Returns records with features that no other test uses: CHOICEs, explicit tags, elements without a tag, recursion.
 fn samples() -> Vec<ExplainRecord> {
     let number = StringOrNumeric::Numeric;
     let element = |data_type| ElementInfo {

@@ -1,4 +1,5 @@
-//! MARC records as GRS-1: the control number by tagSet-M, Dublin Core by tagSet-G, and every field under its tag.
+//! Converts MARC records to GRS-1: the control number under tagSet-M, Dublin Core under tagSet-G, and every field under its
+//! tag.
 
 use z3950_marc::crosswalk::dublin_core;
 use z3950_marc::octets_from_text;
@@ -11,8 +12,8 @@ use super::{ElementData, GenericRecord, TaggedElement};
 const LOCAL_CONTROL_NUMBER: i64 = 14;
 
 impl GenericRecord {
-    /// The record as a tree: first the elements that every client knows, then the fields with string tags; the indicators are a
-    /// level between a field and its subfields: `245`, `10`, `a`.
+    /// Returns the record as a tree: first the elements that every client knows, then the fields with string tags. The
+    /// indicators are a level between a field and its subfields: `245`, `10`, `a`.
     pub fn of_marc(record: &MarcRecord) -> Self {
         let control_number = record.control_number().map(|number| {
             TaggedElement::numbered(TAG_SET_M, LOCAL_CONTROL_NUMBER, string(number.trim_ascii()))
@@ -35,7 +36,7 @@ impl GenericRecord {
     }
 }
 
-/// tagSet-G's name for an element of Dublin Core.
+/// Returns tagSet-G's name for an element of Dublin Core.
 fn tag_set_g_name(element: &str) -> &str {
     match element {
         "creator" => "author",

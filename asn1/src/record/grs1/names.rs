@@ -7,10 +7,10 @@ use crate::bib1::find;
 pub const TAG_SET_M: i64 = 1;
 /// The conventional tag type of tagSet-G: elements of any kind of document.
 pub const TAG_SET_G: i64 = 2;
-/// The conventional tag type of strings of the server.
+/// The conventional tag type for strings defined by the server.
 pub const STRING_TAGS: i64 = 3;
 
-/// The name of an element: the registered one of tagSet-M and tagSet-G, or the tag itself if it is a string.
+/// Returns the name of an element: the registered name in tagSet-M or tagSet-G, or the tag itself if it is a string.
 pub fn tag_name(tag_type: Option<i64>, tag: &StringOrNumeric) -> Option<&str> {
     match (tag_type, tag) {
         (_, StringOrNumeric::String(name)) => name.to_str().ok(),
@@ -20,14 +20,14 @@ pub fn tag_name(tag_type: Option<i64>, tag: &StringOrNumeric) -> Option<&str> {
     }
 }
 
-/// The number of an element of tagSet-G.
+/// Returns the number of an element of tagSet-G.
 pub(super) fn number_in_tag_set_g(name: &str) -> Option<i64> {
     G.iter()
         .find(|(_, known)| *known == name)
         .map(|(number, _)| *number)
 }
 
-/// The name of a class of Variant-1.
+/// Returns the name of a class of Variant-1.
 pub(super) fn variant_class(class: i64) -> Option<&'static str> {
     find(VARIANT_1, class)
 }

@@ -13,7 +13,7 @@ use crate::oid;
 use crate::record::write::{INDENT, put_line};
 
 impl GenericRecord {
-    /// A line for each element, `title: War and peace`, with subelements indented; metadata and variants in brackets.
+    /// Returns a line for each element, `title: War and peace`, with subelements indented; metadata and variants in brackets.
     ///
     /// An element without a registered name is shown by its tag, `(4,17)`.
     pub fn to_text(&self) -> String {
@@ -22,12 +22,12 @@ impl GenericRecord {
         out
     }
 
-    /// An array of elements: `{"tagType": 2, "tagValue": 1, "name": "title", "content": {"string": "War and peace"}}`.
+    /// Returns an array of elements: `{"tagType": 2, "tagValue": 1, "name": "title", "content": {"string": "War and peace"}}`.
     pub fn to_json(&self) -> Json {
         self.0.describe().to_json()
     }
 
-    /// A `grs1` document: `<element type="2" value="1" name="title">War and peace</element>`, with a newline.
+    /// Returns a `grs1` document: `<element type="2" value="1" name="title">War and peace</element>`, with a newline.
     pub fn to_xml(&self) -> String {
         let mut out = String::from("<grs1>\n");
         put_elements_xml(&self.0, INDENT, &mut out);
@@ -59,7 +59,7 @@ fn put_elements(elements: &[TaggedElement], indent: usize, out: &mut String) {
     }
 }
 
-/// The name, or the tag if it has none.
+/// Returns the name, or the tag if the element has no name.
 fn heading(element: &TaggedElement) -> String {
     match tag_name(element.tag_type, &element.tag_value) {
         Some(name) => name.to_owned(),
@@ -90,7 +90,7 @@ fn put_notes(element: &TaggedElement, indent: usize, out: &mut String) {
     }
 }
 
-/// `bodyPartType 1: text/html`; classes of other sets than Variant-1 by number.
+/// Returns `bodyPartType 1: text/html`; classes of sets other than Variant-1 are shown by number.
 fn triple_text(variant: &Variant, triple: &Triple) -> String {
     let class = class_name(variant, triple)
         .map_or_else(|| format!("class {}", triple.class), str::to_owned);
@@ -127,7 +127,7 @@ fn scalar(value: &StringOrNumeric) -> String {
     value.describe().to_text().trim_end().to_owned()
 }
 
-/// What an element holds, with the standard's name of its type.
+/// Returns the content of an element, with the standard's name of its type.
 fn named_content(data: &ElementData) -> (Cow<'static, str>, Value) {
     match data.describe() {
         Value::Group(mut one) => one.pop(),
@@ -136,7 +136,7 @@ fn named_content(data: &ElementData) -> (Cow<'static, str>, Value) {
     .unwrap_or(("".into(), Value::Nothing))
 }
 
-/// The name of a tag that is a number.
+/// Returns the name of a tag that is a number.
 fn name_of_number(element: &TaggedElement) -> Option<&str> {
     match element.tag_value {
         StringOrNumeric::Numeric(_) => tag_name(element.tag_type, &element.tag_value),

@@ -1,4 +1,4 @@
-//! GRS-1 records: known octets, every kind of content, the three forms, and how deep they go.
+//! Tests for GRS-1 records: known octets, every kind of content, the three forms, and the maximum depth.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn title(text: &str) -> TaggedElement {
     TaggedElement::numbered(TAG_SET_G, 1, ElementData::String(text.into()))
 }
 
-/// One element of every kind.
+/// Returns one element of every kind.
 fn sample() -> GenericRecord {
     let unit = IntUnit {
         value: 5,
@@ -80,7 +80,7 @@ fn sample() -> GenericRecord {
 
 #[test]
 fn known_octets_come_back() {
-    // A title, and below a string tag a number.
+    // A title, and a number below a string tag.
     let octets = [
         0x30, 0x2d, 0x30, 0x0f, 0x81, 1, 2, 0xa2, 3, 0x82, 1, 1, 0xa4, 5, 0x1b, 3, b'W', b'a',
         b'r', 0x30, 0x1a, 0x81, 1, 3, 0xa2, 3, 0x81, 1, b'x', 0xa4, 0x10, 0xa6, 0x0e, 0x30, 0x0c,

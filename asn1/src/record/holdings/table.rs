@@ -2,7 +2,7 @@
 
 use super::Holding;
 
-/// A cell with more characters does not widen its column.
+/// The maximum width of a column; longer cells do not widen it.
 pub(super) const WIDEST: usize = 60;
 
 type Column = (&'static str, fn(&Holding) -> Option<String>);
@@ -24,8 +24,8 @@ const COLUMNS: &[Column] = &[
     ("Note", |holding| holding.note.clone()),
 ];
 
-/// The holdings as lines, each after two spaces: a heading, then a line for each holding. Columns without a value are left
-/// out. Empty if there is nothing to say.
+/// Returns the holdings as lines, each after two spaces: a heading, then a line for each holding. Columns without a value are
+/// left out. The result is empty if no column has a value.
 pub fn table(holdings: &[Holding]) -> String {
     let has_value = |column: &&Column| holdings.iter().any(|holding| (column.1)(holding).is_some());
     let columns: Vec<&Column> = COLUMNS.iter().filter(has_value).collect();
@@ -59,8 +59,7 @@ pub fn table(holdings: &[Holding]) -> String {
 }
 
 impl Holding {
-    /// The columns of a table of records (`z3950_marc::table::COPY_COLUMNS`) and their values, without those that are not
-    /// known.
+    /// Returns the columns of a table of records (`z3950_marc::table::COPY_COLUMNS`) and their values, without unknown values.
     pub fn cells(&self) -> Vec<(&'static str, String)> {
         let cells = [
             ("holdings", Some(self.summary())),
@@ -79,7 +78,7 @@ impl Holding {
         known.filter(|(_, value)| !value.is_empty()).collect()
     }
 
-    /// `Demo Library, Main, PR4034 .E5, v.2: due 2026-12-01`, as far as it is known.
+    /// Returns `Demo Library, Main, PR4034 .E5, v.2: due 2026-12-01`, as far as these values are known.
     fn summary(&self) -> String {
         let parts = [
             &self.library,
@@ -110,7 +109,7 @@ fn yes_or_no(flag: bool) -> String {
     if flag { "yes" } else { "no" }.to_owned()
 }
 
-/// Their number, or whether there are any.
+/// Returns the number of holds, or whether there are any.
 fn holds(holding: &Holding) -> Option<String> {
     let number = holding.holds.map(|holds| holds.to_string());
     number.or(holding.on_hold.filter(|is_held| *is_held).map(yes_or_no))

@@ -1,4 +1,4 @@
-//! Holdings of every form, as their table and as values.
+//! Tests for holdings in every form, as a table and as values.
 
 use z3950_marc::mrk;
 
@@ -37,7 +37,7 @@ fn check_marc(fields: &str, expected: &str) {
     check(&of_marc(&records[0]), expected);
 }
 
-/// As Alma, FOLIO and Voyager write it: a location and its items.
+/// The form written by Alma, FOLIO and Voyager: a location and its items.
 #[test]
 fn items_of_an_opac_record() {
     let data = HoldingsAndCircData {
@@ -85,7 +85,7 @@ fn items_of_an_opac_record() {
     );
 }
 
-/// As Sierra and Millennium write it: no items, and the status as the public note.
+/// The form written by Sierra and Millennium: no items, and the status as the public note.
 #[test]
 fn a_status_in_the_public_note() {
     let noted = |note: &str| HoldingsAndCircData {
@@ -101,7 +101,7 @@ fn a_status_in_the_public_note() {
          Circulation  no         01-11-23  1      DUE 01-11-23 +1 HOLD\n  \
          Circulation                                                    CHECK SHELVES\n",
     );
-    // The date in the note of an item that is lent.
+    // The note of an item that has been lent contains a date.
     let lent = HoldingsAndCircData {
         circulation_data: Some(vec![item("1", false)]),
         ..noted("Due 2026-12-01")
@@ -136,7 +136,7 @@ fn records_inside_an_opac_record() {
          Main      PR4034 .E5   no         1     On loan\n  \
          \x20                                                One copy in the annex\n",
     );
-    // Nothing is nested deeper.
+    // Records inside the inner record are not read.
     let inner = opac(vec![HoldingsAndCircData::default()]);
     check(
         &of(vec![inner.to_external().expect("encodes")]),

@@ -1,5 +1,5 @@
-//! Holdings in the fields of a bibliographic record (MARC 21 Format for Holdings Data, 841 to 878), as the elements of an
-//! OPAC record.
+//! Converts holdings in the fields of a bibliographic record (MARC 21 Format for Holdings Data, 841 to 878) to the elements of
+//! an OPAC record.
 
 use std::collections::HashMap;
 
@@ -12,11 +12,12 @@ use crate::apdu::External;
 use crate::types::InternationalString;
 
 impl OpacRecord {
-    /// The OPAC record of a MARC 21 record: `bibliographic` as it is, and a holding for each location (852) in `record`.
+    /// Returns the OPAC record of a MARC 21 record: `bibliographic` unchanged, and a holding for each location (852) in
+    /// `record`.
     ///
-    /// The fields after an 852 belong to it, those before the first one to the first; without an 852 they are one holding. An
-    /// item (876 to 878) with the barcode of an 852 belongs to that one. There is circulation data if each item of a holding
-    /// has a status in known words. A record without such fields has no holdings.
+    /// Fields after an 852 belong to it, and fields before the first 852 belong to the first; without an 852, all fields are
+    /// one holding. An item (876 to 878) with the barcode of an 852 belongs to that 852. A holding has circulation data if each
+    /// of its items has a status in known words. A record without such fields has no holdings.
     pub fn of_marc(bibliographic: External, record: &MarcRecord) -> Self {
         let holdings = MarcHolding::all(record).map(|holding| {
             let items = holding.items.iter().map(MarcItem::circulation);
@@ -36,7 +37,7 @@ impl OpacRecord {
 
 /// A holding in the fields of a MARC 21 record.
 pub(in crate::record) struct MarcHolding {
-    /// Its elements, without circulation data.
+    /// The elements of the holding, without circulation data.
     pub(in crate::record) data: HoldingsAndCircData,
     pub(in crate::record) items: Vec<MarcItem>,
 }
@@ -44,24 +45,24 @@ pub(in crate::record) struct MarcHolding {
 /// An item in 876 to 878, or in the 852 of a holding without such fields.
 #[derive(Default)]
 pub(in crate::record) struct MarcItem {
-    /// $p, else $a.
+    /// The identifier: $p, otherwise $a.
     pub(in crate::record) id: Option<InternationalString>,
-    /// $t.
+    /// The copy number: $t.
     pub(in crate::record) copy_number: Option<InternationalString>,
-    /// $j.
+    /// The status: $j.
     pub(in crate::record) status: Option<InternationalString>,
-    /// $h.
+    /// The restrictions: $h.
     pub(in crate::record) restrictions: Option<InternationalString>,
-    /// $l.
+    /// The temporary location: $l.
     pub(in crate::record) temporary_location: Option<InternationalString>,
-    /// The 863 to 865 with the same $8, else $3.
+    /// The volume: the 863 to 865 with the same $8, otherwise $3.
     pub(in crate::record) volume: Option<InternationalString>,
-    /// $z.
+    /// The note: $z.
     pub(in crate::record) note: Option<InternationalString>,
 }
 
 impl MarcHolding {
-    /// The holdings of a record, in the order of its fields.
+    /// Returns the holdings of a record, in the order of its fields.
     pub(in crate::record) fn all(record: &MarcRecord) -> impl Iterator<Item = Self> {
         let holdings = holdings(record).into_iter();
         holdings.map(|fields| Self {
@@ -72,7 +73,7 @@ impl MarcHolding {
 }
 
 impl MarcItem {
-    /// The item as an element of an OPAC record; `None` if its status is not known.
+    /// Returns the item as an element of an OPAC record; `None` if its status is not known.
     fn circulation(&self) -> Option<CircRecord> {
         let status = CircStatus::of(&self.status.as_ref()?.to_string_lossy());
         Some(CircRecord {
@@ -89,7 +90,7 @@ impl MarcItem {
 }
 
 impl Volume {
-    /// Enumeration and chronology as text: `v.1:no.2 (1911)`.
+    /// Returns enumeration and chronology as text: `v.1:no.2 (1911)`.
     pub(in crate::record) fn text(&self) -> Option<InternationalString> {
         let present = |text: &Option<InternationalString>| {
             let text = text.clone();
@@ -105,10 +106,10 @@ impl Volume {
     }
 }
 
-/// The holdings fields of a record, those of each location together.
+/// Returns the holdings fields of a record, grouped by location.
 fn holdings(record: &MarcRecord) -> Vec<Vec<&Field>> {
     let mut holdings: Vec<Vec<&Field>> = Vec::new();
-    // The holding of each barcode in an 852.
+    // The holding for each barcode in an 852.
     let mut barcodes: HashMap<&[u8], usize> = HashMap::new();
     let mut located = false;
     for field in &record.fields {
@@ -136,7 +137,7 @@ fn holdings(record: &MarcRecord) -> Vec<Vec<&Field>> {
         }
         located |= location;
     }
-    // Captions alone describe no holdings.
+    // Captions alone do not describe holdings.
     holdings.retain(|fields| fields.iter().any(|field| !is_caption(field)));
     holdings
 }
@@ -149,7 +150,7 @@ fn is_item(field: &Field) -> bool {
     matches!(field.tag.as_ref(), b"876" | b"877" | b"878")
 }
 
-/// The items of a holding. Without item fields, an 852 with a barcode or a status is one.
+/// Returns the items of a holding. If there are no item fields, an 852 with a barcode or a status is an item.
 fn items(fields: &[&Field]) -> Vec<MarcItem> {
     let of = |field: &Field, code: &str| text(std::iter::once(joined(field, code, " ")), "");
     let captions = captions(fields);
@@ -184,7 +185,7 @@ fn items(fields: &[&Field]) -> Vec<MarcItem> {
     item.filter(is_one).into_iter().collect()
 }
 
-/// The status in an 852, which MARC 21 has no subfield for: Evergreen writes it in $n, Polaris in $r.
+/// Returns the status in an 852, for which MARC 21 has no subfield: Evergreen writes it in $n, Polaris in $r.
 fn status_in_location(field: &Field) -> Option<InternationalString> {
     let mut known = wanted(field, "nr").filter(|subfield| {
         let status = CircStatus::of(&text_lossless(subfield.data));
@@ -232,19 +233,19 @@ fn holding(fields: &[&Field]) -> HoldingsAndCircData {
 
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
 
-/// The non-empty texts, joined; `None` if there is none.
+/// Joins the texts that are not empty; `None` if there are none.
 fn text(parts: impl Iterator<Item = Vec<u8>>, between: &str) -> Option<InternationalString> {
     let parts: Vec<Vec<u8>> = parts.filter(|part| !part.is_empty()).collect();
     (!parts.is_empty()).then(|| (&*parts.join(between.as_bytes())).into())
 }
 
-/// The data of the subfields with one of the codes, in the order of the field.
+/// Returns the data of the subfields with one of the codes, in the order of the field.
 fn joined(field: &Field, codes: &str, between: &str) -> Vec<u8> {
     let parts: Vec<&[u8]> = wanted(field, codes).map(|subfield| subfield.data).collect();
     parts.join(between.as_bytes())
 }
 
-/// The subfields with one of the codes that are not empty.
+/// Returns the subfields that are not empty and have one of the codes.
 fn wanted<'f>(field: &'f Field, codes: &str) -> impl Iterator<Item = Subfield<'f>> {
     field.subfields().filter(|subfield| match subfield.code {
         [code] => codes.as_bytes().contains(code) && !subfield.data.is_empty(),
@@ -256,19 +257,19 @@ fn wanted<'f>(field: &'f Field, codes: &str) -> impl Iterator<Item = Subfield<'f
 type Captions<'f> = HashMap<(u8, Option<&'f [u8]>), &'f Field>;
 
 fn captions<'f>(fields: &[&'f Field]) -> Captions<'f> {
-    // The first of several is kept.
+    // If there are several captions, the first one is kept.
     let all = fields.iter().rev().filter(|field| is_caption(field));
     all.map(|field| (pair(field), *field)).collect()
 }
 
-/// What captions and their values have in common.
+/// Returns the key shared by captions and their values.
 fn pair(field: &Field) -> (u8, Option<&[u8]>) {
     let digit = field.tag.as_ref().last();
     (digit.copied().unwrap_or_default(), link(field))
 }
 
-/// Enumeration ($a to $h) and chronology ($i to $m) of 863 to 865, each value after the caption that the linked 853 to 855
-/// has under the same code. A caption in brackets, such as `(year)`, is not shown (853 $i).
+/// Returns enumeration ($a to $h) and chronology ($i to $m) of 863 to 865. Each value follows the caption that the linked 853
+/// to 855 has under the same code. A caption in brackets, such as `(year)`, is not shown (853 $i).
 fn volume(field: &Field, captions: &Captions<'_>) -> Volume {
     let captions = captions.get(&pair(field));
     let part = |codes: &str| {
@@ -288,7 +289,7 @@ fn volume(field: &Field, captions: &Captions<'_>) -> Volume {
     }
 }
 
-/// The number that links captions with values: `1` of `$8 1` and of `$8 1.2`.
+/// Returns the number that links captions with values: `1` of `$8 1` and of `$8 1.2`.
 fn link(field: &Field) -> Option<&[u8]> {
     field.subfield("8")?.split(|octet| *octet == b'.').next()
 }
@@ -299,7 +300,7 @@ mod tests {
     use crate::describe::Describe as _;
     use crate::oid;
 
-    /// Tag, and subfields by code.
+    /// A tag, and subfields by code.
     type Written<'a> = (&'a [u8; 3], &'a [(&'a str, &'a str)]);
 
     fn check(fields: &[Written<'_>], expected: &str) {
@@ -375,7 +376,7 @@ mod tests {
             &[(b"852", &[("b", "Main")]), (b"876", &available)],
             &format!("Holding 1:\nLocal location: Main\n{item}"),
         );
-        // Evergreen has a barcode elsewhere and the status in $n; a country code is none.
+        // Evergreen has a barcode elsewhere and the status in $n; a country code is not a status.
         check(
             &[
                 (b"852", &[("p", "1"), ("n", "Available")]),
@@ -397,7 +398,7 @@ mod tests {
             "Holding 1:\nCirculation data:\n  Available now: no\n  Availability date: 01-11-23\n  Restrictions: Building use\n  \
              Item id: 7\n  Renewable: no\n  On hold: yes\n  Enum and chron: v.1\n  Temporary location: Reserve\n",
         );
-        // One item of unknown status: nothing is said of the others.
+        // If the status of one item is unknown, there is no circulation data for the others.
         let unknown = [("p", "2"), ("j", "Ask")];
         check(&[(b"876", &available), (b"876", &unknown)], "Holding 1:\n");
     }

@@ -1,11 +1,11 @@
-//! The status of an item in words, as catalogues write it in public notes and in 876 $j: whether the item is available, when
-//! it is due back, and how many readers wait for it. Neither Z39.50-2003 nor MARC 21 defines the words.
+//! The status of an item in words, as catalogues write it in public notes and in 876 $j: whether the item is available, when it
+//! is due back, and how many readers are waiting for it. Neither Z39.50-2003 nor MARC 21 defines the words.
 
-/// What a status says. Words that are not known say nothing.
+/// The meaning of a status. Unknown words have no meaning.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::record) struct CircStatus {
     pub(in crate::record) available: Option<bool>,
-    /// The date as written.
+    /// The due date, as written.
     pub(in crate::record) due: Option<String>,
     pub(in crate::record) holds: Option<u32>,
 }
@@ -54,7 +54,7 @@ const UNAVAILABLE: &[&str] = &[
     "withdrawn",
 ];
 
-/// Words before a date on which an item comes back, and those that may follow them.
+/// Words before the date on which an item comes back, and words that may follow them.
 const UNTIL: [&str; 2] = ["due", "until"];
 const FILLERS: [&str; 4] = ["back", "by", "date", "on"];
 
@@ -91,14 +91,14 @@ impl CircStatus {
     }
 }
 
-/// The number in ` 2 HOLDS`.
+/// Returns the number in ` 2 HOLDS`.
 fn holds(text: &str) -> Option<u32> {
     let (number, word) = text.trim().split_once(' ')?;
     let is_holds = is_any(word.trim(), &["hold", "holds"]);
     number.parse().ok().filter(|_| is_holds)
 }
 
-/// A word without punctuation around it.
+/// Returns a word without the punctuation around it.
 fn bare(word: &str) -> &str {
     word.trim_matches(|character| matches!(character, ',' | '.' | ':' | ';' | '-' | '(' | ')'))
 }

@@ -1,5 +1,5 @@
-//! Conditions of Bib-1 as those of SRU and back, as clients of both protocols expect them: most servers of SRU are in front of a
-//! Z39.50 server.
+//! Converts conditions of Bib-1 to those of SRU and back, as clients of both protocols expect: most SRU servers are in front of
+//! a Z39.50 server.
 
 use super::{SruCondition, SruDiagnostic};
 use crate::apdu::DefaultDiagFormat;
@@ -7,7 +7,8 @@ use crate::bib1::diagnostics::Condition;
 use crate::oid::BIB_1_DIAGNOSTICS;
 
 impl SruDiagnostic {
-    /// A diagnostic of Z39.50, its addinfo as `details`. A condition without a counterpart is 1, with the words of Bib-1.
+    /// Converts a diagnostic of Z39.50, with its addinfo as `details`. A condition without a counterpart becomes 1, with the
+    /// Bib-1 message.
     pub fn from_bib1(diagnostic: &DefaultDiagFormat) -> Self {
         let details = diagnostic.addinfo.to_string_lossy();
         let is_bib1 = diagnostic.diagnostic_set_id == BIB_1_DIAGNOSTICS;
@@ -24,7 +25,8 @@ impl SruDiagnostic {
         }
     }
 
-    /// The diagnostic in Z39.50. One without a counterpart is 1, or 224 in Record Update, its words in the addinfo.
+    /// Converts the diagnostic to Z39.50. A diagnostic without a counterpart becomes 1, or 224 in Record Update, with its words
+    /// in the addinfo.
     pub fn to_bib1(&self) -> DefaultDiagFormat {
         let condition = self.condition().and_then(to_bib1);
         if let Some(condition) = condition {
@@ -40,14 +42,14 @@ impl SruDiagnostic {
     }
 }
 
-/// The first counterpart.
+/// Returns the first counterpart.
 fn of_bib1(condition: Condition) -> Option<SruCondition> {
     let mut rows = PAIRS.iter();
     rows.find(|(bib1, _)| i64::from(*bib1) == condition.0)
         .map(|(_, sru)| SruCondition(*sru))
 }
 
-/// The first counterpart, with exceptions.
+/// Returns the first counterpart, with exceptions.
 fn to_bib1(condition: SruCondition) -> Option<Condition> {
     let mut rows = BACK.iter().map(|(sru, bib1)| (bib1, sru));
     let exception = rows.find(|(_, sru)| **sru == condition.0);
@@ -58,11 +60,12 @@ fn to_bib1(condition: SruCondition) -> Option<Condition> {
     row.map(|(bib1, _)| Condition(i64::from(*bib1)))
 }
 
-/// Where the way back is not the first row.
+/// The SRU conditions whose Bib-1 counterpart is not the one in the first row.
 const BACK: [(u16, u16); 3] = [(3, 1011), (10, 108), (66, 238)];
 
-/// Bib-1, SRU. The first row of a number counts in either direction. A database that is unavailable (109) exists, so that it is not
-/// 235 of SRU, as some servers have it, but a system that is temporarily unavailable.
+/// Pairs of Bib-1 and SRU conditions. In either direction, the first row with a number applies. A database that is unavailable
+/// (109) exists; it therefore corresponds not to 235 of SRU, as in some servers, but to a system that is temporarily
+/// unavailable.
 #[rustfmt::skip]
 const PAIRS: &[(u16, u16)] = &[
     (1, 1), (2, 2), (3, 48), (4, 35), (5, 12), (6, 38), (7, 30), (8, 32), (9, 29), (10, 10), (11, 12), (11, 23), (12, 60),
@@ -77,7 +80,7 @@ const PAIRS: &[(u16, u16)] = &[
     (238, 67), (239, 66), (242, 70), (244, 66), (245, 10), (246, 10), (247, 10), (1007, 100), (1010, 3), (1011, 3), (1012, 3),
     (1013, 3), (1014, 3), (1015, 1015), (1016, 3), (1017, 3), (1018, 2), (1019, 2), (1020, 2), (1021, 3), (1022, 3),
     (1023, 3), (1024, 16), (1025, 3), (1026, 64), (1028, 65), (1066, 66), (1066, 67), (1073, 16), (1074, 1074),
-    // Not assigned by the list that the other rows come from.
+    // The list from which the other rows come does not assign these.
     (233, 120), (1029, 121),
 ];
 

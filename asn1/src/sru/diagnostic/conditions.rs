@@ -1,4 +1,4 @@
-//! What each condition of SRU means, in the project's own words, for people who do not know the protocol.
+//! The meaning of each condition of SRU, in words written by this project for people who do not know the protocol.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use std::fmt;
 pub struct SruCondition(pub u16);
 
 impl SruCondition {
-    /// What the condition means, as a lower-case phrase; `None` for a number that is not assigned.
+    /// Returns the meaning of the condition as a lower-case phrase; `None` for a number that is not assigned.
     pub fn message(self) -> Option<&'static str> {
         find(CONDITIONS, self.0)
     }
 }
 
 impl fmt::Display for SruCondition {
-    /// `16 (the server has no such index)`, or the number alone.
+    /// Writes, for example, `16 (the server has no such index)`, or the number alone.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.message() {
             Some(message) => write!(f, "{} ({message})", self.0),
@@ -23,7 +23,7 @@ impl fmt::Display for SruCondition {
     }
 }
 
-/// What a condition of Record Update means.
+/// Returns the meaning of a condition of Record Update.
 pub(super) fn update_message(number: u16) -> Option<&'static str> {
     find(UPDATE_CONDITIONS, number)
 }
@@ -33,7 +33,7 @@ fn find(table: &[(u16, &'static str)], number: u16) -> Option<&'static str> {
     table.get(index.ok()?).map(|(_, message)| *message)
 }
 
-/// The table of conditions, and a constant for each that code refers to.
+/// Defines the table of conditions, and a constant for each condition that code refers to.
 macro_rules! conditions {
     ($($number:literal $($constant:ident)? $message:literal;)*) => {
         impl SruCondition {

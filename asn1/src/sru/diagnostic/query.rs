@@ -1,10 +1,10 @@
-//! Faults of queries as diagnostics.
+//! Reports faults in queries as diagnostics.
 
 use super::{SruCondition, SruDiagnostic};
 use crate::query::{QueryError, QueryErrorKind};
 
 impl SruDiagnostic {
-    /// What is wrong with a query, with its place in the text in the message.
+    /// Returns what is wrong with a query; the message includes the position in the text.
     pub fn from_query_error(error: &QueryError, query: &str) -> Self {
         let (condition, details) = match &error.kind {
             QueryErrorKind::Index { name, .. } => (SruCondition::INDEX, name.clone()),

@@ -1,4 +1,4 @@
-//! What a request says as elements: in SOAP, and as the echo in an answer.
+//! A request as elements: in SOAP, and as the echo in an answer.
 
 use super::{FacetParameters, Request, SruOperation};
 use crate::sru::Version;
@@ -17,7 +17,8 @@ impl Request {
             SruOperation::Scan(_) => (String::new(), &["queryType", "renderedBy", "responseType"]),
             _ => (String::new(), &["httpAccept", "renderedBy", "responseType"]),
         };
-        // 2.0 has an element for each extra parameter of a search; everything else an element with all of them.
+        // 2.0 has an element for each extra parameter of a search; other versions and operations have one element with all of
+        // them.
         let is_search = matches!(self.operation, SruOperation::SearchRetrieve(_));
         let mut parameters = if is_new && is_search {
             &self.extra[..]
@@ -28,7 +29,7 @@ impl Request {
         self.put_fields(&mut fields);
         for (name, value) in &fields {
             match &**name {
-                // The schema of 2.0 has one element for all facet parameters, older ones have none.
+                // The schema of 2.0 has one element for all facet parameters; older schemas have none.
                 name if name.starts_with("facet") => {
                     if is_new && !facets.is_empty() {
                         to.text("facetParameters", &std::mem::take(&mut facets));
@@ -40,7 +41,7 @@ impl Request {
                         put_parameters(to, std::mem::take(&mut parameters));
                     }
                     to.text(element_name(name), value);
-                    // The schemas of 1.1 and 1.2 want it as elements too.
+                    // The schemas of 1.1 and 1.2 also require it as elements.
                     match name {
                         "query" if !is_new => xcql::put_query(to, value),
                         "scanClause" if !is_new => xcql::put_scan_clause(to, value),
@@ -50,14 +51,14 @@ impl Request {
             }
         }
         put_parameters(to, parameters);
-        // The schema of scan has them in other namespaces only, which the request does not name.
+        // The schema of scan allows these elements only in other namespaces, which the request does not name.
         let is_scan = matches!(self.operation, SruOperation::Scan(_));
         if !(is_new && (is_search || is_scan)) {
             put_extra(to, &self.extra);
         }
     }
 
-    /// Writes the request as SOAP has it, without its version.
+    /// Writes the request as elements of SOAP, without its version.
     pub(in crate::sru) fn put_elements(&self, to: &mut Writer<'_>) {
         let mut fields = Vec::new();
         self.put_fields(&mut fields);
@@ -75,7 +76,7 @@ impl Request {
 }
 
 impl FacetParameters {
-    /// `facetLimit=10&facetSort=recordCount`
+    /// Returns, for example, `facetLimit=10&facetSort=recordCount`.
     fn joined(&self) -> String {
         let given = self.fields().into_iter();
         let given = given.filter_map(|(name, value)| Some(format!("{name}={}", value?)));
@@ -83,7 +84,7 @@ impl FacetParameters {
     }
 }
 
-/// The element of a parameter: YAZ has other names in SOAP for queries in PQF.
+/// Returns the element of a parameter; YAZ uses other names in SOAP for queries in PQF.
 fn element_name(parameter: &str) -> &str {
     match parameter {
         "x-pquery" => "pQuery",
@@ -98,7 +99,8 @@ fn put_parameters(to: &mut Writer<'_>, extra: &[(String, String)]) {
     }
 }
 
-/// Extra parameters as elements, named without `x-`. A name that cannot be one is left out.
+/// Writes extra parameters as elements, without `x-` in their names. A parameter whose name cannot be an element name is left
+/// out.
 fn put_extra(to: &mut Writer<'_>, extra: &[(String, String)]) {
     let named = extra.iter().filter_map(|(name, value)| {
         let name = name.strip_prefix("x-")?;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The pairs of a query string or a form, still encoded. Empty pairs are left out.
+/// Returns the pairs of a query string or a form, still encoded. Empty pairs are left out.
 pub(super) fn pairs(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let pairs = text.split(|octet| *octet == b'&');
     pairs.filter(|pair| !pair.is_empty()).map(|pair| {
@@ -14,7 +14,7 @@ pub(super) fn pairs(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// Why a name or value cannot be read.
+/// The reason why a name or value cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Undecodable {
     #[error("% is not followed by two hexadecimal digits")]
@@ -25,7 +25,7 @@ pub(super) enum Undecodable {
     Control,
 }
 
-/// Removes escapes; `+` is a blank.
+/// Decodes escapes, and `+` as a blank.
 pub(super) fn decode(text: &[u8]) -> Result<String, Undecodable> {
     let mut octets = Vec::with_capacity(text.len());
     let mut rest = text.iter();
@@ -70,7 +70,7 @@ pub(super) fn encode(out: &mut String, text: &str) {
     }
 }
 
-/// Names and values as a query string.
+/// Joins names and values to a query string.
 pub(super) fn join<'a>(fields: impl IntoIterator<Item = (Cow<'a, str>, Cow<'a, str>)>) -> String {
     let mut text = String::new();
     for (name, value) in fields {

@@ -10,7 +10,7 @@ use crate::sru::{Packing, Version};
 pub(in crate::sru) type Field<'a> = (Cow<'a, str>, Cow<'a, str>);
 
 impl Request {
-    /// The request as the query string of a URL, without `?`, or as a form. An update travels in SOAP only.
+    /// Returns the request as the query string of a URL, without `?`, or as a form. An update can only travel in SOAP.
     pub fn to_parameters(&self) -> String {
         let begin = [
             ("version", self.version.as_str()),
@@ -28,7 +28,7 @@ impl Request {
         join(fields)
     }
 
-    /// Adds what the request says, without version, operation, login and extra parameters.
+    /// Adds the fields of the request, except version, operation, login and extra parameters.
     pub(in crate::sru) fn put_fields<'a>(&'a self, fields: &mut Vec<Field<'a>>) {
         let mut put = Put {
             is_new: self.version == Version::V2_0,
@@ -55,7 +55,7 @@ impl Request {
                 put.query(&scan.query_type, names, &scan.clause);
                 put.number("responsePosition", scan.response_position);
                 put.number("maximumTerms", scan.maximum_terms);
-                // The schema of scan has it before the stylesheet.
+                // The schema of scan has this element before the stylesheet.
                 put.only_new("httpAccept", self.http_accept.as_deref());
             }
             SruOperation::Explain(explain) => put.packing(explain.packing),
@@ -104,7 +104,7 @@ impl<'a> Put<'a, '_> {
         self.text(name, packing.map(Packing::as_str));
     }
 
-    /// A query, in the parameter that its language has in this version.
+    /// Adds a query, in the parameter for its language in this version.
     fn query(&mut self, query_type: &'a QueryType, names: [&'static str; 2], query: &'a str) {
         let [name, in_pqf] = names;
         match query_type {
@@ -119,7 +119,7 @@ impl<'a> Put<'a, '_> {
 
     fn facets(&mut self, facets: &'a FacetParameters) {
         for (name, value) in facets.fields() {
-            // YAZ sends these in 1.1 too.
+            // YAZ sends these parameters in 1.1 too.
             match name {
                 "facetLimit" | "facetStart" | "facetSort" => self.text(name, value),
                 _ => self.only_new(name, value),
@@ -129,7 +129,7 @@ impl<'a> Put<'a, '_> {
 }
 
 impl FacetParameters {
-    /// The parameters and their values.
+    /// Returns the parameters and their values.
     pub(in crate::sru) fn fields(&self) -> [(&'static str, Option<&str>); 7] {
         [
             ("facetLimit", self.limit.as_deref()),

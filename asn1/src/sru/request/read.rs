@@ -8,13 +8,13 @@ use super::{
 use crate::sru::{Packing, SruCondition, SruDiagnostic, SruLimits, Version};
 
 impl Request {
-    /// Reads the query string of a URL, without `?`, or a form, which is the same.
+    /// Reads the query string of a URL, without `?`, or a form, which has the same syntax.
     ///
-    /// The operation is inferred if none is named: a query is searched, a scan clause scanned, anything else explained. An empty
-    /// value is none, as in forms that a browser sends.
+    /// If no operation is named, it is inferred: a query means a search, a scan clause a scan, and anything else an explain. An
+    /// empty value counts as absent, because browsers send forms with empty values.
     ///
     /// # Errors
-    /// A value or name that is not known, given twice, not UTF-8, or beyond `limits`; a mandatory parameter that is missing.
+    /// A value or name is unknown, given twice, not UTF-8, or exceeds `limits`, or a mandatory parameter is missing.
     pub fn from_parameters(text: &[u8], limits: &SruLimits) -> Result<Self, Refusal> {
         let mut fields = Fields::new(limits);
         for (name, value) in pairs(text) {
@@ -31,7 +31,7 @@ impl Request {
     }
 }
 
-/// The names and values of a request that are not yet taken, and what is wrong with it.
+/// The names and values of a request that have not been taken yet, and the faults found in it.
 pub(in crate::sru) struct Fields<'a> {
     limits: &'a SruLimits,
     count: usize,
@@ -53,15 +53,15 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Whether there are more parameters than allowed.
+    /// Returns whether there are more parameters than allowed.
     pub(in crate::sru) fn is_full(&self) -> bool {
         self.count > self.limits.parameters
     }
 
-    /// Counts a parameter; `false` if it is one too many.
+    /// Counts a parameter; returns `false` if it exceeds the limit by one.
     fn is_within_limit(&mut self, name: &str) -> bool {
         self.count += 1;
-        // One diagnostic for all that are too many.
+        // There is one diagnostic for all parameters beyond the limit.
         if self.count == self.limits.parameters + 1 {
             let message = format!("more than {} parameters", self.limits.parameters);
             self.fail(SruCondition::PARAMETER, name.into(), &message);
@@ -69,7 +69,7 @@ impl<'a> Fields<'a> {
         self.count <= self.limits.parameters
     }
 
-    /// Adds what is wrong with a parameter that cannot be read.
+    /// Adds a diagnostic for a parameter that cannot be read.
     fn refuse(&mut self, condition: SruCondition, name: String, error: &Undecodable) {
         if self.is_within_limit(&name) {
             self.fail(condition, name, &error.to_string());
@@ -95,7 +95,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Adds a diagnostic; of those for unknown parameters only the first ones.
+    /// Adds a diagnostic; of the diagnostics for unknown parameters, only the first ones are added.
     pub(in crate::sru) fn fail(&mut self, condition: SruCondition, name: String, message: &str) {
         if condition == SruCondition::PARAMETER {
             if self.unknown == MAX_UNKNOWN_PARAMETERS {
@@ -117,23 +117,23 @@ impl<'a> Fields<'a> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// The value of a parameter.
+    /// Takes the value of a parameter.
     pub(in crate::sru) fn take(&mut self, name: &str) -> Option<String> {
         let index = self.left.iter().position(|(known, _)| known == name)?;
         Some(self.left.remove(index).1)
     }
 
-    /// The value of a parameter that only 2.0 has.
+    /// Takes the value of a parameter that only 2.0 has.
     fn take_new(&mut self, name: &str) -> Option<String> {
         (self.version == Version::V2_0).then(|| self.take(name))?
     }
 
-    /// The value of a parameter that only 1.1 and 1.2 have.
+    /// Takes the value of a parameter that only 1.1 and 1.2 have.
     fn take_old(&mut self, name: &str) -> Option<String> {
         (self.version != Version::V2_0).then(|| self.take(name))?
     }
 
-    /// A number that is at least `least`, and of 64 bits.
+    /// Takes a number of 64 bits that is at least `least`.
     fn number(&mut self, name: &str, least: u64) -> Option<u64> {
         let value = self.take(name)?;
         let digits = value.trim();
@@ -151,7 +151,7 @@ impl<'a> Fields<'a> {
         number
     }
 
-    /// A mandatory value; a fault that was already found in it is enough.
+    /// Returns a mandatory value; if a fault was already found in it, no further fault is added.
     fn mandatory(&mut self, name: &str, value: Option<String>) -> String {
         let is_faulty = |diagnostic: &SruDiagnostic| diagnostic.details == name;
         if value.is_none() && !self.diagnostics.iter().any(is_faulty) {
@@ -160,7 +160,7 @@ impl<'a> Fields<'a> {
         value.unwrap_or_default()
     }
 
-    /// Takes the version. `of_namespace` is that of SOAP without one.
+    /// Takes the version. `of_namespace` is the version of a SOAP request that does not name one.
     pub(in crate::sru) fn version(&mut self, of_namespace: Option<Version>) -> Version {
         let named = self.take("version");
         let version = match (&named, of_namespace) {
@@ -175,11 +175,11 @@ impl<'a> Fields<'a> {
         self.version
     }
 
-    /// The request of a URL or a form.
+    /// Reads the request in a URL or a form.
     fn request(mut self, of_namespace: Option<Version>) -> Result<Request, Refusal> {
         self.version(of_namespace);
         let named = self.take("operation");
-        // A parameter with a fault names the operation as well.
+        // A parameter with a fault also determines the operation.
         let has = |names: [&str; 2]| {
             let given = self.left.iter().map(|(name, _)| &**name);
             let faulty = self.diagnostics.iter().map(|one| &*one.details);
@@ -193,7 +193,7 @@ impl<'a> Fields<'a> {
             Some("explain") | None => self.explain().into(),
             Some(other) => {
                 self.fail(SruCondition::OPERATION, other.into(), "");
-                // What else is wrong depends on the operation.
+                // Whether other parameters are wrong depends on the operation.
                 self.left.retain(|(name, _)| name.starts_with("x-"));
                 ExplainRequest::default().into()
             }
@@ -201,7 +201,7 @@ impl<'a> Fields<'a> {
         self.finish(operation)
     }
 
-    /// A request of SOAP, whose element names the operation.
+    /// Reads a SOAP request, whose element names the operation.
     pub(in crate::sru) fn of_element(
         mut self,
         element: &str,
@@ -216,7 +216,7 @@ impl<'a> Fields<'a> {
         self.finish_element(operation)
     }
 
-    /// As [`Self::finish`], with what only SOAP has: the database.
+    /// Finishes a request as [`Self::finish`] does, and takes the database, which only SOAP has.
     pub(in crate::sru) fn finish_element(
         mut self,
         operation: SruOperation,
@@ -230,7 +230,7 @@ impl<'a> Fields<'a> {
         read
     }
 
-    /// Takes what all operations have; all that is left is unknown.
+    /// Takes the parameters that all operations have; all remaining parameters are unknown.
     fn finish(mut self, operation: SruOperation) -> Result<Request, Refusal> {
         let mut request = Request::new(self.version, operation);
         request.stylesheet = self.take("stylesheet");
@@ -278,7 +278,7 @@ impl<'a> Fields<'a> {
             record_xpath: self.take_old("recordXPath"),
             result_set_ttl: self.number("resultSetTTL", 0),
             sort_keys: self.take("sortKeys"),
-            // YAZ sends the first three in 1.1 too.
+            // YAZ sends the first three parameters in 1.1 too.
             facets: FacetParameters {
                 limit: self.take("facetLimit"),
                 start: self.take("facetStart"),
@@ -309,7 +309,7 @@ impl<'a> Fields<'a> {
         explain
     }
 
-    /// A query and its language: a parameter of YAZ has PQF.
+    /// Takes a query and its language; YAZ has a separate parameter for PQF.
     fn query(&mut self, name: &str, in_pqf: &str) -> (String, QueryType) {
         let named = self.take_new("queryType");
         let query = self.take(name);
@@ -350,7 +350,7 @@ impl<'a> Fields<'a> {
         match &*self.take_new("recordPacking")? {
             "packed" => Some(false),
             "unpacked" => Some(true),
-            // What older versions have under the same name is a common mistake.
+            // A common mistake is a value that older versions have under the same name.
             other if Packing::by_name(other).is_some() => None,
             other => {
                 self.fail(SruCondition::PACKING, other.into(), "");
@@ -360,8 +360,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The digits of the largest numbers.
+/// The number of digits in the largest numbers.
 const MAX_DIGITS: usize = 20;
 
-/// How much of a name or value a diagnostic shows, in characters.
+/// The maximum number of characters of a name or value shown in a diagnostic.
 const MAX_SHOWN: usize = 80;

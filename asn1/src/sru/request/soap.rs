@@ -13,13 +13,13 @@ use crate::sru::xml::{
 };
 use crate::sru::{SruCondition, SruDiagnostic, SruLimits, UPDATE_VERSION, Version};
 
-/// Why a request in SOAP cannot be carried out.
+/// The reason why a request in SOAP cannot be carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SoapRequestError {
-    /// It is no request; to be answered with a fault.
+    /// The document is not a request; the answer is a fault.
     Xml(XmlError),
-    /// It is a request with faults; to be answered with diagnostics.
+    /// The request has faults; the answer has diagnostics.
     Refused(Refusal),
 }
 
@@ -30,10 +30,11 @@ impl From<XmlError> for SoapRequestError {
 }
 
 impl Request {
-    /// Reads a request in SOAP. One without an envelope is accepted, too.
+    /// Reads a request in SOAP. A request without an envelope is also accepted.
     ///
     /// # Errors
-    /// [`SoapRequestError`] for what is not well-formed XML, for XML that is not one request, and for requests that [`Request::from_parameters`] would refuse.
+    /// [`SoapRequestError`] for text that is not well-formed XML, for XML that is not one request, and for requests that
+    /// [`Request::from_parameters`] would refuse.
     pub fn from_soap(
         octets: impl Into<Bytes>,
         limits: &SruLimits,
@@ -67,7 +68,7 @@ impl Request {
         read.map_err(SoapRequestError::Refused)
     }
 
-    /// The request in SOAP.
+    /// Returns the request in SOAP.
     pub fn to_soap(&self) -> Vec<u8> {
         let mut out = Vec::new();
         envelope(&mut out, |to| match &self.operation {
@@ -106,7 +107,8 @@ impl Request {
     }
 }
 
-/// Refuses what follows a request in its envelope, and would not be carried out: another request in the body, or another body.
+/// Refuses elements after a request in its envelope that would not be carried out: another request in the body, or another
+/// body.
 fn check_rest(xml: &mut XmlReader<'_>) -> Result<(), XmlError> {
     if let Some(start) = xml.child()? {
         return Err(XmlError::element(local_name(&start)));
@@ -120,7 +122,7 @@ fn check_rest(xml: &mut XmlReader<'_>) -> Result<(), XmlError> {
     Ok(())
 }
 
-/// The element of a request, and its namespace.
+/// Returns the element of a request, and its namespace.
 fn element(operation: &SruOperation, version: Version) -> (&'static str, &'static str) {
     let of_request = match version {
         Version::V1_1 | Version::V1_2 => namespace::SRU,
@@ -135,7 +137,7 @@ fn element(operation: &SruOperation, version: Version) -> (&'static str, &'stati
 }
 
 impl Fields<'_> {
-    /// Adds the children of the element that was begun, under the names of parameters.
+    /// Adds the children of the element that was started last, under the names of parameters.
     pub(in crate::sru) fn read_elements(
         &mut self,
         xml: &mut XmlReader<'_>,
@@ -147,7 +149,7 @@ impl Fields<'_> {
         Ok(())
     }
 
-    /// Gives up on a request that has more elements than parameters are allowed.
+    /// Rejects a request that has more elements than the limit on parameters allows.
     fn check_count(&self, xml: &XmlReader<'_>) -> Result<(), XmlError> {
         if self.is_full() {
             Err(XmlError::TooMany {
@@ -164,7 +166,7 @@ impl Fields<'_> {
         match name {
             "pQuery" => self.push("x-pquery".into(), xml.text()?),
             "pScanClause" => self.push("x-pScanClause".into(), xml.text()?),
-            // The element of an echo that stands for several parameters.
+            // This element of an echo stands for several parameters.
             "facetParameters" => {
                 for pair in xml.text()?.split('&') {
                     let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -183,7 +185,7 @@ impl Fields<'_> {
                     self.push(name, xml.text()?);
                 }
             }
-            // The same as elements.
+            // The query again, as elements.
             "xQuery" | "xScanClause" => xml.skip()?,
             name => self.push(name.into(), xml.text()?),
         }
@@ -191,7 +193,7 @@ impl Fields<'_> {
     }
 }
 
-/// An update: the outer result is whether it is XML, the inner one whether it is right.
+/// Reads an update: the outer result says whether it is XML, the inner one whether it is a valid request.
 fn update(xml: &mut XmlReader<'_>, version: Version) -> Result<Result<Request, Refusal>, XmlError> {
     let mut fields = Fields::new(xml.limits());
     let mut update = UpdateRequest::new(UpdateAction::Create);
@@ -222,7 +224,7 @@ fn update(xml: &mut XmlReader<'_>, version: Version) -> Result<Result<Request, R
     Ok(fields.finish_element(update.into()))
 }
 
-/// 6: an update has one record.
+/// Returns diagnostic 6: an update has only one record.
 fn repeated(component: &str) -> SruDiagnostic {
     SruDiagnostic::update(6, component)
 }

@@ -1,4 +1,4 @@
-//! Requests as parameters: read, refused, and written back.
+//! Tests for requests as parameters: read, refused, and written back.
 
 use super::super::*;
 
@@ -6,7 +6,7 @@ fn read(text: &str) -> Result<Request, Refusal> {
     Request::from_parameters(text.as_bytes(), &SruLimits::default())
 }
 
-/// Checks how a request is written after it was read.
+/// Checks how a request is written after it has been read.
 fn check(text: &str, written: &str) {
     let request = read(text).unwrap_or_else(|refusal| panic!("{text}: {refusal:?}"));
     assert_eq!(request.to_parameters(), written, "{text}");
@@ -16,7 +16,7 @@ fn check(text: &str, written: &str) {
 #[test]
 fn requests_are_read_and_written() {
     for (text, written) in [
-        // What YAZ's programs send.
+        // Requests as YAZ's programs send them.
         (
             "version=1.1&operation=explain",
             "version=1.1&operation=explain",
@@ -29,7 +29,7 @@ fn requests_are_read_and_written() {
             "version=1.1&operation=scan&scanClause=title%3Dwar&responsePosition=1&maximumTerms=20",
             "version=1.1&operation=scan&scanClause=title%3Dwar&responsePosition=1&maximumTerms=20",
         ),
-        // The operation is inferred, and a version that is not named is 2.0.
+        // The operation is inferred, and if no version is named, it is 2.0.
         ("", "version=2.0&operation=explain"),
         (
             "query=a+b",
@@ -56,7 +56,7 @@ fn requests_are_read_and_written() {
             "query=a&queryType=ccl",
             "version=2.0&operation=searchRetrieve&queryType=ccl&query=a",
         ),
-        // Empty values, as of a form, are none.
+        // Empty values, as in a form, count as absent.
         (
             "query=a&startRecord=&recordSchema=&&=",
             "version=2.0&operation=searchRetrieve&query=a",

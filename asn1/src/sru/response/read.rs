@@ -1,5 +1,5 @@
-//! Answers from XML, as servers send them: with any prefixes and namespaces or none, in any order, with more elements than the
-//! schemas have, and fewer.
+//! Reads answers from XML, as servers send them: with any prefixes and namespaces or none, in any order, with more or fewer
+//! elements than the schemas have.
 
 use bytes::Bytes;
 
@@ -11,11 +11,11 @@ use crate::sru::request::Fields;
 use crate::sru::xml::{ElementContent, XmlError, XmlReader, document, is_new, local_name};
 use crate::sru::{Packing, Request, SoapFault, SruDiagnostic, SruLimits, Version};
 
-/// Why an answer cannot be read.
+/// The reason why an answer cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResponseError {
-    /// It is not an answer.
+    /// The document is not an answer.
     #[error(transparent)]
     Xml(#[from] XmlError),
     /// The server could not read the request in SOAP.
@@ -24,13 +24,13 @@ pub enum ResponseError {
 }
 
 impl Response {
-    /// Reads an answer, in SOAP or not.
+    /// Reads an answer, with or without SOAP.
     ///
-    /// Missing elements are `None` or empty, and unknown ones are skipped. An `explain` or a `diagnostics` element alone is an answer,
-    /// too. Diagnostics and records may come together.
+    /// Missing elements are `None` or empty, and unknown ones are skipped. An `explain` or a `diagnostics` element alone is
+    /// also an answer. An answer may have both diagnostics and records.
     ///
     /// # Errors
-    /// [`ResponseError`], if it is not an answer, is cut off, or exceeds `limits`.
+    /// [`ResponseError`], if the document is not an answer, is cut off, or exceeds `limits`.
     pub fn from_xml(octets: impl Into<Bytes>, limits: &SruLimits) -> Result<Self, ResponseError> {
         let octets = document(octets.into(), limits)?;
         let mut xml = XmlReader::new(&octets, limits);
@@ -66,7 +66,7 @@ impl Response {
     }
 }
 
-/// The element in the body of an envelope that was begun.
+/// Returns the element in the body of an envelope that has been started.
 pub(in crate::sru) fn body<'a>(
     xml: &mut XmlReader<'a>,
 ) -> Result<quick_xml::events::BytesStart<'a>, XmlError> {
@@ -79,7 +79,7 @@ pub(in crate::sru) fn body<'a>(
     Err(XmlError::NoElement)
 }
 
-/// SOAP 1.1 §4.4, and SOAP 1.2 §5.4.
+/// Reads a fault (SOAP 1.1 §4.4, SOAP 1.2 §5.4).
 fn fault(xml: &mut XmlReader<'_>) -> Result<SoapFault, XmlError> {
     let mut fault = SoapFault::default();
     while let Some(start) = xml.child()? {
@@ -93,7 +93,7 @@ fn fault(xml: &mut XmlReader<'_>) -> Result<SoapFault, XmlError> {
     Ok(fault)
 }
 
-/// The version of a `version` element, or else the one of the namespace.
+/// Returns the version in a `version` element, or otherwise the version of the namespace.
 fn version_of(text: &str, of_namespace: Version) -> Version {
     let named = Some(text).filter(|text| !text.is_empty());
     named
@@ -209,7 +209,7 @@ fn update(xml: &mut XmlReader<'_>, version: Version) -> Result<UpdateResponse, X
     Ok(response)
 }
 
-/// The versions of a record that is updated: type and value.
+/// Reads the versions of an updated record: type and value.
 pub(in crate::sru) fn record_versions(
     xml: &mut XmlReader<'_>,
 ) -> Result<Vec<(String, String)>, XmlError> {
@@ -248,13 +248,13 @@ fn records(xml: &mut XmlReader<'_>, records: &mut Vec<SruRecord>) -> Result<(), 
     Ok(())
 }
 
-/// A record. Whether its data is escaped is seen from the data, whatever the packing says.
+/// Reads a record. Whether its data is escaped is determined from the data, whatever the packing says.
 fn record(xml: &mut XmlReader<'_>) -> Result<SruRecord, XmlError> {
     let (record, _) = record_and_count(xml)?;
     Ok(record)
 }
 
-/// A record, and how often it has data. The last data counts.
+/// Reads a record, and counts how often it has data. The last data applies.
 pub(in crate::sru) fn record_and_count(
     xml: &mut XmlReader<'_>,
 ) -> Result<(SruRecord, usize), XmlError> {
@@ -283,7 +283,7 @@ pub(in crate::sru) fn record_and_count(
     Ok((record, count))
 }
 
-/// The diagnostic that a record is: by its schema, or as an element of this name.
+/// Returns the diagnostic that takes the place of a record: recognised by its schema, or by an element of this name.
 fn surrogate(record: &SruRecord, limits: &SruLimits) -> Option<SruDiagnostic> {
     let begin = record.data.get(..MAX_TAG).unwrap_or(&record.data);
     let begin = String::from_utf8_lossy(begin);
@@ -301,10 +301,10 @@ fn surrogate(record: &SruRecord, limits: &SruLimits) -> Option<SruDiagnostic> {
     }
 }
 
-/// Where the name of a surrogate diagnostic's element is.
+/// The maximum offset at which the name of a surrogate diagnostic's element is searched for.
 const MAX_TAG: usize = 64;
 
-/// Diagnostics; Perl's SRU::Response leaves out the element around each.
+/// Reads diagnostics; Perl's SRU::Response leaves out the element around each diagnostic.
 fn diagnostics(xml: &mut XmlReader<'_>) -> Result<Vec<SruDiagnostic>, XmlError> {
     let mut diagnostics: Vec<SruDiagnostic> = Vec::new();
     while let Some(start) = xml.child()? {
@@ -332,7 +332,7 @@ fn diagnostic(xml: &mut XmlReader<'_>) -> Result<SruDiagnostic, XmlError> {
     Ok(diagnostic)
 }
 
-/// Facets, which may be in lists of each source.
+/// Reads facets, which may be in lists for each source.
 fn facets(xml: &mut XmlReader<'_>, found: &mut Vec<SruFacet>) -> Result<(), XmlError> {
     while let Some(start) = xml.child()? {
         match local_name(&start) {
@@ -376,7 +376,7 @@ fn facet_term(xml: &mut XmlReader<'_>) -> Result<SruFacetTerm, XmlError> {
     Ok(term)
 }
 
-/// The request in an echo, as far as it can be read.
+/// Reads the request in an echo, as far as possible.
 fn echo(xml: &mut XmlReader<'_>, name: &str, version: Version) -> Result<Box<Request>, XmlError> {
     let limits = xml.limits();
     let mut fields = Fields::new(limits);
@@ -387,7 +387,7 @@ fn echo(xml: &mut XmlReader<'_>, name: &str, version: Version) -> Result<Box<Req
     }
 }
 
-/// XML of the server's own, or its text.
+/// Returns the server's own XML, or its text.
 pub(in crate::sru) fn markup(xml: &mut XmlReader<'_>) -> Result<Bytes, XmlError> {
     match xml.content()? {
         ElementContent::Markup(markup) => Ok(markup),

@@ -1,5 +1,5 @@
-//! Answers as XML, in the order of the schemas: `srw-types.xsd` of 1.1 and 1.2, `sruResponse.xsd` and `scan.xsd` of OASIS, with the
-//! prefixes that YAZ writes and clients look for.
+//! Writes answers as XML, in the order of the schemas: `srw-types.xsd` of 1.1 and 1.2, `sruResponse.xsd` and `scan.xsd` of
+//! OASIS, with the prefixes that YAZ writes and clients look for.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::sru::xml::{Writer, namespace, put_attribute, put_text};
 use crate::sru::{DECLARATION, Packing, Request, SruDiagnostic, UPDATE_VERSION, Version};
 
 impl Response {
-    /// The answer as a document. `stylesheet` is the URL of one to be applied by the client.
+    /// Returns the answer as a document. `stylesheet` is the URL of a stylesheet to be applied by the client.
     pub fn to_xml(&self, stylesheet: Option<&str>) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.capacity());
         out.extend_from_slice(DECLARATION.as_bytes());
@@ -36,7 +36,7 @@ impl Response {
         }
     }
 
-    /// About how many octets the answer takes.
+    /// Estimates the number of octets in the answer.
     pub(in crate::sru) fn capacity(&self) -> usize {
         let records: &[SruRecord] = match self {
             Self::SearchRetrieve(response) => &response.records,
@@ -87,7 +87,7 @@ impl SearchRetrieveResponse {
         } else if self.facets.is_empty() {
             to.markup("extraResponseData", &self.extra);
         } else {
-            // Older versions have no place for facets.
+            // Older versions do not have a place for facets.
             to.begin("extraResponseData");
             to.raw(&self.extra);
             put_facets(&mut to.with("fr:"), &self.facets);
@@ -138,7 +138,7 @@ impl ExplainResponse {
 }
 
 impl UpdateResponse {
-    /// With the namespaces of 1.1, the only ones that updates have.
+    /// Writes the answer with the namespaces of 1.1, the only ones that updates have.
     fn write(&self, to: &mut Writer<'_>) {
         let namespaces = [("zu", namespace::UPDATE), ("zs", namespace::SRU)];
         to.with("zu:").begin_with("updateResponse", &namespaces);
@@ -160,7 +160,7 @@ impl UpdateResponse {
     }
 }
 
-/// The identifier and the versions of a record that is updated.
+/// Writes the identifier and the versions of an updated record.
 pub(in crate::sru) fn put_identity(
     to: &mut Writer<'_>,
     identifier: Option<&str>,
@@ -179,7 +179,7 @@ pub(in crate::sru) fn put_identity(
     }
 }
 
-/// The version; 2.0 has none.
+/// Writes the version; 2.0 does not have it.
 fn put_version(to: &mut Writer<'_>, version: Version) {
     if version != Version::V2_0 {
         to.text("version", version.as_str());
@@ -222,7 +222,7 @@ pub(in crate::sru) fn put_record(to: &mut Writer<'_>, record: &SruRecord, versio
     to.end("record");
 }
 
-/// A record without its XML declaration, which is allowed at the beginning of a document only.
+/// Returns a record without its XML declaration, which is only allowed at the beginning of a document.
 fn without_declaration(data: &[u8]) -> &[u8] {
     let data = data.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(data);
     if !data.starts_with(b"<?xml ") {
@@ -233,7 +233,7 @@ fn without_declaration(data: &[u8]) -> &[u8] {
     rest.trim_ascii_start()
 }
 
-/// A diagnostic in place of a record: in the namespace of 1.1 in all versions, which clients look for.
+/// Writes a diagnostic in place of a record, in all versions in the namespace of 1.1, which clients look for.
 fn put_surrogate(to: &mut Writer<'_>, diagnostic: &SruDiagnostic) {
     to.raw(b"<diagnostic xmlns=\"");
     to.raw(namespace::DIAGNOSTIC.as_bytes());
@@ -273,8 +273,8 @@ fn put_diagnostic(to: &mut Writer<'_>, diagnostic: &SruDiagnostic) {
     }
 }
 
-/// A text that often repeats what a client sent, with the characters replaced that control a terminal, or the direction of the text
-/// after it.
+/// Returns a text, which often repeats what a client sent, with replacements for characters that control a terminal or the
+/// direction of the following text.
 fn shown(text: &str) -> Cow<'_, str> {
     let controls = |character: char| match character {
         '\n' | '\t' => false,
@@ -311,7 +311,7 @@ fn put_facets(to: &mut Writer<'_>, facets: &[SruFacet]) {
     to.end("facetedResults");
 }
 
-/// The request as the server read it, without the login.
+/// Writes the request as the server read it, without the login.
 fn put_echo(to: &mut Writer<'_>, name: &str, request: Option<&Request>) {
     let Some(request) = request else { return };
     to.begin(name);

@@ -1,5 +1,5 @@
-//! Whether a document is well-formed (XML 1.0 §2.1). Requests have to be: a change from which something was left out would look like a
-//! success.
+//! Checks that a document is well-formed (XML 1.0 §2.1). Requests have to be well-formed: otherwise, parts of a change could be
+//! left out, and the change would still look like a success.
 
 use bytes::Bytes;
 use quick_xml::events::{BytesStart, Event};
@@ -10,7 +10,7 @@ use crate::sru::SruLimits;
 /// Checks a document without a document type, within the limits on its elements.
 ///
 /// # Errors
-/// What is wrong first.
+/// The first fault in the document.
 pub(in crate::sru) fn check_well_formed(
     octets: &Bytes,
     limits: &SruLimits,
@@ -61,11 +61,11 @@ fn syntax(offset: usize, fault: impl Into<String>) -> XmlError {
     }
 }
 
-/// Refuses the characters that XML does not have (§2.2), of a document in UTF-8.
+/// Refuses characters that XML does not allow (§2.2), in a document in UTF-8.
 fn check_characters(octets: &[u8]) -> Result<(), XmlError> {
     let is_wrong = |octet: &u8| *octet < b' ' && !matches!(octet, b'\t' | b'\n' | b'\r');
     let control = octets.iter().position(is_wrong);
-    // U+FFFE and U+FFFF.
+    // These octets are U+FFFE and U+FFFF.
     let is_none = |three: &[u8]| matches!(three, [0xEF, 0xBF, 0xBE | 0xBF]);
     let none = || octets.windows(3).position(is_none);
     match control.or_else(none) {
@@ -74,7 +74,7 @@ fn check_characters(octets: &[u8]) -> Result<(), XmlError> {
     }
 }
 
-/// How many attributes an element may have. Each is compared with the others.
+/// The maximum number of attributes of an element. Each attribute is compared with the others.
 const MAX_ATTRIBUTES: usize = 256;
 
 fn fault_of_tag(start: &BytesStart<'_>) -> Option<String> {
@@ -101,7 +101,7 @@ fn fault_of_tag(start: &BytesStart<'_>) -> Option<String> {
     })
 }
 
-/// What is wrong with the value of an attribute, as written.
+/// Returns what is wrong with the value of an attribute, as written.
 fn fault_of_value(value: &str) -> Option<String> {
     if value.contains('<') {
         return Some("< in the value of an attribute".to_owned());
@@ -115,7 +115,7 @@ fn fault_of_value(value: &str) -> Option<String> {
         })
 }
 
-/// What is wrong with a reference, of which the name or number is given (§4.1, §4.6).
+/// Returns what is wrong with a reference, given its name or number (§4.1, §4.6).
 fn fault_of_reference(reference: &str) -> Option<String> {
     let number = |digits: &str, radix| {
         let is_number = digits.bytes().all(|octet| octet.is_ascii_alphanumeric());
@@ -134,19 +134,19 @@ fn fault_of_reference(reference: &str) -> Option<String> {
     (!is_known).then(|| format!("&{};, which XML does not have", shown(reference)))
 }
 
-/// Whether XML has the character (§2.2).
+/// Returns whether XML allows the character (§2.2).
 fn is_character(character: char) -> bool {
     matches!(character, '\t' | '\n' | '\r' | ' '..='\u{FFFD}' | '\u{10000}'..)
 }
 
-/// Whether a text is a name (§2.3), as far as its ASCII characters tell.
+/// Returns whether a text is a name (§2.3), judging only by its ASCII characters.
 fn is_name(text: &str) -> bool {
     let is_start = |c: char| c.is_ascii_alphabetic() || c == '_' || c == ':' || !c.is_ascii();
     let is_next = |c: char| is_start(c) || c.is_ascii_digit() || c == '-' || c == '.';
     text.starts_with(is_start) && text.chars().all(is_next)
 }
 
-/// As much of a name as a message shows.
+/// Returns the part of a name that a message shows.
 fn shown(name: &str) -> String {
     name.chars().take(40).collect()
 }

@@ -10,9 +10,9 @@ use super::XmlError;
 use crate::marc::charset::{Charset, utf8_or_latin1};
 use crate::sru::SruLimits;
 
-/// A document in UTF-8, without a byte order mark.
+/// Returns a document in UTF-8, without a byte order mark.
 ///
-/// One that is not UTF-8 is read in the encoding that it declares, or else in ISO 8859-1.
+/// A document that is not UTF-8 is read in the encoding that it declares, or otherwise in ISO 8859-1.
 pub(in crate::sru) fn document(octets: Bytes, limits: &SruLimits) -> Result<Bytes, XmlError> {
     if octets.len() > limits.document {
         return Err(XmlError::TooLong {
@@ -34,7 +34,7 @@ pub(in crate::sru) fn document(octets: Bytes, limits: &SruLimits) -> Result<Byte
     Ok(octets.slice(mark..))
 }
 
-/// The character set of `encoding="…"` in the declaration.
+/// Returns the character set of `encoding="…"` in the declaration.
 fn declared_charset(octets: &[u8]) -> Option<Charset> {
     let declaration = octets.strip_prefix(b"<?xml")?;
     let end = declaration.iter().position(|octet| *octet == b'>')?;
@@ -50,20 +50,20 @@ fn declared_charset(octets: &[u8]) -> Option<Charset> {
 struct Declaration {
     depth: usize,
     prefix: String,
-    /// As written.
+    /// The namespace, as written.
     namespace: String,
 }
 
-/// What an element holds.
+/// The content of an element.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::sru) enum ElementContent {
-    /// An element, and what is around it.
+    /// An element, and the text around it.
     Markup(Bytes),
-    /// Text alone.
+    /// Only text.
     Text(String),
 }
 
-/// Reads a document of [`document`].
+/// Reads a document returned by [`document`].
 pub(in crate::sru) struct XmlReader<'a> {
     reader: Reader<&'a [u8]>,
     octets: &'a Bytes,
@@ -76,7 +76,7 @@ pub(in crate::sru) struct XmlReader<'a> {
 
 impl<'a> XmlReader<'a> {
     pub(in crate::sru) fn new(octets: &'a Bytes, limits: &'a SruLimits) -> Self {
-        // It is UTF-8, see `document`.
+        // The document is UTF-8; see `document`.
         let mut reader = Reader::from_str(std::str::from_utf8(octets).unwrap_or_default());
         reader.config_mut().expand_empty_elements = true;
         Self {
@@ -90,7 +90,7 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// The outermost element.
+    /// Starts the outermost element and returns it.
     pub(in crate::sru) fn root(&mut self) -> Result<BytesStart<'a>, XmlError> {
         let root = match self.child() {
             Err(XmlError::Unfinished) if self.elements == 0 => Err(XmlError::NoElement),
@@ -103,10 +103,11 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// The next child of the element that was begun last and is not finished; `None` at the end of that element. A child has to
-    /// be finished, by one of the other functions or by its children, before the next one.
+    /// Starts the next child of the element that was started last and is not finished, and returns it; `None` at the end of
+    /// that element. A child has to be finished, by one of the other functions or by reading its children, before the next
+    /// child.
     pub(in crate::sru) fn child(&mut self) -> Result<Option<BytesStart<'a>>, XmlError> {
-        // Declarations of elements that are finished.
+        // These declarations belong to elements that are finished.
         let depth = self.depth;
         let is_over = |declaration: &Declaration| declaration.depth > depth;
         while self.declarations.last().is_some_and(is_over) {
@@ -125,7 +126,7 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// The text of the element that was begun, including that of elements in it, without blanks around it.
+    /// Returns the text of the element that was started, including the text of elements in it, without blanks around it.
     pub(in crate::sru) fn text(&mut self) -> Result<String, XmlError> {
         let mut text = String::new();
         let end = self.depth;
@@ -142,12 +143,12 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// The number of the element that was begun, if it holds one.
+    /// Returns the number in the element that was started, if there is one.
     pub(in crate::sru) fn number(&mut self) -> Result<Option<u64>, XmlError> {
         Ok(self.text()?.parse().ok())
     }
 
-    /// The same for the element `name`, which must be empty or hold one.
+    /// Returns the number in the element `name`, which must be empty or contain a number.
     pub(in crate::sru) fn count(&mut self, name: &'static str) -> Result<Option<u64>, XmlError> {
         let text = self.text()?;
         match text.parse() {
@@ -160,7 +161,7 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// Skips the element that was begun.
+    /// Skips the element that was started.
     pub(in crate::sru) fn skip(&mut self) -> Result<(), XmlError> {
         let end = self.depth;
         loop {
@@ -172,7 +173,7 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// Reads to the end of the outermost element. Faults there are tolerated, but not the lack of the end.
+    /// Reads to the end of the outermost element. Faults there are tolerated, but a missing end is not.
     pub(in crate::sru) fn finish(&mut self) -> Result<(), XmlError> {
         while self.depth > 0 {
             match self.event() {
@@ -184,8 +185,8 @@ impl<'a> XmlReader<'a> {
         Ok(())
     }
 
-    /// What the element that was begun holds, as a document of its own: the first element in it declares the namespaces that
-    /// those around it declare and that it needs.
+    /// Returns the content of the element that was started, as a separate document: the first element in it declares the
+    /// namespaces that it needs and that are declared around it.
     pub(in crate::sru) fn content(&mut self) -> Result<ElementContent, XmlError> {
         let end = self.depth;
         let begin = self.position();
@@ -223,23 +224,23 @@ impl<'a> XmlReader<'a> {
         Ok(ElementContent::Markup(Bytes::from(parts.concat())))
     }
 
-    /// The limits on the document.
+    /// Returns the limits on the document.
     pub(in crate::sru) fn limits(&self) -> &'a SruLimits {
         self.limits
     }
 
-    /// Where the element that was begun last begins.
+    /// Returns the offset of the element that was started last.
     pub(in crate::sru) fn element_start(&self) -> usize {
         self.element_start
     }
 
-    /// Where the reader is, in octets from the start.
+    /// Returns the reader's offset from the start, in octets.
     pub(in crate::sru) fn position(&self) -> usize {
         let position = usize::try_from(self.reader.buffer_position());
         position.unwrap_or(usize::MAX).min(self.octets.len())
     }
 
-    /// The namespace of an element that was begun, as written.
+    /// Returns the namespace of an element that was started, as written.
     pub(in crate::sru) fn namespace(&self, start: &BytesStart<'_>) -> &str {
         let name = start.name();
         let name: &str = name.as_ref();
@@ -249,7 +250,7 @@ impl<'a> XmlReader<'a> {
         declaration.map_or("", |declaration| &declaration.namespace)
     }
 
-    /// The declarations that an element and those in it need and do not have.
+    /// Returns the declarations that an element and its descendants need and do not have.
     fn missing(&self, octets: &[u8], first: &FirstElement) -> String {
         let mut missing = String::new();
         let mut seen: Vec<&str> = Vec::new();
@@ -260,7 +261,7 @@ impl<'a> XmlReader<'a> {
             }
             seen.push(prefix);
             let is_needed = match prefix {
-                // A record without a namespace is not meant to be in that of SRU.
+                // A record without a namespace is not meant to be in an SRU namespace.
                 "" => !is_sru(&declaration.namespace),
                 prefix => {
                     let prefix = format!("{prefix}:");
@@ -295,11 +296,11 @@ impl<'a> XmlReader<'a> {
         Ok(())
     }
 
-    /// The next event, within the limits on elements.
+    /// Returns the next event, within the limits on elements.
     pub(super) fn event(&mut self) -> Result<Event<'a>, XmlError> {
         let offset = self.position();
         let event = self.reader.read_event().map_err(|error| match error {
-            // The others are markup that is not closed before the end.
+            // Other syntax errors are markup that is not closed before the end.
             quick_xml::Error::Syntax(fault) if fault != SyntaxError::InvalidBangMarkup => {
                 XmlError::Unfinished
             }
@@ -333,7 +334,7 @@ impl<'a> XmlReader<'a> {
         Ok(event)
     }
 
-    /// The beginning of the document, where HTML is recognized.
+    /// Returns the beginning of the document, where HTML is recognised.
     fn beginning(&self) -> String {
         let beginning = self.octets.get(..MAX_TITLE_OFFSET).unwrap_or(self.octets);
         String::from_utf8_lossy(beginning).into_owned()
@@ -345,7 +346,7 @@ impl<'a> XmlReader<'a> {
             .contains("<!doctype html")
     }
 
-    /// A page in place of an answer, with its title.
+    /// Returns the error for a page in place of an answer, with the title of the page.
     fn html(&self) -> XmlError {
         let text = self.beginning();
         let lower = text.to_ascii_lowercase();
@@ -362,22 +363,22 @@ impl<'a> XmlReader<'a> {
     }
 }
 
-/// How many namespaces may be declared around a record, which is searched for each of their prefixes.
+/// The maximum number of namespaces declared around a record; the record is searched for each of their prefixes.
 const MAX_NAMESPACES: usize = 64;
-/// How far into a page its title may be, in octets.
+/// The maximum offset of the title in a page, in octets.
 const MAX_TITLE_OFFSET: usize = 8 << 10;
-/// How much of a fault is shown, in characters: names in it may be of any length.
+/// The maximum number of characters shown of a fault: names in it may be of any length.
 const MAX_FAULT: usize = 200;
-/// How much of a wrong value is shown, in characters.
+/// The maximum number of characters shown of a wrong value.
 const MAX_VALUE: usize = 40;
-/// How much of a title is shown, in characters.
+/// The maximum number of characters shown of a title.
 const MAX_TITLE: usize = 100;
 
-/// The first element in another one.
+/// The first element within another element.
 struct FirstElement {
-    /// Where its name ends.
+    /// The offset of the end of its name.
     name_end: usize,
-    /// The prefixes that it declares.
+    /// The prefixes that the element declares.
     declared: Vec<String>,
 }
 
@@ -392,7 +393,7 @@ impl FirstElement {
     }
 }
 
-/// The namespaces that an element declares, with their prefixes.
+/// Returns the namespaces that an element declares, with their prefixes.
 fn declarations(start: &BytesStart<'_>) -> impl Iterator<Item = (String, String)> {
     let mut found = Vec::new();
     if start.attributes_raw().contains("xmlns") {
@@ -413,18 +414,18 @@ fn declarations(start: &BytesStart<'_>) -> impl Iterator<Item = (String, String)
     found.into_iter()
 }
 
-/// Whether the namespace is one of SRU's own, in any spelling.
+/// Returns whether the namespace is one of SRU's own, in any spelling.
 fn is_sru(namespace: &str) -> bool {
     namespace.contains("/zing/srw") || super::is_new(namespace)
 }
 
-/// The name of an element without its prefix.
+/// Returns the name of an element without its prefix.
 pub(in crate::sru) fn local_name<'s>(start: &'s BytesStart<'_>) -> &'s str {
     let name: &'s str = start.name().into_inner();
     name.rsplit_once(':').map_or(name, |(_, local)| local)
 }
 
-/// The value of an attribute, whatever its prefix.
+/// Returns the value of an attribute, whatever its prefix.
 pub(in crate::sru) fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
     let mut attributes = start.attributes();
     let mut attributes = attributes.with_checks(false).filter_map(Result::ok);
@@ -436,7 +437,7 @@ pub(in crate::sru) fn attribute(start: &BytesStart<'_>, name: &str) -> Option<St
     Some(value.map_or_else(|_| found.value.to_string(), |value| value.into_owned()))
 }
 
-/// Appends the text of an event. A reference to an entity that XML does not have stays as it is.
+/// Appends the text of an event. A reference to an entity that XML does not define is kept unchanged.
 fn put_text(text: &mut String, event: &Event<'_>) {
     match event {
         Event::Text(part) => text.push_str(&part.xml10_content()),

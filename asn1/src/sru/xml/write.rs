@@ -5,12 +5,12 @@ pub(in crate::sru) fn put_text(out: &mut Vec<u8>, text: &str) {
     put_escaped(out, text, false);
 }
 
-/// Appends text as the inside of an attribute's value in double quotes.
+/// Appends text as the content of an attribute's value in double quotes.
 pub(in crate::sru) fn put_attribute(out: &mut Vec<u8>, text: &str) {
     put_escaped(out, text, true);
 }
 
-/// Appends text with its markup escaped. What XML 1.0 does not have (§2.2) becomes U+FFFD.
+/// Appends text with its markup escaped. Characters that XML 1.0 does not allow (§2.2) become U+FFFD.
 fn put_escaped(out: &mut Vec<u8>, text: &str, is_attribute: bool) {
     let mut rest = text;
     while let Some(place) = rest.bytes().position(|octet| !is_plain(octet)) {
@@ -39,7 +39,7 @@ fn put_escaped(out: &mut Vec<u8>, text: &str, is_attribute: bool) {
     out.extend_from_slice(rest.as_bytes());
 }
 
-/// Whether an octet is text as it is, everywhere. 0xEF begins U+FFFE and U+FFFF, among others.
+/// Returns whether an octet never needs an escape. 0xEF begins U+FFFE and U+FFFF, among others.
 fn is_plain(octet: u8) -> bool {
     octet >= b' ' && !matches!(octet, b'<' | b'>' | b'&' | b'"' | 0xEF)
 }
@@ -52,7 +52,7 @@ pub(in crate::sru) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// The same with another prefix.
+    /// Returns the same writer with another prefix.
     pub(in crate::sru) fn with(&mut self, prefix: &'static str) -> Writer<'_> {
         Writer {
             out: self.out,
@@ -60,17 +60,17 @@ impl Writer<'_> {
         }
     }
 
-    /// Appends markup as it is.
+    /// Appends markup unchanged.
     pub(in crate::sru) fn raw(&mut self, markup: &[u8]) {
         self.out.extend_from_slice(markup);
     }
 
-    /// A start tag.
+    /// Appends a start tag.
     pub(in crate::sru) fn begin(&mut self, name: &str) {
         self.tag("<", name);
     }
 
-    /// A start tag that declares namespaces, with their prefixes.
+    /// Appends a start tag that declares namespaces with their prefixes.
     pub(in crate::sru) fn begin_with(&mut self, name: &str, namespaces: &[(&str, &str)]) {
         self.raw(b"<");
         self.raw(self.prefix.as_bytes());
@@ -85,7 +85,7 @@ impl Writer<'_> {
         self.raw(b">");
     }
 
-    /// A start tag with attributes.
+    /// Appends a start tag with attributes.
     pub(in crate::sru) fn open(&mut self, name: &str, attributes: &[(&str, &str)]) {
         self.raw(b"<");
         self.raw(self.prefix.as_bytes());
@@ -100,12 +100,12 @@ impl Writer<'_> {
         self.raw(b">");
     }
 
-    /// Text.
+    /// Appends text.
     pub(in crate::sru) fn content(&mut self, text: &str) {
         put_text(self.out, text);
     }
 
-    /// An end tag.
+    /// Appends an end tag.
     pub(in crate::sru) fn end(&mut self, name: &str) {
         self.tag("</", name);
     }
@@ -117,28 +117,28 @@ impl Writer<'_> {
         self.raw(b">");
     }
 
-    /// An element with text.
+    /// Appends an element with text.
     pub(in crate::sru) fn text(&mut self, name: &str, text: &str) {
         self.begin(name);
         put_text(self.out, text);
         self.end(name);
     }
 
-    /// An element with text, if there is any.
+    /// Appends an element with text, if there is any text.
     pub(in crate::sru) fn optional(&mut self, name: &str, text: Option<&str>) {
         if let Some(text) = text {
             self.text(name, text);
         }
     }
 
-    /// An element with a number, if there is one.
+    /// Appends an element with a number, if there is one.
     pub(in crate::sru) fn number(&mut self, name: &str, number: Option<u64>) {
         if let Some(number) = number {
             self.text(name, &number.to_string());
         }
     }
 
-    /// An element with markup, if there is any.
+    /// Appends an element with markup, if there is any markup.
     pub(in crate::sru) fn markup(&mut self, name: &str, markup: &[u8]) {
         if !markup.is_empty() {
             self.begin(name);

@@ -1,4 +1,4 @@
-//! Reads a description, of any version and in any namespace; what it does not have is empty, and what is unknown is skipped.
+//! Reads a description, of any version and in any namespace; missing values are empty, and unknown elements are skipped.
 
 use bytes::Bytes;
 use quick_xml::events::BytesStart;
@@ -22,7 +22,7 @@ impl ZeeRex {
         if local_name(&root) != "explain" {
             return Err(XmlError::element(local_name(&root)));
         }
-        // What is not said is not known.
+        // Values that the description does not state are unknown.
         let mut description = Self {
             server: unknown_server(),
             ..Self::default()
@@ -83,7 +83,7 @@ fn server(xml: &mut XmlReader<'_>, start: &BytesStart<'_>) -> Result<ZeeRexServe
     Ok(server)
 }
 
-/// Of texts in several languages, the primary one counts, or else the first.
+/// Reads `databaseInfo`. Of texts in several languages, the primary one is used, or otherwise the first.
 fn database(xml: &mut XmlReader<'_>) -> Result<ZeeRexDatabase, XmlError> {
     let mut database = ZeeRexDatabase::default();
     while let Some(start) = xml.child()? {
@@ -125,7 +125,7 @@ fn take_text(
     Ok(())
 }
 
-/// The title in an element that has nothing else of interest.
+/// Reads the title in an element that has nothing else of interest.
 fn title(xml: &mut XmlReader<'_>, field: &mut String) -> Result<(), XmlError> {
     while let Some(start) = xml.child()? {
         match local_name(&start) {
@@ -203,7 +203,7 @@ fn map(xml: &mut XmlReader<'_>, maps: &mut Vec<ZeeRexMap>) -> Result<(), XmlErro
             }),
             "attr" => attributes.push(ZeeRexAttribute {
                 set: text_of(&start, "set"),
-                // Use, if it does not say.
+                // The type is Use if the element does not state it.
                 attribute_type: text_of(&start, "type").trim().parse().unwrap_or(1),
                 value: xml.text()?,
             }),

@@ -1,4 +1,4 @@
-//! Descriptions, written and read.
+//! Tests for writing and reading descriptions.
 
 use super::*;
 use crate::sru::SruLimits;

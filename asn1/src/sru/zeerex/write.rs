@@ -5,7 +5,7 @@ use crate::sru::ExplainResponse;
 use crate::sru::xml::Writer;
 
 impl ZeeRex {
-    /// The `explain` element, for [`ExplainResponse::new`].
+    /// Returns the `explain` element, for [`ExplainResponse::new`].
     pub fn to_xml(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(4096);
         let mut to = Writer {
@@ -170,7 +170,7 @@ fn put_config(to: &mut Writer<'_>, config: &ZeeRexConfig) {
     }
 }
 
-/// An element for each pair, the first half as its attribute `type`.
+/// Writes an element for each pair, with the first half as its attribute `type`.
 fn put_typed(to: &mut Writer<'_>, name: &str, pairs: &[(String, String)]) {
     for (kind, value) in pairs {
         to.open(name, &[("type", kind)]);

@@ -1,4 +1,4 @@
-//! The rules for single requests, a file for each group of services.
+//! The rules for single requests, with a file for each group of services.
 
 mod agreed;
 mod init;
@@ -15,7 +15,7 @@ use super::knowledge::Knowledge;
 use super::rules::RuleId;
 use super::sheet::{Message, Sheet};
 
-/// Judges a request by itself and by what is known of the session.
+/// Judges a request by itself and by the state of the session.
 pub(super) fn check(
     sheet: &mut Sheet,
     known: &mut Knowledge,
@@ -46,7 +46,7 @@ pub(super) fn check(
     }
 }
 
-/// A request that is judged.
+/// A request that is being judged.
 struct Judged<'a> {
     sheet: &'a mut Sheet,
     known: &'a mut Knowledge,
@@ -55,12 +55,12 @@ struct Judged<'a> {
 }
 
 impl Judged<'_> {
-    /// Marks whether the request keeps a rule.
+    /// Marks whether the request keeps a rule; `came` describes the request if it does not.
     fn mark(&mut self, rule: RuleId, is_kept: bool, came: impl FnOnce() -> String) {
         self.sheet.mark(self.message, rule, is_kept, came);
     }
 
-    /// Marks whether object identifiers of Z39.50 are of the class that a parameter needs (Appendix OID).
+    /// Marks whether object identifiers of Z39.50 belong to the class that a parameter requires (Appendix OID).
     fn of_class<'b>(
         &mut self,
         class: u32,
@@ -79,7 +79,7 @@ impl Judged<'_> {
         }
     }
 
-    /// closeReason, and whether the version has Close (Z39.50-2003 §3.2.11).
+    /// Checks closeReason, and whether the version has Close (Z39.50-2003 §3.2.11).
     fn close(&mut self, close: &Close) {
         let reason = close.close_reason.0;
         self.mark(RuleId::CloseReason, (0..=9).contains(&reason), || {

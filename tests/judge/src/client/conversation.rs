@@ -1,4 +1,4 @@
-//! A session that is judged, message by message.
+//! A session that is being judged, message by message.
 
 use std::collections::BTreeMap;
 use std::time::{Instant, SystemTime};
@@ -18,10 +18,10 @@ use super::sheet::{Message, Sheet};
 use z3950_server::Peer;
 use z3950_server::metrics::SessionEnd;
 
-/// The most characters of a client's name.
+/// The maximum number of characters in a client's name.
 const MAX_NAME: usize = 200;
 
-/// A session that is judged.
+/// A session that is being judged.
 #[derive(Debug)]
 pub(super) struct Conversation {
     number: u64,
@@ -32,7 +32,7 @@ pub(super) struct Conversation {
     known: Knowledge,
     sheet: Sheet,
     reactions: Reactions,
-    /// How many requests of each kind were received.
+    /// The number of requests of each kind that were received.
     requests: BTreeMap<&'static str, u64>,
     implementation: Option<String>,
 }
@@ -53,7 +53,7 @@ impl Conversation {
         }
     }
 
-    /// Whether the client has sent anything that is judged.
+    /// Returns whether the client has sent any message that is judged.
     pub(super) fn has_spoken(&self) -> bool {
         !self.requests.is_empty()
     }
@@ -62,7 +62,7 @@ impl Conversation {
         &self.sheet
     }
 
-    /// An APDU of the client.
+    /// Judges an APDU of the client.
     pub(super) fn received(&mut self, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
         let name = apdu.map_or("octets", Apdu::name);
         let is_first = self.requests.is_empty();
@@ -126,7 +126,7 @@ impl Conversation {
         }
     }
 
-    /// Octets that are no APDU.
+    /// Judges octets that are not an APDU.
     pub(super) fn unreadable(&mut self, octets: &[u8], fault: &StreamError) {
         *self.requests.entry("octets").or_default() += 1;
         let message = self.message("octets", octets);
@@ -135,7 +135,7 @@ impl Conversation {
         self.reactions.unreadable();
     }
 
-    /// Octets of later requests have arrived before the answer to an earlier one was sent.
+    /// Notes that octets of later requests arrived before the answer to an earlier request was sent.
     pub(super) fn pipelined(&mut self, later: &[u8]) {
         if self.known.client_closed || octets::may_overtake(later) {
             return;
@@ -156,14 +156,14 @@ impl Conversation {
         }
     }
 
-    /// What arrived after the server had ended the session: a Close answers that of the server; requests that were under way are nobody's
-    /// fault.
+    /// Judges octets that arrived after the server had ended the session. A Close answers the server's Close; requests that
+    /// were already under way are not a fault.
     pub(super) fn discarded(&mut self, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
         match apdu {
             Ok(apdu) if self.known.client_closed || matches!(apdu, Apdu::Close(_)) => {
                 self.received(octets, Ok(apdu));
             }
-            // A part of a message after the client's Close is one too.
+            // A part of a message after the client's Close breaks the same rule.
             Err(_) if self.known.client_closed => {
                 let message = self.message("octets", octets);
                 let came = || "octets after Close".to_owned();
@@ -173,18 +173,18 @@ impl Conversation {
         }
     }
 
-    /// A fault strikes the answer to the last request.
+    /// Notes that a fault affects the answer to the last request.
     pub(super) fn struck(&mut self, rule: &str) {
         self.reactions.struck(rule, self.limits.faults);
     }
 
-    /// Something is sent to the client.
+    /// Notes that the server sends something to the client.
     pub(super) fn sent(&mut self, apdu: Option<&Apdu>) {
         self.known.answered(apdu);
         self.reactions.sent();
     }
 
-    /// The connection has ended; `client_left` says whether the client ended its side.
+    /// Notes that the connection has ended; `client_left` says whether the client ended its side.
     pub(super) fn ended(&mut self, end: SessionEnd, client_left: bool) {
         self.reactions.ended(end);
         let is_open = self.known.stage == Stage::Open && self.known.version >= 3;
@@ -194,7 +194,7 @@ impl Conversation {
                 .mark(message, RuleId::CloseLast, true, String::new);
             return;
         }
-        // A connection that another side has ended tells nothing.
+        // A connection that was not ended by the client says nothing about the client.
         if !is_open || !client_left {
             return;
         }
@@ -207,7 +207,7 @@ impl Conversation {
         }
     }
 
-    /// What is reported about the session.
+    /// Returns the report on the session.
     pub(super) fn judged(&self, end: Option<SessionEnd>) -> JudgedSession {
         let (passed, not_seen) = self.sheet.names();
         JudgedSession {
@@ -240,7 +240,8 @@ impl Conversation {
         self.known.granted.contains(concurrent)
     }
 
-    /// The order of requests: what may be in progress at once, and under which referenceIds (Z39.50-2003 §3.1.2, §3.4, §3.5).
+    /// Checks the order of requests: which may be in progress at the same time, and with which referenceIds (Z39.50-2003
+    /// §3.1.2, §3.4, §3.5).
     fn in_order(&mut self, message: Message<'_>, request: &Apdu) {
         if self.known.client_closed || octets::may_overtake(message.octets) {
             return;

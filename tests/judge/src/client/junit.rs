@@ -1,5 +1,5 @@
-//! A report as XML of JUnit: a test suite for each session, a test case for each rule. Demands of the standard that are not met are
-//! failures; hints and rules that did not apply are skipped.
+//! Writes a report as JUnit XML: a test suite for each session, and a test case for each rule. Requirements of the standard
+//! that are not met are failures; hints and rules that did not apply are skipped.
 
 use crate::junit::{JunitReport, TestCase, TestOutcome, TestSuite};
 use z3950_asn1::hex;
@@ -8,7 +8,7 @@ use super::report::{ClientFinding, ClientReport, JudgedSession};
 use z3950_server::metrics::SessionEnd;
 
 impl ClientReport {
-    /// The report as XML of JUnit.
+    /// Returns the report as JUnit XML.
     pub fn to_junit(&self) -> String {
         let report = JunitReport {
             name: "z3950d --judge".to_owned(),

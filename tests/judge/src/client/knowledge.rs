@@ -1,4 +1,5 @@
-//! What is known about a session while it is judged: what was agreed on, its result sets, what is in progress, what was asked before.
+//! The state of a session while it is judged: what was agreed on, the result sets, the requests in progress, and earlier
+//! requests.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,17 +11,17 @@ use z3950_asn1::apdu::{
 use z3950_asn1::codec;
 use z3950_asn1::oid::PERSISTENT_RESULT_SET;
 
-/// How far a session is.
+/// The stage that a session has reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Nothing was sent, or Init was rejected.
     BeforeInit,
-    /// Init has no answer yet.
+    /// Init has not been answered yet.
     InInit,
     Open,
 }
 
-/// What is known about a session.
+/// The known state of a session.
 #[derive(Debug)]
 pub(super) struct Knowledge {
     pub(super) stage: Stage,
@@ -28,17 +29,17 @@ pub(super) struct Knowledge {
     pub(super) version: u8,
     pub(super) granted: Options,
     pub(super) message_size: i64,
-    /// The result sets, by the hash of their name.
+    /// The result sets by the hash of their names.
     sets: HashMap<u64, KnownSet>,
-    /// How many result sets were made.
+    /// The number of result sets created so far.
     made: u64,
-    /// Whether there may be result sets that are not remembered.
+    /// Whether there may be result sets that have not been remembered.
     is_partial: bool,
     /// The requests in progress, in the order in which they were sent.
     pub(super) pending: Vec<Pending>,
     /// The hashes of earlier requests.
     asked: HashSet<u64>,
-    /// Requests of the server that are not answered.
+    /// The number of the server's requests that have not been answered.
     pub(super) challenges: u64,
     pub(super) controls: u64,
     pub(super) client_closed: bool,
@@ -49,11 +50,11 @@ pub(super) struct Knowledge {
 /// A result set.
 #[derive(Debug, Clone, Copy, Default)]
 struct KnownSet {
-    /// The number of its records, if it is known.
+    /// The number of its records, if known.
     hits: Option<i64>,
-    /// The [`key`] of the search that made it.
+    /// The [`key`] of the search that created it.
     search: Option<u64>,
-    /// Which of all sets that were made it is.
+    /// The number of the set among all sets that were created.
     number: u64,
 }
 
@@ -61,12 +62,12 @@ struct KnownSet {
 #[derive(Debug)]
 pub(super) struct Pending {
     pub(super) name: &'static str,
-    /// The hash of its referenceId.
+    /// The hash of the request's referenceId.
     pub(super) reference: Option<u64>,
     change: Change,
 }
 
-/// What a request does to result sets if it succeeds.
+/// The change that a request makes to result sets if it succeeds.
 #[derive(Debug)]
 enum Change {
     Nothing,
@@ -80,7 +81,7 @@ enum Change {
     },
     Delete(Vec<u64>),
     DeleteAll,
-    /// Makes sets of any name.
+    /// The request may create sets with any name.
     Any,
 }
 
@@ -104,7 +105,7 @@ impl Knowledge {
         }
     }
 
-    /// Whether a result set may exist: it was made, or a request in progress makes it.
+    /// Returns whether a result set may exist: it was created, or a request in progress creates it.
     pub(super) fn may_have(&self, name: &[u8]) -> bool {
         let name = hash(name);
         let is_made = |pending: &Pending| match pending.change {
@@ -114,23 +115,23 @@ impl Knowledge {
         self.is_partial || self.sets.contains_key(&name) || self.pending.iter().any(is_made)
     }
 
-    /// Whether a result set is known to exist.
+    /// Returns whether a result set is known to exist.
     pub(super) fn has(&self, name: &[u8]) -> bool {
         self.sets.contains_key(&hash(name))
     }
 
-    /// The number of records of a result set, if it is known.
+    /// Returns the number of records in a result set, if it is known.
     pub(super) fn hits(&self, name: &[u8]) -> Option<i64> {
         self.sets.get(&hash(name))?.hits
     }
 
-    /// Whether a result set of the same search exists, unchanged.
+    /// Returns whether a result set of the same search exists and is unchanged.
     pub(super) fn has_searched(&self, request: &Apdu) -> bool {
         let search = Some(search_key(request));
         self.sets.values().any(|set| set.search == search)
     }
 
-    /// Remembers a request about a result set, or about none; returns whether the same one was made before.
+    /// Remembers a request about a result set, or about no set; returns whether the same request was made before.
     pub(super) fn asks_again(&mut self, request: &Apdu, set: Option<&[u8]>) -> bool {
         let known = set.and_then(|name| self.sets.get(&hash(name)));
         let request = hash(&(key(request), known.map(|set| set.number)));
@@ -143,7 +144,7 @@ impl Knowledge {
         false
     }
 
-    /// A request begins.
+    /// Notes the beginning of a request.
     pub(super) fn begin(&mut self, request: &Apdu) {
         let change = match request {
             Apdu::SearchRequest(search) => Change::Make {
@@ -184,7 +185,7 @@ impl Knowledge {
         });
     }
 
-    /// The server says something; `None` for octets that are no APDU, which may be any answer.
+    /// Notes an answer of the server; `None` for octets that are not an APDU, which may be any answer.
     pub(super) fn answered(&mut self, answer: Option<&Apdu>) {
         let Some(answer) = answer else {
             self.pending.clear();
@@ -282,15 +283,15 @@ impl Knowledge {
     }
 }
 
-/// The hash of a request without its referenceId, by which the same request is known again.
+/// Returns the hash of a request without its referenceId, by which a repeated request is recognised.
 pub(super) fn key(request: &Apdu) -> u64 {
     let mut request = request.clone();
     request.set_reference_id(None);
-    // What cannot be encoded was not received.
+    // A request that cannot be encoded was not received.
     hash(&*codec::encode(&request).unwrap_or_default())
 }
 
-/// The hash of a search, whatever the name of its result set and the records that it asks for.
+/// Returns the hash of a search, regardless of the name of its result set and the records that it asks for.
 fn search_key(request: &Apdu) -> u64 {
     match request {
         Apdu::SearchRequest(search) => {
@@ -309,7 +310,7 @@ fn search_key(request: &Apdu) -> u64 {
     }
 }
 
-/// The hash of a referenceId.
+/// Returns the hash of a referenceId.
 pub(super) fn reference(id: &ReferenceId) -> u64 {
     hash(&*id.0)
 }

@@ -1,16 +1,16 @@
-//! What a judge keeps.
+//! Limits on the data that a judge keeps.
 
-/// What a judge keeps of sessions; beyond it, sessions and findings are only counted.
+/// Limits on the data that a judge keeps about sessions; beyond them, sessions and findings are only counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JudgeLimits {
-    /// Sessions that are reported one by one: 500.
+    /// The number of sessions that are reported individually: 500.
     pub sessions: usize,
-    /// Octets kept of the message with which a session breaks a rule for the first time: 1024.
+    /// The number of octets kept of the message with which a session breaks a rule for the first time: 1024.
     pub octets: usize,
-    /// Faults and reactions kept of a session: 100.
+    /// The number of faults and reactions kept for a session: 100.
     pub faults: usize,
-    /// Result sets, requests in progress, and earlier requests remembered of a session, each: 256.
+    /// The number of result sets, of requests in progress, and of earlier requests remembered for a session: 256 each.
     pub remembered: usize,
 }
 

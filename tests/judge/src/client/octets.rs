@@ -1,4 +1,4 @@
-//! What only the octets of an APDU show (X.690 §8): bit strings without their first octet, tags that no APDU has.
+//! Faults that only the octets of an APDU show (X.690 §8): bit strings without their first octet, tags that no APDU has.
 
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec::frame::{Header, Length};
@@ -6,7 +6,7 @@ use z3950_asn1::codec::frame::{Header, Length};
 /// The tags of the bit strings of Init: protocolVersion and options.
 const BIT_STRINGS: [u32; 2] = [3, 4];
 
-/// The contents of the bit strings of an initRequest that do not begin with a number of unused bits.
+/// Returns the contents of the bit strings in an initRequest that do not begin with a number of unused bits.
 pub(super) fn bad_bit_strings(octets: &[u8]) -> Vec<&[u8]> {
     let mut bad = Vec::new();
     let mut rest = contents(octets);
@@ -30,7 +30,7 @@ pub(super) fn bad_bit_strings(octets: &[u8]) -> Vec<&[u8]> {
     bad
 }
 
-/// The tag of octets that begin like an APDU, if the standard has no such APDU.
+/// Returns the tag of octets that begin like an APDU, if the standard has no APDU with this tag.
 pub(super) fn unknown_tag(octets: &[u8]) -> Option<u32> {
     let header = Header::read(octets).ok()??;
     Apdu::name_of_tag(header.tag)
@@ -38,7 +38,8 @@ pub(super) fn unknown_tag(octets: &[u8]) -> Option<u32> {
         .then_some(header.tag)
 }
 
-/// Whether a request with these octets may be sent while another is in progress: Close, and what is about the other.
+/// Returns whether a request with these octets may be sent while another one is in progress: Close, and requests about the
+/// other one.
 pub(super) fn may_overtake(octets: &[u8]) -> bool {
     let header = Header::read(octets).ok().flatten();
     header.is_some_and(|header| [29, 31, 32, 48].contains(&header.tag))

@@ -1,4 +1,4 @@
-//! How a client takes the faults of the server: what it does next, and after which time.
+//! How a client reacts to faults of the server: what it does next, and after how much time.
 
 use std::time::{Duration, Instant};
 
@@ -7,34 +7,35 @@ use z3950_asn1::apdu::Apdu;
 use super::knowledge::key;
 use z3950_server::metrics::SessionEnd;
 
-/// The most characters of a rule.
+/// The maximum number of characters in a rule.
 const MAX_RULE: usize = 200;
 
-/// What a client did after a fault.
+/// The reaction of a client to a fault.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Reaction {
     /// The rule of the fault, as text.
     pub rule: String,
-    /// The request whose answer it struck.
+    /// The request whose answer was affected by the fault.
     pub request: &'static str,
     /// What the client did next: `went on: presentRequest`, `asked again`, `closed the session`, `hung up`, `reset the connection`,
     /// `stayed silent until …`, `the fault ended the connection`.
     pub reaction: String,
-    /// The time between the last octets of the server and the reaction, or from the request if the server said nothing.
+    /// The time between the last octets of the server and the reaction, or between the request and the reaction if the server
+    /// sent nothing.
     pub time: Option<Duration>,
 }
 
 /// The faults of a session.
 #[derive(Debug, Default)]
 pub(super) struct Reactions {
-    /// Those after which the client did nothing yet.
+    /// The faults to which the client has not reacted yet.
     open: Vec<Struck>,
     done: Vec<Reaction>,
-    /// Those that were not kept.
+    /// The number of faults that were not kept.
     pub(super) left_out: u64,
     last: Option<(&'static str, u64)>,
-    /// When the server, or the client, said something last.
+    /// The time of the last message from either side.
     heard: Option<Instant>,
 }
 
@@ -46,7 +47,7 @@ struct Struck {
 }
 
 impl Reactions {
-    /// A fault strikes the answer to the last request.
+    /// Notes a fault that affects the answer to the last request.
     pub(super) fn struck(&mut self, rule: &str, most: usize) {
         let Some((request, key)) = self.last else {
             return;
@@ -62,14 +63,14 @@ impl Reactions {
         });
     }
 
-    /// The server says something.
+    /// Notes a message of the server.
     pub(super) fn sent(&mut self) {
         self.heard = Some(Instant::now());
     }
 
-    /// The client says something.
+    /// Notes a request of the client.
     pub(super) fn received(&mut self, request: &Apdu) {
-        // Only a session with faults needs the key, but when one strikes, the request is gone.
+        // Only a session with faults needs the key, but when a fault occurs, the request is no longer available.
         let key = key(request);
         let name = request.name();
         self.react(|struck| match request {
@@ -81,13 +82,13 @@ impl Reactions {
         self.sent();
     }
 
-    /// The client sends something that is no APDU.
+    /// Notes octets of the client that are not an APDU.
     pub(super) fn unreadable(&mut self) {
         self.react(|_| "sent something that is no request".to_owned());
         self.sent();
     }
 
-    /// The connection has ended.
+    /// Notes the end of the connection.
     pub(super) fn ended(&mut self, end: SessionEnd) {
         self.react(|_| {
             let words = match end {
@@ -102,7 +103,7 @@ impl Reactions {
         });
     }
 
-    /// All of them; those without a reaction have none yet.
+    /// Returns all reactions, including those of faults to which the client has not reacted yet.
     pub(super) fn all(&self) -> Vec<Reaction> {
         let open = self.open.iter().map(|struck| Reaction {
             rule: struck.rule.clone(),

@@ -1,4 +1,4 @@
-//! What a judge found: as values, and as one object of JSON.
+//! The findings of a judge, as values and as a JSON object.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -15,63 +15,63 @@ use z3950_server::transcript::format_time;
 /// The version of the JSON form.
 const VERSION: u32 = 1;
 
-/// What a judge found.
+/// The findings of a judge.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ClientReport {
-    /// When the judge began.
+    /// The time at which the judge began.
     pub begun: SystemTime,
-    /// How long it has been watching.
+    /// The time for which the judge has been watching.
     pub time: Duration,
-    /// How many sessions were judged, also those that are not kept.
+    /// The number of sessions judged, including those that are not kept.
     pub judged: u64,
-    /// The sessions that are kept: those that ended, in the order of their ends, and then those that are open.
+    /// The sessions that are kept: ended sessions in the order in which they ended, and then open sessions.
     pub sessions: Vec<JudgedSession>,
-    /// For each of the [`rules`], how many sessions kept it or broke it.
+    /// For each of the [`rules`], the number of sessions that kept it or broke it.
     pub counts: Vec<RuleCount>,
 }
 
-/// How many sessions kept a rule or broke it.
+/// The number of sessions that kept or broke a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RuleCount {
-    /// It applied, and was kept.
+    /// The rule applied, and was kept.
     pub pass: u64,
-    /// A demand of the standard was not met.
+    /// A requirement of the standard was not met.
     pub fail: u64,
     /// A recommendation or good practice was not followed.
     pub hint: u64,
 }
 
-/// A session that was judged.
+/// A session that has been judged.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct JudgedSession {
-    /// Its number, from 1.
+    /// The number of the session, from 1.
     pub number: u64,
     /// The client's address.
     pub peer: Peer,
-    /// When the connection was accepted.
+    /// The time at which the connection was accepted.
     pub begun: SystemTime,
-    /// How long it lasted.
+    /// The duration of the session.
     pub time: Duration,
     /// implementationId, implementationName and implementationVersion of the client.
     pub implementation: Option<String>,
     /// The version in force; 0 if no Init was accepted.
     pub version: u8,
-    /// How many messages of each name came; `octets` are those that are no APDUs.
+    /// The number of messages received with each name; `octets` stands for octets that are not APDUs.
     pub requests: BTreeMap<&'static str, u64>,
-    /// How it ended; `None` if it is open.
+    /// How the session ended; `None` if it is open.
     pub end: Option<SessionEnd>,
     /// The rules that were broken.
     pub findings: Vec<ClientFinding>,
-    /// The names of those that were kept.
+    /// The names of the rules that were kept.
     pub passed: Vec<&'static str>,
-    /// The names of those that did not apply.
+    /// The names of the rules that did not apply.
     pub not_seen: Vec<&'static str>,
-    /// How the client took the faults of the server.
+    /// The client's reactions to faults of the server.
     pub reactions: Vec<Reaction>,
-    /// How many faults are not listed.
+    /// The number of faults that are not listed.
     pub reactions_left_out: u64,
 }
 
@@ -81,27 +81,27 @@ pub struct JudgedSession {
 pub struct ClientFinding {
     /// The rule.
     pub rule: &'static ClientRule,
-    /// How often it was broken.
+    /// The number of times the rule was broken.
     pub times: u64,
-    /// How often it applied.
+    /// The number of times the rule applied.
     pub of: u64,
-    /// The standard's name of the first APDU that broke it, or `octets`.
+    /// The standard's name of the first APDU that broke the rule, or `octets`.
     pub message: &'static str,
-    /// What came instead of what the rule demands.
+    /// What the client sent instead of what the rule requires.
     pub came: String,
-    /// The beginning of that APDU, without credentials; empty if it was broken by what did not come.
+    /// The beginning of that APDU, without credentials; empty if the rule was broken by the lack of a message.
     pub octets: Vec<u8>,
-    /// How many octets the APDU had.
+    /// The length of the APDU in octets.
     pub length: usize,
 }
 
 impl ClientFinding {
-    /// Whether a demand of the standard was not met.
+    /// Returns whether a requirement of the standard was not met.
     pub fn is_violation(&self) -> bool {
         self.rule.level == Level::Shall
     }
 
-    /// `fail` if a demand of the standard was not met, else `hint`.
+    /// Returns `fail` if a requirement of the standard was not met, otherwise `hint`.
     pub fn verdict(&self) -> &'static str {
         if self.is_violation() { "fail" } else { "hint" }
     }
@@ -124,13 +124,13 @@ impl ClientFinding {
 }
 
 impl JudgedSession {
-    /// How many demands of the standard were not met.
+    /// Returns the number of requirements of the standard that were not met.
     pub fn violations(&self) -> usize {
         let findings = self.findings.iter();
         findings.filter(|finding| finding.is_violation()).count()
     }
 
-    /// The name of the client, or its address if it gives none.
+    /// Returns the name of the client, or its address if it does not state a name.
     pub fn client(&self) -> String {
         match &self.implementation {
             Some(name) => name.clone(),
@@ -195,13 +195,13 @@ impl ClientReport {
         }
     }
 
-    /// How many sessions were judged but are not listed.
+    /// Returns the number of sessions that were judged but are not listed.
     pub fn left_out(&self) -> u64 {
         let listed = u64::try_from(self.sessions.len()).unwrap_or(u64::MAX);
         self.judged.saturating_sub(listed)
     }
 
-    /// Over all sessions: how often rules were kept and broken, each counted once for a session.
+    /// Returns how often rules were kept and broken in all sessions, counting each rule once per session.
     pub fn total(&self) -> RuleCount {
         let mut total = RuleCount::default();
         for count in &self.counts {
@@ -212,7 +212,7 @@ impl ClientReport {
         total
     }
 
-    /// All of it as one object of JSON, with the octets.
+    /// Returns the report as a JSON object, with the octets.
     pub fn to_json(&self) -> Value {
         let total = self.total();
         let sessions: Vec<Value> = self.sessions.iter().map(JudgedSession::to_json).collect();

@@ -2,26 +2,26 @@
 
 pub use crate::level::Level;
 
-/// What a client has to do, or should do.
+/// A requirement or recommendation for clients.
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClientRule {
-    /// Its name; names do not change between versions.
+    /// The name of the rule; names do not change between versions.
     pub name: &'static str,
-    /// How binding it is.
+    /// How binding the rule is.
     pub level: Level,
-    /// Where it is written.
+    /// The source of the rule.
     pub section: &'static str,
-    /// What it says, in one sentence.
+    /// The requirement, in one sentence.
     pub requirement: &'static str,
 }
 
-/// All rules, by service.
+/// Returns all rules, by service.
 pub fn rules() -> &'static [ClientRule] {
     RULES
 }
 
-/// Gives each rule a name in code, which is its place in the list.
+/// Gives each rule a name in code, which corresponds to its position in the list.
 macro_rules! rules {
     ($($id:ident $name:literal $level:ident $section:literal: $requirement:literal;)*) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,7 +168,7 @@ rules! {
 }
 
 impl RuleId {
-    /// Its place in the list of rules.
+    /// Returns the position of the rule in the list of rules.
     pub(super) fn place(self) -> usize {
         self as usize
     }

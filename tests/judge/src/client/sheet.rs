@@ -1,13 +1,13 @@
-//! What a session has shown of each rule: how often it applied, how often it was broken, and with which octets first.
+//! The results of a session for each rule: how often it applied, how often it was broken, and which octets broke it first.
 
 use super::report::{ClientFinding, RuleCount};
 use super::rules::{Level, RuleId, rules};
 use z3950_server::transcript::redacted_request;
 
-/// The most characters of the words of a finding.
+/// The maximum number of characters in the words of a finding.
 const MAX_WORDS: usize = 200;
 
-/// The marks of a session, in the order of the rules.
+/// The results of a session, in the order of the rules.
 #[derive(Debug, Default)]
 pub(super) struct Sheet(Vec<RuleMark>);
 
@@ -27,18 +27,18 @@ struct Example {
     length: usize,
 }
 
-/// A message that is judged.
+/// A message that is being judged.
 #[derive(Clone, Copy)]
 pub(super) struct Message<'a> {
-    /// The standard's name, or `octets`.
+    /// The standard's name of the message, or `octets`.
     pub(super) name: &'static str,
     pub(super) octets: &'a [u8],
-    /// The most octets that are kept of it.
+    /// The maximum number of octets that are kept of it.
     pub(super) kept: usize,
 }
 
 impl Sheet {
-    /// Marks whether a message keeps a rule; `came` says what came instead if it does not.
+    /// Marks whether a message keeps a rule; `came` describes what the client sent instead if it does not.
     pub(super) fn mark(
         &mut self,
         message: Message<'_>,
@@ -71,7 +71,7 @@ impl Sheet {
         }
     }
 
-    /// The rules that were kept, by name, and those that did not apply.
+    /// Returns the names of the rules that were kept, and of those that did not apply.
     pub(super) fn names(&self) -> (Vec<&'static str>, Vec<&'static str>) {
         let (mut kept, mut unseen) = (Vec::new(), Vec::new());
         for (place, rule) in rules().iter().enumerate() {
@@ -84,7 +84,7 @@ impl Sheet {
         (kept, unseen)
     }
 
-    /// The rules that were broken.
+    /// Returns the rules that were broken.
     pub(super) fn findings(&self) -> Vec<ClientFinding> {
         let marks = rules().iter().zip(&self.0);
         let broken = marks.filter_map(|(rule, mark)| {

@@ -1,4 +1,4 @@
-//! Conversations on a socket: each rule is broken once, and a conversation that breaks none.
+//! Tests with conversations over a socket: one conversation breaks each rule, and another breaks none.
 
 mod breaches;
 mod faults;
@@ -29,9 +29,9 @@ use z3950_server::metrics::SessionEnd;
 use z3950_server::testing::record;
 use z3950_server::{Server, Target};
 
-/// What a client does.
+/// A step of a client.
 enum Step {
-    /// Sends octets, and waits for an APDU.
+    /// Sends octets and waits for an APDU.
     Ask(Vec<u8>),
     /// Sends octets.
     Send(Vec<u8>),
@@ -39,7 +39,7 @@ enum Step {
     Hear,
 }
 
-/// A database `cat` with the records `id7`, `dup` and `dup`, and a database `B` with one record.
+/// Returns a database `cat` with the records `id7`, `dup` and `dup`, and a database `B` with one record.
 fn catalogue() -> Arc<dyn Backend> {
     let cat = [
         record("id7", "War and peace"),
@@ -59,7 +59,8 @@ fn octets(request: impl Into<Apdu>) -> Vec<u8> {
     codec::encode(&request.into()).expect("encodes")
 }
 
-/// A server with a judge, and what it says of the conversations, each on a connection of its own. Afterwards the client ends its
+/// Runs a server with a judge and returns the report on the conversations, each on its own connection. At the end, the client
+/// ends its
 /// side and reads to the end.
 async fn judged(
     limits: JudgeLimits,
@@ -98,12 +99,12 @@ async fn converse(address: SocketAddr, steps: Vec<Step>) {
             hear(&mut stream, &mut heard).await;
         }
     }
-    // The server may have ended its side.
+    // The server may already have ended its side.
     let _ = stream.shutdown().await;
     let _ = stream.read_to_end(&mut heard).await;
 }
 
-/// Waits for an APDU, or the end, also by a reset.
+/// Waits for an APDU, or for the end of the connection, which may be a reset.
 async fn hear(stream: &mut TcpStream, heard: &mut Vec<u8>) {
     loop {
         if let Some(length) = Scanner::new(1 << 24).scan(heard).expect("APDUs") {
@@ -116,7 +117,7 @@ async fn hear(stream: &mut TcpStream, heard: &mut Vec<u8>) {
     }
 }
 
-/// The Init of a client that does nothing wrong.
+/// Returns the Init of a client that does nothing wrong.
 fn good_init(version: ProtocolVersion, options: Options) -> InitializeRequest {
     InitializeRequest {
         options: init_of(version).options | options,
@@ -131,7 +132,7 @@ fn init(options: Options) -> Step {
     ask(good_init(ProtocolVersion::UP_TO_3, options))
 }
 
-/// Init of version 3, without concurrent operations.
+/// Sends Init of version 3, without concurrent operations.
 fn open() -> Step {
     init(Options::default())
 }
@@ -265,7 +266,7 @@ async fn credentials_are_in_no_report() {
     }
 }
 
-/// The totals of a session that has ended.
+/// Returns the totals of a session that has ended.
 fn totals(end: SessionEnd, client_left: bool) -> SessionTotals {
     let mut totals = SessionTotals::new(1, Peer::Unix, std::time::SystemTime::now());
     totals.end = end;
@@ -273,7 +274,7 @@ fn totals(end: SessionEnd, client_left: bool) -> SessionTotals {
     totals
 }
 
-/// Which side ended a session of version 3 without Close, or after the server's Close, and what is said of the client.
+/// Which side ended a session of version 3 without Close, or after the server's Close, and what is reported about the client.
 #[test]
 fn clients_are_judged_for_ends_of_their_own() {
     let init = Apdu::from(good_init(ProtocolVersion::UP_TO_3, Options::default()));
@@ -325,7 +326,7 @@ fn sessions_of_the_server_with_itself_are_not_judged() {
     assert_eq!(judge.report().judged, 0);
 }
 
-/// As a replay sends them.
+/// Answers as a replay sends them.
 #[test]
 fn answers_may_be_octets() {
     let judge = ClientJudge::default();

@@ -1,4 +1,4 @@
-//! What answers have in common: diagnostics, records, and the numbers that have to agree.
+//! Common parts of answers: diagnostics, records, and numbers that have to agree.
 
 use z3950_asn1::apdu::{
     Apdu, DefaultDiagFormat, DiagRec, External, NamePlusRecord, PresentResponse, PresentStatus,
@@ -8,28 +8,29 @@ use z3950_asn1::apdu::{
 use super::trial::summary;
 use super::verdict::{Checked, Verdict, counted, want};
 
-/// What a request that asks for the impossible led to.
+/// The server's reaction to a request for something impossible.
 pub(super) enum Reaction {
-    /// It was refused, with these diagnostics.
+    /// The request was refused with these diagnostics.
     Refused(Vec<DefaultDiagFormat>),
-    /// It was carried out.
+    /// The request was carried out.
     Accepted,
 }
 
 /// A response with a status and diagnostics.
 pub(super) trait Refusable: Clone + Into<Apdu> {
-    /// Whether the service succeeded, by its status.
+    /// Returns whether the service succeeded, by its status.
     fn succeeded(&self) -> bool;
 
-    /// The diagnostics in place of the result.
+    /// Returns the diagnostics in place of the result.
     fn diagnostics(&self) -> Vec<DefaultDiagFormat>;
 
-    /// In a line, for messages.
+    /// Returns the response on one line, for messages.
     fn summary(&self) -> String {
         summary(&self.clone().into())
     }
 
-    /// Whether it was refused, which a diagnostic has to say (Z39.50-2003 §3.2.2.1.8, §3.2.3.1.6, §3.2.8.1.9).
+    /// Returns whether the request was refused; if so, a diagnostic has to say why (Z39.50-2003 §3.2.2.1.8, §3.2.3.1.6,
+    /// §3.2.8.1.9).
     fn reaction(&self) -> Checked<Reaction> {
         let diagnostics = self.diagnostics();
         if self.succeeded() {
@@ -56,7 +57,7 @@ pub(super) trait Refusable: Clone + Into<Apdu> {
         }
     }
 
-    /// Fails unless the request was refused with a diagnostic, whichever.
+    /// Fails unless the request was refused with any diagnostic.
     fn refused(&self) -> Checked {
         match self.reaction()? {
             Reaction::Refused(_) => Ok(()),
@@ -64,7 +65,7 @@ pub(super) trait Refusable: Clone + Into<Apdu> {
         }
     }
 
-    /// Ends the check if the request was refused with one of the conditions, which say that a feature is not there.
+    /// Ends the check if the request was refused with one of the conditions, which say that a feature is not available.
     fn not_offered_if(&self, conditions: &[i64]) -> Checked {
         let found = self.diagnostics();
         match found.iter().find(|one| conditions.contains(&one.condition)) {
@@ -116,7 +117,7 @@ impl Refusable for SortResponse {
     }
 }
 
-/// The non-surrogate diagnostics in place of records.
+/// Returns the non-surrogate diagnostics in place of records.
 fn of_records(records: Option<&Records>) -> Vec<DefaultDiagFormat> {
     match records {
         Some(Records::NonSurrogateDiagnostic(diagnostic)) => vec![diagnostic.clone()],
@@ -125,7 +126,7 @@ fn of_records(records: Option<&Records>) -> Vec<DefaultDiagFormat> {
     }
 }
 
-/// Diagnostics of other formats count as one without a known condition.
+/// Returns diagnostics in the default format. A diagnostic in another format counts as one without a known condition.
 pub(super) fn in_default_format(diagnostics: &[DiagRec]) -> Vec<DefaultDiagFormat> {
     let known = diagnostics.iter().map(|diagnostic| match diagnostic {
         DiagRec::DefaultFormat(known) => known.clone(),
@@ -136,10 +137,10 @@ pub(super) fn in_default_format(diagnostics: &[DiagRec]) -> Vec<DefaultDiagForma
 
 /// A response with records.
 pub(super) trait WithRecords: Refusable {
-    /// numberOfRecordsReturned.
+    /// Returns numberOfRecordsReturned.
     fn returned(&self) -> i64;
 
-    /// The records, or the diagnostics in their places.
+    /// Returns the records, or the diagnostics in their places.
     fn records(&self) -> &[NamePlusRecord];
 
     /// Fails unless numberOfRecordsReturned is the number of records (Z39.50-2003 §3.2.2.1.8, §3.2.3.1.7).
@@ -153,7 +154,7 @@ pub(super) trait WithRecords: Refusable {
         )
     }
 
-    /// Fails unless exactly this many records came, and the numbers agree.
+    /// Fails unless exactly this many records were returned, and the numbers agree.
     fn has_records(&self, number: i64) -> Checked {
         let wanted = match number {
             0 => "no records".to_owned(),
@@ -164,7 +165,7 @@ pub(super) trait WithRecords: Refusable {
         self.counted()
     }
 
-    /// The first record; fails if there is none or a diagnostic stands in its place.
+    /// Returns the first record; fails if there is none, or if there is a diagnostic in its place.
     fn first_record(&self) -> Checked<&External> {
         match self.records().first().map(|first| &first.record) {
             Some(Record::RetrievalRecord(external)) => Ok(external),
@@ -172,7 +173,7 @@ pub(super) trait WithRecords: Refusable {
         }
     }
 
-    /// The diagnostics in places of records.
+    /// Returns the diagnostics in place of single records.
     fn surrogates(&self) -> Vec<DefaultDiagFormat> {
         let found = self.records().iter().filter_map(|one| match &one.record {
             Record::SurrogateDiagnostic(diagnostic) => Some(diagnostic.clone()),
@@ -181,7 +182,7 @@ pub(super) trait WithRecords: Refusable {
         in_default_format(&found.collect::<Vec<_>>())
     }
 
-    /// All diagnostics: those in places of records, and the one in place of them all.
+    /// Returns all diagnostics: those in place of single records, and the one in place of all records.
     fn all_diagnostics(&self) -> Vec<DefaultDiagFormat> {
         [self.surrogates(), self.diagnostics()].concat()
     }

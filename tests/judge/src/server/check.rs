@@ -1,4 +1,4 @@
-//! What a check is: a requirement with its source, and a function from a session of its own to a verdict.
+//! Defines checks: a requirement with its source, and a function from a new session to a verdict.
 
 use std::fmt;
 
@@ -9,20 +9,20 @@ use super::trial::Trial;
 use super::verdict::Checked;
 use z3950::transport::BoxFuture;
 
-/// A requirement, and how it is tried.
+/// A requirement, and the procedure that checks it.
 pub struct Check {
-    /// Its name, `service.subject`; names do not change between versions.
+    /// The name of the check, `service.subject`; names do not change between versions.
     pub name: &'static str,
     /// How binding the requirement is.
     pub level: Level,
-    /// Where it is written.
+    /// The source of the requirement.
     pub section: &'static str,
-    /// What is required, in one sentence.
+    /// The requirement, in one sentence.
     pub requirement: &'static str,
     pub(super) run: Procedure,
 }
 
-/// How a check is carried out: in a session of Z39.50, or by requests of SRU.
+/// How a check is carried out: in a Z39.50 session, or with SRU requests.
 pub(super) enum Procedure {
     Z3950(for<'a> fn(&'a mut Trial) -> BoxFuture<'a, Checked>),
     Sru(for<'a> fn(&'a mut SruTrial) -> BoxFuture<'a, Checked>),
@@ -30,7 +30,7 @@ pub(super) enum Procedure {
 
 #[cfg(test)]
 impl Check {
-    /// Whether the requirement can be understood without those before it, as a report shows it.
+    /// Returns whether the requirement can be understood without the preceding ones, as reports show it.
     pub(super) fn stands_alone(&self) -> bool {
         let leans = [
             "So ",
@@ -58,7 +58,7 @@ impl fmt::Debug for Check {
     }
 }
 
-/// A table of checks: name, level, source, requirement and function, with its arguments after the trial.
+/// Defines a table of checks: name, level, source, requirement and function, with the arguments that follow the trial.
 macro_rules! checks {
     ($($name:literal $level:ident $section:tt: $requirement:literal => $run:ident $(($($argument:expr),*))?;)*) => {
         &[$($crate::server::check::Check {

@@ -1,4 +1,4 @@
-//! The checks, a file for each service.
+//! The checks, with a file for each service.
 
 mod close;
 mod delete;
@@ -25,18 +25,18 @@ pub(super) mod updates;
 
 use super::check::Check;
 
-/// What the person who asks has to allow before a check is carried out.
+/// The permission that the user has to give before a check is carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permission {
-    /// Nothing: the check sends what any client may send.
+    /// No permission: the check sends what any client may send.
     None,
-    /// To send what the standard forbids.
+    /// Permission to send what the standard forbids.
     Hostile,
-    /// To store and delete records.
+    /// Permission to store and delete records.
     Update,
 }
 
-/// All checks in their order: Init first, hostile ones last.
+/// Returns all checks in order: Init first, hostile checks last.
 pub fn all() -> impl Iterator<Item = (Permission, &'static Check)> {
     let groups = [
         (Permission::None, init::CHECKS),

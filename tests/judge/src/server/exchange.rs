@@ -1,4 +1,4 @@
-//! Which response answers which request.
+//! Pairs each request with the response that answers it.
 
 use z3950_asn1::apdu::{
     Apdu, Close, DeleteResultSetRequest, DeleteResultSetResponse, DuplicateDetectionRequest,
@@ -8,11 +8,11 @@ use z3950_asn1::apdu::{
     SortResponse,
 };
 
-/// A request, and the response that answers it.
+/// A request, and the type of the response that answers it.
 pub(super) trait HasAnswer: Into<Apdu> {
-    /// The response.
+    /// The type of the response.
     type Answer: TryFrom<Apdu, Error = Apdu>;
-    /// The response with an article, for messages.
+    /// The name of the response with an article, for messages.
     const ANSWER: &'static str;
 }
 

@@ -1,4 +1,4 @@
-//! What a check found, as a value and as JSON.
+//! The result of a check, as a value and as JSON.
 
 use std::time::Duration;
 
@@ -9,30 +9,30 @@ use super::check::{Check, Level};
 use super::ledger::Exchange;
 use super::verdict::Verdict;
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Finding {
     /// The check.
     pub check: &'static Check,
-    /// How it ended.
+    /// The verdict on the server.
     pub verdict: Verdict,
-    /// Whether it is not judged because of an error: no session began, or the judgement ended early. Of the checks that are left out then,
-    /// the first one has the error.
+    /// Whether the check was not judged because of an error: no session began, or the judgement ended early. Of the checks that
+    /// are left out for this reason, only the first one has the error.
     pub is_error: bool,
-    /// How long it took.
+    /// The duration of the check.
     pub time: Duration,
-    /// What was said.
+    /// The messages that were exchanged.
     pub exchanges: Vec<Exchange>,
 }
 
 impl Finding {
-    /// Whether a demand of the standard is not met: `fail`, at the level `shall`.
+    /// Returns whether a requirement of the standard is not met: `fail`, at the level `shall`.
     pub fn is_violation(&self) -> bool {
         self.check.level == Level::Shall && matches!(self.verdict, Verdict::Fail { .. })
     }
 
-    /// The finding as JSON; `octets` adds those of each APDU in hexadecimal.
+    /// Returns the finding as JSON; `octets` adds the octets of each APDU in hexadecimal.
     pub fn to_json(&self, octets: bool) -> Map<String, Value> {
         let (wanted, came, reason) = match &self.verdict {
             Verdict::Pass => (None, None, None),

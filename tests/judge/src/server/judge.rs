@@ -1,4 +1,5 @@
-//! A judgement: what the server offers, then the checks, each within limits that a server which hangs, lies or floods cannot exceed.
+//! A judgement: first what the server offers, then the checks, all within limits that a server cannot exceed by hanging, lying
+//! or flooding.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -31,12 +32,12 @@ pub struct Judge {
     findings: Vec<Finding>,
     begun: SystemTime,
     started: Instant,
-    /// Whether a finding tells that something kept checks from being carried out.
+    /// Whether a finding says that an error kept checks from being carried out.
     has_error: bool,
 }
 
-/// The options that sessions propose. Those that let the server ask questions are left out, as are encapsulation and
-/// negotiation, which change what other APDUs mean; checks that are about an option propose it themselves.
+/// The options that sessions propose. Options that let the server ask questions are left out, as are encapsulation and
+/// negotiation, which change the meaning of other APDUs. Checks that are about an option propose it themselves.
 const PROPOSED: [Options; 13] = [
     Options::SEARCH,
     Options::PRESENT,
@@ -56,7 +57,7 @@ const PROPOSED: [Options; 13] = [
 const SIZE: i64 = 1 << 20;
 
 impl Judge {
-    /// Prepares a judgement of the server of Z39.50 that the connector leads to; nothing is sent yet.
+    /// Prepares a judgement of the Z39.50 server that the connector leads to; nothing is sent yet.
     pub fn new(
         connector: Arc<dyn Connect>,
         host: Host,
@@ -73,7 +74,7 @@ impl Judge {
         Self::prepared(connector, host, port, options, known, all())
     }
 
-    /// Prepares a judgement of a server of SRU. The first of the databases is the path of its URL.
+    /// Prepares a judgement of an SRU server. The first database is the path of its URL.
     pub fn of_sru(
         connector: Arc<dyn Connect>,
         host: Host,
@@ -120,7 +121,8 @@ impl Judge {
         }
     }
 
-    /// Finds out what the server offers: needed once, before the first check. If a database is missing, no check is carried out.
+    /// Finds out what the server offers. This is needed once, before the first check. If a database is missing, no check is
+    /// carried out.
     pub async fn learn(&mut self) -> Offered<'_> {
         let server = Arc::clone(&self.server);
         let limit = server.options.limits.check_time + server.options.pause * 100;
@@ -161,7 +163,7 @@ impl Judge {
         self.schedule.note_answer(ledger);
     }
 
-    /// How many sessions are of use: as many as have something to do while one of them waits for silence.
+    /// Returns the number of sessions that are useful: as many as have something to do while one of them waits for silence.
     fn useful_sessions(&self) -> usize {
         let options = &self.server.options;
         let useful = QUIET.div_duration_f64(options.pause);
@@ -173,7 +175,7 @@ impl Judge {
         useful.min(options.sessions).min(self.remaining())
     }
 
-    /// What is known about the server.
+    /// Returns what is known about the server.
     fn offered(&self) -> Offered<'_> {
         match &self.known {
             JudgedOffer::Z3950(offer) => Offered::Z3950(offer),
@@ -181,22 +183,22 @@ impl Judge {
         }
     }
 
-    /// The result of the next check, in their order; `None` after the last one. Others are carried out in the meantime. If the future is
-    /// dropped, checks that have begun go on when this is called again.
+    /// Returns the result of the next check, in the order of the checks; `None` after the last check. Other checks are carried
+    /// out in the meantime. If the future is dropped, checks that have begun continue when this function is called again.
     pub async fn next(&mut self) -> Option<&Finding> {
         let result = self.schedule.next(&self.known).await?;
         self.add(result);
         self.findings.last()
     }
 
-    /// Ends the judgement: all checks without a result are not judged, for this reason.
+    /// Ends the judgement: all checks without a result are not judged, for the given reason.
     pub fn stop(&mut self, reason: &str) {
         for result in self.schedule.stop(reason) {
             self.add(result);
         }
     }
 
-    /// Keeps what a check found. An error is reported once for all checks that are left out.
+    /// Keeps the result of a check. An error is reported only once for all checks that are left out.
     fn add(&mut self, result: CheckResult) {
         let CheckResult {
             check,
@@ -226,12 +228,12 @@ impl Judge {
         self.findings.push(finding);
     }
 
-    /// How many checks are left.
+    /// Returns the number of checks that are left.
     pub fn remaining(&self) -> usize {
         self.schedule.remaining()
     }
 
-    /// What was found so far. `name` is what the report calls the server.
+    /// Returns the findings so far. `name` is the name of the server in the report.
     pub fn report(&self, name: &str) -> Report<'_> {
         let cost = self.schedule.cost();
         Report {

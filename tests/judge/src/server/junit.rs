@@ -1,5 +1,6 @@
-//! A report as XML of JUnit: a test suite for each service, a test case for each check. Demands of the standard that are not met
-//! are failures; what kept a check from being carried out is an error; all that is no demand or was not tried is skipped.
+//! Writes a report as JUnit XML: a test suite for each service, and a test case for each check. Requirements of the standard
+//! that are not met are failures; checks that could not be carried out are errors; everything that is not a requirement or was
+//! not tried is skipped.
 
 use crate::junit::{JunitReport, TestCase, TestOutcome, TestSuite};
 
@@ -8,7 +9,7 @@ use super::report::Report;
 use super::verdict::Verdict;
 
 impl Report<'_> {
-    /// The report as XML of JUnit.
+    /// Returns the report as JUnit XML.
     pub fn to_junit(&self) -> String {
         let suites = self
             .findings
@@ -39,7 +40,7 @@ impl Report<'_> {
     }
 }
 
-/// The service that a check is about: the beginning of its name.
+/// Returns the service that a check is about: the beginning of its name.
 fn service(finding: &Finding) -> &str {
     let name = finding.check.name;
     name.split_once('.').map_or(name, |(service, _)| service)
@@ -78,7 +79,7 @@ fn case(finding: &Finding) -> TestCase {
     }
 }
 
-/// What was said, a line for each APDU.
+/// Returns the messages that were exchanged, with a line for each APDU.
 fn conversation(finding: &Finding) -> String {
     let lines = finding.exchanges.iter().map(|exchange| {
         let mark = if exchange.is_sent { ">" } else { "<" };

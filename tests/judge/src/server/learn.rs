@@ -1,4 +1,4 @@
-//! Finds out what a server of Z39.50 offers, before it is judged.
+//! Finds out what a Z39.50 server offers, before it is judged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,12 +21,12 @@ use super::verdict::Checked;
 use z3950::service::explain::{DATABASE as EXPLAIN_DATABASE, ExplainOptions};
 use z3950::target::adapt::DEFAULT_DATABASE;
 
-/// How many databases of Explain are looked at.
+/// The maximum number of databases in Explain that are inspected.
 const MOST_LISTED: i64 = 10;
 /// The record syntaxes that are tried.
 pub(super) const SYNTAXES: [Oid; 6] = [USMARC, UNIMARC, XML, SUTRS, GRS_1, OPAC];
 
-/// Finds out what the server offers, within a time. Returns also what it cost.
+/// Finds out what the server offers, within a time limit. Also returns the cost.
 pub(super) async fn learn(target: &Arc<JudgedServer>, limit: Duration) -> (Offer, Ledger) {
     let named = &target.options.databases;
     let mut offer = Offer {
@@ -86,10 +86,11 @@ async fn fill(offer: &mut Offer, trial: &mut Trial) -> Checked {
     find_updates(offer, trial).await
 }
 
-/// The codes that say that a database is not there.
+/// The codes that say that a database does not exist.
 const NO_DATABASE: [i64; 3] = [109, 235, 236];
 
-/// Finds a query with hits, at best a few: the given one, or else words in any field, in the title, without attributes.
+/// Finds a query with hits, preferably few: the given query, or otherwise words in any field, in the title, or without
+/// attributes.
 async fn find_query(offer: &mut Offer, trial: &mut Trial) -> Checked {
     let (given, terms) = (trial.options().query.clone(), trial.options().terms.clone());
     if let Some(query) = given {
@@ -118,7 +119,7 @@ async fn find_query(offer: &mut Offer, trial: &mut Trial) -> Checked {
             if offer.missing.contains(&Missing::Database) {
                 return Ok(());
             }
-            // The attributes are refused for other words as well.
+            // The attributes would be refused for other words too.
             if refusal.is_some() || FEW.contains(&offer.hits) {
                 break;
             }
@@ -132,8 +133,8 @@ async fn find_query(offer: &mut Offer, trial: &mut Trial) -> Checked {
     Ok(())
 }
 
-/// Searches; keeps the query if it is better than the one so far. Returns why it was refused; if that is because of the databases, they
-/// are missing.
+/// Searches, and keeps the query if it is better than the best query so far. Returns why the query was refused; if it was
+/// refused because of the databases, these are recorded as missing.
 async fn hits_of(offer: &mut Offer, trial: &mut Trial, query: RpnQuery) -> Checked<Option<String>> {
     let request = search(offer.databases.clone(), Query::Type1(query.clone()));
     if offer.query.is_none() {
@@ -165,7 +166,7 @@ async fn hits_of(offer: &mut Offer, trial: &mut Trial, query: RpnQuery) -> Check
     Ok(Some(first.to_string()))
 }
 
-/// The first database of records that the server lists in Explain.
+/// Returns the first database of records that the server lists in Explain.
 async fn first_listed(trial: &mut Trial) -> Option<DatabaseName> {
     let mut asked = ExplainOptions::default();
     asked.category = "DatabaseInfo".to_owned();
@@ -187,7 +188,7 @@ async fn first_listed(trial: &mut Trial) -> Option<DatabaseName> {
     None
 }
 
-/// Stores a record and deletes it, if that is allowed.
+/// Stores a record and deletes it, if this is allowed.
 async fn find_updates(offer: &mut Offer, trial: &mut Trial) -> Checked {
     let Some(database) = trial.options().may_update.clone() else {
         return Ok(());
@@ -207,7 +208,7 @@ async fn find_syntaxes(offer: &mut Offer, trial: &mut Trial) -> Checked {
         return Ok(());
     };
     for syntax in SYNTAXES {
-        // Some servers end the session instead of a diagnostic.
+        // Some servers end the session instead of sending a diagnostic.
         if !trial.is_connected() {
             trial.session().await?;
         }

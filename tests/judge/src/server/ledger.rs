@@ -1,4 +1,4 @@
-//! What a check said and cost, whichever protocol it spoke, and when it may speak again.
+//! The messages and the cost of a check in either protocol, and the time at which it may send again.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -6,50 +6,50 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::{Instant, sleep_until};
 
-/// The most messages kept of a check for its report.
+/// The maximum number of messages of a check kept for its report.
 const MAX_EXCHANGES: usize = 200;
-/// The most octets kept of a message for the report.
+/// The maximum number of octets of a message kept for the report.
 pub(super) const MAX_KEPT: usize = 4096;
 
-/// An APDU, a message of HTTP, or other octets, sent or received.
+/// An APDU, an HTTP message, or other octets, sent or received.
 #[derive(Debug, Clone)]
 pub struct Exchange {
-    /// Whether the judge sent it, not the server.
+    /// Whether the judge sent the message, not the server.
     pub is_sent: bool,
-    /// Its octets, the first 4096 of them; credentials are `*`.
+    /// The first 4096 octets of the message; credentials are replaced by `*`.
     pub octets: Bytes,
-    /// How many octets it has.
+    /// The length of the message in octets.
     pub length: usize,
-    /// What it says, shortened: the name of the APDU and its elements in JSON, or the start of the message of HTTP.
+    /// A summary of the message: the name of the APDU and its elements in JSON, or the start of the HTTP message, shortened.
     pub summary: String,
 }
 
-/// What a check said and cost.
+/// The messages and the cost of a check.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    /// What was said.
+    /// The messages that were exchanged.
     pub(super) exchanges: Vec<Exchange>,
-    /// How many requests were sent.
+    /// The number of requests sent.
     pub(super) requests: u32,
-    /// How many octets were received.
+    /// The number of octets received.
     pub(super) octets: u64,
-    /// How long requests were held back.
+    /// The time for which requests were held back.
     pub(super) paused: Duration,
     /// Whether the server could not be reached, or did not begin a session.
     pub(super) is_unreachable: bool,
-    /// Whether a request had no answer in time.
+    /// Whether a request was not answered in time.
     pub(super) is_silent: bool,
     /// Whether the server ended a connection, or rejected a session.
     pub(super) is_ended: bool,
     next_request: Option<Instant>,
 }
 
-/// When the next request may be sent, in whichever session it is.
+/// The time at which the next request may be sent, in any session.
 #[derive(Debug, Default)]
 pub(super) struct Pacer(Mutex<Option<Instant>>);
 
 impl Pacer {
-    /// Takes the first free moment from `earliest` on; that of the next request is `pause` later.
+    /// Takes the first free time from `earliest` on; the next request may follow `pause` later.
     fn take(&self, earliest: Instant, pause: Duration) -> Instant {
         let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let moment = free.map_or(earliest, |free| free.max(earliest));
@@ -59,18 +59,18 @@ impl Pacer {
 }
 
 impl Ledger {
-    /// Whether the server did something to the connection that it may do because others are open.
+    /// Returns whether the server refused, ignored or ended the connection, which it may do because other connections are open.
     pub(super) fn is_cut_off(&self) -> bool {
         self.is_unreachable || self.is_silent || self.is_ended
     }
 
-    /// Adds what another one cost.
+    /// Adds the cost of another ledger.
     pub(super) fn add_cost(&mut self, other: &Self) {
         self.requests = self.requests.saturating_add(other.requests);
         self.octets = self.octets.saturating_add(other.octets);
     }
 
-    /// Waits until the next request may be sent, and counts it.
+    /// Waits until the next request may be sent, and counts the request.
     pub(super) async fn pace(&mut self, pacer: &Pacer, pause: Duration) {
         let began = Instant::now();
         if let Some(next) = self.next_request {
@@ -82,7 +82,7 @@ impl Ledger {
         self.requests += 1;
     }
 
-    /// Keeps a message for the report, of which `octets` are the first ones.
+    /// Keeps a message for the report; `octets` are its first octets.
     pub(super) fn note(
         &mut self,
         is_sent: bool,

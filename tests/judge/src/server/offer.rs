@@ -1,66 +1,67 @@
-//! What a server offers, found out before it is judged: a session, a database, a query that has hits, record syntaxes.
+//! The features that a server offers, determined before it is judged: a session, a database, a query that has hits, record
+//! syntaxes.
 
 use serde_json::{Value, json};
 use z3950_asn1::apdu::{DatabaseName, InitializeResponse, Options, RpnQuery};
 use z3950_asn1::oid::Oid;
 
-/// Words that occur in most catalogues, in some of their languages; the last ones are for test servers.
+/// Words that occur in most catalogues, in several languages; the last words are for test servers.
 pub(super) const WORDS: [&str; 14] = [
     "history", "war", "water", "the", "of", "a", "de", "la", "und", "computer", "book", "test",
     "peace", "1",
 ];
-/// A set of this many hits can be fetched whole.
+/// The number of hits of a set that can be fetched completely.
 pub(super) const FEW: std::ops::RangeInclusive<i64> = 3..=20;
-/// The note about a server that did not answer when it was asked what it offers.
+/// The note about a server that did not answer while its offer was being determined.
 pub(super) const TOO_LATE: &str = "the server did not answer in time";
-/// What was asked for and is not there.
+/// A thing that was requested and does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Missing {
-    /// An answer: the server could not be reached, or did not answer what it was asked first.
+    /// An answer: the server could not be reached, or did not answer the first request.
     Answer,
     /// A session: Init was rejected.
     Session,
     /// A database.
     Database,
-    /// The query that was given was refused.
+    /// The given query, which was refused.
     Query,
-    /// The query that was given has no hits.
+    /// Hits of the given query.
     Hits,
-    /// The database that may be changed takes no updates.
+    /// Updates of the database that may be changed.
     Updates,
 }
 
-/// What a server offers.
+/// The features that a server offers.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Offer {
-    /// Its answer to Init; `None` if there was none.
+    /// The server's answer to Init; `None` if there was no answer.
     pub init: Option<InitializeResponse>,
-    /// The version in force; 0 without a session.
+    /// The version in force; 0 if there is no session.
     pub version: u8,
     /// The options in force.
     pub granted: Options,
     /// The databases that are judged.
     pub databases: Vec<DatabaseName>,
-    /// Whether no database was named.
+    /// Whether the user did not name a database.
     pub is_default: bool,
-    /// A query with hits; if none has any, the first one tried.
+    /// A query with hits; if no query has hits, the first one tried.
     pub query: Option<RpnQuery>,
-    /// Why the query was refused, if none was accepted.
+    /// The reason why the query was refused, if no query was accepted.
     pub refusal: Option<String>,
-    /// How many hits it has.
+    /// The number of hits of the query.
     pub hits: i64,
-    /// The record syntaxes in which its first record came.
+    /// The record syntaxes in which the server returned the first record.
     pub syntaxes: Vec<Oid>,
-    /// What was asked for and is not there.
+    /// The things that were requested and do not exist.
     pub missing: Vec<Missing>,
-    /// What could not be found out, and why.
+    /// Features that could not be determined, with the reason.
     pub notes: Vec<String>,
 }
 
 impl Offer {
-    /// What is known about the server, and what was used to judge it: names and texts.
+    /// Returns what is known about the server and what was used to judge it, as names and texts.
     pub(super) fn used(&self) -> Vec<(String, Value)> {
         let databases: Vec<Value> = self
             .databases
@@ -93,7 +94,8 @@ impl Offer {
     }
 }
 
-/// Whether a number of hits suits more checks than another: a few; then as few as possible above that; then most.
+/// Returns whether a number of hits is more suitable than another: best is a number in [`FEW`], then the smallest number above
+/// it, then the largest number below it.
 pub(super) fn is_better(hits: i64, than: i64) -> bool {
     match (hits, than) {
         _ if hits <= 0 || FEW.contains(&than) => false,

@@ -1,4 +1,4 @@
-//! How a server is judged, and what that may cost.
+//! How a server is judged, and what the judgement may cost.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,53 +10,54 @@ use z3950_asn1::apdu::{DatabaseName, InitializeRequest, RpnQuery};
 
 use super::ledger::Pacer;
 
-/// How to judge.
+/// How to judge a server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct JudgeOptions {
-    /// The databases that are searched. If none is given, `Default`; if the server of Z39.50 has no such database, the first one that it
-    /// lists in Explain.
+    /// The databases that are searched. If none is given, the database is `Default`, or if the Z39.50 server does not have it,
+    /// the first database listed in Explain.
     pub databases: Vec<DatabaseName>,
-    /// A query that has hits, at best 3 to 20; without it, common words are tried. No other query is used in its place.
+    /// A query that has hits, preferably 3 to 20. No other query is used in its place; without it, common words are tried.
     pub query: Option<RpnQuery>,
-    /// The same in CQL, for servers of SRU.
+    /// The query in CQL, for SRU servers.
     pub cql: Option<String>,
-    /// How a server of SRU wants to be asked: parameters of its own, and where the credentials of Init travel.
+    /// How requests are sent to an SRU server: additional parameters, and where the credentials of Init travel.
     pub sru: SruOptions,
-    /// Words to try before the common ones.
+    /// Words to try before the built-in common words.
     pub terms: Vec<String>,
-    /// What Init sends: credentials and names. Versions, options and sizes are the judge's.
+    /// The values that Init sends: credentials and names. Versions, options and sizes are chosen by the judge.
     pub init: InitializeRequest,
-    /// How long to wait; `answer` is 10 s.
+    /// The maximum times to wait; `answer` is 10 s.
     pub timeouts: Timeouts,
-    /// How long to wait between two requests, in whichever session they are; half a second. The first request of a check does not wait.
+    /// The time to wait between two requests in all sessions together; half a second. The first request of a check does not
+    /// wait.
     pub pause: Duration,
-    /// How many sessions or connections may be open at a time; 16. There are fewer if the server accepts no more, or if the pause leaves
-    /// them nothing to do.
+    /// The maximum number of sessions or connections open at a time; 16. There are fewer if the server does not accept more, or
+    /// if the pause would leave them idle.
     pub sessions: usize,
-    /// Whether octets are sent that the standard forbids.
+    /// Whether octets that the standard forbids are sent.
     pub is_hostile: bool,
     /// The database in which records may be stored and deleted.
     pub may_update: Option<DatabaseName>,
-    /// Only checks whose names begin with one of these; all if there is none.
+    /// Only checks whose names begin with one of these are carried out; all checks if the list is empty.
     pub only: Vec<String>,
-    /// What the server may cost.
+    /// The limits on the cost to the server.
     pub limits: JudgeLimits,
 }
 
-/// What a judgement may cost.
+/// The limits on the cost of a judgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JudgeLimits {
-    /// Requests in all; 3000. Of each limit on all checks, those that run when it is reached may take more.
+    /// The number of requests in total; 3000. Checks that are running when a limit on all checks is reached may exceed it.
     pub requests: u32,
-    /// Octets received in all; 256 MiB.
+    /// The number of octets received in total; 256 MiB.
     pub octets: u64,
-    /// Octets received in a check; 16 MiB.
+    /// The number of octets received in one check; 16 MiB.
     pub check_octets: u64,
     /// The time of a check without its pauses; 60 s.
     pub check_time: Duration,
-    /// The times of all checks, without their pauses, in sum; 30 minutes.
+    /// The total time of all checks without their pauses; 30 minutes.
     pub time: Duration,
 }
 
@@ -92,7 +93,7 @@ impl Default for JudgeOptions {
     }
 }
 
-/// The server that is judged, and how.
+/// The server that is judged, and the options for judging it.
 pub(super) struct JudgedServer {
     pub(super) connector: Arc<dyn Connect>,
     pub(super) host: Host,

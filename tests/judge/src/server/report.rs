@@ -1,4 +1,4 @@
-//! What a judgement found: as values, and as one object of JSON.
+//! The findings of a judgement, as values and as a JSON object.
 
 use std::time::{Duration, SystemTime};
 
@@ -14,19 +14,19 @@ use super::verdict::Verdict;
 /// The version of the JSON form.
 const VERSION: u32 = 1;
 
-/// What a judgement found.
+/// The findings of a judgement.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Report<'a> {
     /// The server's name.
     pub name: String,
-    /// When it began.
+    /// The time at which the judgement began.
     pub begun: SystemTime,
-    /// How long it took.
+    /// The duration of the judgement.
     pub time: Duration,
-    /// How many requests were sent.
+    /// The number of requests sent.
     pub requests: u32,
-    /// How many octets were received.
+    /// The number of octets received.
     pub octets: u64,
     /// What the server offers.
     pub offer: Offered<'a>,
@@ -35,17 +35,17 @@ pub struct Report<'a> {
     pub(super) secrets: &'a Secrets,
 }
 
-/// What a server offers, in the protocol in which it is judged.
+/// The features that a server offers, in the protocol in which it is judged.
 #[derive(Debug, Clone, Copy)]
 pub enum Offered<'a> {
-    /// In a session of Z39.50.
+    /// The features in a Z39.50 session.
     Z3950(&'a Offer),
-    /// By requests of SRU.
+    /// The features in SRU requests.
     Sru(&'a SruOffer),
 }
 
 impl<'a> Offered<'a> {
-    /// Whether it answered at all.
+    /// Returns whether the server answered at all.
     pub fn has_answered(self) -> bool {
         match self {
             Self::Z3950(offer) => offer.init.is_some(),
@@ -53,7 +53,7 @@ impl<'a> Offered<'a> {
         }
     }
 
-    /// What was asked for and is not there.
+    /// Returns the things that were requested and do not exist.
     pub fn missing(self) -> &'a [Missing] {
         match self {
             Self::Z3950(offer) => &offer.missing,
@@ -61,7 +61,7 @@ impl<'a> Offered<'a> {
         }
     }
 
-    /// What could not be found out, and why.
+    /// Returns the features that could not be determined, with the reason.
     pub fn notes(self) -> &'a [String] {
         match self {
             Self::Z3950(offer) => &offer.notes,
@@ -77,26 +77,26 @@ impl<'a> Offered<'a> {
     }
 }
 
-/// How many checks ended how.
+/// The number of checks with each verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Count {
-    /// They passed.
+    /// Checks that passed.
     pub pass: usize,
-    /// A demand of the standard is not met.
+    /// Checks in which a requirement of the standard is not met.
     pub fail: usize,
-    /// A recommendation, or what clients depend on, is not met.
+    /// Checks in which a recommendation, or a feature that clients depend on, is not met.
     pub advice: usize,
-    /// The server does not have the feature.
+    /// Checks of a feature that the server does not have.
     pub not_offered: usize,
-    /// Nothing can be said.
+    /// Checks without a verdict about the server.
     pub not_judged: usize,
-    /// Those of them that an error kept from being carried out; see [`Finding::is_error`].
+    /// The number of these that an error kept from being carried out; see [`Finding::is_error`].
     pub errors: usize,
 }
 
 impl Report<'_> {
-    /// How many checks ended how.
+    /// Counts the checks by verdict.
     pub fn count(&self) -> Count {
         let mut count = Count::default();
         for finding in self.findings {
@@ -113,7 +113,7 @@ impl Report<'_> {
         count
     }
 
-    /// All of it as one object of JSON, with the octets.
+    /// Returns the report as a JSON object, with the octets.
     pub fn to_json(&self) -> Value {
         let count = self.count();
         let findings: Vec<Value> = self
@@ -141,7 +141,7 @@ impl Report<'_> {
         })
     }
 
-    /// What is known about the server, and what was used to judge it: names and texts.
+    /// Returns what is known about the server and what was used to judge it, as names and texts.
     pub fn used(&self) -> Vec<(String, Value)> {
         let mut used = self.offer.used();
         for (_, value) in &mut used {
@@ -152,7 +152,7 @@ impl Report<'_> {
         used
     }
 
-    /// When it began, in UTC (RFC 3339).
+    /// Returns the time at which the judgement began, in UTC (RFC 3339).
     pub(super) fn timestamp(&self) -> String {
         let begun = Moment::from(self.begun);
         format!(

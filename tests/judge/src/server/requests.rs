@@ -1,4 +1,4 @@
-//! The requests that checks begin with, and which response answers which request (Z39.50-2003 §4.1).
+//! The requests that checks begin with, and the response type of each request (Z39.50-2003 §4.1).
 
 use z3950_asn1::apdu::{
     AttributeElement, AttributesPlusTerm, DatabaseName, DeleteFunction, DeleteResultSetRequest,
@@ -11,7 +11,7 @@ use z3950_asn1::oid::BIB_1;
 use super::trial::Trial;
 use super::verdict::{Checked, Preparation, Verdict, counted};
 
-/// The result set that most checks use: servers without named result sets have it as well (Z39.50-2003 §3.2.2.1.3).
+/// The result set that most checks use: even servers without named result sets have it (Z39.50-2003 §3.2.2.1.3).
 pub(super) const DEFAULT: &str = "default";
 /// A term that no record has.
 pub(super) const NOWHERE: &str = "zqxjkvzzqwv";
@@ -19,7 +19,7 @@ pub(super) const NOWHERE: &str = "zqxjkvzzqwv";
 pub(super) const MAX: i64 = i32::MAX as i64;
 
 impl Trial {
-    /// The query that has hits, or if none has any, one that is accepted.
+    /// Returns the query that has hits, or if no query has hits, one that is accepted.
     pub(super) fn query(&self) -> Checked<RpnQuery> {
         if let Some(words) = &self.offer.refusal {
             return Err(Verdict::not_judged(format!(
@@ -30,7 +30,7 @@ impl Trial {
         query.ok_or_else(|| Verdict::not_judged("no session began in which to search"))
     }
 
-    /// The query that has hits, if it has at least this many.
+    /// Returns the query that has hits, if it has at least this many hits.
     pub(super) fn query_with(&self, hits: i64) -> Checked<RpnQuery> {
         match self.offer.hits {
             found if found >= hits => self.query(),
@@ -42,25 +42,25 @@ impl Trial {
         }
     }
 
-    /// A query with a term that no record has, and the attributes of the one that has hits.
+    /// Returns a query with a term that no record has, and with the attributes of the query that has hits.
     pub(super) fn query_without_hits(&self) -> Checked<RpnQuery> {
         let attributes = self.attributes()?;
         Ok(RpnQuery::bib1(RpnStructure::term(attributes, NOWHERE)))
     }
 
-    /// The attributes of the first term of the query that has hits.
+    /// Returns the attributes of the first term of the query that has hits.
     pub(super) fn attributes(&self) -> Checked<Vec<AttributeElement>> {
         Ok(self.term()?.attributes)
     }
 
-    /// The first term of the query that has hits.
+    /// Returns the first term of the query that has hits.
     pub(super) fn term(&self) -> Checked<AttributesPlusTerm> {
         let query = self.query()?;
         let term = query.rpn.terms().next().cloned();
         term.ok_or_else(|| Verdict::not_judged("the query has no term"))
     }
 
-    /// The term of the query, with another list of attributes.
+    /// Returns the term of the query with another list of attributes.
     pub(super) fn query_by(&self, attributes: Vec<AttributeElement>) -> Checked<RpnQuery> {
         let term = AttributesPlusTerm {
             attributes,
@@ -70,7 +70,7 @@ impl Trial {
         Ok(RpnQuery::bib1(rpn))
     }
 
-    /// The query with one attribute more, which replaces one of its type.
+    /// Returns the query with one additional attribute, which replaces the attribute of the same type.
     pub(super) fn query_with_attribute(&self, kind: i64, value: i64) -> Checked<RpnQuery> {
         let mut attributes = self.attributes()?;
         attributes.retain(|attribute| attribute.attribute_type != kind);
@@ -78,13 +78,13 @@ impl Trial {
         self.query_by(attributes)
     }
 
-    /// The databases that are judged.
+    /// Returns the databases that are judged.
     pub(super) fn databases(&self) -> Vec<DatabaseName> {
         self.offer.databases.clone()
     }
 
-    /// A search into the default result set, without records in the answer; if others are asked for, in a syntax that the server
-    /// has.
+    /// Returns a search into the default result set, without records in the answer. If the caller asks for records, they are in
+    /// a syntax that the server has.
     pub(super) fn search(&self, query: RpnQuery) -> SearchRequest {
         SearchRequest {
             preferred_record_syntax: self.offer.syntaxes.first().copied(),
@@ -92,7 +92,7 @@ impl Trial {
         }
     }
 
-    /// A request for records of the default result set, in a syntax that the server has.
+    /// Returns a request for records of the default result set, in a syntax that the server has.
     pub(super) fn present(&self, start: i64, number: i64) -> PresentRequest {
         PresentRequest {
             preferred_record_syntax: self.offer.syntaxes.first().copied(),
@@ -100,13 +100,13 @@ impl Trial {
         }
     }
 
-    /// A search that has hits.
+    /// Returns a search that has hits.
     pub(super) fn good_search(&self) -> Checked<SearchRequest> {
         Ok(self.search(self.query()?))
     }
 
-    /// Makes the default result set of the query that has hits, in a session of its own if there is none yet. Returns how
-    /// many records it has.
+    /// Creates the default result set with the query that has hits, in a new session if there is none yet. Returns the number
+    /// of records in it.
     pub(super) async fn hits(&mut self, least: i64) -> Checked<i64> {
         let query = self.query_with(least)?;
         if self.version == 0 {
@@ -116,7 +116,7 @@ impl Trial {
         self.found(request, least).await
     }
 
-    /// Makes a result set, for a check that is not about the search.
+    /// Creates a result set, for a check that is not about the search.
     pub(super) async fn found(&mut self, request: SearchRequest, least: i64) -> Checked<i64> {
         let response = self.ask(request).await.given()?;
         match response.result_count {
@@ -129,7 +129,7 @@ impl Trial {
         }
     }
 
-    /// A scan of five terms from that of the query.
+    /// Returns a scan of five terms from the term of the query on.
     pub(super) fn scan(&self) -> Checked<ScanRequest> {
         let mut start = self.term()?;
         if start.attributes.is_empty() {
@@ -151,7 +151,7 @@ impl Trial {
     }
 }
 
-/// A search into the default result set, without records in the answer.
+/// Returns a search into the default result set, without records in the answer.
 pub(super) fn search(databases: Vec<DatabaseName>, query: Query) -> SearchRequest {
     SearchRequest {
         reference_id: None,
@@ -170,7 +170,7 @@ pub(super) fn search(databases: Vec<DatabaseName>, query: Query) -> SearchReques
     }
 }
 
-/// A request for records of the default result set, in whichever syntax.
+/// Returns a request for records of the default result set, in any syntax.
 pub(super) fn present(start: i64, number: i64) -> PresentRequest {
     PresentRequest {
         result_set_id: DEFAULT.into(),
@@ -180,7 +180,7 @@ pub(super) fn present(start: i64, number: i64) -> PresentRequest {
     }
 }
 
-/// A request to delete result sets by name.
+/// Returns a request to delete result sets by name.
 pub(super) fn delete(names: &[&str]) -> DeleteResultSetRequest {
     DeleteResultSetRequest {
         reference_id: None,
@@ -190,7 +190,7 @@ pub(super) fn delete(names: &[&str]) -> DeleteResultSetRequest {
     }
 }
 
-/// A referenceId of these octets.
+/// Returns a referenceId with these octets.
 pub(super) fn id(octets: &[u8]) -> Option<ReferenceId> {
     Some(ReferenceId(octets.into()))
 }

@@ -1,6 +1,7 @@
-//! The order of a judgement. Checks that only ask are carried out side by side, so that the silence which one has to wait for delays no
-//! other. Those that store records or send what the standard forbids run alone. A check whose connection the server ended, refused or ignored
-//! while others were open is repeated alone: only then does that say something about the check. Results come in the order of the checks.
+//! The order of a judgement. Checks that only read are carried out in parallel, so that a check that has to wait for silence
+//! does not delay others. Checks that store records or send what the standard forbids run alone. A check whose connection the
+//! server ended, refused or ignored while others were open is repeated alone: only then does the result say something about the
+//! check. Results are returned in the order of the checks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,16 +24,16 @@ use super::trial::{MAX_UNASKED, Trial, seconds};
 use super::verdict::{Checked, Verdict, counted};
 use z3950::transport::BoxFuture;
 
-/// After this many checks in a row in which the server did not answer, it is asked whether it is still there.
+/// After this many consecutive checks without an answer from the server, it is tested whether the server still answers.
 const MAX_UNANSWERED: u32 = 5;
 
-/// How long a server may take to accept one more session.
+/// The maximum time that a server may take to accept one more session.
 const ACCEPTANCE: Duration = Duration::from_secs(2);
 
-/// How long a server may take to notice that sessions have ended.
+/// The maximum time that a server may take to notice that sessions have ended.
 const SETTLING: Duration = Duration::from_secs(1);
 
-/// What is known about the server, in either protocol.
+/// The features that the server offers, in either protocol.
 #[derive(Clone)]
 pub(super) enum JudgedOffer {
     Z3950(Arc<Offer>),
@@ -49,48 +50,48 @@ impl JudgedOffer {
     }
 }
 
-/// The checks of a judgement, from the first to the last.
+/// The checks of a judgement, in order.
 pub(super) struct Schedule {
     server: Arc<JudgedServer>,
     checks: Vec<(Permission, &'static Check)>,
-    /// How many checks have begun.
+    /// The number of checks that have begun.
     begun: usize,
-    /// How many results were returned.
+    /// The number of results that have been returned.
     returned: usize,
     running: FuturesUnordered<BoxFuture<'static, CheckResult>>,
-    /// Whether the check that is running has the server for itself.
+    /// Whether the check that is running is alone on the server.
     is_alone: bool,
-    /// Results that are to be returned after those of earlier checks.
+    /// Results that will be returned after the results of earlier checks.
     ended: BTreeMap<usize, CheckResult>,
     /// The check that has to be repeated alone.
     repeated: Option<usize>,
-    /// How many checks run side by side.
+    /// The number of checks that run in parallel.
     sessions: usize,
-    /// Whether the server accepts fewer sessions than would be of use.
+    /// Whether the server accepts fewer sessions than would be useful.
     has_limit: bool,
     cost: Cost,
-    /// How many checks in a row had no answer.
+    /// The number of consecutive checks without an answer.
     unanswered: u32,
-    /// Why the rest is not judged.
+    /// The reason why the remaining checks are not judged.
     stopped: Option<String>,
 }
 
-/// What all checks have cost.
+/// The cost of all checks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cost {
     pub(super) requests: u32,
-    /// Octets received.
+    /// The number of octets received.
     pub(super) octets: u64,
     /// The time of the checks without their pauses.
     time: Duration,
 }
 
-/// How a check ended.
+/// The result of a check.
 pub(super) struct CheckResult {
     number: usize,
     pub(super) check: &'static Check,
     pub(super) verdict: Verdict,
-    /// With its pauses.
+    /// The duration including pauses.
     pub(super) time: Duration,
     pub(super) ledger: Ledger,
     was_alone: bool,
@@ -108,7 +109,7 @@ impl CheckResult {
         }
     }
 
-    /// Whether other sessions may be the reason why it did not pass.
+    /// Returns whether other sessions may be the reason why the check did not pass.
     fn is_doubtful(&self) -> bool {
         !self.was_alone && self.verdict != Verdict::Pass && self.ledger.is_cut_off()
     }
@@ -136,8 +137,8 @@ impl Schedule {
         }
     }
 
-    /// Finds out how many sessions the server accepts at a time, up to `most`, and carries out as many checks side by side from now on. If
-    /// there is a limit, half of it, which leaves room for others.
+    /// Finds out how many sessions the server accepts at a time, up to `most`, and carries out that many checks in parallel
+    /// from now on. If the server has a limit, half of it is used, which leaves room for other clients.
     pub(super) async fn find_sessions(&mut self, known: &JudgedOffer, most: usize) {
         if most < 2 {
             return;
@@ -147,7 +148,7 @@ impl Schedule {
         while open.len() < most && !self.has_limit {
             let mut trial = known.trial(&self.server);
             let is_accepted = timeout(ACCEPTANCE, trial.begin()).await == Ok(true);
-            // A full server may end the session that has been idle longest. A server of HTTP may keep no connection at all.
+            // A full server may end the session that has been idle longest. An HTTP server may not keep any connection.
             let is_oldest_kept = match open.first_mut() {
                 Some(oldest) => AnyTrial::is_kept(oldest).await || !trial.is_kept().await,
                 None => true,
@@ -168,27 +169,27 @@ impl Schedule {
         self.count(&cost, began.elapsed());
     }
 
-    /// How many results are left.
+    /// Returns the number of results that are left.
     pub(super) fn remaining(&self) -> usize {
         self.checks.len() - self.returned
     }
 
-    /// What the checks have cost so far.
+    /// Returns the cost of the checks so far.
     pub(super) fn cost(&self) -> Cost {
         self.cost
     }
 
-    /// Why checks are left out, if they are.
+    /// Returns why checks are left out, if they are.
     pub(super) fn stopped(&self) -> Option<&str> {
         self.stopped.as_deref()
     }
 
-    /// Leaves out the checks that have not begun. Those that are running end as they do.
+    /// Leaves out the checks that have not begun. Checks that are running are not stopped.
     pub(super) fn leave_out(&mut self, reason: &str) {
         self.stopped.get_or_insert_with(|| reason.to_owned());
     }
 
-    /// Leaves out all checks that have not ended. Returns the results that were not returned yet.
+    /// Leaves out all checks that have not ended. Returns the results that have not been returned yet.
     pub(super) fn stop(&mut self, reason: &str) -> Vec<CheckResult> {
         self.leave_out(reason);
         self.running.clear();
@@ -207,8 +208,8 @@ impl Schedule {
         results.collect()
     }
 
-    /// The result of the next check; `None` after the last one. If the future is dropped, checks wait until the next call,
-    /// while their time goes on.
+    /// Returns the result of the next check; `None` after the last check. If the future is dropped, checks wait until the next
+    /// call, while their time limits continue to run.
     pub(super) async fn next(&mut self, known: &JudgedOffer) -> Option<CheckResult> {
         loop {
             match self.ended.remove(&self.returned) {
@@ -238,7 +239,7 @@ impl Schedule {
         }
     }
 
-    /// A doubtful result, which cannot be repeated once the rest is left out, says nothing about the server.
+    /// Returns the result without a verdict if it is doubtful and cannot be repeated because the remaining checks are left out.
     fn without_doubt(&self, result: CheckResult) -> CheckResult {
         let is_judged = !matches!(result.verdict, Verdict::NotJudged { .. });
         match &self.stopped {
@@ -271,7 +272,7 @@ impl Schedule {
                 return;
             }
             self.is_alone = is_alone;
-            // At a server with a limit, even the session before may still take a place.
+            // On a server with a limit, even the previous session may still occupy a place.
             let was_alone = is_alone || (self.sessions == 1 && !self.has_limit);
             let settling = match self.repeated {
                 Some(_) => SETTLING,
@@ -306,7 +307,7 @@ impl Schedule {
         }
     }
 
-    /// Why a check is not carried out.
+    /// Returns why a check is not carried out.
     fn obstacle(&self, permission: Permission) -> Option<String> {
         let options = &self.server.options;
         match permission {
@@ -320,7 +321,7 @@ impl Schedule {
         }
     }
 
-    /// Counts what a check or a preparation cost; the rest is left out if that was the last that a limit allows.
+    /// Counts the cost of a check or a preparation; the remaining checks are left out if a limit is reached.
     pub(super) fn count(&mut self, ledger: &Ledger, time: Duration) {
         let limits = self.server.options.limits;
         let cost = &mut self.cost;
@@ -339,13 +340,13 @@ impl Schedule {
         self.leave_out(&format!("the limit of {reached} is reached"));
     }
 
-    /// Leaves out the rest if no search is answered any more.
+    /// Leaves out the remaining checks if searches are no longer answered.
     async fn ask_again(&mut self, known: &JudgedOffer) {
         let began = Instant::now();
         let mut trial = known.trial(&self.server);
         let mut is_answered = trial.is_answered().await;
         if !is_answered && !trial.ledger().is_silent {
-            // It may have been full.
+            // The server may have been full.
             sleep(SETTLING).await;
             is_answered = trial.is_answered().await;
         }
@@ -357,7 +358,7 @@ impl Schedule {
         }
     }
 
-    /// Notes whether the server was there.
+    /// Notes whether the server answered.
     pub(super) fn note_answer(&mut self, ledger: &Ledger) {
         if ledger.is_unreachable || ledger.is_silent {
             self.unanswered += 1;
@@ -367,14 +368,14 @@ impl Schedule {
     }
 }
 
-/// Carries out a check within its time.
+/// Carries out a check within its time limit.
 async fn carry_out(
     server: Arc<JudgedServer>,
     mut trial: AnyTrial,
     check: &'static Check,
     sessions: usize,
 ) -> (Verdict, Ledger) {
-    // Of the pauses, a check has as many as requests; those about explain ask for each index.
+    // A check has at most as many pauses as requests; checks of explain send a request for each index.
     let most = match check.run {
         Procedure::Z3950(_) => 60,
         Procedure::Sru(_) => sru::MAX_REQUESTS,
@@ -432,7 +433,7 @@ impl AnyTrial {
         }
     }
 
-    /// Whether the server answers what it has answered before.
+    /// Returns whether the server still answers a request that it has answered before.
     async fn is_answered(&mut self) -> bool {
         match self {
             Self::Z3950(trial) => trial.is_answered().await,
@@ -448,7 +449,7 @@ impl AnyTrial {
         }
     }
 
-    /// Whether the server has kept the session.
+    /// Returns whether the server has kept the session.
     async fn is_kept(&mut self) -> bool {
         match self {
             Self::Z3950(trial) => match trial.good_search() {
@@ -459,7 +460,7 @@ impl AnyTrial {
         }
     }
 
-    /// Ends the session. Returns whether the server came to an end as well.
+    /// Ends the session. Returns whether the server stopped sending as well.
     async fn leave(&mut self) -> bool {
         match self {
             Self::Z3950(trial) => trial.leave().await,

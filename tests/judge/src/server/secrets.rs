@@ -1,4 +1,4 @@
-//! Credentials in what a server sent back: in reports they are `*`, one for each octet.
+//! Replaces credentials in what a server sent back: in reports, each of their octets is a `*`.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -11,17 +11,18 @@ use super::sru::parameters::escaped;
 use super::verdict::Verdict;
 use z3950::sru::login;
 
-/// Shorter names of users and groups are parts of other words, and stay as they are.
+/// The minimum length of names that are hidden. Shorter names of users and groups are parts of other words, and are not
+/// changed.
 const MIN_NAME: usize = 4;
 /// The headers whose values are not shown.
 const HEADERS: [&[u8]; 3] = [b"cookie", b"set-cookie", b"proxy-authorization"];
 
-/// What reports do not show: the credentials of the judgement, as they travel and as messages quote them.
+/// The text that reports do not show: the credentials of the judgement, as they travel and as messages quote them.
 #[derive(Debug, Default)]
 pub(super) struct Secrets(Vec<Vec<u8>>);
 
 impl Secrets {
-    /// Those of a judgement.
+    /// Returns the secrets of a judgement.
     pub(super) fn of(options: &JudgeOptions) -> Self {
         let mut values: Vec<Vec<u8>> = Vec::new();
         let identity = options.init.id_authentication.as_ref();
@@ -41,13 +42,13 @@ impl Secrets {
         }
         let mut forms: Vec<Vec<u8>> = values.iter().flat_map(|value| forms(value)).collect();
         forms.retain(|form| !form.is_empty());
-        // Of two that begin alike, the longer one is hidden first.
+        // Of two forms that begin alike, the longer one is hidden first.
         forms.sort_by(|one, other| other.len().cmp(&one.len()).then(one.cmp(other)));
         forms.dedup();
         Self(forms)
     }
 
-    /// Hides them in all that a report shows of a check.
+    /// Hides the secrets in everything that a report shows of a check.
     pub(super) fn hide(&self, finding: &mut Finding) {
         match &mut finding.verdict {
             Verdict::Pass => {}
@@ -68,7 +69,7 @@ impl Secrets {
         }
     }
 
-    /// Hides them in a text, which may have been cut at `…`.
+    /// Hides the secrets in a text, which may have been cut off at `…`.
     pub(super) fn hide_in(&self, text: &mut String) {
         const CUT: &str = "…";
         let mut octets = std::mem::take(text).into_bytes();
@@ -97,7 +98,7 @@ impl Secrets {
         hide_headers(octets);
     }
 
-    /// Hides the beginning of a secret at the end of octets that were cut.
+    /// Hides the beginning of a secret at the end of octets that were cut off.
     fn hide_beginning(&self, octets: &mut [u8]) {
         let longest = |form: &Vec<u8>| {
             let lengths = (1..form.len()).rev();
@@ -111,7 +112,7 @@ impl Secrets {
     }
 }
 
-/// A value as it is sent, and as URLs, XML, JSON and messages write it.
+/// Returns a value as it is sent, and as it is written in URLs, XML, JSON and messages.
 fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     let latin_1: String = value.iter().map(|octet| char::from(*octet)).collect();
     let mut forms = vec![value.to_vec(), latin_1.clone().into_bytes()];
@@ -138,7 +139,7 @@ fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     forms
 }
 
-/// Where a part begins.
+/// Returns the offset of a part.
 fn position(octets: &[u8], part: &[u8]) -> Option<usize> {
     octets.windows(part.len()).position(|window| window == part)
 }
@@ -147,7 +148,7 @@ fn fill(octets: &mut [u8], from: usize, to: usize) {
     octets.get_mut(from..to).unwrap_or_default().fill(b'*');
 }
 
-/// Hides user and password of URLs: what is between `://` and `@`.
+/// Hides user and password in URLs: the part between `://` and `@`.
 fn hide_userinfo(octets: &mut [u8]) {
     let mut from = 0;
     while let Some(at) = position(octets.get(from..).unwrap_or_default(), b"://") {
@@ -163,7 +164,7 @@ fn hide_userinfo(octets: &mut [u8]) {
     }
 }
 
-/// Hides the values of headers of HTTP with which a client would be recognized.
+/// Hides the values of HTTP headers that would identify a client.
 fn hide_headers(octets: &mut [u8]) {
     let mut from = 0;
     while let Some(length) = position(octets.get(from..).unwrap_or_default(), b"\r\n") {

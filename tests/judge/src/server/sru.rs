@@ -1,11 +1,11 @@
-//! SRU judged: SRU 1.1 and 1.2 of the Library of Congress, and 2.0 of OASIS (searchRetrieve 1.0). Each check has a connection of its own and
-//! looks at the XML itself, since readers that tolerate everything, as clients have them, see neither order nor namespaces.
+//! Judges SRU servers: SRU 1.1 and 1.2 of the Library of Congress, and 2.0 of OASIS (searchRetrieve 1.0). Each check has its
+//! own connection and inspects the XML itself, since tolerant readers, such as those of clients, ignore order and namespaces.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `checks` | the checks, a file for each subject |
-//! | `offer` | what the server offers; `learn` finds it out first |
-//! | `trial` | a check in progress: a request, and what came |
+//! | `offer` | what the server offers; `learn` determines it |
+//! | `trial` | a check in progress: requests and their answers |
 //! | `answer` | an answer: its numbers, records, terms and diagnostics |
 //! | `model` | which elements have which children, and in which order |
 //! | `parameters` | a request as names and values |
@@ -22,7 +22,7 @@ mod tap;
 mod tree;
 pub(super) mod trial;
 
-/// How many requests a check may make. Those about explain search each of the indexes.
+/// The maximum number of requests in a check. Checks of explain search each index.
 pub(super) const MAX_REQUESTS: u32 = 300;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The judge with a server in the same process: what is in force, and its limits.
+//! Tests of the judge with a server in the same process: the options in force, and the limits of the judge.
 
 mod limits;
 mod missing;
@@ -34,7 +34,7 @@ fn judge(address: SocketAddr, change: impl FnOnce(&mut JudgeOptions)) -> Judge {
     Judge::new(Arc::new(Tcp::new(address)), host, address.port(), options)
 }
 
-/// The verdict of one check.
+/// Returns the verdict of one check.
 async fn verdict(judge: &mut Judge) -> Verdict {
     let finding = judge.next().await.expect("a check");
     finding.verdict.clone()
@@ -74,7 +74,7 @@ async fn requests_and_octets_are_limited() {
             options.limits.requests = requests;
             options.limits.octets = octets;
         });
-        // Without learning, which is counted as well.
+        // Learning, which also counts, is left out here.
         assert_eq!(verdict(&mut judge).await, Verdict::Pass);
         let second = verdict(&mut judge).await;
         match words {
@@ -135,7 +135,7 @@ async fn a_server_that_is_gone_is_not_tried_for_ever() {
     let tried = reasons
         .iter()
         .filter(|reason| reason.starts_with("cannot connect"));
-    // The attempt to learn counts as well.
+    // The attempt to learn also counts.
     assert!(tried.count() < 5, "{reasons:?}");
 }
 

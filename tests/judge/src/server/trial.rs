@@ -1,4 +1,4 @@
-//! A check in progress: a connection of its own, on which any octets can be sent, with limits on what the server may cost.
+//! A check in progress: a connection on which any octets can be sent, with limits on the cost to the server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,11 +28,11 @@ use super::verdict::{Checked, Preparation, Verdict, counted, want};
 use z3950::error::chain;
 use z3950::transport::{BoxStream, Connect};
 
-/// The most characters of an APDU in a message.
+/// The maximum number of characters of an APDU in a message.
 const MAX_SUMMARY: usize = 400;
-/// A server that says this many APDUs at the end of a session, instead of close, does not stop.
+/// The number of APDUs after which a server is considered not to stop: it sends them at the end of a session, instead of Close.
 pub(super) const MAX_UNASKED: usize = 100;
-/// How long a server that has nothing to say is listened to.
+/// How long the judge listens to a server that should send nothing.
 pub(super) const QUIET: Duration = Duration::from_secs(1);
 
 /// A check in progress.
@@ -51,11 +51,11 @@ pub(super) struct Trial {
 /// What the server sent next.
 pub(super) enum Received {
     Apdu(Box<Apdu>),
-    /// Octets that are no APDU, or more than the limit.
+    /// Octets that are not an APDU, or more octets than the limit.
     Malformed(String),
     /// The end of the connection.
     End(String),
-    /// Nothing, in the given time.
+    /// Nothing within the given time.
     Silence(Duration),
 }
 
@@ -71,17 +71,17 @@ impl Trial {
         }
     }
 
-    /// How the server is judged.
+    /// Returns how the server is judged.
     pub(super) fn options(&self) -> &JudgeOptions {
         &self.target.options
     }
 
-    /// Whether a connection is open, as far as is known.
+    /// Returns whether a connection is open, as far as known.
     pub(super) fn is_connected(&self) -> bool {
         self.stream.is_some()
     }
 
-    /// Opens a connection; one that is open is closed.
+    /// Opens a connection, after closing any open connection.
     pub(super) async fn connect(&mut self) -> Checked {
         self.leave().await;
         let JudgedServer {
@@ -102,7 +102,7 @@ impl Trial {
         Ok(())
     }
 
-    /// What every session proposes: all versions and options, and the credentials of the target.
+    /// Returns what every session proposes: all versions and options, and the credentials of the target.
     pub(super) fn base_init(&self) -> InitializeRequest {
         self.target.options.init.clone()
     }
@@ -172,7 +172,8 @@ impl Trial {
         self.answer_to::<R>().await
     }
 
-    /// Sends a request that may end the session, and fails unless its answer or that end comes next; returns `None` for the end.
+    /// Sends a request that may end the session, and fails unless its answer or this end comes next; returns `None` for the
+    /// end.
     pub(super) async fn ask_or_end<R: HasAnswer>(
         &mut self,
         request: R,
@@ -210,7 +211,7 @@ impl Trial {
         };
         match timeout(limit, stream.send(octets)).await {
             Ok(Ok(())) => Ok(()),
-            // The answer may have been sent before the connection ended.
+            // The server may have sent the answer before the connection ended.
             Ok(Err(_)) => Ok(()),
             Err(_) => {
                 self.ledger.is_silent = true;
@@ -222,7 +223,7 @@ impl Trial {
         }
     }
 
-    /// Sends octets in a write each.
+    /// Sends each octet in a separate write.
     pub(super) async fn send_slowly(&mut self, octets: impl Into<Bytes>) -> Checked {
         let octets = octets.into();
         self.ledger.requests += 1;
@@ -231,7 +232,7 @@ impl Trial {
             let Some(stream) = &mut self.stream else {
                 return Err(Verdict::not_judged("there is no connection"));
             };
-            // The server may have ended the connection; what it said is read later.
+            // The server may have ended the connection; anything it sent is read later.
             let _ = stream.send(octets.slice(position..=position)).await;
             yield_now().await;
         }
@@ -246,7 +247,7 @@ impl Trial {
         received
     }
 
-    /// Waits for the next APDU, at most for the given time.
+    /// Waits for the next APDU, but at most for the given time.
     async fn receive_within(&mut self, limit: Duration) -> Received {
         let received = self.read_within(limit).await;
         self.ledger.is_ended |= received.is_over();
@@ -285,19 +286,19 @@ impl Trial {
         }
     }
 
-    /// What the server says within a second although nothing was asked.
+    /// Returns what the server sends within a second although nothing was requested.
     pub(super) async fn unasked(&mut self) -> Received {
         self.receive_within(QUIET).await
     }
 
-    /// Fails unless the server says nothing for a second and keeps the connection.
+    /// Fails unless the server sends nothing for a second and keeps the connection.
     pub(super) async fn silence(&mut self) -> Checked {
         let received = self.unasked().await;
         let holds = matches!(received, Received::Silence(_));
         want(holds, "nothing", || received.to_string())
     }
 
-    /// Whether the server comes to an end of what it says, APDUs or not: the connection ends, or a second passes.
+    /// Returns whether the server stops sending, APDUs or other octets: the connection ends, or a second passes.
     pub(super) async fn stops(&mut self) -> bool {
         let most = self.target.options.limits.check_octets;
         let Some(stream) = &mut self.stream else {
@@ -313,7 +314,7 @@ impl Trial {
         true
     }
 
-    /// Whether a session begins, and a search in it is answered.
+    /// Returns whether a session begins, and a search in it is answered.
     pub(super) async fn is_answered(&mut self) -> bool {
         if self.session().await.is_err() {
             return false;
@@ -324,8 +325,8 @@ impl Trial {
         }
     }
 
-    /// Closes the connection as a client does that is finished, and waits a moment for the server to do so as well, so that
-    /// it never has two of them. Returns whether the server came to an end.
+    /// Closes the connection like a client that has finished, and waits a moment for the server to do the same, so that the
+    /// server never has two connections. Returns whether the server stopped sending.
     pub(super) async fn leave(&mut self) -> bool {
         let Some(mut stream) = self.stream.take() else {
             return true;
@@ -352,7 +353,7 @@ impl Trial {
         unasked < MAX_UNASKED
     }
 
-    /// Ends the connection without a word.
+    /// Ends the connection without sending Close.
     pub(super) fn hang_up(&mut self) {
         self.stream = None;
     }
@@ -376,7 +377,7 @@ impl Trial {
 }
 
 impl Received {
-    /// Whether the session is over, by close or by the end of the connection.
+    /// Returns whether the session is over, by Close or by the end of the connection.
     pub(super) fn is_over(&self) -> bool {
         match self {
             Self::End(_) => true,
@@ -405,12 +406,12 @@ impl fmt::Display for Received {
     }
 }
 
-/// The octets of an APDU of the judge.
+/// Returns the octets of an APDU that the judge sends.
 pub(super) fn encoded(apdu: &Apdu) -> Checked<Vec<u8>> {
     codec::encode(apdu).map_err(|error| Verdict::not_judged(error.to_string()))
 }
 
-/// An APDU in a line: its name, and its elements in JSON, shortened.
+/// Returns an APDU on one line: its name, and its elements in JSON, shortened.
 pub(super) fn summary(apdu: &Apdu) -> String {
     let text = format!("{} {}", apdu.name(), decoded::to_json(apdu));
     match text.char_indices().nth(MAX_SUMMARY) {
@@ -426,7 +427,7 @@ fn summary_of(octets: &[u8]) -> String {
     }
 }
 
-/// The octets of a request as they may be shown: in Init, other credentials of the same length.
+/// Returns the octets of a request as they may be shown: in Init, credentials are replaced by others of the same length.
 fn without_credentials(octets: &Bytes) -> Bytes {
     let Ok(Apdu::InitializeRequest(mut init)) = codec::decode(octets) else {
         return octets.clone();
@@ -442,7 +443,7 @@ pub(super) fn seconds(time: Duration) -> String {
     format!("{} s", time.as_secs_f64())
 }
 
-/// The contents of an APDU, without its tag and length.
+/// Returns the contents of an APDU, without its tag and length.
 pub(super) fn contents(octets: &[u8]) -> &[u8] {
     let header = Header::read(octets).ok().flatten();
     header.map_or(&[], |header| {
@@ -450,7 +451,7 @@ pub(super) fn contents(octets: &[u8]) -> &[u8] {
     })
 }
 
-/// Contents under a tag of one octet.
+/// Returns contents under a tag of one octet.
 pub(super) fn tagged(tag: u8, contents: &[u8]) -> Vec<u8> {
     let length = contents.len();
     let length = match u8::try_from(length) {
@@ -463,7 +464,7 @@ pub(super) fn tagged(tag: u8, contents: &[u8]) -> Vec<u8> {
     [&[tag][..], &length, contents].concat()
 }
 
-/// An APDU in which the contents of the first element with this tag of one octet are others.
+/// Returns an APDU in which the contents of the first element with this one-octet tag are replaced.
 pub(super) fn replaced(octets: &[u8], tag: u8, other: &[u8]) -> Vec<u8> {
     let mut rest = contents(octets);
     let mut changed = Vec::new();

@@ -1,31 +1,31 @@
-//! How a check ends: the verdict, which is an error unless the check is passed, so that `?` ends it.
+//! The verdict of a check, which is an error unless the check passes, so that `?` ends the check.
 
-/// How a check ended.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// The server does what is required.
     Pass,
-    /// It does not.
+    /// The server does not do what is required.
     Fail {
         /// What was required of the answer.
         wanted: String,
-        /// What came instead.
+        /// What the server returned instead.
         came: String,
     },
-    /// The server does not have the optional feature that the requirement is about.
+    /// The server does not have the optional feature to which the requirement refers.
     NotOffered {
-        /// How that was found out.
+        /// How this was determined.
         reason: String,
     },
-    /// Nothing can be said.
+    /// No statement about the server is possible.
     NotJudged {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
 impl Verdict {
-    /// Its name in reports: `pass`, `fail`, `not offered` or `not judged`.
+    /// Returns the name of the verdict in reports: `pass`, `fail`, `not offered` or `not judged`.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -35,7 +35,7 @@ impl Verdict {
         }
     }
 
-    /// What it says besides its name.
+    /// Returns the details of the verdict without its name.
     pub(super) fn into_words(self) -> String {
         match self {
             Self::Pass => String::new(),
@@ -67,9 +67,9 @@ impl Verdict {
 /// The result of a check or a part of it: the verdict is an error unless it is [`Verdict::Pass`], so that `?` ends the check.
 pub(super) type Checked<T = ()> = Result<T, Verdict>;
 
-/// A part of a check that only prepares it.
+/// A part of a check that only prepares the check.
 pub(super) trait Preparation {
-    /// If the part fails, the check cannot be judged: another check is about that part.
+    /// If the part fails, the check cannot be judged, because another check tests that part.
     fn given(self) -> Self;
 }
 
@@ -84,10 +84,10 @@ impl<T> Preparation for Checked<T> {
     }
 }
 
-/// Why what a query finds is not judged if the server invents the number.
+/// The reason why the hits of a query are not judged if the server invents their number.
 pub(super) const CHANGING: &str = "the number of hits changes from search to search";
 
-/// A number and what it counts: `1 record`, `2 records`.
+/// Returns a number and what it counts: `1 record`, `2 records`.
 pub(super) fn counted(number: impl TryInto<i128>, thing: &str) -> String {
     let number = number.try_into().unwrap_or(i128::MAX);
     let ending = if number == 1 { "" } else { "s" };

@@ -1,4 +1,4 @@
-//! Findings about the credentials that URLs have and plans show.
+//! Findings about credentials in URLs and in plans.
 
 use serde_json::json;
 use z3950_tests::program::{Ran, path, run, z3950, z3950_fed};
@@ -89,7 +89,7 @@ fn audit_b4_urls_are_written_with_their_passwords() {
         (Some(0), ""),
         "a user name alone is not secret"
     );
-    // What is only displayed stays redacted.
+    // Output that is only displayed stays redacted.
     for arguments in [["url", "check", url], ["url", "parse", url]] {
         let ran = z3950(arguments);
         assert!(

@@ -20,7 +20,7 @@ fn catalogue() -> TestServerBuilder {
     TestServer::builder().database("books", records)
 }
 
-/// The arguments of a batch that looks for all records.
+/// Returns the arguments of a batch that looks up all records.
 fn arguments(server: &TestServer, folder: &Path) -> Vec<String> {
     let ids: String = (1..=6)
         .map(|number| format!("local:id{number}\n"))
@@ -43,13 +43,13 @@ fn arguments(server: &TestServer, folder: &Path) -> Vec<String> {
 fn a_session_that_was_dropped_is_replaced_once() {
     for (when, fault, outcome, sessions) in [
         (When::search().nth(9), Fault::HangUp, "delivered", 1),
-        // The session ends while idle, or during a request after successful ones.
+        // The session ends while it is idle, or during a request after successful requests.
         (When::present().nth(2), Fault::HangUp, "delivered", 3),
         (When::search().nth(3), Fault::CutAfter(0), "delivered", 3),
-        // The session was new, so another one would not help.
+        // The session was new, so a new session would not help.
         (When::search().nth(1), Fault::CutAfter(0), "unavailable", 6),
     ] {
-        // Records are presented, so that sessions can be lost then too.
+        // The records are requested with Present, so that sessions can also be lost at that point.
         let server = catalogue()
             .fault(when, fault.clone())
             .fault(When::search(), Fault::NeverPiggyback)
@@ -140,7 +140,7 @@ fn an_interrupted_batch_says_how_to_resume() {
     let output = text(&folder, "out.xml");
     assert_eq!(output.matches("</record>").count(), 4);
     assert!(output.ends_with("</collection>\n"), "{output}");
-    // Two inputs are left, so the new session never sends the fifth search, which is slow.
+    // Two inputs remain, so the new session never sends the fifth search, which is slow.
     let ran = z3950(&arguments);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(answered(), 6);
@@ -164,7 +164,7 @@ fn wait_for_five_searches(server: &TestServer) {
     });
 }
 
-/// The batch without a report, once its draft has the records of four inputs and it waits for the fifth.
+/// Starts the batch without a report, and returns when its draft has the records of four inputs and it waits for the fifth.
 fn waiting_with_a_draft(server: &TestServer, folder: &Path) -> Child {
     let mut arguments = arguments(server, folder);
     arguments.retain(|argument| argument != "--resume");
@@ -203,7 +203,7 @@ fn every_ending_signal_names_the_draft_and_removes_the_lock() {
     }
 }
 
-/// A reader such as `head` may stop early, but not before the files of a batch are complete.
+/// A reader such as `head` may stop reading early, but the files of a batch must be complete.
 #[test]
 fn a_closed_pipe_is_an_error_for_a_batch_with_files() {
     for (option, code) in [(None, 0), (Some("--report"), 1)] {
@@ -232,7 +232,7 @@ fn a_closed_pipe_is_an_error_for_a_batch_with_files() {
     }
 }
 
-/// A file without all records does not get its name, even if the server refuses the search of a new session.
+/// A file with missing records is not given its final name, even if the server refuses the search of a new session.
 #[test]
 fn a_search_refused_after_a_loss_leaves_a_draft() {
     let records = (1..=60).map(|number| record(&format!("id{number}"), "War"));

@@ -1,4 +1,4 @@
-//! A batch killed at random, and one whose files were truncated: nothing is lost or duplicated.
+//! A batch that is killed at random, and a batch whose files were truncated: no record is lost or duplicated.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use z3950_tests::surroundings::command;
 
 use super::rows;
 
-/// One input in this many has no record.
+/// One input in this many does not have a record.
 const MISSING: usize = 7;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -65,7 +65,7 @@ impl Batch {
         program::run(&mut self.command(report), "")
     }
 
-    /// The output files with their octets.
+    /// Returns the output files with their octets.
     fn state_of_output(&self) -> Vec<(String, Vec<u8>)> {
         let path = self.path(self.output);
         let paths: Vec<PathBuf> = if path.is_dir() {
@@ -82,7 +82,7 @@ impl Batch {
         files
     }
 
-    /// The parts that do not depend on how often a run was interrupted: the output, and the report except for times.
+    /// Returns the parts that do not depend on how often a run was interrupted: the output, and the report except for times.
     fn state(&self, report: &str) -> State {
         let files = self.state_of_output();
         let text = fs::read_to_string(self.path(report)).expect("a report");
@@ -118,7 +118,7 @@ fn a_batch_killed_fifty_times_at_random_loses_and_duplicates_nothing() {
             .stderr(Stdio::null())
             .spawn()
             .expect("the program starts");
-        // Some runs are killed when they have written something, others when they have only begun.
+        // Some runs are killed after they have written something, others when they have just begun.
         let more = u64::try_from(random.below(350)).expect("small");
         let (before, deadline) = (length(), Instant::now() + PATIENCE);
         let pause = Duration::from_micros(u64::try_from(random.below(9_000)).expect("small"));
@@ -155,7 +155,7 @@ fn audit_a6_files_that_were_cut_back_or_lost_their_end_are_completed() {
                 let mut octets = fs::read(path).expect("read");
                 let end = random.below(octets.len());
                 if is_unwritten {
-                    // As after a power cut: the length is kept, but not the contents.
+                    // This imitates a power cut: the length is kept, but not the contents.
                     octets[end..].fill(0);
                 } else {
                     octets.truncate(end);
@@ -193,7 +193,7 @@ fn audit_a6_another_file_is_not_cut() {
         let report = "report.tsv";
         assert_eq!(batch.run(report).code, Some(3));
         let expected = batch.state(report);
-        // Long enough, but not written by this batch.
+        // This file is long enough, but was not written by this batch.
         let precious = b"precious ".repeat(20_000);
         fs::write(batch.path(output), &precious).expect("written");
         let reported = fs::read(batch.path(report)).expect("read");
@@ -205,7 +205,7 @@ fn audit_a6_another_file_is_not_cut() {
         );
         assert!(fs::read(batch.path(output)).expect("read") == precious);
         assert_eq!(fs::read(batch.path(report)).expect("read"), reported);
-        // Octets added by another program are kept in another file, however few they are.
+        // Octets added by another program are kept in a separate file, however few there are.
         for (times, part) in [(1, "part"), (20_000, "part.2")] {
             let added = b"added ".repeat(times);
             let whole = [&expected.0[0].1[..], &added].concat();
@@ -220,7 +220,7 @@ fn audit_a6_another_file_is_not_cut() {
             assert!(fs::read(part).expect("kept").ends_with(&added), "{output}");
             assert!(batch.state(report) == expected, "{output}: {ran:?}");
         }
-        // Only the end of the document is cut off, and that is not kept.
+        // Only the end of the document is cut off, and the end is not kept.
         assert_eq!(batch.run(report).code, Some(3));
         assert!(!batch.path(&format!("{output}.part.3")).exists());
         // A power cut may keep the length of a file but not its contents; those inputs are repeated.
@@ -241,19 +241,19 @@ fn audit_a6_a_run_killed_before_the_first_line_of_its_report_is_continued() {
         let batch = Batch::new(20, "all.mrc");
         assert_eq!(batch.run(report).code, Some(3));
         let expected = batch.state(report);
-        // The report exists before the output has anything.
+        // The report exists before the output contains anything.
         fs::write(batch.path(report), "").expect("cut");
         let ran = batch.run(report);
         assert_eq!(ran.code, Some(3), "{ran:?}");
         assert!(batch.state(report) == expected, "{ran:?}");
-        // The records are kept, because they may have been another program's.
+        // The records are kept, because they might belong to another program.
         let part = fs::read(batch.path("all.mrc.part")).expect("kept");
         assert!(
             expected.0.iter().any(|(_, octets)| *octets == part),
             "{ran:?}"
         );
         fs::remove_file(batch.path("all.mrc.part")).expect("removed");
-        // The report is missing, so the run must have had another one.
+        // The report is missing, so the run must have used another report.
         fs::remove_file(batch.path(report)).expect("removed");
         let ran = batch.run(report);
         assert_eq!(ran.code, Some(2), "{ran:?}");

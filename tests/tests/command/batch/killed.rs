@@ -1,5 +1,5 @@
-//! A batch against zebrasrv, killed repeatedly and resumed each time: every input once in the report, every record
-//! delivered once in the output.
+//! A batch against zebrasrv, killed repeatedly and resumed each time: every input is in the report once, and every delivered
+//! record is in the output once.
 
 use std::collections::HashSet;
 use std::fs;
@@ -15,22 +15,22 @@ use z3950_tests::surroundings::command;
 
 use super::rows;
 
-/// One input in this many has no record.
+/// One input in this many does not have a record.
 const MISSING: usize = 20;
 
-/// A catalogue of generated records in zebrasrv; `None` with a message if something is missing.
+/// Starts zebrasrv with a catalogue of generated records; returns `None` with a message if something is missing.
 fn zebra(records: usize) -> Option<Server> {
     peer::zebrasrv(&catalogue::generated(records)?)
 }
 
-/// The docid of an input, and whether a record has it.
+/// Returns the docid of an input, and whether a record has it.
 fn id(position: usize) -> (String, bool) {
     let is_there = !position.is_multiple_of(MISSING);
     let prefix = if is_there { "rec" } else { "none" };
     (format!("{prefix}{position:07}"), is_there)
 }
 
-/// A batch that is killed.
+/// A batch that is killed repeatedly.
 struct Batch {
     server: u16,
     folder: tempfile::TempDir,
@@ -69,7 +69,7 @@ impl Batch {
         command
     }
 
-    /// Starts it and kills it once its report has reached `length`.
+    /// Starts the batch and kills it when its report has reached `length`.
     fn kill_at(&self, length: u64) {
         let mut child = self
             .command()
@@ -86,7 +86,7 @@ impl Batch {
         child.wait().expect("it has ended");
     }
 
-    /// Kills it this many times at random moments, then lets it run to its end.
+    /// Kills the batch this many times at random moments, then lets it run to its end.
     fn killed(&self, times: usize, random: &mut Random) {
         let per_run = self.inputs / (times + 1);
         // The approximate length of a report line, in octets.
@@ -107,7 +107,7 @@ impl Batch {
         );
     }
 
-    /// The inputs and outcomes of the report.
+    /// Returns the inputs and outcomes in the report.
     fn reported(&self) -> Vec<[String; 2]> {
         let text = fs::read_to_string(&self.report).expect("a report");
         if self
@@ -124,7 +124,7 @@ impl Batch {
         lines.collect()
     }
 
-    /// The control numbers of the records in a file.
+    /// Returns the control numbers of the records in a file.
     fn delivered(path: &Path, form: InputForm) -> Vec<String> {
         let file = fs::File::open(path).expect("an output");
         let records = RecordReader::new(file, form);

@@ -1,4 +1,4 @@
-//! Batches that can be resumed, and those that cannot.
+//! Batches that can be resumed, and batches that cannot.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::{demo, folder, rows, text};
 
-/// A lookup of each line of standard input.
+/// Returns the arguments for looking up each line of standard input.
 fn lookup<'a>(output: &'a str, report: &'a str) -> [&'a str; 8] {
     let (target, input) = ("localhost/books", "-");
     [
@@ -23,7 +23,7 @@ fn a_run_resumes_where_it_ended() {
     let ran = demo(folder.path(), &arguments, inputs);
     assert_eq!(ran.code, Some(3), "{ran:?}");
     let whole = (text(&folder, "out.xml"), text(&folder, "report.tsv"));
-    // Everything is done: nothing is sent, and the exit code is that of the whole batch.
+    // Everything has been done: nothing is sent, and the exit code is that of the whole batch.
     let ran = demo(folder.path(), &arguments, inputs);
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert_eq!(
@@ -174,7 +174,7 @@ fn a_full_disk_ends_the_run_with_a_message() {
     assert_eq!(text(&folder, "report.tsv").lines().count(), 1);
 }
 
-/// The answers after them are put back, and not asked for again.
+/// The answers after these inputs are restored, and not requested again.
 #[test]
 fn inputs_without_an_answer_in_the_middle_are_asked_again() {
     let inputs = "docid:pg1342\ndocid:pg84\ndocid:nosuch\ndocid:pg2600\ndocid:pg11\n";
@@ -232,7 +232,7 @@ fn inputs_without_an_answer_in_the_middle_are_asked_again() {
     }
 }
 
-/// The files of an output, and their contents.
+/// Returns the files of an output, with their contents.
 fn files(folder: &TempDir, output: &str) -> Vec<(String, String)> {
     let name = output.trim_start_matches("{}/");
     if !name.ends_with('/') {
@@ -253,7 +253,7 @@ fn files(folder: &TempDir, output: &str) -> Vec<(String, String)> {
     files
 }
 
-/// The lines of a report without milliseconds.
+/// Returns the lines of a report without milliseconds.
 fn without_times(report: &str) -> Vec<String> {
     let lines = report.lines().map(|line| {
         if line.starts_with('{') {
@@ -270,7 +270,7 @@ fn without_times(report: &str) -> Vec<String> {
     lines.collect()
 }
 
-/// An `@` is no end of a password, except in a URL.
+/// An `@` does not end a password, except in a URL.
 #[test]
 fn reports_have_the_whole_input() {
     for (inputs, other, shown) in [

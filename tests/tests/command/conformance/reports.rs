@@ -1,4 +1,4 @@
-//! Reports of judgements: their forms, and that they are written whatever happens.
+//! Reports of judgements: their forms, and that they are always written.
 
 use z3950_tests::surroundings::command;
 
@@ -66,7 +66,7 @@ fn reports_are_json_and_xml_of_junit() {
     );
     assert!(text.contains("<testsuite name=\"present\""), "{text}");
     assert_is_junit(&xml);
-    // They are kept unless --force is given.
+    // Existing reports are kept unless --force is given.
     let again = judged(&server, &["--only", "scan.count", "--report", json_name]);
     assert_eq!(again.code, Some(2), "{again:?}");
     let forced = judged(
@@ -76,7 +76,7 @@ fn reports_are_json_and_xml_of_junit() {
     assert_eq!(forced.code, Some(0), "{forced:?}");
 }
 
-/// Fails if xmllint is there and the file does not follow the schema of viewers of CI services.
+/// Fails if xmllint is installed and the file does not conform to the schema that viewers of CI services use.
 pub(super) fn assert_is_junit(file: &Path) {
     if let Some(xmllint) = peer::find("xmllint") {
         let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/junit.xsd");
@@ -130,7 +130,7 @@ fn an_interrupted_judgement_is_reported() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("starts");
-    // The first check is done, and the second waits for its answer.
+    // The first check has ended, and the second is waiting for its answer.
     let mut first = String::new();
     let mut lines = std::io::BufReader::new(child.stdout.take().expect("piped"));
     std::io::BufRead::read_line(&mut lines, &mut first).expect("a line");
@@ -149,7 +149,7 @@ fn an_interrupted_judgement_is_reported() {
     assert_eq!(checks[1]["reason"], "interrupted");
 }
 
-/// A judgement of the books of a server, with a report.
+/// Returns a command that judges the books of a server and writes a report.
 fn judging(server: &Daemon, only: &[&str], report: &Path) -> Command {
     let mut command = command(path("z3950"));
     command

@@ -1,4 +1,4 @@
-//! Servers of SRU judged: ours passes all, faults fail the checks that are about them, and reports are written.
+//! Judges SRU servers: ours passes all checks, faults fail the corresponding checks, and reports are written.
 
 use super::*;
 
@@ -30,7 +30,7 @@ fn our_server_passes_all_of_sru() {
         serde_json::json!(["1.1", "1.2", "2.0"])
     );
     let first = report["checks"][0]["conversation"][0]["octets"].as_str();
-    // GET /books
+    // The octets of `GET /books`.
     assert!(
         first.is_some_and(|octets| octets.starts_with("474554202f626f6f6b73")),
         "{first:?}"

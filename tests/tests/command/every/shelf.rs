@@ -1,4 +1,4 @@
-//! The folder in which the examples of the help run: the files that they name, and a home directory.
+//! The folder in which the examples of the help run: the files that they use, and a home directory.
 
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
@@ -16,7 +16,7 @@ pub(super) struct Shelf {
 }
 
 impl Shelf {
-    /// A new folder with all the files.
+    /// Creates a new folder with all the files.
     pub(super) fn new() -> Self {
         static FILES: LazyLock<Vec<(&str, Vec<u8>)>> = LazyLock::new(files);
         let folder = tempfile::tempdir().expect("a folder");
@@ -26,7 +26,7 @@ impl Shelf {
         Self { folder }
     }
 
-    /// A shell line to run in the folder, without input; `None` if a program that it names is missing.
+    /// Returns a command that runs a shell line in the folder, without input; `None` if a program in the line is missing.
     pub(super) fn command(&self, line: &str) -> Option<Command> {
         if line.starts_with("tshark ") {
             peer::find("tshark")?;
@@ -54,7 +54,7 @@ impl Shelf {
     }
 }
 
-/// The files, by name.
+/// Returns the files by name.
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     let init = encode(&init::offer().into()).expect("encodes");
     vec![
@@ -91,7 +91,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// What z3950d logs about a session.
+/// Returns the log of z3950d about a session.
 fn transcript() -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("said.jsonl");
@@ -102,14 +102,14 @@ fn transcript() -> Vec<u8> {
     std::fs::read(&path).expect("a transcript")
 }
 
-/// Records of the built-in catalogue.
+/// Returns records of the built-in catalogue.
 fn records(target: &str, query: &str) -> Vec<u8> {
     let found = z3950(["--demo", "search", target, "--format", "marc", query]);
     assert_eq!(found.code, Some(0), "{found:?}");
     found.octets
 }
 
-/// A capture file with one packet, which carries these octets to port 210: libpcap's format, raw IPv4.
+/// Returns a capture file with one packet, which carries these octets to port 210: libpcap's format, raw IPv4.
 fn packet(octets: &[u8]) -> Vec<u8> {
     let length = u16::try_from(40 + octets.len()).expect("a packet");
     let mut file = Vec::new();

@@ -46,7 +46,7 @@ fn audit_a2_an_output_has_all_records_unless_told_otherwise() {
         let last = format!("{} of {count} written (--start 16)", count - 15);
         let ran = run(&["--start", "16"]);
         assert!(ran.stderr.contains(&last), "{ran:?}");
-        // Standard output gets ten by default.
+        // By default, ten records are written to standard output.
         let ran = z3950(["search", &place, "war", "--format", "marc"]);
         assert_eq!(ran.stdout.matches('\u{1d}').count(), 10);
     }
@@ -69,7 +69,7 @@ fn audit_a2_many_queries_with_many_records_come_whole_and_in_order() {
     assert_eq!(records(Path::new(&output)), 4 * 40 + 2);
 }
 
-/// A batch that waits for its third answer.
+/// Starts a batch that waits for its third answer.
 fn waiting(server: &TestServer, output: &Path, report: Option<&Path>) -> Child {
     let place = format!("{}/books", server.addr());
     let mut command = command(program::path("z3950"));
@@ -171,7 +171,7 @@ fn audit_a3_two_batches_in_one_folder() {
     let ended = first.wait_with_output().expect("it ends");
     assert_eq!(ended.status.code(), Some(0));
     assert_eq!(names(&records).len(), 3);
-    // A folder with another run's records is refused like a file.
+    // A folder with records of another run is refused, as a file would be.
     let ran = z3950([
         "lookup",
         "127.0.0.1:65535/books",

@@ -1,4 +1,4 @@
-//! Output files of the prompt.
+//! Output files written at the prompt.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use z3950_tests::program::{Ran, z3950, z3950_fed};
 
 use super::{catalogue, folder, names, records, text};
 
-/// The prompt, fed with commands.
+/// Runs the prompt with these commands as its input.
 pub(super) fn prompt(server: &TestServer, commands: &str) -> Ran {
     let url = format!("z39.50s://{}/books", server.addr());
     z3950_fed(["open", &url], commands)

@@ -31,7 +31,7 @@ fn audit_b1_commands_after_a_lost_session_are_carried_out_or_refused() {
     assert_eq!(ran.stdout.matches("1 hit\n").count(), 2, "{ran:?}");
     assert_eq!(ran.stdout.matches("001 id7").count(), 2, "{ran:?}");
     assert!(ran.stdout.contains("ssub"), "{ran:?}");
-    // Nothing was requested in the lost session, so nothing failed.
+    // Nothing was requested in the lost session, so no request failed.
     server.wait_for_end();
     let ran = z3950_fed(["open", &url], "sleep 0.3\nfind @attr 1=1032 id7\n");
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -81,7 +81,7 @@ fn audit_b1_without_reconnection_every_command_says_that_the_session_is_gone() {
             && ran.stderr.contains("no session is open"),
         "{ran:?}"
     );
-    // If no session can be opened, a message says so.
+    // If no session can be opened, a message reports this.
     drop(server);
     let ran = z3950_fed(["open", &url], "find x\n");
     assert_eq!(ran.code, Some(6), "{ran:?}");
@@ -202,7 +202,7 @@ fn a_script_changes_the_format_of_records() {
             "text; record syntax sutrs\n1 hit\nTitle: Pride",
             "",
         ),
-        // Other formats are for programs, so that words are notes.
+        // Other formats are meant for programs, so other messages are notes.
         (
             "format mrk\nformat\n",
             &[],
@@ -224,7 +224,7 @@ fn a_script_changes_the_format_of_records() {
         assert!(ran.stdout.starts_with(shown), "{commands}: {ran:?}");
         assert!(ran.stderr.contains(notes), "{commands}: {ran:?}");
     }
-    // Each format is a document of its own.
+    // Each format is written as a separate document.
     let commands = format!("{show}format json\n{show}{show}format brief\nshow 1\n");
     let ran = demo("localhost/books", &commands, &["--format", "marcxml"]);
     let (xml, rest) = ran.stdout.split_once("</collection>\n").expect("XML");
@@ -298,7 +298,7 @@ fn a_misspelt_name_gets_a_suggestion() {
     }
 }
 
-/// `find` sorts by `sortby` of CQL, as `search` does.
+/// `find` sorts by the `sortby` of CQL, as `search` does.
 #[test]
 fn find_sorts_as_cql_says() {
     let found = |order: &str| {

@@ -1,4 +1,4 @@
-//! `z3950 open`: several sessions, those that are lost, and what Init says.
+//! `z3950 open`: several sessions, lost sessions, and the information from Init.
 
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
@@ -37,7 +37,7 @@ fn a_server_that_ends_the_session_is_noticed() {
         )
         .start();
     for (setting, sessions, words) in [
-        // A search notices the lost session before it is sent, and uses a new one.
+        // The client notices the lost session before it sends a search, and uses a new session.
         ("idle", 3, "reconnecting to"),
         ("off", 2, "has closed the session"),
     ] {
@@ -146,12 +146,12 @@ fn answers_can_be_waited_for_later() {
     let many = format!("set_auto_wait off\n{}", "find @attr 1=4 war\n".repeat(101));
     let ran = demo("z39.50s://localhost/books", &many, &[]);
     assert!(ran.stderr.contains("100 requests are pending"), "{ran:?}");
-    // At the end of the commands, all that are pending are waited for.
+    // After the last command, the program waits for all pending requests.
     assert!(ran.stderr.contains("waiting for 100 pending"), "{ran:?}");
     assert_eq!(ran.stdout.lines().count(), 100, "{ran:?}");
 }
 
-/// What was sent is not lost, and neither is its answer.
+/// A request that was sent is not lost, and neither is its answer.
 #[test]
 fn pending_requests_are_waited_for_before_their_session_is_closed() {
     for (end, code) in [
@@ -165,7 +165,7 @@ fn pending_requests_are_waited_for_before_their_session_is_closed() {
         assert_eq!(ran.code, Some(code), "{end}: {ran:?}");
         assert_eq!(ran.stderr.matches("diagnostic 114").count(), 1, "{ran:?}");
     }
-    // A command that stops the script does not stop what was sent before.
+    // A command that stops the script does not stop requests that were sent earlier.
     let commands =
         "set_auto_wait off\nfind @attr 1=1032 pg1342\nnosuch\nfind @attr 1=1032 pg2600\n";
     let ran = demo("z39.50s://localhost/books", commands, &["--stop-on-error"]);

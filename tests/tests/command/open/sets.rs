@@ -1,4 +1,4 @@
-//! `z3950 open`: result sets, named, sorted, saved and deleted, and indexes.
+//! `z3950 open`: result sets, which are named, sorted, saved and deleted, and indexes.
 
 use z3950_tests::program::z3950_fed;
 

@@ -1,4 +1,4 @@
-//! Commands shared by the prompt and the command line: the same options, in the open session.
+//! Commands shared by the prompt and the command line: they have the same options and use the open session.
 
 use std::io::Write;
 
@@ -22,7 +22,7 @@ fn server() -> TestServer {
     TestServer::builder().database("cat", records).start()
 }
 
-/// What a command prints does not depend on how it was given.
+/// The output of a command does not depend on how the command was given.
 #[test]
 fn a_command_prints_the_same_at_the_prompt_and_on_the_command_line() {
     let server = server();
@@ -67,7 +67,7 @@ fn a_command_prints_the_same_at_the_prompt_and_on_the_command_line() {
         }
         let line = format!("{name} {text} {}\n", options.join(" "));
         let ran = z3950_fed(["open", &target], &line);
-        // Two orders have two references, and maybe two times.
+        // Two orders have different references, and possibly different times.
         let differs = |line: &str| line.contains("reference") || line.contains("date time");
         let comparable = |out: &str| {
             let lines = out.lines().filter(|line| !differs(line));
@@ -175,7 +175,7 @@ fn wrong_options_are_reported_like_wrong_commands() {
     assert!(without.stderr.contains("no session is open"), "{without:?}");
 }
 
-/// A line quoted as for a shell works at the prompt too.
+/// A line quoted as for a shell also works at the prompt.
 #[test]
 fn quotes_around_a_query_are_those_of_a_shell() {
     let server = server();
@@ -196,7 +196,7 @@ fn quotes_around_a_query_are_those_of_a_shell() {
     );
 }
 
-/// Records from every command count as shown, for set_marcdump and for an update without a document.
+/// Records returned by any command count as shown, for set_marcdump and for an update without a document.
 #[test]
 fn records_of_search_and_lookup_are_shown_records() {
     let server = server();

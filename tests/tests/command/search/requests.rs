@@ -1,4 +1,4 @@
-//! `z3950 search`: how many requests it makes, and what it continues.
+//! `z3950 search`: the number of requests that it sends, and what it can continue.
 
 use serde_json::Value;
 use z3950_server::fault::{Fault, When};
@@ -58,7 +58,7 @@ fn records_of_another_kind_from_each_present_cost_no_others() {
             std::fs::remove_file(path(name)).expect("removed");
         }
     }
-    // Without a report, a message names the first record that was not written, and counts the others with the same reason.
+    // Without a report, a message names the first record that was not written, and counts the others that have the same reason.
     let targets = path("targets.toml");
     let ran = z3950([
         "search",
@@ -104,7 +104,7 @@ fn records_take_one_search_and_close_is_always_sent() {
         (&["lookup", &target, "local:pg158"], vec![]),
         (&["search", &target, "ti:emma"], vec![]),
         (&["search", &target, "novel"], vec![]),
-        // The number of hits is all that is wanted.
+        // Only the number of hits is wanted.
         (&["search", &target, "novel", "--count", "0"], vec![]),
         (
             &["search", &target, "fiction", "--count", "30"],

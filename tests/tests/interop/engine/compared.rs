@@ -1,5 +1,5 @@
-//! 400 queries find as many records in the engine as in memory and, but for what is explained, in Zebra: made-up records, and 20,000
-//! generated ones.
+//! 400 queries find the same number of records in the engine, in memory and, apart from explained differences, in Zebra. They
+//! search made-up records, and 20,000 generated ones.
 
 use z3950_marc::{MarcRecord, iso2709};
 use z3950_tests::random::Random;
@@ -11,7 +11,7 @@ use super::{
     yaz_client, zoomsh,
 };
 
-/// The queries find as many records as in memory, and, but for what is explained, as in Zebra.
+/// Checks that the queries find the same number of records as in memory and, apart from explained differences, as in Zebra.
 fn assert_compared(
     served: &Served,
     records: &[MarcRecord],
@@ -33,7 +33,7 @@ fn assert_compared(
     assert!(other.is_empty(), "{other:#?}");
 }
 
-/// Why Zebra, with its rules for MARC 21, counts queries with this part in its own way.
+/// The reasons why Zebra, with its rules for MARC 21, counts differently for queries with this part.
 const EXPLAINED: [(&str, &str); 4] = [
     ("@attr 2=6", "it has no relation 6"),
     ("@attr 3=1", "it takes each subfield for a field"),
@@ -44,7 +44,7 @@ const EXPLAINED: [(&str, &str); 4] = [
     ),
 ];
 
-/// The same for records as they are, with notes and dates in several fields.
+/// The reasons for realistic records, with notes and dates in several fields.
 const EXPLAINED_GENERATED: [(&str, &str); 3] = [
     ("@attr 1=1016", "it leaves out notes"),
     ("@attr 1=31", "it has the date of 008 alone, as a text"),
@@ -60,7 +60,7 @@ fn queries_find_what_they_find_in_memory_and_in_zebra() {
     }
 }
 
-/// Terms of the records, in a random order.
+/// Returns terms of the records, in random order.
 fn terms_of(records: &[MarcRecord], random: &mut Random) -> Terms {
     loop {
         let record = random.pick(records);
@@ -107,7 +107,7 @@ fn a_generated_catalogue_is_compared_searched_and_served_without_a_node() {
     let queries = queries_of(&ids, || terms_of(&records, &mut random));
     let explained = [&EXPLAINED[..], &EXPLAINED_GENERATED].concat();
     assert_compared(&served, &records, &queries, &explained);
-    // A conversation is the same as with the records in memory, which also counts terms that the client does not ask about.
+    // The conversation is the same as with the records in memory, which also counts terms that the client does not request.
     let Terms { one, name, id, .. } = terms_of(&records, &mut random);
     let commands = format!(
         "ssub 1\nlslb 2\nfind @attr 1=1032 {id}\nssub 0\nlslb 1\nfind @attr 1=4 {one}\nsort 1=4 <\n\

@@ -1,4 +1,4 @@
-//! Distributors and nodes that are gone or hang: others take over, or the answer says what is missing.
+//! Distributors and nodes that are down or hang: other servers take over, or the answer says what is missing.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use super::made_up::records;
 use super::sets::{all_of, connected, everything, id};
 use super::{BOOKS, EVERYTHING, Served, found, served, start, write, yaz_client};
 
-/// What a search for three records finds, several times, so that each replica has its turn.
+/// Returns the results of a search for three records that is repeated, so that each replica has its turn.
 fn counts(place: &str) -> Vec<String> {
     found(place, &vec!["@attr 1=4 war".to_owned(); 4])
 }
@@ -42,7 +42,7 @@ fn replicas_take_over() {
         engine.kill(server);
         assert_eq!(counts(&place), ["3"; 4], "without {server}");
         engine.restart(server);
-        // One that hangs costs the time of its answer.
+        // A server that hangs costs the time limit of its answer.
         engine.signal(server, "STOP");
         assert_eq!(counts(&place)[..2], ["3"; 2], "{server} hangs");
         engine.signal(server, "CONT");
@@ -54,7 +54,7 @@ fn replicas_take_over() {
     assert_eq!(counts(&place), ["3"; 4]);
 }
 
-/// The page says in a line which node is missing, and so does `--strict` in a diagnostic.
+/// The page has a line that names the missing node, and with `--strict`, a diagnostic names it.
 #[test]
 fn the_page_names_a_node_that_is_gone() {
     let records = mrk::parse_all(BOOKS).expect("records");
@@ -76,7 +76,7 @@ fn the_page_names_a_node_that_is_gone() {
     assert_eq!(counts(&place), ["[109]"; 4]);
 }
 
-/// `/metrics` says which servers answer.
+/// `/metrics` reports which servers answer.
 #[test]
 fn nodes_that_do_not_answer_are_counted() {
     let records = mrk::parse_all(BOOKS).expect("records");
@@ -110,8 +110,8 @@ fn nodes_that_do_not_answer_are_counted() {
     assert_eq!(down(), Vec::<String>::new());
 }
 
-/// Nodes in another order than that of the load would get updates of records that are elsewhere, and nodes that the distributor does
-/// not ask would be missing.
+/// If the order of the nodes differed from that of the load, nodes would get updates of records that are on other nodes; and
+/// nodes that the distributor does not query would be missing.
 #[test]
 fn other_nodes_than_those_of_the_engine_are_refused() {
     let records = mrk::parse_all(BOOKS).expect("records");
@@ -121,7 +121,7 @@ fn other_nodes_than_those_of_the_engine_are_refused() {
     drop(daemon);
     let (settings, nodes) = (engine.folder().join("z3950d.toml"), engine.nodes());
     let text = std::fs::read_to_string(&settings).expect("settings");
-    // One more than the distributor knows, and a node in place of the distributor.
+    // One node more than the distributor knows, and a node instead of the distributor.
     let alone = text.replace(&engine.url(), &format!("sphinxql://{}/books", nodes[0]));
     std::fs::write(&settings, alone).expect("written");
     let checked = check(&settings);
@@ -142,7 +142,7 @@ fn other_nodes_than_those_of_the_engine_are_refused() {
     let expected = "has records that belong to another node";
     let checked = check(&settings);
     assert_eq!(checked.code, Some(2), "{checked:?}");
-    // The line of `nodes`.
+    // The message names the line of `nodes`.
     let words = "z3950d.toml:4: database books: ";
     assert!(
         checked.stderr.contains(words) && checked.stderr.contains(expected),
@@ -167,7 +167,7 @@ fn load_again(engine: &Engine, settings: &Path) -> Ran {
     run(&mut command, "")
 }
 
-/// With other indexes, or another docid field, searches would not find what was loaded before.
+/// With other indexes or another docid field, searches would not find the records that were loaded earlier.
 #[test]
 fn settings_other_than_those_of_the_load_are_refused() {
     let records = mrk::parse_all(BOOKS).expect("records");
@@ -204,7 +204,7 @@ fn settings_other_than_those_of_the_load_are_refused() {
     }
 }
 
-/// An engine that is down at the start is checked when it answers.
+/// An engine that is down at the start is checked as soon as it answers.
 #[test]
 fn an_engine_that_comes_up_with_other_records_is_refused() {
     let records = mrk::parse_all(BOOKS).expect("records");
@@ -231,7 +231,7 @@ fn an_engine_that_comes_up_with_other_records_is_refused() {
     }
     assert_eq!(counts(&place), ["[109]"; 4]);
     assert_eq!(counts(&format!("{}/books", same.address())), ["3"; 4]);
-    // It is used as soon as it fits.
+    // The engine is used as soon as it fits the settings.
     for node in ["node-1", "node-2", "node-3"] {
         engine.kill(node);
         let folder = engine.folder().join(node);
@@ -246,7 +246,7 @@ fn an_engine_that_comes_up_with_other_records_is_refused() {
     }
 }
 
-/// A node that hangs costs its records, and the time that the distributor gives it.
+/// If a node hangs, its records are missing, and the answer takes the time that the distributor allows for it.
 #[test]
 fn answers_come_without_a_node_that_hangs() {
     if peer::find("yaz-client").is_none() {
@@ -270,7 +270,7 @@ fn answers_come_without_a_node_that_hangs() {
     let daemon = start(&engine, &all, "");
     let place = format!("{}/books", daemon.address());
     let count = || found(&place, &[EVERYTHING.to_owned()]).concat();
-    // On a busy machine, a node may be late.
+    // On a busy machine, a node may answer too late.
     assert!((0..20).any(|_| count() == "20"));
     let mut left = 0;
     for node in ["node-1", "node-2"] {
@@ -288,7 +288,7 @@ fn answers_come_without_a_node_that_hangs() {
     assert!((0..20).any(|_| count() == "20"));
 }
 
-/// A node that goes after a search, and comes back, leaves all other records where they are.
+/// If a node fails after a search, and comes back, all other records keep their positions.
 #[tokio::test]
 async fn positions_stay_without_a_node() {
     let all = records(1800);
@@ -317,7 +317,7 @@ async fn positions_stay_without_a_node() {
     let error = large.record(50).await.expect_err("other positions");
     assert!(error.to_string().contains("search again"), "{error}");
     let part = connection.search(everything()).await.expect("hits");
-    // Still a large one.
+    // The set is still large.
     assert!((1001..1800).contains(&part.count()), "{}", part.count());
     assert!(part.record(50).await.is_ok());
     engine.restart("node-1");
@@ -330,7 +330,7 @@ async fn positions_stay_without_a_node() {
     }
 }
 
-/// Each search uses all nodes, however many searches there are at once, and also if a node was restarted just before.
+/// Each search uses all nodes, however many searches run at once, even if a node has just been restarted.
 #[tokio::test]
 async fn many_searches_at_once_use_a_node_that_comes_back() {
     let all = records(60);

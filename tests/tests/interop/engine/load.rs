@@ -1,5 +1,5 @@
-//! Loads: updates, deletions, loads that are killed, that run at once, and that meet a full disk. What is in the engine afterwards is
-//! compared with memory.
+//! Loads: updates, deletions, and loads that are killed, run at the same time, or meet a full disk. The contents of the engine
+//! are then compared with memory.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -17,10 +17,10 @@ use z3950_tests::surroundings::command;
 use super::made_up::{number, queries, records, records_of};
 use super::{assert_same, start, write};
 
-/// The records of tests that are not about their number.
+/// The number of records in tests that do not depend on it.
 const FEWER: usize = 4000;
 
-/// What the program said about a load that succeeded.
+/// Checks what the program prints about a load that succeeded.
 fn assert_loaded(ran: &Ran, expected: &str) {
     assert!(
         ran.code == Some(0) && ran.stderr.contains(expected),
@@ -28,7 +28,7 @@ fn assert_loaded(ran: &Ran, expected: &str) {
     );
 }
 
-/// The records with other ones in place of those of the same identifiers.
+/// Returns the records in which some are replaced by others with the same identifiers.
 fn replaced(records: Vec<MarcRecord>, by: &[MarcRecord], every: usize) -> Vec<MarcRecord> {
     let mut others = by.iter().cloned();
     let records = records.into_iter().enumerate();
@@ -39,7 +39,8 @@ fn replaced(records: Vec<MarcRecord>, by: &[MarcRecord], every: usize) -> Vec<Ma
     records.collect()
 }
 
-/// Every second record is replaced, every fifth deleted. A node has so little memory that it writes its index in many parts.
+/// Every second record is replaced, and every fifth is deleted. A node has so little memory that it writes its index in many
+/// parts.
 #[test]
 fn updates_and_deletions_leave_what_memory_has() {
     if peer::find("yaz-client").is_none() {
@@ -60,7 +61,7 @@ fn updates_and_deletions_leave_what_memory_has() {
     let file = |name: &str, records: &[MarcRecord]| write(engine.folder(), name, records);
     let loaded = engine.load(&[], &[&file("all.mrc", &all)]);
     assert_loaded(&loaded, &format!("{number} records loaded"));
-    // Each of the changed ones comes twice, and the last counts.
+    // Each changed record occurs twice, and the last one applies.
     let changed = records_of("changed", (2..=number).step_by(2));
     let twice = [records_of("lost", (2..=number).step_by(2)), changed.clone()].concat();
     let mut nameless =
@@ -89,7 +90,7 @@ fn updates_and_deletions_leave_what_memory_has() {
     assert_same(&start(&engine, &left, ""), &queries(number));
 }
 
-/// Waits until a load has noted that a file is done.
+/// Waits until a load has noted that a file is complete.
 fn wait_for_note(state: &Path, load: &mut Child) {
     let begun = Instant::now();
     while !fs::read_to_string(state).is_ok_and(|text| text.contains("\nall ")) {
@@ -123,7 +124,7 @@ fn a_load_that_is_killed_goes_on_where_it_was() {
     let mut load = command.stderr(Stdio::null()).spawn().expect("starts");
     wait_for_note(&state, &mut load);
     engine.signal("node-1", "STOP");
-    // While it runs, no other load goes on from its notes.
+    // While this load runs, no other load continues from its notes.
     let second = engine.load(&options, &files);
     let is_refused =
         second.code == Some(2) && second.stderr.contains("being written by another run");
@@ -149,7 +150,7 @@ fn a_load_that_is_killed_goes_on_where_it_was() {
     assert_loaded(&nothing, "0 records loaded");
     assert_loaded(&nothing, "notes all of this as done");
     assert_same(&start(&engine, &all, ""), &queries(number));
-    // What has changed is not taken for what was loaded.
+    // The notes of a load with other settings are not continued.
     let settings = engine.folder().join("other.toml");
     fs::write(&settings, engine.settings("sort = [\"title\"]")).expect("written");
     let other = ["--config", settings.to_str().expect("text")];
@@ -167,19 +168,19 @@ fn a_load_that_is_killed_goes_on_where_it_was() {
     );
 }
 
-/// The number of records that a load says it has loaded.
+/// Returns the number of records that a load reports.
 fn count_of(ran: &Ran) -> Option<usize> {
     let (before, _) = ran.stderr.split_once(" records loaded")?;
     before.rsplit(' ').next()?.parse().ok()
 }
 
-/// Sends the signal once the load has begun, while its node does not go on.
+/// Sends the signal when the load has begun, while its node is stopped.
 #[tokio::test]
 async fn a_load_that_is_interrupted_goes_on_where_it_was() {
     let Some(engine) = Engine::start(1) else {
         return;
     };
-    // More than the load reads ahead: 250 records for each processor, and some.
+    // More records than the load reads ahead: 250 for each processor, and some more.
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let number = FEWER + 300 * processors;
     let file = write(engine.folder(), "all.mrc", &records(number));
@@ -260,7 +261,7 @@ fn records_that_are_left_out_are_named() {
     }
 }
 
-/// Without a terminal, a line says how far the load has come.
+/// Without a terminal, lines report the progress of the load.
 #[test]
 fn a_long_load_counts_its_records() {
     let Some(engine) = Engine::start(1) else {
@@ -313,7 +314,7 @@ fn the_first_hundred_repaired_records_are_named() {
     }
 }
 
-/// A file that is cut off takes nothing away from the record that is in the engine; what is only repaired is loaded.
+/// A file that is cut off does not damage the record in the engine; records that only needed repair are loaded.
 #[tokio::test]
 async fn no_record_is_replaced_by_a_part_of_it() {
     let Some(engine) = Engine::start(1) else {
@@ -358,7 +359,7 @@ async fn no_record_is_replaced_by_a_part_of_it() {
     }
 }
 
-/// Two loads have a third of the records in common.
+/// The two loads have a third of their records in common.
 #[test]
 fn loads_at_once_leave_what_memory_has() {
     if peer::find("yaz-client").is_none() {
@@ -381,8 +382,8 @@ fn loads_at_once_leave_what_memory_has() {
     assert_same(&start(&engine, &all, ""), &queries(number));
 }
 
-/// After a crash, Sphinx may take parts of its index for newer than those that are written afterwards, and lose words of records that
-/// are replaced, unless its indexes are in the right order in its configuration.
+/// After a crash, Sphinx may treat parts of its index as newer than parts that are written later, and lose words of replaced
+/// records, unless the indexes are in the right order in its configuration.
 #[tokio::test]
 async fn records_are_replaced_after_a_crash() {
     let Some(mut engine) = Engine::start(1) else {
@@ -392,7 +393,7 @@ async fn records_are_replaced_after_a_crash() {
     const RECORDS: usize = 3000;
     const PARTS: usize = 100;
     let mut random = Random::new("crash");
-    // Each statement is a part of the index. Sphinx puts parts together from time to time.
+    // Each statement becomes a part of the index. Sphinx merges parts from time to time.
     let mut replace = |numbers: &[usize]| {
         let rows = numbers.iter().map(|number| {
             let words = (0..8).map(|_| format!("w{}", random.below(60)));
@@ -414,7 +415,7 @@ async fn records_are_replaced_after_a_crash() {
     }
     engine.ask(NODE, "FLUSH RTINDEX books").await;
     engine.restart(NODE);
-    // Each statement replaces records of several parts, so that something is left of these.
+    // Each statement replaces records of several parts, so that none of these parts becomes empty.
     for part in 0..PARTS {
         let part: Vec<usize> = numbers.iter().copied().skip(part).step_by(PARTS).collect();
         engine.ask(NODE, &replace(&part)).await;
@@ -429,7 +430,8 @@ async fn records_are_replaced_after_a_crash() {
     }
 }
 
-/// A node that can write no more ends, and what it wrote last cannot be trusted: it begins anew. The load names it.
+/// A node that can no longer write ends, and its last data cannot be trusted: it starts again from the beginning. The load
+/// names the node.
 #[test]
 fn a_full_disk_ends_a_load_until_there_is_room() {
     if peer::find("yaz-client").is_none() {
@@ -443,7 +445,7 @@ fn a_full_disk_ends_a_load_until_there_is_room() {
     let file = write(engine.folder(), "all.mrc", &all);
     let state = engine.folder().join("state");
     let options = ["--resume", state.to_str().expect("text")];
-    // In blocks of 512 octets.
+    // The limit is in blocks of 512 octets.
     engine.restart_after("node-2", "ulimit -f 1000;");
     let failed = engine.load(&options, &[&file]);
     let node = &engine.nodes()[1];

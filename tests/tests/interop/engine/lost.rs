@@ -1,4 +1,4 @@
-//! Scans and sorts while a node is gone: no term and no record is lost without a word.
+//! Scans and sorts while a node is gone: no term and no record is lost without a message.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ async fn everything(database: &EngineDatabase) -> Hits {
     found.expect("hits").hits
 }
 
-/// The number of records of a sorted set, or why there is none.
+/// Returns the number of records in a sorted set, or the diagnostic if sorting fails.
 async fn sorted(
     database: &EngineDatabase,
     inputs: &[Hits],
@@ -97,7 +97,7 @@ async fn a_sort_is_refused_if_records_are_gone() {
     let of_part = std::slice::from_ref(&part);
     assert_eq!(sorted(&database, of_whole, None).await, Err(109));
     assert_eq!(sorted(&database, of_part, None).await, Ok(left));
-    // Whether the other records have a title is not known.
+    // It is not known whether the other records have a title.
     assert_eq!(sorted(&database, of_part, abort()).await, Err(109));
     let both = [part, whole];
     assert_eq!(sorted(&database, &both, None).await, Err(109));

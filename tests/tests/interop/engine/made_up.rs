@@ -1,4 +1,4 @@
-//! Records and queries that repeat a few words, so that queries find many records in many ways.
+//! Records and queries that repeat a few words, so that different queries find many records.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use z3950_tests::random::Random;
 
 use super::EVERYTHING;
 
-/// The words of titles; common ones first.
+/// The words of titles; common words first.
 const WORDS: [&str; 24] = [
     "war",
     "peace",
@@ -45,7 +45,7 @@ const NAMES: [&str; 8] = [
     "Толстой, Лев",
 ];
 
-/// How many records: as many as a continuous integration has time for.
+/// Returns the number of records: as many as CI has time for.
 pub(super) fn number() -> usize {
     match std::env::var("Z3950_PEERS").as_deref() {
         Ok("required") => 20_000,
@@ -53,12 +53,12 @@ pub(super) fn number() -> usize {
     }
 }
 
-/// Records with titles, names, subjects and years that repeat.
+/// Returns records with titles, names, subjects and years that repeat.
 pub(super) fn records(number: usize) -> Vec<MarcRecord> {
     records_of("engine", 1..=number)
 }
 
-/// Other records for another seed.
+/// Returns other records for another seed.
 pub(super) fn records_of(seed: &str, numbers: impl IntoIterator<Item = usize>) -> Vec<MarcRecord> {
     let mut random = Random::new(seed);
     let mut text = String::new();
@@ -66,7 +66,7 @@ pub(super) fn records_of(seed: &str, numbers: impl IntoIterator<Item = usize>) -
         let words = |random: &mut Random, count: usize| {
             let words: Vec<&str> = (0..count)
                 .map(|_| {
-                    // Half of the list is ten times as common as the rest.
+                    // Half of the list is ten times as common as the other half.
                     let common = random.below(10) > 0;
                     let range = if common { WORDS.len() / 2 } else { WORDS.len() };
                     WORDS[random.below(range)]
@@ -90,11 +90,11 @@ pub(super) fn records_of(seed: &str, numbers: impl IntoIterator<Item = usize>) -
     mrk::parse_all(&text).expect("records")
 }
 
-/// What queries look for.
+/// The terms for queries.
 pub(super) struct Terms {
-    /// A word of three letters or more: what is left of it without its first letter has two at least, as the engine needs.
+    /// A word of at least three letters: without its first letter, at least two remain, as the engine requires.
     pub(super) one: String,
-    /// Another such word.
+    /// Another word like `one`.
     pub(super) two: String,
     /// A word of a name.
     pub(super) name: String,
@@ -104,7 +104,7 @@ pub(super) struct Terms {
     pub(super) isbn: String,
 }
 
-/// Queries for the words, names and numbers of the records.
+/// Returns queries for the words, names and numbers of the records.
 pub(super) fn queries(number: usize) -> Vec<String> {
     let long = WORDS.iter().filter(|word| word.chars().count() > 2);
     let long: Vec<&str> = long.copied().collect();
@@ -122,10 +122,10 @@ pub(super) fn queries(number: usize) -> Vec<String> {
     })
 }
 
-/// 400 queries of each kind. What is refused is so by both the engine and memory.
+/// Returns 400 queries of each kind. A refused query is refused by both the engine and memory.
 pub(super) fn queries_of(ids: &[String], mut terms: impl FnMut() -> Terms) -> Vec<String> {
     let mut random = Random::new("engine queries");
-    // More terms than the engine counts at once.
+    // This is more terms than the engine counts at once.
     let some: Vec<String> = ids.iter().map(|id| format!("@attr 1=1032 {id}")).collect();
     let mut queries = vec![
         EVERYTHING.to_owned(),
@@ -142,7 +142,7 @@ pub(super) fn queries_of(ids: &[String], mut terms: impl FnMut() -> Terms) -> Ve
         let year = 1900 + random.below(120);
         let relation = random.pick(&[1, 2, 4, 5]);
         let (distance, ordered) = (random.below(4) + 1, random.below(2));
-        // Two or three letters.
+        // The part has two or three letters.
         let part: String = one.chars().take(2 + queries.len() / 29 % 2).collect();
         let end: String = one.chars().skip(1).collect();
         queries.extend([

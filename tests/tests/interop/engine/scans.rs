@@ -1,4 +1,4 @@
-//! Scans give the terms of memory, also where thousands begin with the same letters.
+//! Scans return the same terms as in memory, even if thousands begin with the same letters.
 
 use std::fmt::Write;
 
@@ -9,10 +9,10 @@ use z3950_tests::random::Random;
 
 use super::served;
 
-/// As many as the engine reads for one side of a scan, and some more.
+/// The number of records: slightly more than the engine reads for one side of a scan.
 const RECORDS: usize = 5400;
 
-/// Three letters of an alphabet for a number.
+/// Returns three letters of an alphabet for a number.
 fn letters(alphabet: &str, number: usize) -> String {
     let alphabet: Vec<char> = alphabet.chars().collect();
     let places = [number / 400 % 20, number / 20 % 20, number % 20];
@@ -41,7 +41,7 @@ async fn terms_are_those_of_memory() {
     let mut text = String::new();
     for at in 0..RECORDS {
         let (word, other) = (letters(LATIN, at), letters(CYRILLIC, at));
-        // The second one comes after as many octets as the engine compares.
+        // The second term differs only after as many octets as the engine compares.
         let title = match at % 2 {
             0 => format!("history of {word} воен{other}"),
             _ => format!("history of the people {word} воен{other}"),

@@ -1,4 +1,5 @@
-//! Result sets: records that come and go between search and present, sets of thousands of records, orders by several keys.
+//! Result sets: records that are added and deleted between search and present, sets of thousands of records, orders by several
+//! keys.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -45,7 +46,7 @@ fn delete(served: &Served, records: &[MarcRecord]) {
     assert_eq!(deleted.code, Some(0), "{deleted:?}");
 }
 
-/// Every third record of a small set is deleted, and others are added, after its second page was read.
+/// After the second page of a small set has been read, every third record is deleted, and others are added.
 #[tokio::test]
 async fn records_that_vanish_are_diagnostics_in_their_places() {
     let all = records(60);
@@ -77,7 +78,7 @@ async fn records_that_vanish_are_diagnostics_in_their_places() {
     assert_eq!(served.engine.load(&[], &[&new]).code, Some(0));
     for (searched, ids) in &sets {
         for (position, known) in (1..).zip(ids) {
-            // The first ten came with the search.
+            // The first ten records were returned with the search.
             let is_there = position <= 10 || !gone.contains(known);
             match searched[1].record(position).await {
                 Ok(record) => {
@@ -90,7 +91,7 @@ async fn records_that_vanish_are_diagnostics_in_their_places() {
                 }
             }
         }
-        // Of this set, nobody knows where its later records were.
+        // For this set, the positions of its later records were never known.
         let unread = &searched[2];
         let record = unread.record(10).await.expect("it came with the search");
         assert_eq!(id(&record.marc().expect("MARC")), ids[9]);
@@ -99,7 +100,7 @@ async fn records_that_vanish_are_diagnostics_in_their_places() {
     }
 }
 
-/// The numbers of a thousand records are kept; a larger set closes up.
+/// The positions of a thousand records are kept; in a larger set, later records move up.
 #[tokio::test]
 async fn sets_of_a_thousand_records_keep_their_numbers() {
     let all = records(1001);
@@ -129,7 +130,7 @@ async fn sets_of_a_thousand_records_keep_their_numbers() {
     assert_ne!(id(&record.marc().expect("MARC")), id(&withdrawn[1]));
 }
 
-/// A set of thousands of records is read by its query, page by page, each record once, and in ranges that are far apart.
+/// A set of thousands of records is read with its query: page by page, each record once, and in ranges that are far apart.
 #[tokio::test]
 async fn large_sets_are_read_to_their_end() {
     let all = records(2500);
@@ -166,7 +167,7 @@ async fn large_sets_are_read_to_their_end() {
     assert_eq!(shown.collect::<Vec<_>>(), expected);
 }
 
-/// Sorted by title and then by date, the other way round, and in both directions, as in memory.
+/// Sorting by two keys, each ascending or descending, gives the same order as in memory.
 #[tokio::test]
 async fn several_keys_order_records_as_in_memory() {
     let all = records(400);
@@ -197,7 +198,7 @@ async fn several_keys_order_records_as_in_memory() {
             let mut hits = connection.search(everything()).await.expect("hits");
             hits.sort(&keys).await.expect("sorted");
             let records = all_of(&hits).await;
-            // The order of records with equal keys is another one.
+            // Records with equal keys may have a different order.
             let value = |record: &MarcRecord, (_, tag)| {
                 let field = record.fields_by_tag(tag).next().expect("the field");
                 match tag {
@@ -220,7 +221,7 @@ async fn several_keys_order_records_as_in_memory() {
     assert!(error.to_string().contains("sort keys"), "{error}");
 }
 
-/// Each term is counted if the client asks for it; otherwise a search is one search.
+/// Each term is counted if the client asks for it; otherwise, a search causes only one search in the engine.
 #[tokio::test]
 async fn terms_are_counted_if_the_client_asks() {
     let Some(served) = served(&records(60), "") else {
@@ -241,7 +242,7 @@ async fn terms_are_counted_if_the_client_asks() {
     let ids: Vec<String> = ids.collect();
     let query = "@or ".repeat(39) + &ids.join(" ");
     let query = parse_pqf(&query).expect("a query");
-    // As many as the engine counts together with the search.
+    // As many terms as the engine counts together with the search.
     for (is_asked, expected) in [(true, 30), (false, 0)] {
         let mut search = Search::new(&names, &query);
         search.term_counts = true;

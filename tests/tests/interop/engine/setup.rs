@@ -1,4 +1,4 @@
-//! The page on search engines, `server/docs/engine.md`, followed from an empty folder, on other ports.
+//! The page on search engines, `server/docs/engine.md`, followed from an empty folder, with other ports.
 
 use std::fs;
 use std::path::Path;
@@ -13,14 +13,14 @@ use super::{BOOKS, EVERYTHING, found, write};
 
 const PAGE: &str = include_str!("../../../../server/docs/engine.md");
 
-/// The first block of this kind under a heading.
+/// Returns the first block of this kind under a heading.
 fn block(heading: &str, kind: &str) -> &'static str {
     let (_, section) = PAGE.split_once(heading).expect(heading);
     let (_, block) = section.split_once(&format!("```{kind}\n")).expect(kind);
     block.split_once("```").expect("an end").0
 }
 
-/// A folder with servers of an engine, which are stopped in the end.
+/// A folder with servers of an engine, which are stopped at the end.
 struct SetUp(tempfile::TempDir);
 
 impl Drop for SetUp {
@@ -35,7 +35,7 @@ impl Drop for SetUp {
                 .extension()
                 .is_some_and(|extension| extension == "conf")
             {
-                // It may not have started.
+                // The server may not have started.
                 let _ = run(
                     command("searchd")
                         .arg("--stopwait")
@@ -66,7 +66,7 @@ fn the_page_is_followed() {
         for (known, port) in ["9306", "9401", "9411", "9421"].into_iter().zip(&ports) {
             commands = commands.replace(known, &port.to_string());
         }
-        // What needs root, and the server itself.
+        // Commands that need root, and the server itself, are left out.
         let commands = commands
             .lines()
             .filter(|line| !line.starts_with("apt-get") && !line.starts_with("z3950d --config"));
@@ -78,7 +78,7 @@ fn the_page_is_followed() {
         shell
             .args(["-e", "-c", &commands.join("\n")])
             .env("PATH", path);
-        // The servers would keep pipes open.
+        // The servers would otherwise keep pipes open.
         let log = fs::File::create(folder.join("log")).expect("a log");
         let copy = log.try_clone().expect("a copy");
         let ended = shell.current_dir(folder).stdout(log).stderr(copy).status();
@@ -95,7 +95,7 @@ fn the_page_is_followed() {
     }
 }
 
-/// What `engine-config` and `load` say, which are run in a folder.
+/// Returns what `engine-config` and `load` print when run in a folder.
 fn refused(folder: &Path, arguments: &[&str]) -> String {
     let mut command = command(program::path("z3950d"));
     let ran = run(command.args(arguments).current_dir(folder), "");

@@ -1,5 +1,5 @@
-//! Terms made of operators, quotes, comments, control characters and a great deal of text: they find in the engine what they find in
-//! memory, or get the same diagnostic.
+//! Terms made of operators, quotes, comments, control characters and very long text: they give the same results in the engine
+//! as in memory, or the same diagnostic.
 
 use z3950::{Client, Error};
 use z3950_asn1::apdu::{RpnQuery, Term};
@@ -8,7 +8,7 @@ use z3950_marc::mrk;
 
 use super::{BOOKS, served};
 
-/// A record whose identifier, title and code have characters of the engine's languages.
+/// A record whose identifier, title and code contain special characters of the engine's languages.
 const HOSTILE: &str = "\
 =LDR  00000nam a2200000 a 4500
 =001  a'b\\\\\"/*c*/--#;
@@ -17,7 +17,7 @@ const HOSTILE: &str = "\
 
 ";
 
-/// How many records a query finds, or its condition.
+/// Returns the number of records that a query finds, or its condition.
 async fn outcome(target: &str, query: &RpnQuery) -> Result<u64, Option<i64>> {
     let connection = Client::new().connect(target).await.expect("a session");
     let found = connection.search(query.clone()).await;
@@ -90,7 +90,7 @@ async fn hostile_terms_are_data() {
             let memory = outcome(&served.place("memory"), &query).await;
             let shown = String::from_utf8_lossy(&term[..term.len().min(40)]);
             match engine {
-                // The engine looks up beginnings of 2 to 20 characters.
+                // The engine looks up prefixes of 2 to 20 characters.
                 Err(Some(9 | 11)) => assert!(attributes.contains("5="), "{shown:?}"),
                 engine => assert_eq!(engine, memory, "{attributes} {shown:?}"),
             }

@@ -1,5 +1,5 @@
-//! ISO 5426:1983 (ISO-IR 53), as in smc.bibencodings 0.1; written by asn1/marc/tables/generate.py.
-//! The code points of 0xA0 to 0xFF, 0 where the standard leaves the position free; C0 to DF are marks.
+//! ISO 5426:1983 (ISO-IR 53), as in smc.bibencodings 0.1; written by asn1/marc/tables/generate.py. The code points of 0xA0 to
+//! 0xFF, with 0 for unassigned positions; C0 to DF are marks.
 
 #[rustfmt::skip]
 pub(super) static CODES: [u16; 96] = [

@@ -1,16 +1,16 @@
-//! The East Asian Character Code (ANSI Z39.64): codes of three octets and their characters, both ways.
-//! One table of runs serves both directions; the index by character is built on first use.
+//! The East Asian Character Code (ANSI Z39.64): codes of three octets and their characters, in both directions. One table of
+//! runs serves both directions; the index by character is built on first use.
 
 use std::sync::LazyLock;
 
 use super::eacc_table::{FILLER, RUNS};
 
-/// The octet that names the set in an escape sequence.
+/// The octet that names EACC in an escape sequence.
 pub(super) const FINAL_OCTET: u8 = b'1';
 /// The name of the set in problems.
 pub(super) const NAME: &str = "EACC";
 
-/// The one code with a blank in it. It is read, but not written: another code has the same character.
+/// The only code with a blank in it. It is read, but not written, because another code has the same character.
 pub(super) const IDEOGRAPHIC_SPACE: [u8; 3] = [0x21, 0x23, 0x20];
 
 /// The placeholder for EACC characters that Unicode lacked: it is read, but never written.
@@ -19,12 +19,12 @@ const GETA: char = '\u{3013}';
 /// The length in UTF-8 of every character in the table.
 const OCTETS: usize = 3;
 
-/// The length of an invalid code at the start of the octets: `plain` octets of a code, at most two, then a blank, a
-/// control character or the end. It is three if that keeps the following codes in step; otherwise the code was cut
+/// Returns the length of an invalid code at the start of the octets: at most two `plain` octets of a code, then a blank, a
+/// control character or the end. The length is three if that keeps the following codes in step; otherwise the code was cut
 /// short, and the blank is text.
 pub(super) fn odd_code(octets: &[u8], plain: usize) -> usize {
     let half = octets.first().copied().unwrap_or_default() & 0x80;
-    // Up to the next escape sequence, line end or separator, or to an octet with the other high bit.
+    // Codes reach up to the next escape sequence, line end or separator, or to an octet with the other high bit.
     let belongs =
         |octet: &&u8| **octet & 0x80 == half && !matches!(**octet, b'\n' | b'\r' | 0x1B..=0x1F);
     let run = octets
@@ -45,18 +45,18 @@ pub(super) fn odd_code(octets: &[u8], plain: usize) -> usize {
     }
 }
 
-/// Octets of a code.
+/// The number of octets in a code.
 const CODE: usize = 3;
-/// How many octets are searched for the end of a run of codes.
+/// The maximum number of octets searched for the end of a run of codes.
 const MOST_SEARCHED: usize = 192;
 
-/// Whether the octets begin with a known code, after any blanks.
+/// Returns whether the octets begin with a known code, after any blanks.
 fn is_code(octets: &[u8]) -> bool {
     let code = octets.trim_ascii_start().first_chunk::<CODE>();
     code.is_some_and(|code| character(code.map(|octet| octet & 0x7F)).is_some())
 }
 
-/// The character of a code, given without high bits.
+/// Returns the character of a code, given without high bits.
 pub(super) fn character(code: [u8; 3]) -> Option<char> {
     let [plane, row, cell] = code;
     let code = u32::from_be_bytes([0, plane, row, cell]);
@@ -67,7 +67,7 @@ pub(super) fn character(code: [u8; 3]) -> Option<char> {
     Some(found).filter(|character| *character != FILLER)
 }
 
-/// The code of a character: of several, the one that comes first (the traditional form, not its variants).
+/// Returns the code of a character; if it has several codes, the first one (the traditional form, not its variants).
 pub(super) fn code(character: char) -> Option<[u8; 3]> {
     let place = CODES
         .binary_search_by_key(&character, |(known, _)| *known)
@@ -78,7 +78,7 @@ pub(super) fn code(character: char) -> Option<[u8; 3]> {
     Some([plane, row, cell])
 }
 
-/// Every character with its first code, by character.
+/// Every character with its first code, sorted by character.
 static CODES: LazyLock<Vec<(char, u32)>> = LazyLock::new(|| {
     let mut codes: Vec<_> = entries()
         .filter(|(character, code)| {
@@ -90,7 +90,7 @@ static CODES: LazyLock<Vec<(char, u32)>> = LazyLock::new(|| {
     codes
 });
 
-/// Every character with a code, in the order of codes.
+/// Returns every character that has a code, in the order of codes.
 pub(super) fn entries() -> impl Iterator<Item = (char, u32)> {
     RUNS.iter()
         .flat_map(|(first, characters)| characters.chars().zip(*first..))
@@ -136,6 +136,6 @@ mod tests {
         assert_eq!(code('a'), None);
     }
 
-    /// Codes that are read, but whose character is written with another.
+    /// The number of codes that are read, but whose character is written with another code.
     const VARIANTS: usize = 217;
 }

@@ -1,7 +1,7 @@
 //! EACC (ANSI Z39.64): Library of Congress code tables, 2007, as in pymarc 5.4.0; written by asn1/marc/tables/generate.py.
-//! Each entry: a code of three octets, and the characters of it and the codes that follow; 〿 where there is none.
+//! Each entry: a code of three octets, then its character and the characters of the following codes; 〿 where there is none.
 
-/// How many codes have a character.
+/// The number of codes that have a character.
 #[cfg(test)]
 pub(super) const COUNT: usize = 15_739;
 

@@ -1,5 +1,5 @@
-//! Text to MARC-8: marks before their character, working sets changed only where necessary, and the default ones restored at
-//! the end (MARC 21 Specifications, Character Sets: MARC-8 Encoding Environment).
+//! Converts text to MARC-8: marks precede their character, working sets are changed only where necessary, and the default sets
+//! are restored at the end (MARC 21 Specifications, Character Sets: MARC-8 Encoding Environment).
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -34,7 +34,7 @@ impl Marc8Encoder {
         }
     }
 
-    /// The octets, with the usual sets restored.
+    /// Restores the default sets and returns the octets.
     pub(in crate::charset) fn finish(mut self) -> Vec<u8> {
         self.designate_g0(ASCII);
         self.designate_g1(ANSEL);
@@ -93,7 +93,7 @@ impl Marc8Encoder {
         }
     }
 
-    /// Writes a blank or control. All sets share them, but within three-octet codes they would cut one short.
+    /// Writes a blank or control. All sets share them, but among three-octet codes they would cut a code short.
     fn put_ascii(&mut self, character: char) {
         if matches!(self.g0, b'g' | b'b' | b'p' | eacc::FINAL_OCTET) {
             self.designate_g0(ASCII);
@@ -150,16 +150,16 @@ impl Repertoire for Marc8Encoder {
     }
 }
 
-/// Where a set has a character.
+/// The position of a character in a set.
 #[derive(Debug)]
 struct CodePosition {
     set: u8,
-    /// Without the high bit.
+    /// The octet without its high bit.
     octet: u8,
     mark: bool,
 }
 
-/// Every character of the sets of one octet, in the order of preference.
+/// Every character of the one-octet sets, with its positions in order of preference.
 static PLACES: LazyLock<HashMap<char, Vec<CodePosition>>> = LazyLock::new(|| {
     let mut places: HashMap<char, Vec<CodePosition>> = HashMap::new();
     for set in SETS {

@@ -1,9 +1,9 @@
-//! MARC-8 without EACC: Library of Congress code tables, 2007, as in pymarc 5.4.0; written by asn1/marc/tables/generate.py.
-//! The code points of 0x20 to 0x7F (or 0xA0 to 0xFF) of each set, 0 where it has none; a bit for each mark.
+//! MARC-8 without EACC: Library of Congress code tables, 2007, as in pymarc 5.4.0; written by asn1/marc/tables/generate.py. The
+//! code points of 0x20 to 0x7F (or 0xA0 to 0xFF) of each set, 0 where the set has no character; a bit for each mark.
 
 use super::GraphicSet;
 
-/// In the order in which an encoder prefers them.
+/// The sets, in the order in which an encoder prefers them.
 pub(super) static SETS: [&GraphicSet; 11] = [
     &BASIC_LATIN,
     &EXTENDED_LATIN,

@@ -1,10 +1,10 @@
-//! MARC-8 by hand: each set and escape sequence, marks, faults, and every entry of the tables there and back.
+//! Hand-written MARC-8: each set and escape sequence, marks, faults, and every entry of the tables in both directions.
 
 use super::marc8_table::SETS;
 use super::{ANSEL, Working, eacc};
 use crate::charset::{Charset, Options, ProblemKind, Unencodable};
 
-/// Octets and their text, which is written as the same octets.
+/// Checks octets against their text, which is written as the same octets.
 fn check(octets: &[u8], text: &str) {
     read(octets, text);
     let written = Charset::Marc8.encode(text);
@@ -16,7 +16,7 @@ fn check(octets: &[u8], text: &str) {
     );
 }
 
-/// Octets that are read as this text, but written differently.
+/// Checks octets that are read as this text, but written differently.
 fn read(octets: &[u8], text: &str) {
     let decoded = Charset::Marc8.decode(octets);
     assert_eq!(decoded.text, text, "{}", octets.escape_ascii());
@@ -29,7 +29,7 @@ fn latin() {
     check(b"plain", "plain");
     check(b"caf\xE2e M\xE8uller \xB5gean", "café Müller ægean");
     check(b"\xA1od\xB2z, \xA3okovi\xE2c", "Łodøz, Đoković");
-    // Marks come in the canonical order of Unicode, from below to above.
+    // Marks are in the canonical order of Unicode, from below to above.
     check(b"\xF2\xE3a \xE2\xBC", "ậ ớ");
     read(b"\xE3\xF2a", "ậ");
     check(b"\xAC\xBC\xAD\xBD", "ƠơƯư");
@@ -138,7 +138,7 @@ fn audit_c9_an_odd_eacc_code_is_one_fault_and_what_follows_stays_in_step() {
         "\u{FFFD}一",
         &["no character A1 A0 BD in EACC at octet 4"],
     );
-    // The line of pymarc's tests.
+    // This line comes from pymarc's tests.
     check(
         b"a \x1B$1! =! @\x7F \x14\x7F \x19\x7F  \x7F!\"\x1B(B z",
         "a \u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD} z",
@@ -151,7 +151,7 @@ fn audit_c9_an_odd_eacc_code_is_one_fault_and_what_follows_stays_in_step() {
             "no character 7F 21 22 in EACC at octet 20",
         ],
     );
-    // A code cut short before a blank, and at the end.
+    // A code that is cut short before a blank, and one at the end.
     check(
         b"\x1B$1! !0!\x1B(B",
         "\u{FFFD} 一",
@@ -162,7 +162,7 @@ fn audit_c9_an_odd_eacc_code_is_one_fault_and_what_follows_stays_in_step() {
         "一 \u{FFFD}",
         &["21 30 is not EACC at octet 7"],
     );
-    // Long runs of odd codes are decoded as fast as others.
+    // Long runs of odd codes are decoded as fast as other text.
     let long = [b"\x1B$1".as_slice(), &b"! =".repeat(200_000)].concat();
     assert_eq!(Charset::Marc8.decode(&long).problems.len(), 200_000);
 }
@@ -222,7 +222,7 @@ fn the_sets_are_whole() {
     assert_eq!(counts, expected);
 }
 
-/// Characters whose NFC is another character, which has its own code or none.
+/// Characters whose NFC form is another character, which may or may not have a code.
 const OTHER_IN_NFC: [char; 4] = ['\u{374}', '\u{37E}', '\u{387}', '\u{340}'];
 
 #[test]
@@ -271,7 +271,7 @@ fn every_entry_comes_back() {
     );
 }
 
-/// Characters of EACC whose NFC is a unified ideograph that EACC does not have.
+/// EACC characters whose NFC form is a unified ideograph that EACC does not have.
 const COMPATIBILITY: [char; 0] = [];
 
 fn nfc() -> Options {

@@ -1,9 +1,9 @@
-//! Terms and patterns of RPN with the signs of CQL: `*` for any characters, `?` for one, a backslash before literal signs.
+//! Terms and patterns of RPN with the signs of CQL: `*` for any characters, `?` for one, and a backslash before literal signs.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// The term with a backslash before each character with a special meaning.
+/// Returns the term with a backslash before each character that has a special meaning.
 pub(super) fn escaped(term: &str) -> String {
     let mut text = String::with_capacity(term.len());
     let last = term.char_indices().last().map(|(at, _)| at);
@@ -21,7 +21,7 @@ pub(super) fn escaped(term: &str) -> String {
     text
 }
 
-/// A regular expression with only `.` and `.*`, rewritten with the masks of CQL; `None` for any other.
+/// Rewrites a regular expression that has only `.` and `.*` with the masks of CQL; `None` for any other.
 pub(super) fn from_regexp(term: &str) -> Option<String> {
     let mut text = String::with_capacity(term.len());
     let mut characters = term.chars().peekable();
@@ -50,7 +50,7 @@ fn is_repeated(rest: &mut Peekable<Chars<'_>>) -> bool {
     matches!(rest.peek(), Some('*' | '+' | '?' | '{'))
 }
 
-/// A term with the masks of ANSI Z39.58, rewritten with those of CQL; `None` if a mask counts its characters.
+/// Rewrites a term with the masks of ANSI Z39.58 to those of CQL; `None` if a mask counts its characters.
 pub(super) fn from_z3958(term: &str) -> Option<String> {
     let mut text = String::with_capacity(term.len());
     let mut characters = term.chars().peekable();

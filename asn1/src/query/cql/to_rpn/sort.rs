@@ -1,4 +1,4 @@
-//! The keys after CQL's `sortby` as those of a Sort request (Z39.50-2003 §3.2.7.1.3).
+//! Translates the keys after CQL's `sortby` to those of a Sort request (Z39.50-2003 §3.2.7.1.3).
 
 use super::super::{Cql, Properties, SingleSpec};
 use super::{Translator, not_a_modifier};
@@ -9,11 +9,11 @@ use crate::apdu::{
 use crate::oid::BIB_1;
 use crate::query::QueryError;
 
-/// The keys after `sortby`, most important first, as a Sort request has them. Case is ignored
-/// unless `/sort.respectCase` says otherwise; the server decides where records without the key go.
+/// Returns the keys after `sortby` in the form of a Sort request, most important first. Case is ignored unless
+/// `/sort.respectCase` says otherwise; the server decides where records without the key go.
 ///
 /// # Errors
-/// An index that the properties do not have, or a modifier that Sort cannot express, and its offset.
+/// The error names an index that the properties do not have or a modifier that Sort cannot express, and its offset.
 pub fn sort_keys(query: &Cql, properties: &Properties) -> Result<Vec<SortKeySpec>, QueryError> {
     let translator = Translator {
         properties,

@@ -1,4 +1,4 @@
-//! A CQL term as an RPN term: anchors and outer masks become attributes, inner masks those of ANSI Z39.58.
+//! Translates a CQL term to an RPN term: anchors and outer masks become attributes, inner masks become masks of ANSI Z39.58.
 
 use crate::query::cql::unescaped;
 
@@ -10,7 +10,7 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// A term without masks; a backslash is still removed.
+    /// Makes a term without masks; backslashes are still removed.
     pub(super) fn raw(text: &str) -> Self {
         Self {
             position: None,
@@ -19,7 +19,7 @@ impl Pattern {
         }
     }
 
-    /// A term whose masks the server interprets.
+    /// Makes a term whose masks are interpreted by the server.
     pub(super) fn cql(text: &str) -> Self {
         Self {
             truncation: Some("cql"),
@@ -27,7 +27,7 @@ impl Pattern {
         }
     }
 
-    /// A term with its anchors and masks. `has` says whether `left`, `right` and `both` have an attribute.
+    /// Makes a term with its anchors and masks. `has` says whether `left`, `right` and `both` have an attribute.
     pub(super) fn masked(text: &str, has: impl Fn(&str) -> bool) -> Self {
         let mut signs = signs(text);
         let first = |signs: &[Sign], sign| signs.first() == Some(&sign);
@@ -72,7 +72,7 @@ impl Pattern {
     }
 }
 
-/// The words of a term, split at blanks that do not follow a backslash.
+/// Returns the words of a term, split at blanks that do not follow a backslash.
 pub(super) fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut start = 0;
@@ -123,7 +123,7 @@ fn written(signs: &[Sign], masked: bool) -> String {
             Sign::Anchor => term.push('^'),
             Sign::Any if masked => {
                 term.push('?');
-                // A digit after the mask would count its characters.
+                // A digit after the mask would be read as the number of its characters.
                 if let Some(Sign::Character('0'..='9', false)) = signs.get(at + 1) {
                     term.push('\\');
                 }

@@ -1,4 +1,4 @@
-//! Answers as servers send them: habits, damage and limits.
+//! Tests for answers as servers send them: habits, damage and limits.
 
 use super::*;
 use crate::sru::SruCondition;
@@ -14,7 +14,7 @@ fn search(text: &str) -> SearchRetrieveResponse {
     }
 }
 
-/// An answer with what is in `records`.
+/// Returns the records of an answer with this content in `records`.
 fn with_records(records: &str) -> Vec<SruRecord> {
     let text =
         format!("<searchRetrieveResponse><records>{records}</records></searchRetrieveResponse>");
@@ -126,7 +126,7 @@ fn namespaces_prefixes_and_versions_do_not_matter() {
     }
 }
 
-/// Checks the data of a record, given what is in `recordData`, and its packing.
+/// Checks the data of a record, given the content of `recordData`, and its packing.
 fn check_data(inside: &str, data: &str, packing: Packing) {
     let records = with_records(&format!(
         "<record><recordData>{inside}</recordData></record>"
@@ -161,7 +161,7 @@ fn the_data_tells_whether_it_is_escaped() {
 #[test]
 fn records_declare_the_namespaces_that_they_need() {
     for (around, data, expected) in [
-        // As it is, without a copy.
+        // The data is unchanged, and not copied.
         (
             "xmlns:z=\"urn:z\"",
             "<a xmlns=\"urn:a\"/>",
@@ -202,7 +202,7 @@ fn records_declare_the_namespaces_that_they_need() {
             "{around} {data}"
         );
     }
-    // The innermost declaration counts.
+    // The innermost declaration applies.
     let inner = "<record xmlns:m=\"urn:1\"><recordData xmlns:m=\"urn:2\"><m:a/></recordData></record>\
                  <record><recordData><m:a/></recordData></record>";
     let records = with_records(inner);

@@ -1,4 +1,4 @@
-//! What was agreed on in Init: services, versions, sizes (Z39.50-2003 §3.2.1.1, §4.1).
+//! Rules about what was agreed on in Init: services, versions, sizes (Z39.50-2003 §3.2.1.1, §4.1).
 
 use z3950_asn1::apdu::{
     Apdu, AttributeElement, AttributeValue, Operand, Options, PresentRequest, Query,
@@ -8,11 +8,11 @@ use z3950_asn1::apdu::{
 use super::Judged;
 use crate::client::rules::RuleId;
 
-/// The name that result sets have without the option for others.
+/// The name of result sets if the option for other names is not in force.
 const DEFAULT: &[u8] = b"default";
 
 impl Judged<'_> {
-    /// What all requests have in common.
+    /// Checks the rules that apply to all requests.
     pub(super) fn agreed(&mut self) {
         let name = self.request.name();
         let is_of_client = self.request.is_of_client();
@@ -52,7 +52,7 @@ impl Judged<'_> {
     }
 }
 
-/// The option by which Init grants a service.
+/// Returns the option by which Init grants a service.
 fn option(request: &Apdu) -> Option<Options> {
     Some(match request {
         Apdu::SearchRequest(_) => Options::SEARCH,
@@ -68,7 +68,7 @@ fn option(request: &Apdu) -> Option<Options> {
     })
 }
 
-/// The result set that a request makes.
+/// Returns the result set that a request creates.
 fn made(request: &Apdu) -> Option<&[u8]> {
     match request {
         Apdu::SearchRequest(search) => Some(search.result_set_name.as_bytes()),
@@ -77,7 +77,7 @@ fn made(request: &Apdu) -> Option<&[u8]> {
     }
 }
 
-/// What a request has that only version 3 knows, by the comments of the ASN.1.
+/// Returns an element of a request that only version 3 has, according to the comments in the ASN.1.
 fn of_version_3(request: &Apdu) -> Option<&'static str> {
     match request {
         Apdu::SearchRequest(search) => match &search.query {

@@ -1,4 +1,4 @@
-//! The values of Init (Z39.50-2003 §3.2.1.1).
+//! Rules about the values of Init (Z39.50-2003 §3.2.1.1).
 
 use z3950_asn1::apdu::InitializeRequest;
 use z3950_asn1::hex;

@@ -1,4 +1,4 @@
-//! Queries in reverse Polish notation (Z39.50-2003 §3.7.1, Bib-1).
+//! Rules about queries in reverse Polish notation (Z39.50-2003 §3.7.1, Bib-1).
 
 use std::collections::HashSet;
 
@@ -32,7 +32,7 @@ impl Judged<'_> {
         }
     }
 
-    /// The attributes of a term; `is_bib1` says whether their default set is Bib-1.
+    /// Checks the attributes of a term; `is_bib1` says whether their default set is Bib-1.
     pub(super) fn attributes(&mut self, attributes: &[AttributeElement], is_bib1: bool) {
         let mut types = HashSet::new();
         for attribute in attributes {

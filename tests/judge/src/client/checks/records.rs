@@ -1,4 +1,4 @@
-//! The values of Present (Z39.50-2003 §3.2.3.1).
+//! Rules about the values of Present (Z39.50-2003 §3.2.3.1).
 
 use z3950_asn1::apdu::{Options, PresentRequest, RecordComposition, Schema};
 
@@ -64,7 +64,8 @@ impl Judged<'_> {
         });
     }
 
-    /// maxSegmentCount needs level 1 of segmentation, the sizes level 2 (Z39.50-2003 §3.2.3.1.4, §3.3).
+    /// Checks that maxSegmentCount is used only with level 1 of segmentation, and the sizes only with level 2 (Z39.50-2003
+    /// §3.2.3.1.4, §3.3).
     fn segments(&mut self, present: &PresentRequest) {
         let level_2 = self.known.granted.contains(Options::SEGMENTATION_2);
         let level_1 = level_2 || self.known.granted.contains(Options::SEGMENTATION_1);

@@ -1,4 +1,4 @@
-//! Access and resource control, reports, extended services (Z39.50-2003 §3.2.5, §3.2.6, §3.2.9).
+//! Rules about access and resource control, reports, and extended services (Z39.50-2003 §3.2.5, §3.2.6, §3.2.9).
 
 use z3950_asn1::apdu::{
     ExtendedServicesFunction, ExtendedServicesRequest, ResourceReportRequest,

@@ -1,4 +1,4 @@
-//! The values of Search and Scan (Z39.50-2003 §3.2.2.1, §3.2.8.1).
+//! Rules about the values of Search and Scan (Z39.50-2003 §3.2.2.1, §3.2.8.1).
 
 use std::collections::HashSet;
 
@@ -29,7 +29,7 @@ impl Judged<'_> {
                 format!("replaceIndicator false for the result set {name}, which exists")
             });
         }
-        // A small set may have a record from 1 on, a medium set begins above the small ones.
+        // A small set may include records if its upper bound is at least 1; medium sets are larger than small sets.
         let wants_records = small > 0 || (medium > 0 && large > small.saturating_add(1));
         let syntax = search.preferred_record_syntax.as_ref();
         let names_sets = search.small_set_element_set_names.is_some()

@@ -1,4 +1,4 @@
-//! The values of Sort and Delete (Z39.50-2003 §3.2.7.1, §3.2.4.1).
+//! Rules about the values of Sort and Delete (Z39.50-2003 §3.2.7.1, §3.2.4.1).
 
 use z3950_asn1::apdu::{DeleteFunction, DeleteResultSetRequest, SortRequest};
 

@@ -1,4 +1,4 @@
-//! Each rule, broken.
+//! Breaks each rule once.
 
 use z3950_asn1::apdu::{
     AccessControlResponse, AttributeElement, CloseReason, DatabaseName, ExtendedServicesRequest,
@@ -26,7 +26,7 @@ fn search(change: impl FnOnce(&mut SearchRequest)) -> Vec<Step> {
     then(find("@attr 1=4 war", change))
 }
 
-/// After a search with hits in the set default.
+/// Returns the steps for a request after a search with hits in the set default.
 fn found(request: impl Into<Apdu>) -> Vec<Step> {
     vec![open(), ask(find("@attr 1=4 war", |_| {})), ask(request)]
 }
@@ -38,14 +38,14 @@ fn trigger(action: RequestedAction) -> TriggerResourceControlRequest {
     }
 }
 
-/// Octets in which others stand instead of some of them.
+/// Returns octets in which some octets are replaced by others.
 fn replaced(octets: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     let at = octets.windows(from.len()).position(|part| part == from);
     let at = at.expect("there");
     [&octets[..at], to, &octets[at + from.len()..]].concat()
 }
 
-/// Conversations that break the rules, on a socket.
+/// Returns conversations that break the rules over a socket.
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn breaches() -> Vec<(&'static str, Vec<Step>)> {
     let mut overlapping = present_request(1, 1);
@@ -328,7 +328,7 @@ async fn each_rule_can_be_broken() {
     }
 }
 
-/// What is left of the rules that a good conversation keeps is broken by nothing else.
+/// A conversation that breaks a rule breaks no other requirement, apart from the consequences.
 #[tokio::test]
 async fn a_breach_breaks_no_other_demand() {
     for (name, steps) in breaches() {
@@ -350,7 +350,7 @@ async fn a_breach_breaks_no_other_demand() {
     }
 }
 
-/// Concurrent requests, whose order does not depend on the server's speed here.
+/// Concurrent requests are judged without a server here, so that their order does not depend on its speed.
 #[test]
 fn concurrent_requests_have_their_own_reference_ids() {
     let with_id = |id: Option<&[u8]>| {
@@ -389,7 +389,7 @@ fn concurrent_requests_have_their_own_reference_ids() {
     }
 }
 
-/// Without concurrent operations, only a trigger or a Close may come before the answer.
+/// Without concurrent operations, only a trigger or a Close may be sent before the answer.
 #[test]
 fn a_session_without_concurrent_operations_is_serial() {
     let search = || Apdu::from(find("war", |_| {}));

@@ -1,9 +1,9 @@
-//! What clients do after faults.
+//! Tests for what clients do after faults.
 
 use super::*;
 use z3950_server::fault::{Fault, Rule, When};
 
-/// The reactions to the rule, of a client that searches and then does this.
+/// Returns the reactions to the rule by a client that searches and then performs these steps.
 async fn reactions(
     rule: &str,
     steps: Vec<Step>,
@@ -114,7 +114,7 @@ async fn faults_beyond_the_limit_are_counted() {
         (session.reactions.len(), session.reactions_left_out),
         (2, 1)
     );
-    // A rule made in code is shown as its fault.
+    // A rule built in code is shown by the name of its fault.
     assert_eq!(session.reactions[0].rule, "AddinfoV3");
 }
 

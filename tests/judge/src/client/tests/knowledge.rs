@@ -1,4 +1,4 @@
-//! What is known of a session: result sets, requests in progress, earlier requests.
+//! Tests for the known state of a session: result sets, requests in progress, earlier requests.
 
 use z3950_asn1::apdu::{
     DeleteResultSetResponse, DeleteSetStatus, ExtendedServicesRequest, ExtendedServicesResponse,
@@ -34,7 +34,7 @@ fn what_is_remembered_of_a_session_is_bounded() {
     assert!(known.may_have(b"set0") && known.may_have(b"set1") && !known.may_have(b"set2"));
     known.begin(&find("war", |search| search.result_set_name = "set2".into()).into());
     known.answered(Some(&response));
-    // Of a third one nothing is known, so that none is missed any more.
+    // Nothing is known about a third set, so that from now on any set may exist.
     assert!(!known.has(b"set2") && known.may_have(b"set2") && known.may_have(b"set9"));
     for number in 0..3 {
         let scan = Apdu::from(scan_request(&format!("term{number}")));
@@ -45,7 +45,7 @@ fn what_is_remembered_of_a_session_is_bounded() {
     assert_eq!(known.pending.len(), 2);
 }
 
-/// After each answer to a search or a task, whether a Present may name the set `a`, and how many records it has.
+/// After each answer to a search or a task: whether a Present may name the set `a`, and how many records the set has.
 #[test]
 fn which_result_sets_exist_follows_from_the_answers() {
     let search = || Apdu::from(find("war", |search| search.result_set_name = "a".into()));
@@ -122,13 +122,13 @@ fn which_result_sets_exist_follows_from_the_answers() {
     }
 }
 
-/// What is in progress already counts, since its answer may come first.
+/// A request in progress already counts, since its answer may come first.
 #[test]
 fn a_result_set_that_is_being_made_may_be_named() {
     let mut known = Knowledge::new(10);
     known.begin(&find("war", |_| {}).into());
     assert!(known.may_have(b"default") && !known.has(b"default"));
-    // Octets that are no APDU may be any answer.
+    // Octets that are not an APDU may be any answer.
     known.answered(None);
     assert!(known.pending.is_empty() && known.may_have(b"whatever"));
 }
@@ -152,7 +152,7 @@ fn an_answer_belongs_to_the_request_with_its_reference_id() {
     found.set_reference_id(id(2));
     known.answered(Some(&found));
     assert!(known.has(b"set2") && !known.has(b"set1"));
-    // A fault may have changed it: then it is the oldest.
+    // A fault may have changed the referenceId; then the answer is for the oldest request.
     found.set_reference_id(id(9));
     known.answered(Some(&found));
     assert!(known.has(b"set1"));

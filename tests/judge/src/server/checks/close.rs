@@ -1,4 +1,4 @@
-//! Close: the end of a session from the client's side, with and without words (Z39.50-2003 §3.2.11.1).
+//! Close: the end of a session from the client's side, with and without a message (Z39.50-2003 §3.2.11.1).
 
 use z3950_asn1::apdu::{Apdu, Close, CloseReason, ProtocolVersion};
 use z3950_asn1::oid::Oid;
@@ -67,7 +67,7 @@ async fn answered(trial: &mut Trial, reason: CloseReason) -> Checked {
 
 async fn reason(trial: &mut Trial) -> Checked {
     let answer = closed(trial, Close::new(CloseReason::FINISHED, None)).await?;
-    // Value 10 is for answers.
+    // Value 10 is reserved for answers.
     let holds = (0..=10).contains(&answer.close_reason.0);
     want(holds, "a closeReason from 0 to 10", || {
         summary(&answer.into())
@@ -87,7 +87,7 @@ async fn then_end(trial: &mut Trial) -> Checked {
     over(trial, "the end of the connection").await
 }
 
-/// Fails if the server says something.
+/// Fails if the server sends anything.
 async fn over(trial: &mut Trial, wanted: &str) -> Checked {
     let next = trial.unasked().await;
     let holds = matches!(next, Received::End(_) | Received::Silence(_));
@@ -111,7 +111,7 @@ async fn after_search(trial: &mut Trial) -> Checked {
         .map(drop)
 }
 
-/// Reads until the session ends; a search may be answered before.
+/// Reads until the session ends; a search may be answered before that.
 async fn ends(trial: &mut Trial, answers: usize) -> Checked {
     for _ in 0..=answers {
         match trial.receive().await {
@@ -148,7 +148,7 @@ async fn new_session(trial: &mut Trial) -> Checked {
     begins(trial).await
 }
 
-/// Fails unless a session begins and is of use.
+/// Fails unless a session begins and can be used.
 async fn begins(trial: &mut Trial) -> Checked {
     let search = trial.good_search()?;
     let init = trial.base_init();

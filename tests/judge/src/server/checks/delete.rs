@@ -12,7 +12,7 @@ use crate::server::verdict::{Checked, Preparation, Verdict, want};
 
 const STATUS: &str = "Z39.50-2003 §3.2.4.1.3";
 const LIST: &str = "Z39.50-2003 §3.2.4.1.4";
-/// A result set that no session has.
+/// The name of a result set that no session has.
 const NO_SET: &str = "z3950-conformance-none";
 
 pub(super) const CHECKS: &[Check] = checks! {
@@ -54,7 +54,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         => unknown_function;
 };
 
-/// Makes the default result set, if deletion was granted.
+/// Creates the default result set, if deletion was granted.
 async fn ready(trial: &mut Trial) -> Checked {
     trial.session().await?;
     trial.needs(Options::DELETE)?;
@@ -65,7 +65,7 @@ fn say(response: &DeleteResultSetResponse) -> String {
     summary(&response.clone().into())
 }
 
-/// The status of a result set in the answer.
+/// Returns the status of a result set in the answer.
 fn status_of(response: &DeleteResultSetResponse, name: &str) -> Option<DeleteSetStatus> {
     let list = response.delete_list_statuses.as_deref().unwrap_or_default();
     let found = list

@@ -10,7 +10,7 @@ use crate::server::trial::Trial;
 use crate::server::verdict::{Checked, Preparation, Verdict, counted, want};
 
 const NAMES: &str = "Z39.50-2003 §3.6.2";
-/// The codes that say that element sets, or this one, are not there.
+/// The codes that say that element sets, or this element set, are not available.
 const NOT_THERE: [i64; 4] = [14, 24, 25, 26];
 
 pub(super) const CHECKS: &[Check] = checks! {
@@ -57,7 +57,7 @@ async fn named(trial: &mut Trial, name: &str) -> Checked<PresentResponse> {
     composed(trial, ElementSetNames::GenericElementSetName(name.into())).await
 }
 
-/// Whether a record came, or a diagnostic.
+/// Fails unless the answer has a record or a diagnostic.
 fn answered(response: &PresentResponse) -> Checked {
     if response.first_record().is_ok() || !response.surrogates().is_empty() {
         Ok(())
@@ -122,7 +122,7 @@ async fn long(trial: &mut Trial) -> Checked {
     odd(trial, &name).await
 }
 
-/// An element set for one database alone.
+/// Names an element set for one database only.
 fn specific(database: DatabaseName) -> ElementSetNames {
     ElementSetNames::DatabaseSpecific(vec![DatabaseSpecificElementSet {
         db_name: database,

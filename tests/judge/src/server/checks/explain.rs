@@ -1,4 +1,4 @@
-//! Explain: whether what a server says about itself is what it does (Z39.50-2003 §3.2.10).
+//! Explain: whether a server does what it says about itself (Z39.50-2003 §3.2.10).
 
 use z3950_asn1::apdu::{Options, SearchResponse};
 use z3950_asn1::oid::EXPLAIN;
@@ -14,7 +14,7 @@ use z3950::service::explain::{DATABASE, ExplainOptions, ExplainUse};
 use z3950::target::adapt::DEFAULT_DATABASE;
 
 const EXPLAIN_FACILITY: &str = "Z39.50-2003 §3.2.10";
-/// The codes that say that there is no such database.
+/// The codes that say that the database does not exist.
 const NO_EXPLAIN: [i64; 6] = [109, 235, 236, 23, 121, 3];
 
 pub(super) const CHECKS: &[Check] = checks! {
@@ -41,7 +41,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         => named_sets;
 };
 
-/// Searches the Explain database. Servers without it are found out before anything is judged.
+/// Searches the Explain database. Servers without this database are detected before anything is judged.
 async fn explained(
     trial: &mut Trial,
     category: &str,
@@ -67,7 +67,7 @@ fn categories_of(category: &str, terms: Vec<(ExplainUse, String)>) -> ExplainOpt
     options
 }
 
-/// The first record of the set, if it is an Explain record.
+/// Returns the first record of the set, if it is an Explain record.
 async fn record(trial: &mut Trial) -> Checked<ExplainRecord> {
     let mut request = present(1, 1);
     request.preferred_record_syntax = Some(EXPLAIN);

@@ -1,4 +1,4 @@
-//! Extended services: requests that a server has to refuse, and that change nothing (Z39.50-2003 §3.2.9.1).
+//! Extended services: requests that a server has to refuse and that change nothing (Z39.50-2003 §3.2.9.1).
 
 use z3950_asn1::apdu::{
     DiagRec, ExtendedServicesFunction, ExtendedServicesRequest, ExtendedServicesResponse, External,
@@ -64,7 +64,7 @@ fn failed(response: &ExtendedServicesResponse) -> Checked {
     })
 }
 
-/// A task that no server knows.
+/// Returns a request for a task that no server supports.
 fn odd_task() -> ExtendedServicesRequest {
     ExtendedServicesRequest::create(Oid::z3950(&[9, 9999]), None)
 }

@@ -1,5 +1,5 @@
-//! Octets that the standard forbids: a server may say close or hang up, but it neither carries them out nor stops serving
-//! others (Z39.50-2003 §4.2; X.690). Reasons for close outside the standard's are not among them.
+//! Octets that the standard forbids: a server may send Close or hang up, but must neither carry out such requests nor stop
+//! serving other clients (Z39.50-2003 §4.2; X.690). Undefined values of closeReason are not covered here.
 
 use z3950_asn1::apdu::{Apdu, InitializeRequest, Operator, RpnQuery, RpnStructure, SearchRequest};
 use z3950_asn1::codec::frame::{Header, Length};
@@ -97,7 +97,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         => connections;
 };
 
-/// The tag of a search's query, its last element in these searches.
+/// The tag of a search's query, which is the last element of these searches.
 const QUERY: u8 = 0xb5;
 
 /// Fails unless a new session begins and searches as before.
@@ -109,7 +109,7 @@ async fn still_serves(trial: &mut Trial) -> Checked {
         Ok(response) if response.result => trial.ask(search).await.map(drop),
         Ok(_) => Err(Verdict::fail("a server that serves others", "a rejection")),
         Err(Verdict::Fail { came, .. }) => Err(Verdict::fail("a server that serves others", came)),
-        // A server that cannot be reached any more is what the check is about.
+        // The purpose of the check is to find servers that can no longer be reached.
         Err(other) if trial.ledger.is_unreachable => {
             let reason = match other {
                 Verdict::NotJudged { reason } => reason,
@@ -134,14 +134,14 @@ async fn first(trial: &mut Trial, octets: &'static [u8]) -> Checked {
         _ => false,
     };
     want(!began, "no session", || received.to_string())?;
-    // Servers that also speak another protocol may answer in it.
+    // Servers that also support another protocol may answer in it.
     if let Received::Malformed(words) = received {
         want(trial.stops().await, "an answer that ends", || words)?;
     }
     still_serves(trial).await
 }
 
-/// Sends octets on a new connection, which has to end.
+/// Sends octets on a new connection, which the server has to end.
 async fn first_ends(trial: &mut Trial, octets: &'static [u8]) -> Checked {
     trial.connect().await?;
     trial.send_octets(octets).await?;
@@ -172,7 +172,7 @@ async fn truncated(trial: &mut Trial, in_session: bool) -> Checked {
         encoded(&trial.good_search()?.into())?
     } else {
         trial.connect().await?;
-        // Without credentials, which half an Init would show.
+        // Credentials are left out, because half an Init would show them.
         let init = InitializeRequest {
             id_authentication: None,
             ..trial.base_init()
@@ -185,7 +185,7 @@ async fn truncated(trial: &mut Trial, in_session: bool) -> Checked {
     still_serves(trial).await
 }
 
-/// Sends octets in a session, which has to end: by close, or with the connection.
+/// Sends octets in a session, which the server has to end with Close or by ending the connection.
 async fn ends(trial: &mut Trial, octets: Vec<u8>) -> Checked {
     trial.session().await?;
     trial.send_octets(octets).await?;
@@ -195,7 +195,7 @@ async fn ends(trial: &mut Trial, octets: Vec<u8>) -> Checked {
     still_serves(trial).await
 }
 
-/// Sends the octets of a search in a session; any answer will do, as will the end of the session.
+/// Sends the octets of a search in a session; any answer is acceptable, and so is the end of the session.
 async fn survives(trial: &mut Trial, octets: Vec<u8>) -> Checked {
     trial.session().await?;
     trial.send_octets(octets).await?;
@@ -212,7 +212,7 @@ async fn survives(trial: &mut Trial, octets: Vec<u8>) -> Checked {
 }
 
 async fn unknown_apdu(trial: &mut Trial) -> Checked {
-    // [60], constructed.
+    // The tag [60], constructed.
     ends(trial, vec![0xbf, 0x3c, 3, 0x81, 1, 1]).await
 }
 
@@ -236,7 +236,7 @@ async fn empty_search(trial: &mut Trial) -> Checked {
     ends(trial, vec![0xb6, 0]).await
 }
 
-/// The octets of a search that has hits.
+/// Returns the octets of a search that has hits.
 fn search_octets(trial: &Trial) -> Checked<Vec<u8>> {
     encoded(&trial.good_search()?.into())
 }
@@ -248,7 +248,7 @@ async fn without_query(trial: &mut Trial) -> Checked {
     ends(trial, tagged(0xb6, body.get(..query).unwrap_or_default())).await
 }
 
-/// Where the element with this tag begins.
+/// Returns the offset of the element with this tag.
 fn position_of(body: &[u8], tag: u8) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -266,14 +266,14 @@ fn position_of(body: &[u8], tag: u8) -> Option<usize> {
 
 async fn empty_boolean(trial: &mut Trial) -> Checked {
     let octets = search_octets(trial)?;
-    // [16] replaceIndicator.
+    // Without the element [16] replaceIndicator.
     ends(trial, replaced(&octets, 0x90, &[])).await
 }
 
 async fn long_integer(trial: &mut Trial) -> Checked {
     trial.hits(1).await?;
     let octets = encoded(&trial.present(1, 1).into())?;
-    // [30] resultSetStartPoint: 2 to the 312 and 1, which cut short would be 1.
+    // [30] resultSetStartPoint: 2 to the power of 312, plus 1, which would be 1 if truncated.
     let integer = [&[1][..], &[0; 38], &[1]].concat();
     let octets = replaced(&octets, 0x9e, &integer);
     trial.send_octets(octets).await?;
@@ -292,7 +292,7 @@ async fn long_integer(trial: &mut Trial) -> Checked {
     still_serves(trial).await
 }
 
-/// A search whose preferredRecordSyntax, an element that it does not have otherwise, has these octets.
+/// Returns a search whose preferredRecordSyntax, which it otherwise does not have, has these octets.
 fn with_syntax(trial: &Trial, oid: &[u8]) -> Checked<Vec<u8>> {
     let search = SearchRequest {
         preferred_record_syntax: None,
@@ -318,7 +318,7 @@ async fn unended_oid(trial: &mut Trial) -> Checked {
 }
 
 async fn beyond(trial: &mut Trial) -> Checked {
-    // A Present whose last element claims 100 octets.
+    // A Present whose last element claims to have 100 octets.
     ends(
         trial,
         vec![
@@ -340,7 +340,7 @@ async fn deep_query(trial: &mut Trial) -> Checked {
     let body = contents(&octets);
     let at = position_of(body, QUERY).unwrap_or(body.len());
     let before = body.get(..at).unwrap_or_default();
-    // An operand, then 5000 times: the tree so far, the operand, or.
+    // An operand; then, 5000 times, an `or` of the tree so far and the operand.
     let operand = tagged(0xa0, &[0xbf, 0x66, 7, 0xbf, 0x2c, 0, 0x9f, 0x2d, 1, b'q']);
     let mut tree = Vec::new();
     tree.extend([0xa1, 0x80].repeat(5000));
@@ -356,7 +356,7 @@ async fn deep_query(trial: &mut Trial) -> Checked {
 
 async fn wide_query(trial: &mut Trial) -> Checked {
     let good = trial.query()?.rpn;
-    // A balanced tree.
+    // This tree is balanced.
     let mut trees: Vec<RpnStructure> = vec![good; 1000];
     while trees.len() > 1 {
         let mut pairs = Vec::new();

@@ -1,4 +1,4 @@
-//! Init: versions, credentials and what else a client may put into the request (Z39.50-2003 §3.2.1).
+//! Init: versions, credentials and other values that a client may put into the request (Z39.50-2003 §3.2.1).
 
 use z3950_asn1::apdu::{
     Apdu, ExtendedServicesRequest, External, IdAuthentication, IdPass, Information,
@@ -111,7 +111,7 @@ async fn answered(trial: &mut Trial) -> Checked {
     trial.opened(init).await.map(drop)
 }
 
-/// Sends Init with other versions.
+/// Sends Init with these versions.
 async fn init_with(trial: &mut Trial, bits: &[u8]) -> Checked<InitializeResponse> {
     let mut init = trial.base_init();
     init.protocol_version = ProtocolVersion(Bits::of(bits));
@@ -123,7 +123,7 @@ async fn versions(trial: &mut Trial, bits: &[u8]) -> Checked {
     let response = init_with(trial, bits).await?;
     let proposed = ProtocolVersion(Bits::of(bits));
     let common = response.protocol_version.intersection(proposed).highest();
-    // Versions 1 and 2 are the same.
+    // Versions 1 and 2 are the same protocol.
     let is_1_or_2 = proposed.highest().is_some_and(|version| version < 3)
         && response.protocol_version.highest().is_some();
     let names: Vec<String> = bits.iter().map(|bit| (bit + 1).to_string()).collect();
@@ -152,7 +152,7 @@ async fn rejected_versions(trial: &mut Trial, bits: &[u8]) -> Checked {
     let mut init = trial.base_init();
     init.protocol_version = ProtocolVersion(Bits::of(bits));
     match trial.ask_or_end(init).await? {
-        // To end the connection is as clear.
+        // Ending the connection is just as clear.
         None => Ok(()),
         Some(response) => want(
             !response.result,
@@ -162,7 +162,7 @@ async fn rejected_versions(trial: &mut Trial, bits: &[u8]) -> Checked {
     }
 }
 
-/// The octets of an Init whose bit string of versions is 64 bits long.
+/// Sends an Init whose bit string of versions is 64 bits long.
 async fn long_bits(trial: &mut Trial) -> Checked {
     let octets = encoded(&trial.base_init().into())?;
     let long = replaced(&octets, 0x83, &[0, 0xe0, 0, 0, 0, 0, 0, 0, 0]);
@@ -196,7 +196,7 @@ async fn named(trial: &mut Trial, name: Option<&str>) -> Checked {
     accepted(trial, init).await
 }
 
-/// Fails unless the server accepts Init, as it does without the oddity.
+/// Fails unless the server accepts this Init, as it accepts one without the odd value.
 async fn accepted(trial: &mut Trial, init: InitializeRequest) -> Checked {
     trial.session().await?;
     let response = trial.opened(init).await?;
@@ -215,7 +215,7 @@ async fn accepted_octets(trial: &mut Trial, octets: Vec<u8>) -> Checked {
     })
 }
 
-/// A user that no server has.
+/// Returns a user that no server has.
 fn open_id() -> IdAuthentication {
     IdAuthentication::Open("z3950-conformance/none".into())
 }
@@ -247,7 +247,7 @@ async fn rejection_says_why(trial: &mut Trial) -> Checked {
     })
 }
 
-/// An object identifier that nobody has registered.
+/// Returns an object identifier that nobody has registered.
 fn unregistered() -> Oid {
     Oid::z3950(&[10, 1000, 9999, 1])
 }
@@ -277,7 +277,7 @@ async fn other_information(trial: &mut Trial) -> Checked {
 async fn unknown_element(trial: &mut Trial) -> Checked {
     let octets = encoded(&trial.base_init().into())?;
     let mut contents = contents(&octets).to_vec();
-    // [9999] primitive, of three octets.
+    // The tag [9999], primitive, with three octets.
     contents.extend([0x9f, 0xce, 0x0f, 3, b'o', b'd', b'd']);
     accepted_octets(trial, tagged(0xb4, &contents)).await
 }
@@ -321,7 +321,7 @@ async fn task_before_init(trial: &mut Trial) -> Checked {
     before_init(trial, task.into()).await
 }
 
-/// Whether a request before Init has no effect: the server ends the connection, says Close, or refuses.
+/// Fails unless a request before Init has no effect: the server ends the connection, sends Close, or refuses the request.
 async fn before_init(trial: &mut Trial, request: Apdu) -> Checked {
     trial.session().await?;
     trial.connect().await?;

@@ -1,4 +1,4 @@
-//! What Init agrees on: options, sizes, character sets (Z39.50-2003 §3.2.1.1.3, §3.2.1.1.4, §4.3).
+//! Values that are agreed on in Init: options, sizes, character sets (Z39.50-2003 §3.2.1.1.3, §3.2.1.1.4, §4.3).
 
 use z3950_asn1::apdu::{InitializeResponse, Options, OtherInformation, ProtocolVersion};
 use z3950_asn1::format::charset_negotiation::{CharSetandLanguageNegotiation, OriginProposal};
@@ -74,7 +74,7 @@ pub(super) const CHECKS: &[Check] = checks! {
 
 const SIZE: i64 = 1 << 20;
 
-/// The answer to Init with other options, at a server that accepts the usual ones.
+/// Returns the answer to Init with other options, from a server that accepts the usual options.
 async fn proposing(trial: &mut Trial, options: Options) -> Checked<InitializeResponse> {
     trial.session().await?;
     let mut init = trial.base_init();
@@ -157,7 +157,7 @@ async fn not_proposed(trial: &mut Trial, option: Options) -> Checked {
     })
 }
 
-/// The answer to Init with other sizes, at a server that accepts the usual ones.
+/// Returns the answer to Init with other sizes, from a server that accepts the usual sizes.
 async fn sized(trial: &mut Trial, preferred: i64, exceptional: i64) -> Checked<InitializeResponse> {
     trial.session().await?;
     let mut init = trial.base_init();
@@ -172,7 +172,7 @@ async fn sizes(trial: &mut Trial, preferred: i64, exceptional: i64) -> Checked {
         response.preferred_message_size,
         response.exceptional_record_size,
     );
-    // By custom, 0 is no limit.
+    // By convention, 0 means no limit.
     let in_order = message >= 0 && (record == 0 || record >= message);
     want(
         in_order,
@@ -198,7 +198,7 @@ async fn negative_sizes(trial: &mut Trial) -> Checked {
     )
 }
 
-/// Init with a proposal of character sets.
+/// Sends Init with a proposal of character sets.
 async fn proposing_charset(
     trial: &mut Trial,
     proposal: OriginProposal,

@@ -77,10 +77,10 @@ pub(super) const CHECKS: &[Check] = checks! {
         => set_after_unknown_syntax;
 };
 
-/// Diagnostics that say that records do not come with a search.
+/// Diagnostics that say that the server does not return records with a search.
 const NO_PIGGYBACK: [i64; 2] = [1005, 1006];
 
-/// Searches with other bounds; not offered if the server says that it never sends records with a search.
+/// Searches with other bounds. The verdict is "not offered" if the server says that it never sends records with a search.
 async fn bounded(
     trial: &mut Trial,
     small: i64,
@@ -100,7 +100,8 @@ async fn asked(trial: &mut Trial, search: SearchRequest) -> Checked<SearchRespon
     Ok(response)
 }
 
-/// How many hits the query has; the check ends if that is not stable, or more than are fetched for a check.
+/// Returns the number of hits of the query; the check ends if this number changes, or exceeds the number of records fetched for
+/// a check.
 async fn hits(trial: &mut Trial, least: i64, most: i64) -> Checked<i64> {
     let hits = trial.hits(least).await?;
     if hits != trial.offer.hits {
@@ -114,10 +115,10 @@ async fn hits(trial: &mut Trial, least: i64, most: i64) -> Checked<i64> {
     }
 }
 
-/// The most records fetched at once.
+/// The maximum number of records fetched at once.
 const MOST: i64 = 20;
 
-/// Whether this many records came, or fewer because of their sizes, as presentStatus has to say.
+/// Fails unless this many records were returned, or fewer because of their sizes, in which case presentStatus has to say so.
 fn came(response: &SearchResponse, number: i64) -> Checked {
     let is_partial = matches!(
         response.present_status,

@@ -133,7 +133,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         => docid_of_record;
 };
 
-/// An operand of the checks.
+/// An operand used in the checks.
 #[derive(Clone, Copy)]
 enum Side {
     /// The query that has hits.
@@ -142,7 +142,7 @@ enum Side {
     Nothing,
 }
 
-/// What of the hits of the good query is found.
+/// The hits of the good query that are found.
 #[derive(Clone, Copy)]
 enum Share {
     All,
@@ -156,7 +156,7 @@ fn side(trial: &Trial, side: Side) -> Checked<RpnStructure> {
     })
 }
 
-/// Searches for a tree.
+/// Searches with this tree as the query.
 async fn searched(trial: &mut Trial, rpn: RpnStructure) -> Checked<SearchResponse> {
     let set = trial.query()?.attribute_set;
     let search = trial.search(RpnQuery {
@@ -166,7 +166,7 @@ async fn searched(trial: &mut Trial, rpn: RpnStructure) -> Checked<SearchRespons
     trial.ask(search).await
 }
 
-/// Makes sure that a term that no record has finds nothing here.
+/// Makes sure that a term that no record has finds nothing on this server.
 async fn nothing_is_found(trial: &mut Trial) -> Checked {
     let query = trial.query_without_hits()?;
     let search = trial.search(query);
@@ -199,7 +199,7 @@ async fn combined(
     has_hits(&response, wanted)
 }
 
-/// Opens a session in which the query has the same number of hits twice.
+/// Opens a session in which the query finds the same number of hits twice.
 async fn stable_hits(trial: &mut Trial) -> Checked<i64> {
     let hits = trial.hits(1).await?;
     if hits == trial.offer.hits {
@@ -214,17 +214,17 @@ fn has_hits(response: &SearchResponse, hits: i64) -> Checked {
     want(holds, counted(hits, "hit"), || response.summary())
 }
 
-/// (A or-nothing) and-not A, and A and-not (nothing or A): both find nothing, and other groupings find A.
+/// Tests (A or-nothing) and-not A, and A and-not (nothing or A): both find nothing, and other groupings find A.
 async fn nested(trial: &mut Trial, is_left: bool) -> Checked {
     let hits = stable_hits(trial).await?;
     nothing_is_found(trial).await?;
     let (good, nothing) = (side(trial, Side::Good)?, side(trial, Side::Nothing)?);
     let (rpn, wanted) = if is_left {
-        // (A and-not A) or A, which as A and-not (A or A) would find nothing.
+        // (A and-not A) or A; evaluated as A and-not (A or A), it would find nothing.
         let inner = RpnStructure::combined(good.clone(), Operator::AndNot, good.clone());
         (RpnStructure::combined(inner, Operator::Or, good), hits)
     } else {
-        // A and-not (nothing or A), which as (A and-not nothing) or A would find A.
+        // A and-not (nothing or A); evaluated as (A and-not nothing) or A, it would find A.
         let inner = RpnStructure::combined(nothing, Operator::Or, good.clone());
         (RpnStructure::combined(good, Operator::AndNot, inner), 0)
     };
@@ -243,7 +243,7 @@ async fn deep(trial: &mut Trial) -> Checked {
     evaluated(&response, hits)
 }
 
-/// Whether a search was refused with a diagnostic, or has this many hits.
+/// Fails unless a search was refused with a diagnostic, or has this many hits.
 fn evaluated(response: &SearchResponse, hits: i64) -> Checked {
     match response.reaction()? {
         Reaction::Refused(_) => Ok(()),
@@ -267,10 +267,10 @@ async fn proximity(trial: &mut Trial) -> Checked {
     evaluated(&response, 0)
 }
 
-/// The codes that say that result sets as operands, or this use of them, are not supported.
+/// The codes that say that result sets are not supported as operands, or not in this way.
 const NO_OPERANDS: [i64; 4] = [3, 18, 19, 20];
 
-/// Makes a named result set of the good query; the search that refers to it has another.
+/// Creates a named result set with the good query; the search that refers to it uses another set.
 async fn named_set(trial: &mut Trial) -> Checked<(i64, RpnStructure)> {
     let hits = stable_hits(trial).await?;
     trial.needs(Options::NAMED_RESULT_SETS)?;
@@ -305,7 +305,7 @@ async fn unknown_result_set(trial: &mut Trial) -> Checked {
     response.refused_with(&[30, 27, 128, 3, 18, 19, 20])
 }
 
-/// A private query: NULL.
+/// Sends a private query: NULL.
 async fn private_query(trial: &mut Trial) -> Checked {
     let null = Any::new(vec![5, 0]).ok_or_else(|| Verdict::not_judged("NULL has no octets"))?;
     query_type(trial, Query::Type0(null)).await
@@ -317,7 +317,7 @@ async fn query_type(trial: &mut Trial, query: Query) -> Checked {
     search.query = query;
     let response = trial.ask(search).await?;
     match response.reaction()? {
-        // The words of the query occur nowhere.
+        // The words of the query do not occur anywhere.
         Reaction::Accepted => has_hits(&response, 0),
         Reaction::Refused(_) => response.refused_with(&[107, 108, 3]),
     }
@@ -414,14 +414,14 @@ async fn unknown_attribute(trial: &mut Trial, kind: i64, value: i64, codes: &[i6
     response.refused_with(codes)
 }
 
-/// A search for a docid, as RFC 2056 §4 has it: Use 1032, Structure 104.
+/// Returns a search for a docid as defined in RFC 2056 §4: Use 1032, Structure 104.
 fn docid(docid: &[u8]) -> RpnQuery {
     let attributes = [(USE, 1032), (STRUCTURE, 104)];
     let attributes = attributes.map(|(kind, value)| AttributeElement::numeric(kind, value));
     RpnQuery::bib1(RpnStructure::term(attributes.into(), docid))
 }
 
-/// The codes that say that there are no docids.
+/// The codes that say that docids are not supported.
 const NO_DOCIDS: [i64; 5] = [114, 118, 123, 116, 3];
 
 async fn unknown_docid(trial: &mut Trial) -> Checked {

@@ -1,4 +1,4 @@
-//! referenceId: an answer carries that of its request, whatever its octets (Z39.50-2003 §3.4).
+//! referenceId: an answer has the referenceId of its request, whatever its octets are (Z39.50-2003 §3.4).
 
 use z3950_asn1::apdu::{
     Apdu, DeleteFunction, DeleteResultSetRequest, Options, ReferenceId, ResourceReportRequest,

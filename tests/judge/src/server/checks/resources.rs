@@ -91,8 +91,8 @@ async fn unknown_format(trial: &mut Trial) -> Checked {
     reported(trial, request).await.map(drop)
 }
 
-/// Sends a trigger, which has no answer, and then a search. Some servers do not look at a request that arrives with another one
-/// until something else comes, so the search waits.
+/// Sends a trigger, which has no answer, and then a search. If two requests arrive together, some servers do not read the
+/// second one until further octets arrive, so the search waits.
 async fn triggered(trial: &mut Trial, trigger: TriggerResourceControlRequest) -> Checked {
     trial.session().await?;
     trial.needs(Options::TRIGGER_RESOURCE_CONTROL)?;

@@ -1,4 +1,4 @@
-//! Result sets: their names, what replaces them, and how long they live (Z39.50-2003 §3.1.6, §3.2.2.1.3).
+//! Result sets: their names, how they are replaced, and how long they exist (Z39.50-2003 §3.1.6, §3.2.2.1.3).
 
 use z3950_asn1::apdu::{Options, PresentRequest, PresentResponse, ResultSetStatus, SearchResponse};
 
@@ -98,14 +98,14 @@ async fn first(trial: &mut Trial, name: &str) -> Checked<PresentResponse> {
     trial.ask(first_of(trial, name.as_bytes())).await
 }
 
-/// A session in which sets may be named.
+/// Opens a session in which result sets may have names.
 async fn with_names(trial: &mut Trial) -> Checked {
     trial.session().await?;
     trial.needs(Options::NAMED_RESULT_SETS)?;
     trial.query_with(1).map(drop)
 }
 
-/// Makes a set, for a check that is about another one.
+/// Creates a set, for a check that is about another set.
 async fn given_set(trial: &mut Trial, name: &str) -> Checked {
     let made = search_into(trial, name, true).await.given()?;
     if made.search_status && made.result_count > 0 {
@@ -158,7 +158,7 @@ async fn replaced(trial: &mut Trial) -> Checked {
     first(trial, "judge-d").await?.has_records(1)
 }
 
-/// Searches into a set that exists and may not be replaced.
+/// Searches into a set that already exists and must not be replaced.
 async fn into_existing(trial: &mut Trial) -> Checked<SearchResponse> {
     with_names(trial).await?;
     given_set(trial, "judge-e").await?;
@@ -237,7 +237,7 @@ async fn empty(trial: &mut Trial) -> Checked {
     if response.surrogates().is_empty() {
         response.refused()
     } else {
-        // In version 3, position 1 may have a diagnostic of its own.
+        // In version 3, position 1 may have its own diagnostic.
         Ok(())
     }
 }
@@ -266,7 +266,7 @@ async fn case_of_names(trial: &mut Trial) -> Checked {
     search_into(trial, "JUDGE-CASE", false).await.given()?;
     let response = first(trial, "judge-case").await?;
     match response.reaction()? {
-        // The second search has replaced the set.
+        // The second search replaced the set.
         Reaction::Refused(_) => Ok(()),
         Reaction::Accepted => response.has_records(1),
     }

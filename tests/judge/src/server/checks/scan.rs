@@ -1,4 +1,4 @@
-//! Scan: lists of terms, and the place of the start term in them (Z39.50-2003 §3.2.8.1).
+//! Scan: lists of terms, and the position of the start term in them (Z39.50-2003 §3.2.8.1).
 
 use z3950_asn1::apdu::{
     AttributeElement, AttributesPlusTerm, Entry, Operand, Options, RpnQuery, RpnStructure,
@@ -15,7 +15,7 @@ use crate::server::verdict::{Checked, Preparation, Verdict, counted, want};
 const SCAN: &str = "Z39.50-2003 §3.2.8.1";
 const POSITION: &str = "Z39.50 clarification Scan: Values of Position-in-response";
 
-/// A term after all others: U+10FFFF, and letters.
+/// A term that sorts after all others: U+10FFFF, followed by letters.
 const LAST: &[u8] = b"\xf4\x8f\xbf\xbfzzzz";
 
 pub(super) const CHECKS: &[Check] = checks! {
@@ -124,7 +124,7 @@ async fn scanned(
     trial.ask(request).await
 }
 
-/// Terms of the index, for a check that is about something else.
+/// Returns terms of the index, for a check that is about something else.
 async fn terms_given(trial: &mut Trial, least: usize) -> Checked<Vec<Term>> {
     let response = scanned(trial, |_| {}).await.given()?;
     let terms = terms(&response);
@@ -181,7 +181,7 @@ async fn number(trial: &mut Trial, number: i64) -> Checked {
 }
 
 async fn short_status(trial: &mut Trial) -> Checked {
-    // One of these is near the end of most indexes.
+    // One of these terms is near the end of most indexes.
     for start in [LAST, "龜龜".as_bytes(), "яяяя".as_bytes(), b"zzzz"] {
         let response = scanned(trial, |scan| {
             scan.term_list_and_start_point.term = Term::General(start.into());
@@ -250,8 +250,8 @@ async fn position_of(trial: &mut Trial, position: i64) -> Checked {
     })
 }
 
-/// Asks for four terms around the fourth of a list, with another position. The server may choose a position of its own, but
-/// has to say which.
+/// Asks for four terms around the fourth term of a list, with a different position. The server may choose its own position, but
+/// has to state it.
 async fn around_fourth(trial: &mut Trial, position: i64) -> Checked<(Vec<Term>, ScanResponse)> {
     let list = scanned(trial, |scan| scan.number_of_terms_requested = 6)
         .await
@@ -278,7 +278,7 @@ async fn shifted(trial: &mut Trial, position: i64) -> Checked {
         1..=4 => response.position_of_term.unwrap_or(position),
         _ => position,
     };
-    // The fourth of the list has this position in the answer; where the list overlaps with it, both have the same terms.
+    // The fourth term of the list is at this position in the answer; where list and answer overlap, both have the same terms.
     let shift = usize::try_from((4 - actual).abs()).unwrap_or(usize::MAX);
     let (of_list, of_answer) = if actual <= 4 {
         (list.get(shift..), Some(&*found))

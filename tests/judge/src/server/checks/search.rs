@@ -129,7 +129,7 @@ async fn same_count_later(trial: &mut Trial) -> Checked {
     same(count, &response)
 }
 
-/// Whether a search has this many hits, or says that it estimates.
+/// Fails unless a search has this many hits, or states that the number is an estimate.
 fn same(count: i64, response: &SearchResponse) -> Checked {
     if response.result_set_status == Some(ResultSetStatus::ESTIMATE) {
         return Err(Verdict::not_judged(
@@ -211,7 +211,7 @@ async fn zero_hits_without_records(trial: &mut Trial) -> Checked {
     response.has_records(0)
 }
 
-/// A search that fails, because its database does not exist.
+/// Sends a search that fails because its database does not exist.
 async fn failed(trial: &mut Trial) -> Checked<SearchResponse> {
     trial.session().await?;
     let response = searched_in(trial, vec![NO_DATABASE.into()]).await?;

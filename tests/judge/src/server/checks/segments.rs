@@ -54,12 +54,12 @@ pub(super) const CHECKS: &[Check] = checks! {
         => reference_id;
 };
 
-/// The most segments of an answer.
+/// The maximum number of segments in an answer.
 const MAX_SEGMENTS: usize = 1000;
-/// What a record takes in an APDU besides its octets.
+/// The number of octets that a record takes in an APDU in addition to its own octets.
 const ROOM: usize = 64;
 
-/// The sizes of the first records, as they come without limits.
+/// Returns the sizes of the first records, as they are returned without limits.
 async fn record_sizes(trial: &mut Trial, number: i64) -> Checked<Vec<usize>> {
     let hits = trial.hits(number).await?;
     let response = trial
@@ -82,12 +82,12 @@ async fn record_sizes(trial: &mut Trial, number: i64) -> Checked<Vec<usize>> {
     }
 }
 
-/// A Present of the first records in the syntax that is best known.
+/// Returns a Present for the first records in the most common syntax that the server offers.
 fn request(trial: &Trial, number: i64) -> PresentRequest {
     trial.present(1, number)
 }
 
-/// Opens a session with these sizes and more options. The check ends if the server agrees to other sizes.
+/// Opens a session with these sizes and additional options. The check ends if the server agrees to other sizes.
 async fn sized(trial: &mut Trial, preferred: usize, exceptional: usize, more: Options) -> Checked {
     let as_sent = |size: usize| i64::try_from(size).unwrap_or(i64::MAX);
     let mut init = trial.base_init();
@@ -108,7 +108,7 @@ async fn sized(trial: &mut Trial, preferred: usize, exceptional: usize, more: Op
     }
 }
 
-/// The answer in a session whose messages hold all but one of the records.
+/// Returns the answer in a session whose messages can hold all records except one, and the sizes of the records.
 async fn short(trial: &mut Trial) -> Checked<(PresentResponse, Vec<usize>)> {
     let sizes = record_sizes(trial, 2).await?;
     let fits: usize = sizes.iter().sum::<usize>() - 1;
@@ -170,7 +170,7 @@ async fn exceptional(trial: &mut Trial) -> Checked {
     response.first_record().map(drop)
 }
 
-/// The answer in a session whose records may have half the size of the first one.
+/// Returns the answer in a session whose records may have half the size of the first record.
 async fn half(trial: &mut Trial) -> Checked<PresentResponse> {
     let sizes = record_sizes(trial, 1).await?;
     let first = sizes.first().copied().unwrap_or(0);
@@ -205,7 +205,7 @@ async fn not_granted(trial: &mut Trial) -> Checked {
 
 /// A segmented answer.
 struct Segmented {
-    /// For each segment, how many records it says it has, and those that it has.
+    /// For each segment, the number of records that it states, and the records themselves.
     segments: Vec<(i64, Vec<NamePlusRecord>)>,
     /// Whether all segments have the referenceId of the request.
     is_referenced: bool,
@@ -213,7 +213,7 @@ struct Segmented {
 }
 
 impl Segmented {
-    /// All records and fragments, in order.
+    /// Returns all records and fragments, in order.
     fn records(&self) -> impl Iterator<Item = &NamePlusRecord> {
         let of_segments = self.segments.iter().flat_map(|(_, records)| records);
         of_segments.chain(self.response.records())
@@ -271,7 +271,7 @@ async fn segmented(
     }
 }
 
-/// How many records the trial's answers had without segmentation: all that were asked for.
+/// Checks that with level 1 of segmentation, records come whole and all records requested are returned.
 async fn level_1(trial: &mut Trial) -> Checked {
     let answer = segmented(trial, Options::SEGMENTATION_1, 1, None).await?;
     answer.response.reaction()?;
@@ -359,7 +359,7 @@ fn fragment_octets(fragment: &FragmentSyntax) -> &[u8] {
 async fn max_count(trial: &mut Trial) -> Checked {
     let answer = segmented(trial, Options::SEGMENTATION_1, 1, Some(1)).await?;
     let segments = answer.segments.len();
-    // The presentResponse is the last segment.
+    // The presentResponse counts as the last segment.
     want(segments == 0, "one segment, the presentResponse", || {
         format!("{segments} before it")
     })

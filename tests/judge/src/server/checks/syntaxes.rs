@@ -1,4 +1,4 @@
-//! Record syntaxes: records come in the one that was asked for, and are well formed (Z39.50-2003 §3.2.3.1.5, Appendix REC).
+//! Record syntaxes: records are returned in the requested syntax, and are well-formed (Z39.50-2003 §3.2.3.1.5, Appendix REC).
 
 use z3950_asn1::apdu::{
     CompSpec, ElementSpec, External, ExternalEncoding, PresentResponse, RecordComposition,
@@ -70,14 +70,14 @@ pub(super) const CHECKS: &[Check] = checks! {
         => second_choice;
 };
 
-/// The answer to a request for the first record in this syntax.
+/// Returns the answer to a request for the first record in this syntax.
 async fn first_in(trial: &mut Trial, syntax: Oid) -> Checked<PresentResponse> {
     let mut request = trial.present(1, 1);
     request.preferred_record_syntax = Some(syntax);
     trial.ask(request).await
 }
 
-/// The first record in a syntax that the server offers.
+/// Returns the first record in a syntax that the server offers.
 async fn record_in(trial: &mut Trial, syntax: Oid) -> Checked<External> {
     trial.hits(1).await?;
     if !trial.offer.syntaxes.contains(&syntax) {
@@ -178,7 +178,7 @@ async fn labelled(trial: &mut Trial) -> Checked {
     )
 }
 
-/// The answer to a request for a record in a syntax that does not exist; it is honest.
+/// Returns the answer to a request for a record in a syntax that does not exist; the answer must not claim success.
 async fn in_none(trial: &mut Trial, syntax: Oid) -> Checked<PresentResponse> {
     trial.hits(1).await?;
     let response = first_in(trial, syntax).await?;
@@ -218,7 +218,7 @@ async fn after_refusal(trial: &mut Trial) -> Checked {
     trial.ask(trial.present(1, 1)).await?.has_records(1)
 }
 
-/// The answer to a request for the first record by a compSpec with these syntaxes.
+/// Returns the answer to a request for the first record by a compSpec with these syntaxes.
 async fn composed(trial: &mut Trial, syntaxes: &[Oid]) -> Checked<PresentResponse> {
     trial.hits(1).await?;
     trial.needs_version_3()?;

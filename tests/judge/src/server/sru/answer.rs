@@ -1,4 +1,4 @@
-//! An answer of SRU as it came: its status and headers, and what its XML says.
+//! An SRU answer as it was received: its status and headers, and the content of its XML.
 
 use bytes::Bytes;
 use hyper::HeaderMap;
@@ -8,7 +8,7 @@ use z3950_asn1::sru::{DIAGNOSTIC_SET, Version};
 use super::tree::{XmlNode, XmlTree};
 use crate::server::verdict::{Checked, Verdict, counted, want};
 
-/// An answer of HTTP.
+/// An HTTP answer.
 #[derive(Debug)]
 pub(super) struct HttpReply {
     pub(super) status: u16,
@@ -16,14 +16,14 @@ pub(super) struct HttpReply {
     pub(super) body: Bytes,
 }
 
-/// An answer of SRU.
+/// An SRU answer.
 #[derive(Debug)]
 pub(super) struct JudgedReply {
     pub(super) http: HttpReply,
     pub(super) tree: XmlTree,
 }
 
-/// An answer that is no XML, and why.
+/// An answer that is not XML, and why.
 #[derive(Debug)]
 pub(super) struct Unread {
     pub(super) http: HttpReply,
@@ -46,14 +46,14 @@ pub(super) struct Reported<'a> {
 }
 
 impl Reported<'_> {
-    /// Its number, if it is of the list of SRU.
+    /// Returns the number, if the diagnostic belongs to the list of SRU.
     pub(super) fn number(&self) -> Option<u16> {
         self.uri.strip_prefix(DIAGNOSTIC_SET)?.parse().ok()
     }
 }
 
 impl HttpReply {
-    /// The header Content-Type; empty without one.
+    /// Returns the header Content-Type; empty if there is none.
     pub(super) fn content_type(&self) -> String {
         let value = self.headers.get(CONTENT_TYPE);
         value.map_or_else(String::new, |value| {
@@ -61,14 +61,14 @@ impl HttpReply {
         })
     }
 
-    /// The media type in lower case, without parameters.
+    /// Returns the media type in lower case, without parameters.
     pub(super) fn media_type(&self) -> String {
         let value = self.content_type();
         let essence = value.split(';').next().unwrap_or_default();
         essence.trim().to_ascii_lowercase()
     }
 
-    /// The status and the type, for messages.
+    /// Returns the status and the type, for messages.
     pub(super) fn summary(&self) -> String {
         format!(
             "status {}, {:?}, {}",
@@ -80,10 +80,10 @@ impl HttpReply {
 }
 
 impl JudgedReply {
-    /// Reads the XML of an answer, within an envelope of SOAP or without.
+    /// Reads the XML of an answer, with or without a SOAP envelope.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The error says what is wrong with the answer.
     pub(super) fn read(http: HttpReply) -> Result<Self, Box<Unread>> {
         match XmlTree::read(&http.body) {
             Ok(mut tree) => {
@@ -103,13 +103,13 @@ impl JudgedReply {
         &self.tree.root
     }
 
-    /// Whether it is one of SRU, and to which operation.
+    /// Returns whether the answer is an SRU answer to this operation.
     pub(super) fn is(&self, response: &str) -> bool {
         self.root().name == response
     }
 
-    /// Whether it is in this version, as far as namespaces and the element `version` tell. One that names no version is in that of the
-    /// request: checks of their own are about that.
+    /// Returns whether the answer is in this version, judging by namespaces and the element `version`. An answer that does not
+    /// name a version counts as being in the version of the request; other checks test for this.
     pub(super) fn is_in(&self, version: Version) -> bool {
         let root = self.root();
         let is_new = root.namespace.contains("search-ws");
@@ -120,45 +120,45 @@ impl JudgedReply {
         }
     }
 
-    /// numberOfRecords; `None` if it is missing or no number.
+    /// Returns numberOfRecords; `None` if it is missing or not a number.
     pub(super) fn hits(&self) -> Option<u64> {
         self.number("numberOfRecords")
     }
 
-    /// The number in a child of the root.
+    /// Returns the number in a child of the root.
     pub(super) fn number(&self, name: &str) -> Option<u64> {
         self.root().text_of(name)?.parse().ok()
     }
 
-    /// The records, surrogate diagnostics included.
+    /// Returns the records, including surrogate diagnostics.
     pub(super) fn records(&self) -> &[XmlNode] {
         self.root().list("records")
     }
 
-    /// The terms of a scan.
+    /// Returns the terms of a scan.
     pub(super) fn terms(&self) -> &[XmlNode] {
         self.root().list("terms")
     }
 
-    /// The values of the terms.
+    /// Returns the values of the terms.
     pub(super) fn values(&self) -> Vec<&str> {
         let terms = self.terms().iter();
         terms.filter_map(|term| term.text_of("value")).collect()
     }
 
-    /// What went wrong with the request.
+    /// Returns the diagnostics of the request as a whole.
     pub(super) fn diagnostics(&self) -> Vec<Reported<'_>> {
         let listed = self.root().list("diagnostics").iter();
         listed.map(reported).collect()
     }
 
-    /// Whether one of the diagnostics has one of these numbers.
+    /// Returns whether any of the diagnostics has one of these numbers.
     pub(super) fn has_diagnostic(&self, numbers: &[u16]) -> bool {
         let mut found = self.diagnostics().into_iter();
         found.any(|one| one.number().is_some_and(|number| numbers.contains(&number)))
     }
 
-    /// In a line, for messages.
+    /// Returns the answer on one line, for messages.
     pub(super) fn summary(&self) -> String {
         let mut words = vec![self.root().name.clone()];
         for name in ["version", "numberOfRecords", "nextRecordPosition"] {
@@ -192,7 +192,7 @@ impl JudgedReply {
         Ok(self)
     }
 
-    /// Ends the check if the request was refused with one of these diagnostics, which say that a feature is not there.
+    /// Ends the check if the request was refused with one of these diagnostics, which say that a feature is not available.
     pub(super) fn not_offered_if(self, numbers: &[u16]) -> Checked<Self> {
         let found = self.diagnostics().into_iter().find(|one| {
             let number = one.number();
@@ -204,7 +204,7 @@ impl JudgedReply {
         }
     }
 
-    /// Fails unless the request was refused with one of these diagnostics; with any, if there are none.
+    /// Fails unless the request was refused with one of these diagnostics, or with any diagnostic if the list is empty.
     pub(super) fn refused_with(&self, numbers: &[u16]) -> Checked {
         let wanted = match numbers {
             [] => "a diagnostic".to_owned(),
@@ -220,7 +220,7 @@ impl JudgedReply {
         want(holds, wanted, || self.summary())
     }
 
-    /// The number of records; fails if there is none.
+    /// Returns the number of records; fails if there is none.
     pub(super) fn counted(&self) -> Checked<u64> {
         let hits = self.hits();
         hits.ok_or_else(|| Verdict::fail("numberOfRecords, a number", self.summary()))
@@ -247,10 +247,10 @@ fn shown(one: &Reported<'_>) -> String {
     }
 }
 
-/// The most characters of an answer in a message.
+/// The maximum number of characters of an answer in a message.
 const MAX_SUMMARY: usize = 400;
 
-/// A text for a message.
+/// Returns a text shortened for a message.
 pub(super) fn shortened(text: &str) -> String {
     match text.char_indices().nth(MAX_SUMMARY) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
@@ -258,7 +258,7 @@ pub(super) fn shortened(text: &str) -> String {
     }
 }
 
-/// The root of a record's data: an element of its own, or that of the escaped text.
+/// Returns the root of a record's data: an element, or the root of the escaped text.
 pub(super) fn data_of(record: &XmlNode) -> Option<XmlNode> {
     let data = record.child("recordData")?;
     let text = data.text();

@@ -1,5 +1,5 @@
-//! The checks of SRU, a file for each subject. Most are made in each version that the server has; then the version is the end of their
-//! names.
+//! The checks of SRU, a file for each subject. Most checks are carried out in each version that the server supports; the
+//! version is then the end of their names.
 
 mod diagnostics;
 mod echo;
@@ -19,7 +19,7 @@ mod versions;
 use crate::server::check::Check;
 use crate::server::checks::Permission;
 
-/// The source of a requirement, in the words of a version.
+/// The source of a requirement, as named in a version.
 macro_rules! source {
     (V1_1 search $what:literal) => {
         concat!("SRU 1.1 searchRetrieve, ", $what)
@@ -74,8 +74,9 @@ macro_rules! source {
     };
 }
 
-/// A table of checks: name, level, versions, source, requirement and function, with its arguments after trial and version. `all`, `old` (1.1
-/// and 1.2), `first` (1.1) and `new` (2.0) make a check for each version; `any` makes one, in the latest that the server has.
+/// Defines a table of checks: name, level, versions, source, requirement and function, with the arguments that follow trial and
+/// version. `all`, `old` (1.1 and 1.2), `first` (1.1) and `new` (2.0) define a check for each version; `any` defines one check,
+/// in the latest version that the server supports.
 macro_rules! sru_checks {
     ($($name:literal $level:ident $versions:ident $kind:ident $what:literal: $requirement:literal
         => $run:ident $(($($argument:expr),*))?;)*) => {
@@ -126,7 +127,7 @@ macro_rules! sru_checks {
 }
 use {source, sru_checks};
 
-/// All checks of SRU in their order, hostile ones last.
+/// Returns all SRU checks in order, hostile checks last.
 pub fn all() -> impl Iterator<Item = (Permission, &'static Check)> {
     let groups = [
         (Permission::None, versions::CHECKS),

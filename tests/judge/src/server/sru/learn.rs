@@ -1,4 +1,4 @@
-//! Finds out what a server of SRU offers, before it is judged.
+//! Finds out what an SRU server offers, before it is judged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::server::options::JudgedServer;
 use crate::server::requests::NOWHERE;
 use crate::server::verdict::{Checked, Verdict};
 
-/// Finds out what the server offers, within a time. Returns also what it cost.
+/// Finds out what the server offers, within a time limit. Also returns the cost.
 pub(in crate::server) async fn learn(
     server: &Arc<JudgedServer>,
     limit: Duration,
@@ -73,7 +73,8 @@ async fn fill(offer: &mut SruOffer, trial: &mut SruTrial) -> Checked {
 /// The diagnostic that says that a database does not exist.
 const NO_DATABASE: u16 = 235;
 
-/// Tries a search in a version; 2.0 again with its name, which some servers want. Whether the answer was that there is no such database.
+/// Tries a search in a version; 2.0 is tried again with the name of the version, which some servers require. Returns whether
+/// the answer was that the database does not exist.
 async fn find_version(
     offer: &mut SruOffer,
     trial: &mut SruTrial,
@@ -146,7 +147,7 @@ async fn describe(offer: &mut SruOffer, trial: &mut SruTrial, main: Version) -> 
     Ok(())
 }
 
-/// Finds a query with hits, at best a few: the given one, or else words alone and in titles.
+/// Finds a query with hits, preferably few: the given query, or otherwise words alone and in titles.
 async fn find_query(
     offer: &mut SruOffer,
     trial: &mut SruTrial,
@@ -172,7 +173,7 @@ async fn find_query(
                 return Ok(());
             }
             let refusal = try_query(offer, trial, main, format!("{form}{word}")).await?;
-            // The index is refused for other words as well.
+            // The index would be refused for other words too.
             if refusal.is_some() {
                 break;
             }
@@ -185,7 +186,7 @@ async fn find_query(
     Ok(())
 }
 
-/// Searches; keeps the query if it is better than the one so far. Returns what came if it was refused.
+/// Searches, and keeps the query if it is better than the best query so far. Returns the answer if the query was refused.
 async fn try_query(
     offer: &mut SruOffer,
     trial: &mut SruTrial,
@@ -206,7 +207,7 @@ fn number(hits: u64) -> i64 {
     i64::try_from(hits).unwrap_or(i64::MAX)
 }
 
-/// Finds an index that is scanned.
+/// Finds an index that can be scanned.
 async fn find_scan(offer: &mut SruOffer, trial: &mut SruTrial, main: Version) -> Checked {
     let term = offer.term().to_owned();
     let described = offer.indexes(|index| index.scan == Some(true));

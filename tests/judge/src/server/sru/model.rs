@@ -1,5 +1,5 @@
-//! Which children an element of SRU has, in which order (srw-types.xsd of SRU 1.1 and 1.2; sruResponse.xsd, scan.xsd and diagnostic.xsd of OASIS
-//! searchRetrieve 1.0).
+//! The children of each SRU element, and their order (srw-types.xsd of SRU 1.1 and 1.2; sruResponse.xsd, scan.xsd and
+//! diagnostic.xsd of OASIS searchRetrieve 1.0).
 
 use z3950_asn1::sru::Version;
 
@@ -15,8 +15,8 @@ const NEW_DIAGNOSTIC: &str = "http://docs.oasis-open.org/ns/search-ws/diagnostic
 /// The namespace of descriptions (ZeeRex 2.0).
 pub(super) const ZEEREX: &str = "http://explain.z3950.org/dtd/2.0/";
 
-/// The children of each element. `?` marks those that may be missing, `*` and `+` those that may be repeated; `...` stands for elements of
-/// other namespaces.
+/// The children of each element. `?` marks children that may be missing, `*` and `+` those that may be repeated; `...` stands
+/// for elements of other namespaces.
 const MODELS_1_1: &[(&str, &str)] = &[
     (
         "searchRetrieveResponse",
@@ -54,7 +54,7 @@ const MODELS_1_1: &[(&str, &str)] = &[
     ),
 ];
 
-/// What 1.2 has otherwise.
+/// The differences in 1.2.
 const MODELS_1_2: &[(&str, &str)] = &[(
     "record",
     "recordSchema recordPacking recordData recordIdentifier? recordPosition? extraRecordData?",
@@ -93,13 +93,13 @@ const MODELS_2_0: &[(&str, &str)] = &[
     ),
 ];
 
-/// Of all versions.
+/// The models for all versions.
 const DIAGNOSTICS: &[(&str, &str)] = &[
     ("diagnostics", "diagnostic+"),
     ("diagnostic", "uri details? message?"),
 ];
 
-/// Elements whose contents are the server's own.
+/// Elements whose contents are defined by the server.
 const OPEN: &[&str] = &[
     "recordData",
     "extraRecordData",
@@ -112,7 +112,7 @@ const OPEN: &[&str] = &[
     "searchResultAnalysis",
 ];
 
-/// The namespace of a response, with that of its diagnostics.
+/// Returns the namespace of a response, with that of its diagnostics.
 pub(super) fn namespaces(version: Version, response: &str) -> (&'static str, &'static str) {
     match (version, response) {
         (Version::V2_0, "scanResponse") => (NEW_SCAN, NEW_DIAGNOSTIC),
@@ -132,8 +132,8 @@ fn model(version: Version, name: &str) -> Option<&'static str> {
         .map(|(_, children)| *children)
 }
 
-/// The first element below a node that is in a wrong place, missing or repeated; what is wanted and what came. With `only`, nothing
-/// but the elements of this name are looked at.
+/// Returns the first element below a node that is in the wrong place, missing or repeated, as the expected and the actual
+/// elements. With `only`, only elements with this name are checked.
 pub(super) fn order_fault(
     version: Version,
     node: &XmlNode,
@@ -153,7 +153,7 @@ pub(super) fn order_fault(
     children.find_map(|child| order_fault(version, child, only))
 }
 
-/// What is wrong with the children of an element.
+/// Returns what is wrong with the children of an element.
 fn misplaced(node: &XmlNode, model: &str) -> Option<String> {
     let mut children = node.children.iter().peekable();
     for word in model.split_ascii_whitespace() {
@@ -188,17 +188,17 @@ fn misplaced(node: &XmlNode, model: &str) -> Option<String> {
     ))
 }
 
-/// The names of an element's children.
+/// Returns the names of an element's children.
 fn list(node: &XmlNode) -> String {
     let names: Vec<&str> = node.children.iter().map(|child| &*child.name).collect();
     let names = names.get(..names.len().min(MAX_NAMES)).unwrap_or_default();
     format!("{}: {}", node.name, names.join(" "))
 }
 
-/// How many names a message lists.
+/// The maximum number of names listed in a message.
 const MAX_NAMES: usize = 24;
 
-/// The first element of SRU's own below a node that is in another namespace; what is wanted and what came.
+/// Returns the first SRU element below a node that is in a wrong namespace, as the expected and the actual namespace.
 pub(super) fn namespace_fault(
     node: &XmlNode,
     (own, of_diagnostics): (&str, &str),
@@ -219,7 +219,7 @@ pub(super) fn namespace_fault(
         return None;
     }
     let mut children = node.children.iter();
-    // Elements of other namespaces may stand beside those of 2.0.
+    // Elements of other namespaces may be next to those of 2.0.
     let is_foreign = |child: &XmlNode| own != OLD && !child.namespace.contains("search-ws");
     children.find_map(|child| {
         if is_foreign(child) && model(Version::V2_0, &child.name).is_none() {

@@ -1,4 +1,5 @@
-//! What a server of SRU offers, found out before it is judged: versions, its description, a query that has hits, an index to scan.
+//! The features that an SRU server offers, determined before it is judged: versions, a description, a query that has hits, an
+//! index to scan.
 
 use serde_json::{Value, json};
 use z3950_asn1::sru::Version;
@@ -6,34 +7,34 @@ use z3950_asn1::sru::zeerex::{ZeeRex, ZeeRexMap};
 
 use crate::server::offer::Missing;
 
-/// The versions in their order.
+/// The versions in order.
 pub(super) const VERSIONS: [Version; 3] = [Version::V1_1, Version::V1_2, Version::V2_0];
 
-/// What a server of SRU offers.
+/// The features that an SRU server offers.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct SruOffer {
-    /// Whether an answer of SRU came, in whichever version.
+    /// Whether the server sent an SRU answer, in any version.
     pub has_answered: bool,
     /// The path of the database.
     pub path: String,
-    /// The versions in which it answers, from the earliest on.
+    /// The versions in which the server answers, earliest first.
     pub versions: Vec<Version>,
-    /// Whether it answers in 2.0 only if the request names the version, which 2.0 does not have.
+    /// Whether the server answers in 2.0 only if the request names the version, although 2.0 does not have this parameter.
     pub names_version: bool,
-    /// What it says about itself.
+    /// The server's description of itself.
     pub description: Option<ZeeRex>,
-    /// A query with hits, in CQL; if none has any, the first one tried.
+    /// A query with hits, in CQL; if no query has hits, the first one tried.
     pub query: Option<String>,
-    /// How many hits it has.
+    /// The number of hits of the query.
     pub hits: u64,
-    /// Whether it has an index: no hits for a word that occurs nowhere.
+    /// Whether the server has an index: it finds no hits for a word that occurs nowhere.
     pub has_index: bool,
     /// A scan clause whose index has terms.
     pub scan_clause: Option<String>,
-    /// What was asked for and is not there.
+    /// The things that were requested and do not exist.
     pub missing: Vec<Missing>,
-    /// What could not be found out, and why.
+    /// Features that could not be determined, with the reason.
     pub notes: Vec<String>,
 }
 
@@ -67,7 +68,8 @@ impl SruOffer {
         .into()
     }
 
-    /// The names of the description's indexes in CQL, with their prefixes, that `keeps` returns true for: one of each index.
+    /// Returns the CQL names, with their prefixes, of the description's indexes for which `keeps` returns true: one name for
+    /// each index.
     pub(super) fn indexes(
         &self,
         keeps: impl Fn(&z3950_asn1::sru::zeerex::ZeeRexIndex) -> bool,
@@ -83,7 +85,7 @@ impl SruOffer {
         names.collect()
     }
 
-    /// The term of the query: its last word.
+    /// Returns the term of the query: its last word.
     pub(super) fn term(&self) -> &str {
         let query = self.query.as_deref().unwrap_or_default();
         let word = query.rsplit(['=', ' ']).next().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! A request as names and values, in the order in which they are sent (SRU 1.1 and 1.2 "Request Parameters", SRU 2.0 likewise).
+//! A request as names and values, in the order in which they are sent (SRU 1.1 and 1.2 "Request Parameters", and the same in
+//! SRU 2.0).
 
 use std::fmt::Write as _;
 
@@ -11,22 +12,22 @@ pub(super) struct SruParameters {
 }
 
 impl SruParameters {
-    /// A search for the first record of a query. 2.0 has neither version nor operation; `names_version` sends them all the same,
-    /// for servers that want them.
+    /// Returns a search for the first record of a query. 2.0 has neither version nor operation; with `names_version`, they are
+    /// sent anyway, for servers that require them.
     pub(super) fn search(version: Version, names_version: bool, query: &str) -> Self {
         Self::operation(version, names_version, "searchRetrieve")
             .with("query", query)
             .with("maximumRecords", "1")
     }
 
-    /// A scan of five terms.
+    /// Returns a scan of five terms.
     pub(super) fn scan(version: Version, names_version: bool, clause: &str) -> Self {
         Self::operation(version, names_version, "scan")
             .with("scanClause", clause)
             .with("maximumTerms", "5")
     }
 
-    /// An explain.
+    /// Returns an explain request.
     pub(super) fn explain(version: Version, names_version: bool) -> Self {
         Self::operation(version, names_version, "explain")
     }
@@ -41,7 +42,7 @@ impl SruParameters {
         }
     }
 
-    /// The same with another value of a parameter, or with one more.
+    /// Returns the same request with another value of a parameter, or with an additional parameter.
     pub(super) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
         let value = value.into();
         match self.pairs.iter_mut().find(|(known, _)| known == name) {
@@ -51,25 +52,25 @@ impl SruParameters {
         self
     }
 
-    /// The same with a parameter more, even if there is one of the name.
+    /// Returns the same request with an additional parameter, even if there already is one with this name.
     pub(super) fn adding(mut self, name: &str, value: &str) -> Self {
         self.pairs.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// The same without a parameter.
+    /// Returns the same request without a parameter.
     pub(super) fn without(mut self, name: &str) -> Self {
         self.pairs.retain(|(known, _)| known != name);
         self
     }
 
-    /// The same in another order.
+    /// Returns the same request in reverse order.
     pub(super) fn reversed(mut self) -> Self {
         self.pairs.reverse();
         self
     }
 
-    /// The value of a parameter.
+    /// Returns the value of a parameter.
     pub(super) fn value(&self, name: &str) -> Option<&str> {
         let mut pairs = self.pairs.iter();
         let found = pairs.find(|(known, _)| known == name);
@@ -80,7 +81,7 @@ impl SruParameters {
         &self.pairs
     }
 
-    /// As the query string of a URL, or as a form.
+    /// Returns the request as the query string of a URL, or as a form.
     pub(super) fn encoded(&self) -> String {
         let pairs = self.pairs.iter();
         let pairs = pairs.map(|(name, value)| format!("{}={}", escaped(name), escaped(value)));
@@ -88,7 +89,7 @@ impl SruParameters {
     }
 }
 
-/// Percent-encodes all that is not unreserved (RFC 3986 §2.3).
+/// Percent-encodes all characters that are not unreserved (RFC 3986 §2.3).
 pub(in crate::server) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for octet in text.bytes() {
@@ -96,7 +97,7 @@ pub(in crate::server) fn escaped(text: &str) -> String {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
                 escaped.push(char::from(octet));
             }
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             _ => drop(write!(escaped, "%{octet:02X}")),
         }
     }

@@ -1,4 +1,4 @@
-//! The octets of a connection, counted, limited, and kept for the report.
+//! The octets of a connection, which are counted, limited, and kept for the report.
 
 use std::io;
 use std::pin::Pin;
@@ -10,12 +10,12 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::server::ledger::MAX_KEPT;
 use z3950::transport::BoxStream;
 
-/// What passed in one direction since it was last taken.
+/// The octets that passed in one direction since they were last taken.
 #[derive(Debug, Default)]
 pub(super) struct PassedOctets {
-    /// The first octets.
+    /// The first of these octets.
     pub(super) kept: Vec<u8>,
-    /// How many there were.
+    /// The number of octets.
     pub(super) length: u64,
 }
 
@@ -28,21 +28,21 @@ impl PassedOctets {
     }
 }
 
-/// What passed in both directions.
+/// The octets that passed in both directions.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     pub(super) sent: PassedOctets,
     pub(super) received: PassedOctets,
-    /// How many octets may still be received.
+    /// The number of octets that may still be received.
     pub(super) left: u64,
 }
 
-/// A log that a stream writes and a check reads.
+/// A log that is written by a stream and read by a check.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SharedLog(Arc<Mutex<Log>>);
 
 impl SharedLog {
-    /// A log of a connection that may receive this many octets.
+    /// Creates a log of a connection that may receive this many octets.
     pub(super) fn new(left: u64) -> Self {
         Self(Arc::new(Mutex::new(Log {
             left,
@@ -50,7 +50,7 @@ impl SharedLog {
         })))
     }
 
-    /// What passed since this was last called; whether the limit is reached.
+    /// Returns the octets that passed since the last call, and whether the limit has been reached.
     pub(super) fn take(&self) -> (PassedOctets, PassedOctets, bool) {
         self.with(|log| {
             let passed = (

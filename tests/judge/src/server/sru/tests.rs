@@ -1,4 +1,5 @@
-//! The judge of SRU with a server in the same process, and with a peer between them that breaks one rule: each check can fail.
+//! Tests of the SRU judge with a server in the same process, and with a peer between them that breaks one rule, to show that
+//! each check can fail.
 
 mod rules;
 
@@ -17,18 +18,18 @@ use crate::server::{Judge, JudgeOptions, Missing, Verdict};
 use z3950::transport::Tcp;
 use z3950::url::{Host, Mode};
 
-/// What a peer does to requests and answers on their way.
+/// The changes that a peer makes to requests and answers on their way.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
-    /// Nothing.
+    /// Changes nothing.
     Faithful,
     /// Replaces a text in each request.
     Asked(&'static str, &'static str),
     /// Replaces a text in each answer.
     Answered(&'static str, &'static str),
-    /// Replaces a text in each answer to a request that holds another one.
+    /// Replaces a text in each answer to a request that contains another text.
     AnsweredTo(&'static str, &'static str, &'static str),
-    /// Closes the connection when a request holds a text, and refuses all others from then on.
+    /// Closes the connection when a request contains a text, and refuses all connections from then on.
     Dies(&'static str),
     /// Sends octets without end.
     Floods,
@@ -63,7 +64,7 @@ impl Peer {
     }
 }
 
-/// Passes requests and answers on until one side ends.
+/// Passes requests and answers on, until one side ends.
 async fn pass(
     mut client: TcpStream,
     server: SocketAddr,
@@ -108,7 +109,7 @@ fn holds(message: &[u8], text: &str) -> bool {
     String::from_utf8_lossy(message).contains(text)
 }
 
-/// A message of HTTP with other text, and the length that it then has. `¤` becomes an octet that is no UTF-8.
+/// Returns an HTTP message with a text replaced and its length corrected. `¤` becomes an octet that is not UTF-8.
 fn changed(message: &[u8], from: &str, to: &str) -> Vec<u8> {
     let text = String::from_utf8_lossy(message).replace(from, to);
     let (head, body) = text.split_once("\r\n\r\n").expect("a head");
@@ -125,7 +126,7 @@ fn changed(message: &[u8], from: &str, to: &str) -> Vec<u8> {
     let mut made = parts.next().unwrap_or_default().to_vec();
     for part in parts {
         match part.strip_prefix(b"\xA4") {
-            // Two octets become two, so the length stays.
+            // Two octets are replaced by two, so the length does not change.
             Some(rest) => made.extend([b"\xFF ", rest].concat()),
             None => made.extend([b"\xC2", part].concat()),
         }
@@ -133,7 +134,7 @@ fn changed(message: &[u8], from: &str, to: &str) -> Vec<u8> {
     made
 }
 
-/// The next message of HTTP: a head, and a body of the length that it says, unless it is `bare`.
+/// Reads the next HTTP message: a head, and a body of the length stated in the head, unless the message is `bare`.
 async fn message(stream: &mut TcpStream, bare: bool) -> Option<Vec<u8>> {
     let mut octets = Vec::new();
     let end = loop {
@@ -170,7 +171,7 @@ fn judge(address: SocketAddr, change: impl FnOnce(&mut JudgeOptions)) -> Judge {
     Judge::of_sru(Arc::new(Tcp::new(address)), host, address.port(), options)
 }
 
-/// The verdicts of the checks whose names begin like this.
+/// Returns the verdicts of the checks that the judge carries out.
 async fn verdicts(judge: &mut Judge) -> Vec<(&'static str, Verdict)> {
     judge.learn().await;
     let mut found = Vec::new();
@@ -197,7 +198,7 @@ async fn the_server_of_this_project_passes_all() {
     }
 }
 
-/// The names of the checks that a row is about: with a version, or in all versions.
+/// Returns the names of the checks that a row is about: in one version, or in all versions.
 fn named(name: &str) -> BTreeSet<&'static str> {
     let all = all().map(|(_, check)| check.name);
     let found: BTreeSet<_> = all
@@ -281,7 +282,7 @@ async fn credentials_are_in_no_report_on_sru() {
     use z3950_asn1::apdu::{IdAuthentication, IdPass};
     let server = TestServer::demo();
     for in_url in [false, true] {
-        // The server says them again, as some do.
+        // The server repeats the credentials, as some servers do.
         let echo = "<!-- sesame, open; YW5uOnNlc2FtZSwgb3Blbg== sesame%2c%20open http://ann:sesame%2C%20open@h/ -->\
                     </zs:searchRetrieveResponse>";
         let rule = Rule::Answered("</zs:searchRetrieveResponse>", echo);
@@ -319,7 +320,7 @@ async fn credentials_are_in_no_report_on_sru() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_dies_is_an_error_of_the_report() {
     let server = TestServer::demo();
-    // Side by side, more checks begin before the end of the server is known.
+    // In parallel, more checks begin before it is known that the server has ended.
     for (sessions, most) in [(1, 6), (16, 30)] {
         let peer = Peer::before(server.addr(), Rule::Dies("startRecord=-1")).await;
         let mut judge = judge(peer.address, |options| {

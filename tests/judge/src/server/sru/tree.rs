@@ -5,21 +5,21 @@ use quick_xml::events::{BytesStart, Event};
 use quick_xml::name::ResolveResult;
 use quick_xml::reader::NsReader;
 
-/// The most elements of a document.
+/// The maximum number of elements in a document.
 pub(super) const MAX_ELEMENTS: usize = 200_000;
-/// The greatest depth of elements.
+/// The maximum depth of elements.
 pub(super) const MAX_DEPTH: usize = 128;
 
 /// An element.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct XmlNode {
-    /// The identifier of its namespace; empty without one.
+    /// The identifier of the element's namespace; empty if it has none.
     pub(super) namespace: String,
-    /// Its name without the prefix.
+    /// The name of the element without its prefix.
     pub(super) name: String,
     pub(super) attributes: Vec<(String, String)>,
     pub(super) children: Vec<XmlNode>,
-    /// Its own text, without that of its children.
+    /// The element's own text, without the text of its children.
     text: String,
 }
 
@@ -27,29 +27,29 @@ pub(super) struct XmlNode {
 #[derive(Debug, Default)]
 pub(super) struct XmlTree {
     pub(super) root: XmlNode,
-    /// The encoding that its declaration names.
+    /// The encoding named in the declaration.
     pub(super) encoding: Option<String>,
-    /// The processing instructions in front of the root.
+    /// The processing instructions before the root.
     pub(super) instructions: Vec<String>,
 }
 
 impl XmlNode {
-    /// Its text, without blanks around it.
+    /// Returns the element's text, without blanks around it.
     pub(super) fn text(&self) -> &str {
         self.text.trim_ascii()
     }
 
-    /// The first child of this name, in any namespace.
+    /// Returns the first child with this name, in any namespace.
     pub(super) fn child(&self, name: &str) -> Option<&XmlNode> {
         self.children.iter().find(|child| child.name == name)
     }
 
-    /// The text of the first child of this name.
+    /// Returns the text of the first child with this name.
     pub(super) fn text_of(&self, name: &str) -> Option<&str> {
         self.child(name).map(Self::text)
     }
 
-    /// The children of the first child of this name.
+    /// Returns the children of the first child with this name.
     pub(super) fn list(&self, name: &str) -> &[XmlNode] {
         self.child(name).map_or(&[], |child| &child.children)
     }
@@ -59,7 +59,7 @@ impl XmlTree {
     /// Reads a document. Octets that are not UTF-8 are replaced.
     ///
     /// # Errors
-    /// In words: what is not well-formed, a document type, or more than the limits allow.
+    /// The error says in words what is not well-formed, that there is a document type, or that a limit is exceeded.
     pub(super) fn read(octets: &[u8]) -> Result<Self, String> {
         let text = String::from_utf8_lossy(octets);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -169,7 +169,7 @@ fn put_text(text: &mut String, event: &Event<'_>) {
     }
 }
 
-/// Whether nothing but blanks and comments are outside of elements.
+/// Returns whether an event outside the root is only blanks or a comment.
 fn is_blank(event: &Event<'_>) -> bool {
     match event {
         Event::Text(part) => part.xml10_content().trim_ascii().is_empty(),

@@ -1,4 +1,4 @@
-//! A check in progress: requests of HTTP on a connection of its own, which is kept as long as the server keeps it, within limits.
+//! A check in progress: HTTP requests on its own connection, which is kept as long as the server keeps it, within limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,11 +29,11 @@ use crate::server::verdict::{Checked, Preparation, Verdict, counted};
 use z3950::error::chain;
 use z3950::sru::{login, path};
 
-/// The types of answers that are wanted.
+/// The media types of answers that are accepted.
 const ACCEPTED: &str = "application/sru+xml, text/xml, application/xml, */*;q=0.5";
-/// The type of a form.
+/// The media type of a form.
 pub(super) const FORM: &str = "application/x-www-form-urlencoded";
-/// The type of a request in SOAP.
+/// The media type of a request in SOAP.
 pub(super) const SOAP: &str = "text/xml; charset=utf-8";
 
 /// A check in progress.
@@ -42,7 +42,7 @@ pub(in crate::server) struct SruTrial {
     pub(super) offer: Arc<SruOffer>,
     server: Arc<JudgedServer>,
     connection: Option<TappedConnection>,
-    /// What was said, and what it cost.
+    /// The messages that were exchanged, and their cost.
     pub(in crate::server) ledger: Ledger,
 }
 
@@ -60,14 +60,14 @@ impl Drop for TappedConnection {
     }
 }
 
-/// A request of HTTP.
+/// An HTTP request.
 #[derive(Clone, Debug)]
 pub(super) struct SentRequest {
     pub(super) method: Method,
     /// The path with its parameters.
     pub(super) path: String,
     pub(super) accepted: &'static str,
-    /// The type and octets of a body.
+    /// The media type and the octets of a body.
     pub(super) body: Option<(&'static str, Bytes)>,
 }
 
@@ -90,11 +90,11 @@ impl SentRequest {
     }
 }
 
-/// Why a request has no answer.
+/// The reason why a request was not answered.
 enum NoReply {
     /// The connection ended before the answer began.
     Lost(String),
-    /// Another reason.
+    /// Any other reason.
     Other(Verdict),
 }
 
@@ -108,12 +108,12 @@ impl SruTrial {
         }
     }
 
-    /// How the server is judged.
+    /// Returns how the server is judged.
     pub(super) fn options(&self) -> &JudgeOptions {
         &self.server.options
     }
 
-    /// The path of the database that is judged.
+    /// Returns the path of the database that is judged.
     pub(super) fn base(&self) -> String {
         let first = self.options().databases.first();
         let name = first.map_or_else(String::new, |name| name.0.to_string_lossy().into_owned());
@@ -134,13 +134,13 @@ impl SruTrial {
         }
     }
 
-    /// The version of checks that are about none: the latest that the server has.
+    /// Returns the version for checks that are not about a version: the latest that the server supports.
     pub(super) fn main(&self) -> Checked<Version> {
         let version = self.offer.versions.last().copied();
         version.ok_or_else(|| Verdict::not_judged("no answer of SRU came"))
     }
 
-    /// The query that has hits, if it has at least this many.
+    /// Returns the query that has hits, if it has at least this many hits.
     pub(super) fn query(&self, hits: u64) -> Checked<String> {
         if self.offer.missing.contains(&Missing::Query) {
             return Err(Verdict::not_judged("the query that was given is refused"));
@@ -154,7 +154,7 @@ impl SruTrial {
         }
     }
 
-    /// Ends the check if the server finds records without an index, as servers for tests do.
+    /// Ends the check if the server finds records without an index, as test servers do.
     pub(super) fn indexed(&self) -> Checked {
         if self.offer.has_index {
             Ok(())
@@ -163,17 +163,17 @@ impl SruTrial {
         }
     }
 
-    /// A search for the first record of the query that has hits.
+    /// Returns a search for the first record of the query that has hits.
     pub(super) fn search(&self, version: Version) -> Checked<SruParameters> {
         Ok(self.search_for(version, &self.query(1)?))
     }
 
-    /// A search for the first record.
+    /// Returns a search for the first record.
     pub(super) fn search_for(&self, version: Version, query: &str) -> SruParameters {
         SruParameters::search(version, self.offer.names_version, query)
     }
 
-    /// A scan of five terms from that of the query on.
+    /// Returns a scan of five terms from the term of the query on.
     pub(super) fn scan(&self, version: Version) -> Checked<SruParameters> {
         match &self.offer.scan_clause {
             Some(clause) => Ok(SruParameters::scan(
@@ -185,18 +185,18 @@ impl SruTrial {
         }
     }
 
-    /// An explain.
+    /// Returns an explain request.
     pub(super) fn explain(&self, version: Version) -> SruParameters {
         SruParameters::explain(version, self.offer.names_version)
     }
 
-    /// Makes a request by GET, and fails unless an answer of SRU comes.
+    /// Sends a request by GET, and fails unless an SRU answer is returned.
     pub(super) async fn ask(&mut self, parameters: &SruParameters) -> Checked<JudgedReply> {
         let message = SentRequest::get(self.path_of(parameters));
         self.ask_by(message).await
     }
 
-    /// The same for a check that is not about this request.
+    /// Sends a request by GET, for a check that is not about this request.
     pub(super) async fn given(&mut self, parameters: &SruParameters) -> Checked<JudgedReply> {
         self.ask(parameters)
             .await
@@ -204,13 +204,13 @@ impl SruTrial {
             .given()
     }
 
-    /// Makes any request, and fails unless an answer of SRU comes.
+    /// Sends any request, and fails unless an SRU answer is returned.
     pub(super) async fn ask_by(&mut self, message: SentRequest) -> Checked<JudgedReply> {
         let reply = self.exchange(message).await?;
         Ok(JudgedReply::read(reply)?)
     }
 
-    /// The path of a request by GET.
+    /// Returns the path of a request by GET.
     pub(super) fn path_of(&self, parameters: &SruParameters) -> String {
         let (base, encoded) = (self.base(), self.whole(parameters).encoded());
         let joint = if base.contains('?') { '&' } else { '?' };
@@ -221,7 +221,7 @@ impl SruTrial {
         }
     }
 
-    /// A request with the parameters that the server wants besides.
+    /// Returns a request with the additional parameters that the server requires.
     pub(super) fn whole(&self, parameters: &SruParameters) -> SruParameters {
         let mut whole = parameters.clone();
         let options = &self.options().sru;
@@ -239,13 +239,13 @@ impl SruTrial {
         login(identity).map(|login| (login.user, login.password))
     }
 
-    /// Makes a request, on the connection of the one before if the server keeps it.
+    /// Sends a request, on the connection of the previous request if the server keeps it.
     pub(super) async fn exchange(&mut self, message: SentRequest) -> Checked<HttpReply> {
         self.pace().await;
         let is_used = self.connection.as_ref().is_some_and(|open| open.is_used);
         let mut sent = self.send(&message).await;
         if let (true, Err(NoReply::Lost(_))) = (is_used, &sent) {
-            // The server closed the connection that it had kept.
+            // The server closed the connection that it had kept open.
             self.connection = None;
             sent = self.send(&message).await;
         }
@@ -277,7 +277,7 @@ impl SruTrial {
         reply
     }
 
-    /// Whether a search has an answer of HTTP.
+    /// Returns whether a search is answered with HTTP.
     pub(in crate::server) async fn is_answered(&mut self) -> bool {
         let version = self.main().unwrap_or(Version::V1_2);
         let query = self.query(0).unwrap_or_else(|_| "a".to_owned());
@@ -286,7 +286,7 @@ impl SruTrial {
         self.exchange(message).await.is_ok()
     }
 
-    /// Whether the connection is open after an answer.
+    /// Returns whether the connection is still open after an answer.
     pub(in crate::server) async fn is_kept(&mut self) -> bool {
         match &mut self.connection {
             Some(open) => open.sender.ready().await.is_ok(),
@@ -294,7 +294,8 @@ impl SruTrial {
         }
     }
 
-    /// Sends any octets on a new connection, and returns the beginning of what comes until the server closes it or has nothing more to say.
+    /// Sends any octets on a new connection, and returns the beginning of what the server sends until it closes the connection
+    /// or stops sending.
     pub(super) async fn send_octets(&mut self, octets: &[u8], most: usize) -> Checked<Vec<u8>> {
         let (mut tap, log) = self.send_on_new(octets).await?;
         let limit = self.answer_limit();
@@ -309,7 +310,7 @@ impl SruTrial {
                 wait = limit.min(QUIET);
             }
         };
-        // A connection that stays open without a word is as good as one that is closed.
+        // A connection that stays open in silence is as good as a closed one.
         let _ = timeout(limit, conversation).await;
         self.note_log(&log);
         if came.len() < most {
@@ -323,7 +324,7 @@ impl SruTrial {
     /// Sends any octets on a new connection, and closes it.
     pub(super) async fn send_and_hang_up(&mut self, octets: &[u8]) -> Checked {
         let (mut tap, log) = self.send_on_new(octets).await?;
-        // The server may have closed it before.
+        // The server may already have closed the connection.
         let _ = timeout(self.answer_limit(), tap.shutdown()).await;
         self.note_log(&log);
         Ok(())
@@ -458,7 +459,7 @@ impl SruTrial {
         request.body(Full::new(body)).map_err(unusable)
     }
 
-    /// The credentials of the header Authorization (RFC 7617).
+    /// Returns the credentials of the header Authorization (RFC 7617).
     fn basic(&self) -> Option<String> {
         let (user, password) = self.login().filter(|_| !self.options().sru.login_in_url)?;
         Some(STANDARD.encode(format!("{user}:{password}")))
@@ -480,7 +481,7 @@ impl SruTrial {
         self.connection.as_ref().map(|open| open.log.take())
     }
 
-    /// Keeps what was said for the report.
+    /// Keeps the exchanged messages for the report.
     fn note(&mut self, sent: &PassedOctets, received: &PassedOctets, reply: Option<&HttpReply>) {
         self.ledger.octets = self.ledger.octets.saturating_add(received.length);
         for (is_sent, passed) in [(true, sent), (false, received)] {
@@ -499,7 +500,7 @@ impl SruTrial {
     }
 }
 
-/// The first line of a message, and the beginning of a body.
+/// Returns the first line of a message, and the beginning of a body.
 fn first_line(octets: &[u8]) -> String {
     let text = String::from_utf8_lossy(octets);
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
@@ -510,7 +511,7 @@ fn first_line(octets: &[u8]) -> String {
     }
 }
 
-/// An answer in a line: what SRU says in it, or else its status and type.
+/// Returns an answer on one line: its SRU content, or otherwise its status and type.
 fn reply_summary(reply: &HttpReply) -> String {
     let root = XmlTree::read(&reply.body).ok().map(|tree| tree.root.name);
     match root {

@@ -1,4 +1,5 @@
-//! Servers that die, hang, flood or hang up: a judgement ends, says what it lacks, and passes none of it.
+//! Tests with servers that die, hang, flood or hang up: the judgement ends, says what is missing, and passes no check that
+//! depends on it.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -8,7 +9,7 @@ use super::scripted::{Does, granting, judged};
 use super::*;
 use crate::answers::{encode, found};
 
-/// The findings of a whole judgement: name, verdict, and whether it is an error.
+/// Returns the findings of a whole judgement: name, verdict, and whether it is an error.
 async fn findings(judge: &mut Judge) -> Vec<(&'static str, Verdict, bool)> {
     judge.learn().await;
     let mut found = Vec::new();
@@ -31,7 +32,8 @@ fn is_silent(apdu: &Apdu) -> Does {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_dies_is_an_error_of_the_report() {
-    // Five checks without a connection, those that begin before this is known, and the first of those that were left out.
+    // The errors are five checks without a connection, the checks that begin before this is known, and the first check that was
+    // left out.
     for (sessions, expected) in [(1, 5..=6), (16, 5..=30)] {
         let searches = AtomicU32::new(0);
         let mut judge = judged(
@@ -73,7 +75,7 @@ async fn a_server_that_dies_is_an_error_of_the_report() {
 /// A server may accept fewer sessions than the judge would like to open.
 #[tokio::test(start_paused = true)]
 async fn sessions_that_a_server_refuses_are_no_fault_of_it() {
-    // At a server of one session, each check is alone; at one that breaks its own limit later, checks are repeated.
+    // On a server with one session, each check runs alone; on a server that lowers its limit later, checks are repeated.
     for (limit, is_late) in [(1, false), (3, false), (4, true)] {
         let open = Arc::new(AtomicU32::new(0));
         let sessions = Arc::clone(&open);
@@ -84,7 +86,7 @@ async fn sessions_that_a_server_refuses_are_no_fault_of_it() {
             move |apdu| match apdu {
                 Apdu::InitializeRequest(_) => {
                     let count = inits.fetch_add(1, Ordering::Relaxed);
-                    // Of the first sessions, one finds out what the server offers, and 16 how many it accepts.
+                    // The first session finds out what the server offers, and the next 16 how many sessions it accepts.
                     let limit = if is_late && count < 17 {
                         u32::MAX
                     } else {
@@ -134,11 +136,11 @@ async fn results_come_in_the_order_of_the_checks() {
     let [alone, side_by_side] = judgements;
     let (alone, side_by_side) = (alone.await, side_by_side.await);
     assert_eq!(alone.0, side_by_side.0);
-    // Of those that wait for silence, most do so at the same time.
+    // Most of the checks that wait for silence do so at the same time.
     assert!(side_by_side.1 * 2 < alone.1, "{side_by_side:?}");
 }
 
-/// With a pause, requests of all sessions take turns, but for the first of each session.
+/// With a pause, requests of all sessions take turns, except for the first request of each session.
 #[tokio::test(start_paused = true)]
 async fn a_pause_lies_between_the_requests_of_all_sessions() {
     let pause = Duration::from_millis(400);
@@ -203,7 +205,7 @@ async fn a_service_that_is_silent_does_not_end_the_judgement() {
     }
 }
 
-/// Checks that ended while an earlier one was waited for keep their results.
+/// Checks that ended while the judge was waiting for an earlier one keep their results.
 #[tokio::test(start_paused = true)]
 async fn a_stop_loses_no_result() {
     let mut judge = judged(
@@ -276,10 +278,10 @@ async fn a_trigger_arrives_alone() {
     }
 }
 
-/// Whether an APDU is what a check sends besides what every session does.
+/// Whether an APDU is the one that a check sends in addition to the requests of every session.
 type Meant = fn(&Apdu) -> bool;
 
-/// Checks that accept the end of a session, and the request that leads to it.
+/// Checks that accept the end of a session, and the request that leads to this end.
 const ENDING: &[(&str, Meant)] = &[
     (
         "init.version.none",

@@ -1,4 +1,4 @@
-//! What a person asked for and is not there, and what must not be in a report.
+//! Tests for things that the user requested and that do not exist, and for secrets that must not be in a report.
 
 use z3950_asn1::apdu::{Apdu, IdAuthentication, IdPass, InitializeResponse};
 use z3950_asn1::hex;
@@ -9,7 +9,7 @@ use super::*;
 use crate::answers::{diagnostic, encode, found, search_failed};
 use crate::server::{Missing, Offer};
 
-/// What is found out about a server of Z39.50.
+/// Returns the features of a Z39.50 server that were determined.
 async fn learned(judge: &mut Judge) -> Offer {
     match judge.learn().await {
         Offered::Z3950(offer) => offer.clone(),
@@ -50,7 +50,7 @@ async fn without_default_the_first_database_of_explain_is_judged() {
         "{:?}",
         offer.notes
     );
-    // At this server, Default stands for all databases, and Explain does not list it.
+    // On this server, Default stands for all databases, and Explain does not list it.
     let with = server(None);
     for databases in [vec![], vec!["Default".into()]] {
         let is_named = !databases.is_empty();
@@ -92,7 +92,7 @@ async fn a_query_that_was_given_is_not_replaced() {
         let beside = verdict(&mut judge).await;
         match missing {
             Missing::Hits => assert_eq!(beside, Verdict::Pass),
-            // A refusal because of the query says nothing about the database.
+            // A query that is refused says nothing about the database.
             _ => assert!(reason(beside).starts_with("the query was refused")),
         }
         assert!(matches!(

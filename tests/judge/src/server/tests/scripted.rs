@@ -1,4 +1,4 @@
-//! A server in the test's own task: it answers Init, Search and Close, and does something else where the test says so.
+//! A server in the test's own task: it answers Init, Search and Close, unless the test tells it to do something else.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,21 +21,22 @@ use z3950::error::{Cause, Error, Phase};
 use z3950::transport::{BoxStream, Connect, Connecting, Timeouts};
 use z3950::url::{Host, Mode};
 
-/// What the server does with an APDU.
+/// The server's reaction to an APDU.
 pub(super) enum Does {
-    /// Answers it.
+    /// Answers the APDU.
     Answers,
-    /// Says these octets instead.
+    /// Sends these octets instead.
     Says(Vec<u8>),
-    /// Says these octets without end.
+    /// Sends these octets without end.
     Floods(Vec<u8>),
-    /// Says nothing.
+    /// Sends nothing.
     Nothing,
     /// Ends the connection.
     HangsUp,
-    /// Ends the connection, and refuses all others.
+    /// Ends the connection, and refuses all further connections.
     Dies,
-    /// Says nothing, and overlooks the APDU that arrives right after it, as servers do that handle one APDU whenever octets arrive.
+    /// Sends nothing, and overlooks the APDU that arrives right after it, like servers that handle only one APDU whenever
+    /// octets arrive.
     Overlooks,
 }
 
@@ -99,7 +100,7 @@ async fn serve(
     Some(())
 }
 
-/// The answer of a server that grants everything and finds four records, none of which it sends.
+/// Returns the answer of a server that grants everything and finds four records, none of which it sends.
 fn usual(apdu: &Apdu) -> Option<Apdu> {
     Some(match apdu {
         Apdu::InitializeRequest(init) => granting(init.options).into(),
@@ -110,7 +111,7 @@ fn usual(apdu: &Apdu) -> Option<Apdu> {
     })
 }
 
-/// An accepting answer to Init.
+/// Returns an accepting answer to Init.
 pub(super) fn granting(options: z3950_asn1::apdu::Options) -> InitializeResponse {
     InitializeResponse {
         options,
@@ -118,7 +119,7 @@ pub(super) fn granting(options: z3950_asn1::apdu::Options) -> InitializeResponse
     }
 }
 
-/// A judgement of such a server, by the checks whose names begin like these.
+/// Prepares a judgement of such a server with the checks whose names begin like these.
 pub(super) fn judged(
     only: &[&str],
     change: impl FnOnce(&mut JudgeOptions),

@@ -1,4 +1,4 @@
-//! The echo of a request in its answer.
+//! Checks of the echo of a request in its answer.
 
 use z3950_asn1::sru::Version;
 
@@ -34,7 +34,7 @@ pub(super) const CHECKS: &[&[Check]] = sru_checks! {
         => echoed_secret;
 };
 
-/// The echo of an answer, if there is one.
+/// Returns the echo of an answer, if there is one.
 fn echo<'a>(reply: &'a JudgedReply, name: &str) -> Checked<&'a XmlNode> {
     let found = reply.root().child(name);
     found.ok_or_else(|| Verdict::not_offered("requests are not echoed"))
@@ -42,7 +42,7 @@ fn echo<'a>(reply: &'a JudgedReply, name: &str) -> Checked<&'a XmlNode> {
 
 const OF_SEARCH: &str = "echoedSearchRetrieveRequest";
 
-/// Fails if one of these parameters is echoed with another value.
+/// Fails if one of these parameters is echoed with a different value.
 fn compare(echo: &XmlNode, sent: &SruParameters, names: &[&str]) -> Checked {
     for (name, value) in sent.pairs() {
         if !names.contains(&&**name) {

@@ -1,4 +1,4 @@
-//! Explain: whether what a server says about itself is what it does (ZeeRex 2.0).
+//! Explain: whether a server does what it says about itself (ZeeRex 2.0).
 
 use z3950_asn1::sru::zeerex::ZeeRex;
 use z3950_asn1::sru::{ExplainResponse, Version};
@@ -102,7 +102,7 @@ async fn schema(trial: &mut SruTrial, version: Version) -> Checked {
         .child("record")
         .and_then(|record| record.text_of("recordSchema"));
     let found = found.ok_or_else(|| Verdict::not_judged("there is no record with a schema"))?;
-    // The field knows it without its last slash as well.
+    // In practice, the identifier is also used without its last slash.
     let holds = found.trim_end_matches('/') == ExplainResponse::SCHEMA.trim_end_matches('/');
     want(holds, ExplainResponse::SCHEMA, || {
         format!("recordSchema {found:?}")
@@ -202,10 +202,10 @@ async fn context_sets(trial: &mut SruTrial, _: Version) -> Checked {
     Ok(())
 }
 
-/// The most indexes that a check asks for.
+/// The maximum number of indexes for which a check sends requests.
 const MAX_INDEXES: usize = MAX_REQUESTS as usize - 20;
 
-/// Those of the names that are refused, with the diagnostics; each is asked for in a request of its own.
+/// Fails if any of the names is refused; each name is tested in its own request.
 async fn refused(
     trial: &mut SruTrial,
     names: Vec<String>,
@@ -234,7 +234,7 @@ async fn refused(
     })
 }
 
-/// A term may have to be a number, a date or no stop word, and the index be of another kind than `=` suits.
+/// A term may have to be a number, a date or a word that is not a stop word, and `=` may not suit the index.
 const OF_TERM: [u16; 6] = [24, 35, 36, 19, 22, 31];
 
 async fn searched(trial: &mut SruTrial, version: Version) -> Checked {
@@ -340,7 +340,7 @@ async fn maximum_records(trial: &mut SruTrial, version: Version) -> Checked {
     )
 }
 
-/// The values of what the description says is supported.
+/// Returns the values that the description lists as supported.
 fn supported(description: &ZeeRex, kind: &str) -> Vec<String> {
     let pairs = description.config.supports.iter();
     let values = pairs.filter(|(name, value)| name == kind && !value.is_empty());

@@ -1,4 +1,5 @@
-//! What the standards forbid: after it, the server still answers, and has not fallen for it. Sent only if that is allowed.
+//! Checks with requests that the standards forbid: afterwards, the server still answers, and has not been deceived by them.
+//! They are sent only with permission.
 
 use hyper::Method;
 use z3950_asn1::sru::Version;
@@ -89,7 +90,7 @@ async fn goes_on(trial: &mut SruTrial, version: Version) -> Checked {
     }
 }
 
-/// The most octets that are read of an answer to something that is not a request.
+/// The maximum number of octets that are read of an answer to something that is not a request.
 const MOST: usize = 64 << 10;
 
 async fn octets(trial: &mut SruTrial, version: Version, octets: &[u8]) -> Checked {
@@ -119,7 +120,7 @@ async fn long_header(trial: &mut SruTrial, version: Version) -> Checked {
     octets(trial, version, line.as_bytes()).await
 }
 
-/// Sends a query as a form, and fails unless an answer comes, of whichever status.
+/// Sends a query as a form, and fails unless an answer with any status is returned.
 async fn in_form(trial: &mut SruTrial, version: Version, query: &str) -> Checked {
     goes_on(trial, version).await.given()?;
     let search = trial.whole(&trial.search_for(version, query));
@@ -141,7 +142,7 @@ async fn many_booleans(trial: &mut SruTrial, version: Version) -> Checked {
     in_form(trial, version, &vec!["a"; 5000].join(" or ")).await
 }
 
-/// Sends a query as it is, which no encoding leads to.
+/// Sends a query without encoding it; no encoding would produce this text.
 async fn raw_query(trial: &mut SruTrial, version: Version, query: &str) -> Checked {
     goes_on(trial, version).await.given()?;
     let search = trial.search_for(version, "Z3950CONFORMANCE");
@@ -185,7 +186,7 @@ async fn repeated(trial: &mut SruTrial, version: Version) -> Checked {
 
 async fn soap(trial: &mut SruTrial, version: Version, content: &str) -> Checked {
     goes_on(trial, version).await.given()?;
-    // A server without SOAP refuses anything.
+    // A server without SOAP refuses any request.
     let message = SentRequest {
         method: Method::POST,
         ..SentRequest::post(trial.base(), SOAP, content.to_owned())

@@ -1,4 +1,4 @@
-//! How requests and answers travel: methods, status, types, character sets, connections (RFC 9110, RFC 9112), SOAP.
+//! The transport of requests and answers: methods, status, types, character sets, connections (RFC 9110, RFC 9112), SOAP.
 
 use hyper::Method;
 use hyper::header::CONTENT_ENCODING;
@@ -99,7 +99,7 @@ async fn content_type(trial: &mut SruTrial, version: Version) -> Checked {
     want(holds, known.join(" or "), || reply.http.summary())
 }
 
-/// The character set that the header names, in lower case.
+/// Returns the character set named in the header, in lower case.
 fn of_header(http: &HttpReply) -> Option<String> {
     let value = http.content_type().to_ascii_lowercase();
     let (_, name) = value.split_once("charset=")?;
@@ -108,7 +108,7 @@ fn of_header(http: &HttpReply) -> Option<String> {
 }
 
 async fn charset(trial: &mut SruTrial, version: Version) -> Checked {
-    // A record has more than ASCII more often than a number.
+    // A record is more likely than a number to contain non-ASCII characters.
     let search = trial.search_for(version, &trial.query(0)?);
     let reply = trial.ask(&search.with("maximumRecords", "10")).await?;
     let declared = reply
@@ -160,7 +160,7 @@ async fn keep_alive(trial: &mut SruTrial, version: Version) -> Checked {
     })
 }
 
-/// Ends the check if the status says that a way of asking is not offered.
+/// Ends the check if the status says that a way of sending requests is not offered.
 fn offered(reply: &HttpReply) -> Checked {
     match reply.status {
         404 | 405 | 406 | 411 | 415 | 501 => Err(Verdict::not_offered(reply.summary())),
@@ -185,7 +185,7 @@ async fn by_form(trial: &mut SruTrial, version: Version) -> Checked {
     same(&by_url, &read(reply)?)
 }
 
-/// Fails unless number and first record are the same.
+/// Fails unless the number and the first record are the same.
 fn same(one: &JudgedReply, other: &JudgedReply) -> Checked {
     let record = |reply: &JudgedReply| reply.records().is_empty();
     let first = |reply: &'_ JudgedReply| {

@@ -61,7 +61,7 @@ pub(super) const CHECKS: &[&[Check]] = sru_checks! {
         => uri;
 };
 
-/// A request whose answer is looked at.
+/// A request whose answer is inspected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sample {
     Search,
@@ -88,7 +88,7 @@ fn request(trial: &SruTrial, version: Version, asked: Sample) -> Checked<SruPara
     })
 }
 
-/// The answer to a request. Scan and explain need not be offered.
+/// Returns the answer to a request. Scan and explain need not be offered.
 async fn reply_to(trial: &mut SruTrial, version: Version, asked: Sample) -> Checked<JudgedReply> {
     let request = request(trial, version, asked)?;
     let reply = trial.ask(&request).await?;
@@ -99,7 +99,7 @@ async fn reply_to(trial: &mut SruTrial, version: Version, asked: Sample) -> Chec
         }
         _ => reply,
     };
-    // Another check is about an answer in another version.
+    // Another check handles an answer in a different version.
     if reply.is_in(version) {
         Ok(reply)
     } else {

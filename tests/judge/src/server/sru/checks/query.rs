@@ -1,4 +1,4 @@
-//! CQL: what every server reads, and what is refused.
+//! CQL: queries that every server reads, and queries that are refused.
 
 use z3950_asn1::sru::Version;
 
@@ -136,14 +136,15 @@ pub(super) const CHECKS: &[&[Check]] = sru_checks! {
         => refused("a and/z3950none b", &[]);
 };
 
-/// Fails unless the query in another form finds as many records. The form is made of the query and of one that finds nothing.
+/// Fails unless the query in another form finds the same number of records. The form is made from the query and a query that
+/// finds nothing.
 async fn same(trial: &mut SruTrial, version: Version, form: fn(&str, &str) -> String) -> Checked {
     let query = trial.query(1)?;
     let nowhere = super::search::nowhere(trial)?;
     counts(trial, version, &form(&query, &nowhere)).await
 }
 
-/// Fails unless the query finds as many records as the one that has hits.
+/// Fails unless the query finds the same number of records as the query that has hits.
 async fn counts(trial: &mut SruTrial, version: Version, query: &str) -> Checked {
     trial.indexed()?;
     let hits = trial
@@ -160,7 +161,7 @@ async fn counts(trial: &mut SruTrial, version: Version, query: &str) -> Checked 
     })
 }
 
-/// The word of the query, with what is in front of it, in which the word is written otherwise.
+/// Returns the query with its word written in another form.
 fn rewritten(trial: &SruTrial, form: impl Fn(&str) -> String) -> Checked<String> {
     let query = trial.query(1)?;
     let term = trial.offer.term();
@@ -233,7 +234,8 @@ async fn all_records(trial: &mut SruTrial, version: Version) -> Checked {
     )
 }
 
-/// Fails unless the query is refused with one of the diagnostics, which say that something is not offered, or finds enough.
+/// Fails unless the query is refused with one of the diagnostics, which say that something is not offered, or finds at least
+/// `least` records.
 async fn at_least(
     trial: &mut SruTrial,
     version: Version,
@@ -291,7 +293,7 @@ async fn proximity(trial: &mut SruTrial, version: Version) -> Checked {
     reply.counted().map(drop)
 }
 
-/// An index that is searched: that of the query, or cql.serverChoice.
+/// Returns an index that is searched: the index of the query, or cql.serverChoice.
 fn index_and_term(trial: &SruTrial) -> (String, String) {
     let query = trial.offer.query.as_deref().unwrap_or_default();
     let index = match query.split_once('=') {
@@ -301,7 +303,7 @@ fn index_and_term(trial: &SruTrial) -> (String, String) {
     (index.to_owned(), trial.offer.term().to_owned())
 }
 
-/// Fails unless an answer comes that is XML and has a number of records or a diagnostic.
+/// Fails unless the answer is XML and has a number of records or a diagnostic.
 async fn harmless(trial: &mut SruTrial, version: Version, query: &str) -> Checked {
     let reply = trial.ask(&trial.search_for(version, query)).await?;
     let holds = reply.hits().is_some() || !reply.diagnostics().is_empty();

@@ -1,4 +1,4 @@
-//! Schemas of records, and diagnostics in place of records.
+//! Record schemas, and diagnostics in place of records.
 
 use z3950_asn1::sru::{SruRecord, Version};
 
@@ -60,7 +60,7 @@ async fn identifier(trial: &mut SruTrial, version: Version) -> Checked {
 async fn unknown(trial: &mut SruTrial, version: Version, numbers: &[u16]) -> Checked {
     let search = trial.search(version)?.with("recordSchema", NONE);
     let reply = trial.ask(&search).await?;
-    // Each record may have a diagnostic in its place.
+    // Each record may be replaced by a diagnostic.
     let mut records = reply.records().iter();
     let is_each = records.len() > 0
         && records

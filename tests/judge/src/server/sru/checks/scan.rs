@@ -1,4 +1,4 @@
-//! Scan: the terms of an index, their order, their places and their numbers of records.
+//! Scan: the terms of an index, their order, their positions and their numbers of records.
 
 use z3950_asn1::sru::Version;
 
@@ -98,7 +98,7 @@ async fn listed(trial: &mut SruTrial, version: Version, maximum: usize) -> Check
     Ok(reply)
 }
 
-/// The values of some terms, for a check that needs at least this many.
+/// Returns the values of some terms, for a check that needs at least this many.
 async fn terms(trial: &mut SruTrial, version: Version, least: usize) -> Checked<Vec<String>> {
     let reply = listed(trial, version, least).await.given()?;
     let found: Vec<String> = reply.values().into_iter().map(str::to_owned).collect();
@@ -112,7 +112,7 @@ async fn terms(trial: &mut SruTrial, version: Version, least: usize) -> Checked<
     }
 }
 
-/// A clause of the index that is scanned, with another term.
+/// Returns a clause with the index that is scanned and another term.
 fn from(trial: &SruTrial, term: &str) -> Checked<String> {
     let clause = trial.offer.scan_clause.as_deref().unwrap_or_default();
     let (index, _) = clause
@@ -205,7 +205,7 @@ async fn position_one(trial: &mut SruTrial, version: Version) -> Checked {
     )
 }
 
-/// Asks for three terms around the fourth of a list, with another position. Each is where the list has it.
+/// Asks for three terms around the fourth term of a list, with a different position, and compares them with the list.
 async fn shifted(trial: &mut SruTrial, version: Version, position: usize) -> Checked {
     let list = terms(trial, version, 7).await?;
     let fourth = list.get(3).map(String::as_str).unwrap_or_default();

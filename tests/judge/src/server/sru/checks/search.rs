@@ -1,4 +1,4 @@
-//! Which records come: startRecord, maximumRecords, numberOfRecords, recordPosition and nextRecordPosition.
+//! Which records are returned: startRecord, maximumRecords, numberOfRecords, recordPosition and nextRecordPosition.
 
 use z3950_asn1::sru::Version;
 
@@ -113,7 +113,7 @@ async fn count(trial: &mut SruTrial, version: Version) -> Checked {
     )
 }
 
-/// A query for a word that occurs nowhere, by the index of the one that has hits.
+/// Returns a query for a word that occurs nowhere, with the index of the query that has hits.
 pub(super) fn nowhere(trial: &SruTrial) -> Checked<String> {
     let query = trial.query(0)?;
     Ok(match query.rsplit_once('=') {
@@ -172,7 +172,7 @@ async fn maximum_omitted(trial: &mut SruTrial, version: Version) -> Checked {
     fits(&reply, u64::MAX)
 }
 
-/// Fails if there are more records than asked for or found.
+/// Fails if there are more records than requested or found.
 fn fits(reply: &JudgedReply, most: u64) -> Checked {
     let most = reply.counted()?.min(most);
     let records = u64::try_from(reply.records().len()).unwrap_or(u64::MAX);
@@ -205,7 +205,7 @@ async fn beyond(trial: &mut SruTrial, version: Version, more: u64, numbers: &[u1
     }
 }
 
-/// Asks for some records, and fails unless at least one comes.
+/// Asks for some records, and fails unless at least one is returned.
 async fn some(
     trial: &mut SruTrial,
     version: Version,
@@ -221,7 +221,7 @@ async fn some(
     Ok(reply)
 }
 
-/// The data of the first record.
+/// Returns the data of the first record.
 fn first_data(reply: &JudgedReply) -> Option<&super::super::tree::XmlNode> {
     reply.records().first()?.child("recordData")
 }

@@ -42,7 +42,7 @@ pub(super) const CHECKS: &[&[Check]] = sru_checks! {
         => facet_counts;
 };
 
-/// A search whose result set is kept. Returns its name and the answer.
+/// Sends a search whose result set is kept. Returns the name of the set and the answer.
 async fn kept(trial: &mut SruTrial, version: Version) -> Checked<(String, JudgedReply)> {
     let search = trial.search(version)?.with("resultSetTTL", "60");
     let reply = trial
@@ -126,7 +126,7 @@ async fn ttl(trial: &mut SruTrial, version: Version, value: &str) -> Checked {
     trial.ask(&search).await?.refused_with(&[])
 }
 
-/// A search with facets.
+/// Sends a search with facets.
 async fn faceted(trial: &mut SruTrial, version: Version) -> Checked<JudgedReply> {
     let index = trial.scan(version).ok();
     let index = index

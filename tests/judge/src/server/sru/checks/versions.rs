@@ -1,4 +1,5 @@
-//! Versions and operations: what a server answers in, and what it says to those that it does not know.
+//! Versions and operations: the version of the server's answers, and its reaction to versions and operations that it does not
+//! know.
 
 use z3950_asn1::sru::Version;
 

@@ -1,19 +1,19 @@
-//! Each rule broken once: what a peer does to requests or answers, and the checks that notice it.
+//! Breaks each rule once: the change that a peer makes to requests or answers, and the checks that notice it.
 
 mod services;
 
 pub(super) use self::services::SERVICES;
 use super::Rule::{self, Answered, AnsweredTo, Asked};
 
-/// The end of a search for one record, to which no other parameter was added.
+/// The end of a search for one record that has no additional parameter.
 const PLAIN: &str = "maximumRecords=1 ";
 pub(super) const RECORD: &str = "<leader>";
 pub(super) const NINE: &str = "numberOfRecords>9<";
 pub(super) const EIGHT: &str = "numberOfRecords>8<";
 
-/// Checks without the version at the end of their names; those of all versions are meant.
+/// Checks named without a version stand for the checks in all versions.
 pub(super) const SEARCHING: &[(Rule, &[&str])] = &[
-    // Form.
+    // The form of answers.
     (
         Answered("zs:version>", "zs:was>"),
         &["version.named", "echo.version"],
@@ -134,7 +134,7 @@ pub(super) const SEARCHING: &[(Rule, &[&str])] = &[
         Asked("/books HTTP", "/books?query=a HTTP"),
         &["operation.base-url"],
     ),
-    // Which records.
+    // Which records are returned.
     (
         Asked("maximumRecords=1 ", "maximumRecords=1&bad=1 "),
         &["search.count", "search.zero", "record.schema.given"],
@@ -487,7 +487,8 @@ pub(super) const SEARCHING: &[(Rule, &[&str])] = &[
     ),
 ];
 
-/// Checks that no rule breaks: a server would have to answer differently each time, or to end at a connection that is cut.
+/// Checks that none of the rules can make fail: a server would have to answer differently each time, or end when a connection
+/// is cut.
 pub(super) const NEVER: &[&str] = &[
     "scan.answered.2-0",
     "sort.repeated",

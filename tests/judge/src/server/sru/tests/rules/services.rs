@@ -1,9 +1,9 @@
-//! Rules of scan, explain, result sets, the echo and HTTP, each broken once.
+//! Breaks each rule of scan, explain, result sets, the echo and HTTP once.
 
 use super::super::Rule::{self, Answered, AnsweredTo, Asked, Dies};
 use super::{EIGHT, NINE, RECORD};
 
-/// Checks without the version at the end of their names; those of all versions are meant.
+/// Checks named without a version stand for the checks in all versions.
 pub(in super::super) const SERVICES: &[(Rule, &[&str])] = &[
     // Scan.
     (Answered("zs:value>", "zs:word>"), &["scan.terms"]),
@@ -279,7 +279,7 @@ pub(in super::super) const SERVICES: &[(Rule, &[&str])] = &[
         Asked("/z3950-conformance-none?", "/books?"),
         &["http.path.unknown"],
     ),
-    // What kills a server.
+    // Requests that kill a server.
     (Dies("garbage"), &["hostile.garbage"]),
     (Dies("GET /books HTTP/1.1\r\n\r\n"), &["hostile.no-host"]),
     (Dies("HTTP/9.9"), &["hostile.version"]),
