@@ -3,7 +3,7 @@
 
 use super::key::Kind;
 
-/// A row: name, Use values, kind, fields of MARC 21, fields of UNIMARC.
+/// A row: name, Use values, kind, MARC 21 fields, UNIMARC fields.
 pub(super) type Row = (
     &'static str,
     &'static [i64],
