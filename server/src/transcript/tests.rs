@@ -214,7 +214,7 @@ fn listings_are_for_people() {
     );
 }
 
-/// A recording of sessions with these requests.
+/// Returns a recording of sessions with these requests.
 fn recording(sessions: &[&[Apdu]]) -> Arc<Recording> {
     let file = Shared::default();
     let log = JsonLog::new(file.clone());
@@ -281,7 +281,7 @@ fn recordings_are_replayed() {
         hits(&answer(&mut player, &search("@attr 1=1032 dup"))),
         (2, None)
     );
-    // Other octets: the next answer of its kind, with the client's own referenceId.
+    // Other octets: the next answer of the same kind, with the client's own referenceId.
     let other = referred(search("else"), "mine");
     assert_eq!(
         hits(&answer(&mut player, &other)),
@@ -314,7 +314,7 @@ fn apdus(output: &Output) -> Vec<Apdu> {
     apdus.collect()
 }
 
-/// The answers as JSON, and their octets as text.
+/// Returns the answers as JSON, and their octets as text.
 fn said(output: &Output) -> Vec<String> {
     let answers = apdus(output).into_iter().map(|apdu| {
         let octets = codec::encode(&apdu).expect("encodes");
@@ -347,7 +347,7 @@ fn audit_d8_a_request_gets_the_answer_of_the_same_request_only() {
     ]);
     let replay = Arc::new(Replay::from(&*recorded));
     let mut player = Player::new(&replay, 1);
-    // Another implementation, other sizes, another password.
+    // A different implementation, different sizes, and a different password.
     let Apdu::InitializeRequest(mut other) = with_password() else {
         panic!("an Init")
     };
@@ -367,7 +367,7 @@ fn audit_d8_a_request_gets_the_answer_of_the_same_request_only() {
         assert!(said.contains("dup") != said.contains("id7"), "{said}");
         said.contains("dup")
     };
-    // In another order; a Present is about the search before it.
+    // In a different order; a Present is about the search before it.
     let dup = answer(&mut player, &referred(search("@attr 1=1032 dup"), "x"));
     assert_eq!(count(&dup), (2, Some(ReferenceId("x".into()))));
     assert!(record(&answer(&mut player, &present_of("default"))));
@@ -378,7 +378,7 @@ fn audit_d8_a_request_gets_the_answer_of_the_same_request_only() {
     assert!(!record(&answer(&mut player, &present_of("default"))));
     let other = answer(&mut player, &search("@attr 1=4 war"));
     assert!(!said(&other)[0].contains(UNKNOWN), "{:?}", said(&other));
-    // Never recorded: another query, a set that no search has made, another service.
+    // These were never recorded: another query, a set that no search has made, another service.
     let close: Apdu = Close::new(CloseReason::FINISHED, None).into();
     for (request, name) in [
         (search("@attr 1=1032 id8"), "searchResponse"),
