@@ -1,4 +1,4 @@
-//! Connections of HTTP over a pipe in memory, with a paused clock.
+//! HTTP connections over a pipe in memory, with a paused clock.
 
 mod faults;
 mod guesses;
@@ -106,7 +106,7 @@ impl Caller {
         self.answer().await.expect("an answer")
     }
 
-    /// The next answer; `None` if the connection has ended.
+    /// Returns the next answer; `None` if the connection has ended.
     async fn answer(&mut self) -> Option<Answer> {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {

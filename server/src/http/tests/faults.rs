@@ -1,8 +1,8 @@
-//! Faults on connections of HTTP.
+//! Faults on HTTP connections.
 
 use super::*;
 
-/// What a caller gets for a search with this rule, and how the session ends; after ten seconds it leaves.
+/// Returns what a caller gets for a search with this rule, and how the session ends; the caller leaves after ten seconds.
 async fn heard(rule: &str) -> (String, Duration, SessionEnd) {
     let faults = Faults::new().with(rule.parse().expect("a rule"));
     let target = Target::new(catalogue(), Limits::default());
@@ -96,7 +96,7 @@ async fn answers_are_other_than_they_should_be() {
         let length = format!("content-length: {}", body.len());
         assert!(head.contains(&length), "{rule}: {head}");
     }
-    // Requests without SRU have faults too.
+    // Requests that are not for SRU have faults too.
     let faults = "on http nth=2: status 500".parse().expect("a rule");
     let target = Target::new(catalogue(), Limits::default());
     let mut caller = Caller::on(target, Faults::new().with(faults), None);
