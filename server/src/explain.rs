@@ -32,7 +32,7 @@ pub struct ExplainDatabase {
 }
 
 impl ExplainDatabase {
-    /// Describes the databases of a backend, and a server with this offer, limits and access.
+    /// Describes the databases of a backend, and the server with this offer, limits and access.
     pub fn new(backend: Arc<dyn Backend>, offer: Offer, limits: Limits, access: &Access) -> Self {
         Self {
             backends: vec![backend],
@@ -69,7 +69,7 @@ impl ExplainDatabase {
 
 /// The records at the time of the search.
 struct ExplainHits {
-    /// Ascending.
+    /// The entries, in ascending order.
     entries: Vec<(RecordId, ExplainEntry)>,
 }
 

@@ -51,7 +51,7 @@ const TERM_LIST: i64 = 15;
 const PROPRIETARY: i64 = 20;
 const USER_FEE: i64 = 21;
 
-/// Who may update, if not anybody.
+/// Who may update, if not everybody.
 const LEAVE: &str = "For clients on the server's host, and users who may update";
 
 /// The language of all texts.
@@ -99,7 +99,7 @@ impl ExplainEntry {
         }
     }
 
-    /// The record without its lists of attributes and keys.
+    /// Returns the record without its lists of attributes and keys.
     pub(super) fn brief(&self) -> ExplainRecord {
         let mut record = self.record.clone();
         match &mut record {
@@ -361,7 +361,7 @@ fn attribute_details(database: &DatabaseInfo) -> ExplainEntry {
     )
 }
 
-/// The indexes of a database, each with its Use attributes.
+/// Returns the indexes of a database, each with its Use attributes.
 fn indexes(database: &DatabaseInfo) -> BTreeMap<&str, Vec<&AttributeInfo>> {
     let mut indexes = BTreeMap::<&str, Vec<&AttributeInfo>>::new();
     let all = database.attributes.iter();
@@ -391,7 +391,7 @@ fn term_list_info(database: &DatabaseInfo) -> ExplainEntry {
     )
 }
 
-/// A record for each term list, over all databases that have it.
+/// Returns a record for each term list, over all databases that have it.
 fn term_list_details<'a>(
     databases: impl Iterator<Item = &'a DatabaseInfo>,
 ) -> impl Iterator<Item = ExplainEntry> {
@@ -447,7 +447,7 @@ fn sort_details(database: &DatabaseInfo) -> ExplainEntry {
     )
 }
 
-/// Any one of these attributes.
+/// Allows any one of these attributes.
 fn combinations(attributes: &[&AttributeInfo]) -> Option<AttributeCombinations> {
     let default_attribute_set: Oid = attributes.first()?.attribute_set;
     let one_of = attributes.iter().map(|attribute| {

@@ -13,7 +13,7 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 /// Records the order.
 ///
 /// # Errors
-/// 1008 for an order of nothing, 30 or 27 for a missing result set, 13 for a position out of range.
+/// Condition 1008 for an order of nothing, 30 or 27 for a missing result set, 13 for a position out of range.
 pub(super) async fn answer(
     operation: &Operation,
     parameters: &ItemOrder,

@@ -17,8 +17,8 @@ use crate::units::count;
 /// Keeps a result set of the session.
 ///
 /// # Errors
-/// 1008 if no set is named, 30 or 27 if it does not exist, 1057 for `append`: the records of two result sets belong to two
-/// snapshots, which one set cannot hold.
+/// Condition 1008 if no set is named, 30 or 27 if it does not exist, 1057 for `append`: the records of two result sets belong to
+/// two snapshots, which one set cannot hold.
 pub(super) fn result_set(
     association: &Association,
     parameters: &PersistentResultSet,
@@ -47,10 +47,10 @@ pub(super) fn result_set(
     })
 }
 
-/// Keeps a query, or a copy of that of another package.
+/// Keeps a query, or a copy of the query of another package.
 ///
 /// # Errors
-/// 219 if there is no package of that name.
+/// Condition 219 if there is no package with that name.
 pub(super) fn query(
     association: &Association,
     parameters: &PersistentQuery,
