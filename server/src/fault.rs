@@ -149,7 +149,7 @@ pub enum Fault {
     ResetAfter(usize),
     /// The connection ends after the answer.
     HangUp,
-    /// The answer of HTTP is an HTML page, as of a proxy.
+    /// The HTTP answer is an HTML page, as of a proxy.
     #[cfg(feature = "sru")]
     Html,
     /// SRU: the answer declares this namespace instead of its own.
@@ -170,16 +170,16 @@ pub enum Fault {
     /// SRU: the element of the records is empty.
     #[cfg(feature = "sru")]
     EmptyRecords,
-    /// SRU: this diagnostic stands beside the records.
+    /// SRU: this diagnostic accompanies the records.
     #[cfg(feature = "sru")]
     Beside(Diagnostic),
     /// SRU: recordPacking has this value.
     #[cfg(feature = "sru")]
     Packing(String),
-    /// The body of the answer of HTTP begins with a byte order mark.
+    /// The body of the HTTP answer begins with a byte order mark.
     #[cfg(feature = "sru")]
     ByteOrderMark,
-    /// The body of the answer of HTTP is in ISO 8859-1, although it says UTF-8.
+    /// The body of the HTTP answer is in ISO 8859-1, although it says UTF-8.
     #[cfg(feature = "sru")]
     Latin1,
 }
@@ -195,7 +195,7 @@ impl Fault {
         Self::Alter(Alteration(Arc::new(change)))
     }
 
-    /// An answer with a length of 4,294,967,295 octets and no contents.
+    /// Returns an answer with a length of 4,294,967,295 octets and no contents.
     pub fn announces_4_gib() -> Self {
         Self::Octets(Bytes::from_static(&[0xb7, 0x84, 0xff, 0xff, 0xff, 0xff]))
     }
@@ -256,7 +256,7 @@ impl Faults {
         self
     }
 
-    /// Whether there are no rules.
+    /// Returns whether there are no rules.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Imitations of other servers, so that tests written against them run here: `z3950d --imitate yaz-ztest`.
+//! Imitations of other servers, so that tests written against them also run against this server: `z3950d --imitate yaz-ztest`.
 
 mod habits;
 mod yaz_ztest;
@@ -35,7 +35,7 @@ pub enum Imitated {
     YazZtest,
 }
 
-/// Unknown server to imitate.
+/// The name of an unknown server to imitate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} cannot be imitated; yaz-ztest can")]
 pub struct NotImitated(String);
@@ -60,13 +60,13 @@ impl fmt::Display for Imitated {
 }
 
 impl Imitated {
-    /// The server's databases, with the limits that its habits need.
+    /// Returns the server's databases, with the limits that its habits need.
     pub fn target(self, limits: Limits) -> Target {
         match self {
             Self::YazZtest => {
                 let limits = Limits {
                     hits: usize::MAX,
-                    // It grants concurrent operations, but answers in order.
+                    // yaz-ztest grants concurrent operations, but answers in order.
                     concurrent_operations: 1,
                     ..limits
                 };
@@ -75,7 +75,7 @@ impl Imitated {
         }
     }
 
-    /// The answers that differ from the standard.
+    /// Returns the answers that differ from the standard.
     pub fn faults(self) -> Faults {
         match self {
             Self::YazZtest => habits::faults(),

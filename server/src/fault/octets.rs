@@ -74,7 +74,7 @@ pub(crate) fn garbage(count: usize) -> Vec<u8> {
     std::iter::once(0xff).chain(random).take(count).collect()
 }
 
-/// The identifier octets of the first value.
+/// Returns the identifier octets of the first value.
 fn identifier(octets: &[u8]) -> Vec<u8> {
     let Some((first, rest)) = octets.split_first() else {
         return Vec::new();

@@ -12,8 +12,8 @@ use super::{Fault, When, kinds};
 /// The text form is `[on] REQUEST CONDITION…: FAULT ARGUMENT…`:
 ///
 /// - the request is `any`, `init`, `search`, `present`, `delete`, `scan`, `sort`, `access`, `resource`, `trigger`, `report`,
-///   `extended`, `duplicate`, `close`, or the standard's name of the APDU; `http` for every request of HTTP; `sru` for those of
-///   SRU, or `sru search`, `sru scan`, `sru explain` and `sru update`;
+///   `extended`, `duplicate`, `close`, or the standard's name of the APDU; `http` for every HTTP request; `sru` for those of SRU,
+///   or `sru search`, `sru scan`, `sru explain` and `sru update`;
 /// - the conditions are `session=N`, `nth=N`, `nth-of-all=N`, `db=NAME`, `docid=TERM` and `syntax=NAME`, like the methods of
 ///   [`When`];
 /// - the faults are those of [`super::kinds`];
@@ -40,7 +40,7 @@ impl Rule {
     }
 }
 
-/// The rule as it was written; of one made in code, only what the fault is.
+/// Writes the rule as it was written; of a rule made in code, only its fault.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.text {
@@ -125,7 +125,7 @@ impl FromStr for Rule {
     }
 }
 
-/// A word before the colon.
+/// Reads a word before the colon.
 fn condition(words: &mut Words<'_>) -> Result<Option<String>, RuleError> {
     words.next_up_to(|character| character == ':')
 }
@@ -140,7 +140,7 @@ impl FromStr for Fault {
 }
 
 impl When {
-    /// The requests with a name as at the beginning of a [`Rule`].
+    /// Returns the requests with a name as at the beginning of a [`Rule`].
     ///
     /// # Errors
     /// A message, if there is no such request.
