@@ -40,7 +40,7 @@ struct Running {
     resource_control: bool,
 }
 
-/// An operation in progress, within its association. Its entry is removed when it is dropped.
+/// An operation in progress, within its association. The entry is removed when the operation is dropped.
 pub(crate) struct Operation {
     association: Arc<Association>,
     inner: Arc<Inner>,
@@ -77,8 +77,8 @@ impl Interrupt {
         Some(report.into_iter().collect())
     }
 
-    /// Stops the operation of this referenceId, which then fails with the diagnostic; a Present returns the records that it has.
-    /// Does nothing if there is no such operation.
+    /// Stops the operation of this referenceId, which then fails with the diagnostic; a Present returns the records that it has
+    /// so far. Does nothing if there is no such operation.
     pub fn stop(&self, reference_id: Option<&ReferenceId>, why: Diagnostic) {
         let mut running = lock(&self.0.running);
         let mut operations = running.iter_mut();
@@ -177,7 +177,7 @@ impl Drop for Operation {
     }
 }
 
-/// A report that the client need not answer. It has no figures, because backends report none.
+/// Returns a report that the client need not answer. It has no figures, because backends report none.
 fn report(trigger: &TriggerResourceControlRequest) -> ResourceControlRequest {
     ResourceControlRequest {
         reference_id: trigger.reference_id.clone(),

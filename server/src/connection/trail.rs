@@ -14,7 +14,7 @@ pub(crate) struct Trail<'a> {
     is_over: bool,
 }
 
-/// The longest APDU that is looked for. Of other octets, no more are kept.
+/// The longest APDU that is looked for. No more than this is kept of other octets.
 const MAX_APDU: usize = 64 << 10;
 
 impl<'a> Trail<'a> {

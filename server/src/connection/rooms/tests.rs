@@ -7,7 +7,7 @@ use super::*;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Rooms for that many sessions; connections without a session have 250 ms, and idle sessions a second.
+/// Rooms for this many sessions; connections without a session have 250 ms, and idle sessions a second.
 fn rooms(sessions: usize) -> Rooms {
     Rooms::new(&Limits {
         sessions,

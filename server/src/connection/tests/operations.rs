@@ -3,7 +3,7 @@
 use super::*;
 use crate::requests::Slow;
 
-/// A client that waits for a search of an hour.
+/// Returns a client that waits for a search of an hour.
 async fn waiting() -> (Client, Arc<Slow>) {
     waiting_within(Limits::default()).await
 }
