@@ -28,7 +28,7 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 /// operation, which must leave nothing half done.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Diagnostic>> + Send + 'a>>;
 
-/// An answer that is ready.
+/// Returns an answer that is ready.
 pub fn ready<'a, T: Send + 'a>(answer: Result<T, Diagnostic>) -> Answer<'a, T> {
     Box::pin(std::future::ready(answer))
 }
@@ -40,12 +40,12 @@ pub fn ready<'a, T: Send + 'a>(answer: Result<T, Diagnostic>) -> Answer<'a, T> {
 /// the connection.
 #[expect(unused_variables, reason = "the names document the methods")]
 pub trait Backend: Send + Sync {
-    /// The databases, as shown to people and in Explain. The first is the default database.
+    /// Returns the databases, as shown to people and in Explain. The first is the default database.
     fn databases(&self) -> Vec<DatabaseInfo> {
         Vec::new()
     }
 
-    /// The records that a query finds.
+    /// Returns the records that a query finds.
     ///
     /// # Errors
     /// The reason why there is no result set: a database that does not exist (235), or an unsupported part of the query.
@@ -53,24 +53,24 @@ pub trait Backend: Send + Sync {
         ready(Err(diagnostic(Condition::UNSUPPORTED_SEARCH, "")))
     }
 
-    /// Whether any record is available in the syntax; if not, a Present fails with condition 239.
+    /// Returns whether any record is available in the syntax; if not, a Present fails with condition 239.
     fn has_syntax(&self, syntax: &Oid) -> bool {
         false
     }
 
-    /// Whether the syntax (`None`: the backend's choice) has the element set; if not, a Present fails with condition 25. Names
-    /// are caseless, and `F` (full) and `B` (brief) always work (Z39.50-2003 §3.6.2).
+    /// Returns whether the syntax (`None`: the backend's choice) has the element set; if not, a Present fails with condition 25.
+    /// Names are caseless, and `F` (full) and `B` (brief) always work (Z39.50-2003 §3.6.2).
     fn has_element_set(&self, name: &str, syntax: Option<&Oid>) -> bool {
         name.eq_ignore_ascii_case("F") || name.eq_ignore_ascii_case("B")
     }
 
-    /// The element set for a schema in the syntax; `None` if there is none, and a Present fails with condition 1066.
+    /// Returns the element set for a schema in the syntax; `None` if there is none; a Present then fails with condition 1066.
     fn element_set_of_schema(&self, schema: &Schema, syntax: Option<&Oid>) -> Option<String> {
         None
     }
 
-    /// Called before the records of a response are retrieved one by one, with all of them: a backend whose records are elsewhere
-    /// fetches them together. `None` if there is nothing to wait for.
+    /// Called with all records of a response before they are retrieved one by one, so that a backend whose records are elsewhere
+    /// can fetch them together. Returns `None` if there is nothing to wait for.
     ///
     /// # Errors
     /// A diagnostic that replaces all records.
@@ -78,15 +78,15 @@ pub trait Backend: Send + Sync {
         None
     }
 
-    /// A record of a result set, in a syntax and element set that the backend has.
+    /// Returns a record of a result set, in a syntax and element set that the backend has.
     ///
     /// # Errors
-    /// A diagnostic that replaces all records; one for this record alone is in the answer.
+    /// A diagnostic that replaces all records; a diagnostic for this record alone is part of the answer.
     fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
         ready(Err(diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")))
     }
 
-    /// Terms of an index, on both sides of a term.
+    /// Returns the terms of an index on both sides of a given term.
     ///
     /// # Errors
     /// A database that does not exist (235), an index that cannot be scanned (228), or an unsupported attribute (as for a
@@ -95,7 +95,7 @@ pub trait Backend: Send + Sync {
         ready(Err(diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "scan")))
     }
 
-    /// The records of result sets in another order.
+    /// Returns the records of result sets in another order.
     ///
     /// # Errors
     /// A key that cannot be sorted by (207), a missing value if the key says to abort (213), or anything else that is not
@@ -104,8 +104,8 @@ pub trait Backend: Send + Sync {
         ready(Err(diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "sort")))
     }
 
-    /// Changes records of a database, all or none. The outcomes are in the order of the records, each with the identifier that
-    /// the record has afterwards; if one of them is a diagnostic, nothing has changed.
+    /// Changes records of a database, either all or none. The outcomes are in the order of the records, each with the identifier
+    /// that the record has afterwards; if one of them is a diagnostic, nothing has changed.
     ///
     /// # Errors
     /// The reason why nothing can be changed.
@@ -135,16 +135,16 @@ pub struct Search<'a> {
     pub term_counts_asked: bool,
     /// Facets to count over the records found.
     pub facets: &'a [FacetRequest],
-    /// How many of the first records the answer may need, as far as that does not depend on their number.
+    /// The number of records from the beginning that the answer may need, as far as it does not depend on the number found.
     pub first_records: usize,
-    /// The preferred syntax of these records.
+    /// The preferred syntax of the records in the answer.
     pub syntax: Option<Oid>,
     /// The account of what a long search keeps while it is in progress.
     pub(crate) work: Option<&'a Arc<Account>>,
 }
 
 impl<'a> Search<'a> {
-    /// A search of a new caller, without result sets, counts of terms and facets.
+    /// Creates a search by a new caller, without result sets, counts of terms and facets.
     pub fn new(databases: &'a [DatabaseName], query: &'a RpnQuery) -> Self {
         Self {
             caller: Caller::new(),
@@ -169,14 +169,14 @@ pub struct FacetRequest {
     pub attributes: AttributeList,
     /// Terms to skip.
     pub skip: usize,
-    /// The most terms to return.
+    /// The maximum number of terms to return.
     pub terms: usize,
     /// Whether to order the terms alphabetically instead of by count.
     pub alphabetical: bool,
 }
 
 impl FacetRequest {
-    /// The facet of a field.
+    /// Returns the facet of a field.
     pub fn new(attributes: AttributeList, skip: usize, terms: usize, alphabetical: bool) -> Self {
         Self {
             attributes,
@@ -193,9 +193,9 @@ impl FacetRequest {
 pub struct Found {
     /// The records.
     pub hits: Hits,
-    /// Whether their number is an estimate.
+    /// Whether the number of records is an estimate.
     pub estimate: bool,
-    /// Why the search ended early, if it did: then the hits are a subset.
+    /// Why the search ended early, if it did; the hits are then a subset.
     pub interrupted: Option<Diagnostic>,
     /// The counts of the query's terms, from the left, as far as they were requested and computed.
     pub term_counts: Vec<TermCount>,
@@ -225,18 +225,18 @@ impl From<Hits> for Found {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SourceReport {
-    /// Its name: that of the database of its records.
+    /// The name of the source, which is that of the database of its records.
     pub name: String,
-    /// The number of its records.
+    /// The number of records found.
     pub records: usize,
-    /// Why it has none, if it failed.
+    /// Why the source failed, if it did; it then has no records.
     pub failure: Option<Diagnostic>,
-    /// Whether facets were requested and it has counted none, so that its records are missing in the counts.
+    /// Whether facets were requested and the source counted none, so that its records are missing from the counts.
     pub lacks_facets: bool,
 }
 
 impl SourceReport {
-    /// A source and its number of records, or why it has none.
+    /// Reports a source with its number of records, or the reason why it failed.
     pub fn new(name: impl Into<String>, found: Result<usize, Diagnostic>) -> Self {
         let (records, failure) = match found {
             Ok(records) => (records, None),
@@ -294,7 +294,7 @@ pub struct RetrieveMany<'a> {
 }
 
 impl<'a> Retrieve<'a> {
-    /// A record of a result set.
+    /// Creates a record of a result set.
     pub fn new(hits: &'a Hits, record: RecordId, composition: &'a Composition) -> Self {
         Self {
             hits,
@@ -323,12 +323,12 @@ pub struct Retrieved {
     pub database: DatabaseName,
     /// The record, or the diagnostic in its place.
     pub record: Result<External, Diagnostic>,
-    /// The databases that have it, if it is made of several records.
+    /// The databases that have the record, if it is made of several records.
     pub sources: Vec<RecordSource>,
 }
 
 impl Retrieved {
-    /// A record of the database, or the diagnostic in its place.
+    /// Creates a record of the database, or the diagnostic in its place.
     pub fn new(database: DatabaseName, record: Result<External, Diagnostic>) -> Self {
         Self {
             database,
@@ -337,7 +337,7 @@ impl Retrieved {
         }
     }
 
-    /// Names the databases of the records that it is made of.
+    /// Names the databases of the records that this record is made of.
     #[must_use]
     pub fn with_sources(self, sources: Vec<RecordSource>) -> Self {
         Self { sources, ..self }
@@ -366,7 +366,7 @@ impl Composition {
         }
     }
 
-    /// The element set for records of a database.
+    /// Returns the element set for records of a database.
     pub fn element_set(&self, database: &str) -> &str {
         let mut by_database = self.by_database.iter();
         by_database
@@ -389,15 +389,16 @@ pub struct Scan<'a> {
     pub start: &'a AttributesPlusTerm,
     /// Restricts the scan to terms of these records, and the counts to these records.
     pub within: Option<&'a Hits>,
-    /// The most terms before the starting term.
+    /// The maximum number of terms before the starting term.
     pub before: usize,
-    /// The most terms from the starting term on, including the term itself or its successor.
+    /// The maximum number of terms from the starting term on, including the term itself or its successor.
     pub after: usize,
-    /// Terms to skip between any two, on either side of the first that is not before the starting term.
+    /// The number of terms to skip between any two returned terms, on either side of the first term that is not before the
+    /// starting term.
     pub step: usize,
 }
 
-/// Terms of an index, ascending.
+/// Terms of an index, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Scanned {
@@ -407,7 +408,8 @@ pub struct Scanned {
     pub after: Vec<ScanTerm>,
     /// Whether the first of `after` equals the starting term.
     pub exact: bool,
-    /// Why some sources of the terms have none, if they come from several; the additional information names the source.
+    /// The reasons why some sources supplied no terms, if the terms come from several sources; the additional information names
+    /// the source.
     pub failures: Vec<Diagnostic>,
 }
 
@@ -424,7 +426,7 @@ pub struct ScanTerm {
 }
 
 impl ScanTerm {
-    /// A term without a display form or count.
+    /// Creates a term without a display form or count.
     pub fn new(term: Term) -> Self {
         Self {
             term,
@@ -447,7 +449,7 @@ pub struct Sort<'a> {
 }
 
 impl<'a> Sort<'a> {
-    /// A sort for a new caller.
+    /// Creates a sort for a new caller.
     pub fn new(inputs: &'a [Hits], keys: &'a [SortKeySpec]) -> Self {
         Self {
             caller: Caller::new(),
@@ -470,7 +472,7 @@ pub struct Update<'a> {
 }
 
 impl<'a> Update<'a> {
-    /// A change to records of a database.
+    /// Creates a change to records of a database.
     pub fn new(
         database: &'a DatabaseName,
         action: UpdateAction,
@@ -487,15 +489,15 @@ impl<'a> Update<'a> {
 /// What to do with a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpdateAction {
-    /// Add it; it must not exist.
+    /// Add the record, which must not exist yet.
     Insert,
-    /// Replace the record of its identifier, which must exist.
+    /// Replace the record with the same identifier, which must exist.
     Replace,
-    /// Delete the record of its identifier, which must exist.
+    /// Delete the record with the same identifier, which must exist.
     Delete,
-    /// Replace the elements of the same names.
+    /// Replace the elements that have the same names.
     Elements,
-    /// Add it, or replace the record of its identifier.
+    /// Add the record, or replace the record with the same identifier.
     Special,
 }
 
@@ -510,7 +512,7 @@ pub struct UpdateRecord {
 }
 
 impl UpdateRecord {
-    /// A record with this identifier, or with its own.
+    /// Creates a record with this identifier or, if `None`, with the one that the record contains.
     pub fn new(id: Option<Bytes>, record: Option<External>) -> Self {
         Self { id, record }
     }

@@ -1,4 +1,4 @@
-//! Every limit of the server by name, with its default: sizes (Z39.50-2003 §3.2.1.1.5, §3.3), counts and times. Each bounds
+//! Every limit of the server by name, with its default: sizes (Z39.50-2003 §3.2.1.1.5, §3.3), counts and times. Each limit bounds
 //! what a peer can make the server hold or wait for.
 
 use std::time::Duration;
@@ -18,12 +18,12 @@ pub struct Limits {
     /// Records, or diagnostics in their place, in one response: 1,000. The client requests the rest again.
     pub records_per_response: usize,
     /// Answers of more than 64 records that are made at once: 8; others wait. Each takes about `preferred_message_size` in small
-    /// blocks, between which nothing can be returned to the system.
+    /// blocks, and no memory between these blocks can be returned to the system.
     pub large_answers: usize,
-    /// Records in an answer of SRU where the request names no number: 10.
+    /// Records in an SRU answer if the request gives no number: 10.
     pub sru_records: usize,
-    /// Result sets that are kept for later requests of SRU: 1,000, of which half may be for one address. Further ones take the
-    /// place of the least recently used.
+    /// Result sets that are kept for later SRU requests: 1,000, of which half may be for one address. Further ones take the place
+    /// of the least recently used.
     pub sru_sets: usize,
     /// How long such a result set is kept without being used, whatever the request says: 15 minutes.
     pub sru_set_time: Duration,
@@ -34,12 +34,14 @@ pub struct Limits {
     /// Databases named in one search: 64; more are refused with condition 111.
     pub databases_per_search: usize,
     /// Octets kept for one session: 32 MiB. They count its result sets with their names and lists of hits, its requests until
-    /// they are answered, with the octets read ahead, and the answer until it is sent. What does not fit is refused with
-    /// condition 31; a new result set evicts others first. Requests count 16 times, because that is what a decoded query may
-    /// take, and answers twice, so `apdu_size` should be at most a sixteenth and `exceptional_record_size` a half of it.
+    /// they are answered, with the octets read ahead, and the answer until it is sent. Whatever does not fit is refused with
+    /// condition 31; a new result set evicts others first. The octets of requests count 16 times, because a decoded query may
+    /// take that much, and those of answers twice, so `apdu_size` should be at most a sixteenth and `exceptional_record_size` a
+    /// half of it.
     pub session_octets: usize,
     /// Octets kept for all sessions, and for tasks, which may take half: by default 256 MiB, and in the program `z3950d` a
-    /// quarter of the memory that it may have, or less where loading has left less. What does not fit is refused with condition 31, or 220 for tasks.
+    /// quarter of the memory that it may have, or less where loading has left less. Whatever does not fit is refused with
+    /// condition 31, or 220 for tasks.
     pub server_octets: Option<usize>,
     /// Octets of the name of a result set: 1,024; longer ones are refused with condition 22.
     pub result_set_name: usize,
@@ -61,8 +63,8 @@ pub struct Limits {
     /// Terms of one facet: 1,000.
     pub facet_terms: usize,
     /// Connections at once: 1,000. The last tenth is for addresses that have none. If there is no room for a new connection, one
-    /// without a session gives way, or the session that is idle the longest of the address with the most; otherwise the new one
-    /// waits.
+    /// without a session gives way, or, at the address with the most sessions, the one that has been idle longest; otherwise the
+    /// new one waits.
     pub sessions: usize,
     /// Connections at once from one address, or from one IPv6 network of 64 bits: by default half of `sessions`. Further ones
     /// are closed, unless one without a session can give way. Unix sockets are one address without this limit.
@@ -78,20 +80,23 @@ pub struct Limits {
     pub concurrent_operations: usize,
     /// Refused authentications in one connection: 5; the last ends the connection.
     pub refusals: usize,
-    /// The delay of the answer to a wrong password: 100 ms; zero for none. Each further one from the same address, or from one IPv6
-    /// network of 64 bits, doubles it, up to 32 times, until a right one or ten quiet minutes. Its answers wait for each other; when the
-    /// wait is longer than the longest delay, a further attempt is refused with condition 1018 and ends its connection.
+    /// The delay of the answer to a wrong password: 100 ms; zero for none. Each further wrong password from the same address, or
+    /// from one IPv6 network of 64 bits, doubles it, up to 32 times, until a right one comes or ten minutes pass without any. The
+    /// answers to one address wait for each other; when the wait is longer than the longest delay, a further attempt is refused
+    /// with condition 1018 and ends its connection.
     pub refusal_delay: Duration,
-    /// Addresses from which wrong passwords came that are remembered: 10,000. The one that was refused longest ago is forgotten.
+    /// Addresses remembered because wrong passwords came from them: 10,000. The address that was refused longest ago is forgotten
+    /// first.
     pub refused_addresses: usize,
-    /// From the connection to an open session, and for each request of HTTP from its first octet to its last: 30 s.
+    /// From the connection to an open session, and for each HTTP request from its first octet to its last: 30 s.
     pub init_time: Duration,
-    /// How long a connection without a session need not give way to another: 0.25 s.
+    /// How long a connection without a session is safe from giving way to another: 0.25 s.
     pub init_patience: Duration,
-    /// How long a session without a request in progress need not give way to another connection: 1 s.
+    /// How long a session without a request in progress is safe from giving way to another connection: 1 s.
     pub idle_patience: Duration,
-    /// From a request to its answer, including the time in which others take their turns: 30 s; `None` for no limit. Operations
-    /// that take longer are stopped and give condition 31, or the records so far for a Present. Updates are never stopped.
+    /// From a request to its answer, including the time during which other operations take their turns: 30 s; `None` for no
+    /// limit. Operations that take longer are stopped and give condition 31, or, for a Present, the records so far. Updates are
+    /// never stopped.
     pub operation_time: Option<Duration>,
     /// From an answer to the end of the next request: 15 minutes; `None` for no limit.
     pub idle_time: Option<Duration>,
@@ -99,18 +104,18 @@ pub struct Limits {
     pub write_time: Duration,
     /// From the stop signal to the end of the last session: 0.5 s.
     pub drain_time: Duration,
-    /// For the client to read a last Close before the connection is gone: 0.25 s.
+    /// For the client to read a last Close before the connection is closed: 0.25 s.
     pub linger_time: Duration,
 }
 
 impl Limits {
-    /// Connections at once from one address; at least one.
+    /// Returns the maximum number of connections at once from one address; at least one.
     pub(crate) fn most_per_address(&self) -> usize {
         let half = self.sessions.div_ceil(2);
         self.sessions_per_address.unwrap_or(half)
     }
 
-    /// Octets kept for all sessions.
+    /// Returns the maximum number of octets kept for all sessions.
     pub(crate) fn most_octets(&self) -> usize {
         self.server_octets.unwrap_or(256 << 20)
     }

@@ -30,7 +30,7 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// Its address; `None` for a Unix socket.
+    /// Returns the address; `None` for a Unix socket.
     pub fn address(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(address) => Some(*address),
@@ -66,7 +66,7 @@ pub(super) enum Socket {
 /// A socket, and how it is used.
 pub(super) struct Listening {
     pub(super) socket: Socket,
-    /// Whether it answers HTTP, too.
+    /// Whether the socket also answers HTTP.
     #[cfg(feature = "sru")]
     pub(super) speaks_http: bool,
 }
@@ -88,7 +88,7 @@ pub(super) enum Accepted {
     Unix(UnixStream),
 }
 
-/// Connections that the system queues until they are accepted.
+/// The number of connections that the system queues until they are accepted.
 const BACKLOG: u32 = 1024;
 
 /// Listens on the first of the addresses that can be bound.
@@ -112,7 +112,7 @@ fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
         SocketAddr::V4(_) => TcpSocket::new_v4(),
         SocketAddr::V6(_) => TcpSocket::new_v6(),
     }?;
-    // On other systems it would let another program take over the address.
+    // On other systems, this option would let another program take over the address.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
@@ -194,7 +194,7 @@ pub async fn listen_unix(path: &Path) -> io::Result<(UnixListener, SocketFile)> 
     Ok((listener, SocketFile(path.to_owned())))
 }
 
-/// Whether there is a socket file without a server.
+/// Returns whether there is a socket file without a server.
 #[cfg(unix)]
 async fn is_left_over(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt;
@@ -203,7 +203,7 @@ async fn is_left_over(path: &Path) -> bool {
     is_socket && refused.is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-/// The file of a Unix socket, removed when this is dropped.
+/// The file of a Unix socket, which is removed when this is dropped.
 #[cfg(unix)]
 #[derive(Debug)]
 pub struct SocketFile(PathBuf);
@@ -211,7 +211,7 @@ pub struct SocketFile(PathBuf);
 #[cfg(unix)]
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // It may have been removed already.
+        // The file may have been removed already.
         let _ = std::fs::remove_file(&self.0);
     }
 }
