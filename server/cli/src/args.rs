@@ -121,14 +121,14 @@ pub(crate) struct Arguments {
     pub(crate) man: bool,
 }
 
-/// Examples come first.
+/// The template of the help: examples come first.
 const TEMPLATE: &str = "\
 {about-with-newline}
 {usage-heading} {usage}
 
 {before-help}{all-args}{after-help}";
 
-/// Every line is run by a test.
+/// The examples; a test runs every line.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   z3950d --demo
@@ -210,12 +210,12 @@ impl Arguments {
         }
     }
 
-    /// Whether the arguments ask for a text instead of a server.
+    /// Returns whether the arguments ask for a text instead of a server.
     pub(crate) fn asks_for_text(&self) -> bool {
         self.asks_for_faults() || self.print_config || self.man || self.completions.is_some()
     }
 
-    /// Whether the arguments ask for the list of faults.
+    /// Returns whether the arguments ask for the list of faults.
     pub(crate) fn asks_for_faults(&self) -> bool {
         let mut faults = self.faults.iter();
         faults.any(|fault| matches!(fault, FaultArgument::Help))

@@ -99,7 +99,7 @@ pub(super) fn read(config: &mut Config, value: &Value<'_>) {
     });
 }
 
-/// Refuses sizes that the octets of a session never suffice for.
+/// Refuses sizes that can never fit into the octets of a session.
 fn refuse_too_large(section: &Section<'_>, config: &Config) {
     let limits = &config.limits;
     let most = limits.session_octets;
