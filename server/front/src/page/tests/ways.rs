@@ -4,7 +4,7 @@ use z3950_server::marc::{Field, MarcRecord};
 
 use super::*;
 
-/// A book with this ISBN, catalogued by an agency.
+/// Returns a book with this ISBN, catalogued by an agency.
 fn book(docid: &str, agency: &str) -> MarcRecord {
     let mut book = record(docid, &format!("War {docid}"));
     let isbn = Field::data(b"020", "  ", [("a", "9780141439587")]);
