@@ -1,9 +1,9 @@
-//! Databases of MARC records in memory: the server's own backend, and the reference implementation for others.
+//! Databases of MARC records in memory: the server's own backend, and the reference implementation for other backends.
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `builder`, `load`, `reload` | records from memory, from files and of the demo catalogue; reports of damage |
-//! | `catalogue`, `snapshot`, `result` | a snapshot of the databases, and result sets that keep theirs |
+//! | `builder`, `load`, `reload` | records from memory, from files and from the demo catalogue; reports of damage |
+//! | `catalogue`, `snapshot`, `result` | a snapshot of the databases, and result sets that keep their snapshot |
 //! | `update`, `commit` | atomic changes, and how they become visible |
 //! | `save`, `journal`, `fold` | saving to files with the feature `save` |
 //! | `docid` | the docid field of records |
@@ -103,8 +103,8 @@ use crate::lock::lock;
 
 /// Databases of MARC records in memory. Clones are handles to the same databases.
 ///
-/// Records are served as USMARC or UNIMARC, in whichever of the two they are, octet for octet as they were loaded; and as
-/// MARCXML, Dublin Core, SUTRS, OPAC and GRS-1. Element sets are F and B; XML has `marcxml` (as F) and `dc` as well.
+/// Records are served in their own format, USMARC or UNIMARC, octet for octet as they were loaded, and as MARCXML, Dublin Core,
+/// SUTRS, OPAC and GRS-1. Element sets are F and B; XML has `marcxml` (as F) and `dc` as well.
 ///
 /// Updates and reloads replace the databases atomically. A result set keeps the records that it was made from, until the
 /// databases have been reloaded twice; then the result set is gone.
@@ -224,7 +224,7 @@ impl MemoryBackend {
         })
     }
 
-    /// A record as it was when it was found.
+    /// Returns a record as it was when it was found.
     fn retrieve(&self, wanted: &Retrieve<'_>) -> Retrieved {
         let list = wanted.hits.downcast::<ResultList>();
         let catalogue = match list {

@@ -32,7 +32,7 @@ struct Queue {
     waiting: HashMap<Ticket, oneshot::Sender<()>>,
 }
 
-/// The place of some work and what is left of its slice of time. Dropping it frees the place.
+/// The place of some work, and what is left of its time slice. Dropping it frees the place.
 pub(super) struct TimeSlice {
     background: Background,
     ticket: Ticket,
@@ -121,7 +121,7 @@ impl Background {
         lock(&self.queue).turns.counts()
     }
 
-    /// Adds a job; the receiver is told when it has a place.
+    /// Adds a job; the receiver is told when the job has a place.
     fn enter(&self, caller: Caller) -> (TimeSlice, oneshot::Receiver<()>) {
         let (tell, told) = oneshot::channel();
         let mut queue = lock(&self.queue);
@@ -146,15 +146,15 @@ impl Queue {
     /// Gives the free places to the jobs whose turn it is.
     fn go_on(&mut self) {
         while let Some(next) = self.turns.next() {
-            // A job whose receiver is gone leaves by itself.
+            // A job whose receiver is gone removes itself.
             let _ = self.waiting.remove(&next).map(|tell| tell.send(()));
         }
     }
 }
 
 impl TimeSlice {
-    /// Counts units of work. At the end of a slice, blocks while others go first. Returns whether to go on: false once the work is
-    /// cancelled, or memory is short.
+    /// Counts units of work. At the end of a slice, blocks while others go first. Returns whether to go on; this is false once
+    /// the work is cancelled, or if memory is short.
     pub(super) fn spend(&mut self, units: u64) -> bool {
         if let Some(left) = self.left.checked_sub(units) {
             self.left = left;

@@ -109,8 +109,8 @@ impl MemoryBackendBuilder {
         )
     }
 
-    /// Builds a backend with the records added and those of files, which are read in parallel; `progress` is called from time to
-    /// time. Blocks until done.
+    /// Builds a backend with the records added and the records of files, which are read in parallel; `progress` is called from
+    /// time to time. Blocks until done.
     ///
     /// # Errors
     /// The files that cannot be read, or have no records; journals that cannot be read, are damaged, or do not belong to their
@@ -133,7 +133,7 @@ impl MemoryBackendBuilder {
         Ok((backend, loaded.notes))
     }
 
-    /// Adds databases of files.
+    /// Adds databases whose records are in files.
     pub(super) fn with_files(mut self, files: impl IntoIterator<Item = DatabaseFiles>) -> Self {
         for files in files {
             let known = self.database(&files.name);

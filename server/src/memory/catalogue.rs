@@ -1,4 +1,4 @@
-//! A snapshot of the databases, as a search and its result sets see them.
+//! A snapshot of the databases, as seen by a search and its result sets.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -28,7 +28,7 @@ const GATHERING: Duration = Duration::from_millis(1);
 #[derive(Debug, Default)]
 pub(super) struct CommitQueue {
     waiting: VecDeque<WaitingChange>,
-    /// The catalogue after all changes made so far; `None` if that is the visible one.
+    /// The catalogue after all changes made so far; `None` if this is the visible catalogue.
     newest: Option<Arc<Catalogue>>,
     /// Whether [`MemoryBackend::commit`] runs or is about to.
     is_committing: bool,
@@ -198,7 +198,7 @@ impl MemoryBackend {
         }
     }
 
-    /// Has segments merged if that is due, unless a merge is already running.
+    /// Starts to merge segments if that is due, unless a merge is already running.
     fn merge_if_due(&self, mut queue: MutexGuard<'_, CommitQueue>, catalogue: &Catalogue) {
         if queue.is_merging || Merge::due(&catalogue.index, None).is_none() {
             return;
@@ -225,7 +225,7 @@ impl MemoryBackend {
             let merged = due.made(&fields);
             let mut queue = lock(&self.0.queue);
             let newest = self.newest(&queue);
-            // After a reload, there are other segments.
+            // After a reload, the segments are different.
             if let Some(index) = merged.put_into(&newest.index) {
                 let catalogue = Arc::new(newest.merged(index));
                 match &mut queue.newest {
@@ -251,7 +251,7 @@ impl CommitQueue {
         self.waiting.len()
     }
 
-    /// Takes the changes of the next commit: those of one database.
+    /// Takes the changes for the next commit, which all belong to one database.
     fn group(&mut self) -> Vec<WaitingChange> {
         let mut waiting = self.waiting.iter();
         let first = waiting.next().map(|change| change.database);
@@ -260,7 +260,7 @@ impl CommitQueue {
         self.waiting.drain(..length).collect()
     }
 
-    /// Has all waiting changes made again.
+    /// Marks all waiting changes as overtaken, so that they are made again.
     fn overtake(&mut self) {
         self.newest = None;
         for change in self.waiting.drain(..) {
@@ -287,7 +287,7 @@ impl Drop for ClearOnPanic<'_> {
     }
 }
 
-/// Does work on another thread if there is a runtime, or at once otherwise.
+/// Does work on another thread if there is a runtime, or on this thread otherwise.
 fn aside(work: impl FnOnce() + Send + 'static) {
     match Handle::try_current() {
         Ok(runtime) => drop(runtime.spawn_blocking(work)),

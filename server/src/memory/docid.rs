@@ -46,7 +46,7 @@ impl DocidField {
         record.fields_by_tag(self.tag).filter(move |_| is_alone)
     }
 
-    /// Sets the docid of a record that has none.
+    /// Sets the docid of a record that does not have one.
     pub(super) fn set(&self, record: &mut MarcRecord, docid: &[u8]) {
         let fields = &mut record.fields;
         // Fields without a value.

@@ -72,7 +72,7 @@ struct Evaluation<'a, 'q> {
     search: &'q Search<'q>,
     databases: Option<&'q [u16]>,
     work: &'q mut Work,
-    /// The next step is the last.
+    /// The steps that remain; the next one is the last in the list.
     steps: Vec<Step<'q>>,
     /// The results of trees whose operator has not been reached yet.
     sets: Vec<HitSet<'a>>,
@@ -139,7 +139,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
                     }
                     // Records found by other operators have no positions.
                     _ if places => return Err(diagnostic(Condition::PROXIMITY_OF_SETS, "")),
-                    // `a or (b or c)` is evaluated as `(a or b) or c`, so that a chain needs no more than two sets at once.
+                    // `a or (b or c)` is evaluated as `(a or b) or c`, so that a chain needs at most two sets at a time.
                     operator if self.is_chained(operator) => {
                         for step in [
                             Step::Tree {
@@ -398,7 +398,7 @@ impl Near<'_> {
     }
 }
 
-/// The positions of an operand, looked up once it is known in which records they matter.
+/// The positions of an operand, looked up once it is known in which records the positions matter.
 enum Where {
     Phrase { words: Vec<Pattern>, edges: Edges },
     Spans(Spans),

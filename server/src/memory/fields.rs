@@ -7,7 +7,7 @@
 //! | `table` | [`AccessPoints`]: those rows, and changes to them in the settings |
 //! | `source` | the text form of a field, `245$^ch` |
 //! | `key` | numbers, dates and codes in the form in which they are compared |
-//! | `format` | the rows inverted: rules by tag |
+//! | `format` | the inverted rows: rules by tag |
 //! | `feed` | the entries of a record, index by index |
 
 mod feed;

@@ -24,8 +24,8 @@ pub struct FoldedFile {
 }
 
 impl MemoryBackend {
-    /// Writes the records of a database to a file, in the format of its extension, or ISO 2709 if it has none. The file is
-    /// replaced atomically. Blocks until done.
+    /// Writes the records of a database to a file, in the format of its extension, or in ISO 2709 if the file has no extension.
+    /// The file is replaced atomically. Blocks until done.
     ///
     /// # Errors
     /// See [`SaveError`].

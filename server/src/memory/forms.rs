@@ -1,4 +1,4 @@
-//! The record syntaxes: as stored, and as SUTRS, XML, OPAC and GRS-1 (Z39.50-2003 Appendix REC); and element set B, the fields
+//! The record syntaxes: the stored one, and SUTRS, XML, OPAC and GRS-1 (Z39.50-2003 Appendix REC); and element set B, the fields
 //! that identify a record in a list (§3.6.2 leaves these to the server).
 
 use std::borrow::Cow;
@@ -189,7 +189,7 @@ const BRIEF: &[&str] = &[
     "001", "003", "005", "008", "020", "022", "100", "110", "111", "130", "245", "250", "260",
     "264", "300",
 ];
-/// The corresponding fields of UNIMARC; 100 has the character set.
+/// The corresponding fields of UNIMARC; field 100 contains the character set.
 const BRIEF_UNIMARC: &[&str] = &[
     "001", "003", "005", "010", "011", "100", "101", "200", "205", "210", "214", "215", "700",
     "710", "720",

@@ -196,7 +196,7 @@ mod tests {
 
     use super::*;
 
-    /// Numbers in three segments, few or many in each.
+    /// Returns numbers in three segments, few or many in each.
     fn numbers() -> impl Strategy<Value = BTreeSet<u32>> {
         let segment = |number: u32| {
             prop_oneof![

@@ -5,10 +5,10 @@
 //! |---|---|
 //! | `strings`, `postings`, `dictionary` | sorted strings; their records and positions, packed; the terms of one index among
 //! them |
-//! | `segment`, `notes` | some records with their indexes, and how these are built |
+//! | `segment`, `notes` | some of the records with their indexes, and how these are built |
 //! | `find`, `mask` | patterns, and the records of terms that match |
 //! | `phrase` | positions of words, and phrases |
-//! | `browse` | terms in order, and the number of given records that have each |
+//! | `browse` | terms in order, each with the number of given records that have it |
 
 mod browse;
 mod dictionary;
@@ -139,7 +139,8 @@ impl Work {
         }
     }
 
-    /// Uses up units, and lets other work go first when it is their turn. Called before or after every few microseconds of work.
+    /// Uses up units, and lets other work go first when it is its turn. This is called before or after every few microseconds of
+    /// work.
     ///
     /// # Errors
     /// If fewer units are left, or the work was cancelled; in both cases none are left afterwards.
@@ -174,7 +175,7 @@ pub(super) struct Index {
     segments: Vec<Arc<Segment>>,
     /// The deleted records of each segment.
     pub(super) deleted: Vec<Arc<Part<'static>>>,
-    /// Shared by the indexes that result from changes to this one.
+    /// A value shared by all indexes that result from changes to the same one.
     origin: Arc<()>,
 }
 
@@ -238,7 +239,7 @@ impl Index {
         Some((self.segments.get(usize::from(segment))?, number))
     }
 
-    /// Every record, including deleted ones.
+    /// Returns every record, including deleted ones.
     pub(super) fn all(&self) -> HitSet<'_> {
         HitSet::of_parts(
             self.segments()

@@ -110,8 +110,8 @@ impl IndexMap {
         scan::terms(&self.fields, scan::of(&self.fields, attributes)?)
     }
 
-    /// Emits every entry of a record with the indexes that it feeds: texts as they are, other entries as keys. The field that names
-    /// the record comes first.
+    /// Emits every entry of a record with the indexes that the entry feeds: texts as they are, other entries as keys. The field
+    /// that names the record comes first.
     pub fn entries(
         &self,
         record: &MarcRecord,
@@ -130,7 +130,7 @@ impl IndexMap {
     /// Returns the record with the identifier, which is added if necessary, and the record in its ISO 2709 form.
     ///
     /// # Errors
-    /// An identifier that the record cannot have.
+    /// If the record cannot have the identifier.
     pub fn identified(
         &self,
         record: MarcRecord,
@@ -158,7 +158,7 @@ pub fn filed(text: &str) -> String {
 /// Reads the record of an update.
 ///
 /// # Errors
-/// A record that cannot be read without repairs, or is not MARC.
+/// If a record cannot be read without repairs, or is not MARC.
 pub fn updated_record(external: &External) -> Result<MarcRecord, Diagnostic> {
     update::marc(external)
 }

@@ -27,13 +27,13 @@ use super::catalogue::RecordChange;
 const CHANGES: TableDefinition<'_, u64, (&[u8], Option<&[u8]>)> = TableDefinition::new("changes");
 /// The facts named below.
 const FACTS: TableDefinition<'_, &str, &str> = TableDefinition::new("facts");
-/// The version of these tables: [`VERSION`].
+/// The name of the fact with the version of these tables, [`VERSION`].
 const FORMAT: &str = "format";
-/// The docid field of the database.
+/// The name of the fact with the docid field of the database.
 const DOCID: &str = "docid";
-/// The fingerprint of the file that the changes apply to.
+/// The name of the fact with the fingerprint of the file that the changes apply to.
 const BASE: &str = "base";
-/// The fingerprint of a file that has some of the changes already, and may have replaced the base.
+/// The name of the fact with the fingerprint of a file that already has some of the changes, and may have replaced the base.
 const FOLDED: &str = "folded";
 
 const VERSION: &str = "1";
@@ -56,7 +56,8 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Begins the journal of a file with this fingerprint, in place of an earlier journal. It gets the permissions of the file.
+    /// Begins the journal of a file with this fingerprint, in place of an earlier journal. The journal gets the permissions of
+    /// the file.
     ///
     /// # Errors
     /// The journal cannot be written.

@@ -76,7 +76,7 @@ pub enum Note {
         number: u64,
         /// The offset of the record's first octet in the file.
         offset: u64,
-        /// Why it is not a record, or cannot be served.
+        /// The reason why it is not a record, or cannot be served.
         reason: String,
     },
     /// The record is served as it is, with a structural fault.
@@ -130,7 +130,7 @@ pub enum LoadError {
     #[cfg(feature = "save")]
     #[error(transparent)]
     Journal(#[from] super::journal::JournalError),
-    /// A file or folder cannot be read.
+    /// A file or folder could not be read.
     #[error("cannot read {}", path.display())]
     Unreadable {
         /// The file or folder.
@@ -167,7 +167,7 @@ pub enum LoadError {
         /// The file.
         path: PathBuf,
     },
-    /// A reload names other databases to save, or other files for them.
+    /// A reload names other databases to save, or other files for saving them.
     #[cfg(feature = "save")]
     #[error("which databases are saved, their files and their order change at the next start only")]
     OtherSaves,
@@ -265,7 +265,7 @@ fn first(notes: &[Note]) -> String {
 /// Returns the records in their ISO 2709 form.
 ///
 /// # Errors
-/// The first record that cannot be encoded.
+/// If a record cannot be encoded; the first such record is named.
 pub(super) fn encoded(records: impl IntoIterator<Item = MarcRecord>) -> Result<Vec<Bytes>, Note> {
     let encoded = (1..).zip(records).map(|(number, record)| {
         let left_out = |reason: Iso2709Error| Note::LeftOut {

@@ -34,7 +34,7 @@ pub(super) struct Merge {
     slices: Vec<Slice>,
 }
 
-/// A segment with the records of others that were not deleted when it was made.
+/// A segment made from the records of other segments that were not deleted when it was made.
 pub(super) struct Merged {
     merge: Merge,
     segment: Segment,
@@ -138,8 +138,8 @@ fn present(segment: &Segment, deleted: &Part<'_>) -> impl Iterator<Item = u16> {
     all.filter(|number| !deleted.contains(*number))
 }
 
-/// Returns whether there are as many segments as are merged at once, none is of a higher order of magnitude than the last, and
-/// one segment has room for all.
+/// Returns whether these are as many segments as are merged at a time, none is of a higher order of magnitude than the last, and
+/// one segment has room for all of them.
 fn are_alike(slices: &[(u16, &Arc<Segment>, &Arc<Part<'static>>)]) -> bool {
     let records = slices
         .iter()

@@ -28,9 +28,9 @@ pub struct Profile {
     pub types: [TypeProfile; 6],
     /// The treatment of attributes of other types.
     pub other_types: Treatment,
-    /// The treatment of attributes of other sets.
+    /// The treatment of attributes from other sets.
     pub other_sets: Treatment,
-    /// Whether a term without a Use attribute is refused (116); otherwise it is searched anywhere.
+    /// Whether a term without a Use attribute is refused (116); otherwise, the term is searched anywhere.
     pub use_required: bool,
     /// Whether proximity is supported; otherwise it is refused (110).
     pub proximity: bool,
@@ -46,7 +46,7 @@ pub struct Profile {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TypeProfile {
-    /// The supported values, if the backend supports them too.
+    /// The supported values, provided that the backend supports them too.
     pub values: Values,
     /// The treatment of other values.
     pub others: Treatment,
@@ -128,8 +128,8 @@ impl Profile {
         }
     }
 
-    /// Zebra's profile: unknown structures and completenesses are ignored, an unknown relation is refused without its value,
-    /// and terms that are not text get condition 124.
+    /// Zebra's profile: unknown values of structure and completeness are ignored, an unknown relation is refused without naming
+    /// its value, and terms that are not text get condition 124.
     pub fn zebra() -> Self {
         let profile = Self {
             term_type: Condition::TERM_CODED_VALUE,
@@ -157,7 +157,7 @@ impl Profile {
         })
     }
 
-    /// Supports only these values of a type (1 to 6; other types have none).
+    /// Supports only these values of a type (1 to 6; other types do not have rules).
     #[must_use]
     pub fn only(self, attribute_type: i64, values: impl IntoIterator<Item = i64>) -> Self {
         let values = Values::Only(values.into_iter().collect());

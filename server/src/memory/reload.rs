@@ -12,7 +12,7 @@ use super::{MemoryBackend, MemoryBackendBuilder, SavedFiles, update};
 use super::{catalogue, save::FoundFiles};
 use crate::lock::lock;
 
-/// Databases that have been read, and are not served yet. Until this is dropped, updates of saved databases wait.
+/// Databases that have been read but are not served yet. Until this is dropped, updates of saved databases wait.
 #[must_use = "nothing is served before `finish`"]
 pub struct PendingReload<'a> {
     backend: &'a MemoryBackend,
@@ -47,8 +47,8 @@ impl MemoryBackend {
             .collect()
     }
 
-    /// Reloads the databases from their files; `progress` is called from time to time. Updates that were not saved are lost; those in
-    /// journals are first folded into their files. Blocks until done; searches continue.
+    /// Reloads the databases from their files; `progress` is called from time to time. Updates that were not saved are lost;
+    /// updates in journals are first folded into their files. Blocks until done; searches continue.
     ///
     /// # Errors
     /// As for [`MemoryBackendBuilder::load`], and: [`LoadError::Damaged`] for a file in which a record would be left out or is
@@ -62,8 +62,8 @@ impl MemoryBackend {
         read.map(PendingReload::finish)
     }
 
-    /// Reloads like [`MemoryBackend::reload`], but replaces the current databases with those of a builder and those of files, as
-    /// soon as the result is finished. A saved database must keep its place in the list and its file; other databases may be
+    /// Reloads like [`MemoryBackend::reload`], but replaces the current databases with the databases of a builder and of files,
+    /// as soon as the result is finished. A saved database must keep its place in the list and its file; other databases may be
     /// added, changed and removed.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! The catalogues that result sets were found in. They are kept until the databases have been reloaded twice, so that sessions which
-//! stay open do not keep the records of all reloads.
+//! The catalogues that result sets were found in. The catalogues are kept until the databases have been reloaded twice, so that
+//! sessions which stay open do not keep the records of all reloads.
 
 use std::mem::{replace, take};
 use std::sync::{Arc, Mutex, Weak};
@@ -35,7 +35,7 @@ impl View {
     }
 }
 
-/// The current catalogue, and those that result sets keep.
+/// The current catalogue, and the catalogues that result sets keep.
 pub(super) struct Snapshots {
     current: View,
     /// The snapshots since the last reload, and those between the last reload and the one before.

@@ -23,7 +23,7 @@ pub(super) struct Turns {
     jobs: Vec<Job>,
 }
 
-/// The name of a job.
+/// The identifier of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Ticket(u64);
 
@@ -97,7 +97,7 @@ impl Turns {
         }
     }
 
-    /// Adds a job, which waits.
+    /// Adds a job that waits.
     pub(super) fn enter(&mut self, caller: Caller) -> Ticket {
         self.arrivals += 1;
         let ticket = Ticket(self.arrivals);
@@ -238,7 +238,7 @@ mod tests {
             (&[('a', 0, 2, 0), ('a', 0, 2, 0), ('b', 1, 1, 0)], "aabaa"),
             // A job that turns out to be longer lets the shorter ones pass.
             (&[('a', 0, 7, 0), ('b', 1, 2, 0)], "aaaaabbaa"),
-            // The fourth turn is for the oldest.
+            // The fourth turn goes to the oldest job.
             (
                 &[('a', 0, 12, 0), ('b', 1, 4, 8), ('c', 2, 4, 8)],
                 "aaaaaaaabbbabccaccaa",

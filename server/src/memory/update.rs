@@ -279,7 +279,7 @@ impl<'a> Draft<'a> {
 /// Returns the record with the identifier, which is added if necessary, and the record in its ISO 2709 form.
 ///
 /// # Errors
-/// An identifier that the record cannot have.
+/// If the record cannot have the identifier.
 pub(super) fn identified(
     docid: DocidField,
     mut record: MarcRecord,
@@ -306,7 +306,7 @@ pub(super) fn identified(
 /// Returns the MARC record that a client sent.
 ///
 /// # Errors
-/// A record that cannot be read without repairs, or is not MARC.
+/// If a record cannot be read without repairs, or is not MARC.
 pub(super) fn marc(external: &External) -> Result<MarcRecord, Diagnostic> {
     match RetrievedRecord::of(external) {
         RetrievedRecord::Marc(octets) => {

@@ -8,8 +8,8 @@
 //! | 106 | any of the words |
 //! | 3, 108 | the words as a whole entry |
 //!
-//! Position and completeness also make a phrase. In other indexes a term is a single key, which is first and complete wherever it
-//! occurs.
+//! Position and completeness also make a phrase. In other indexes, a term is a single key, which is first and complete wherever
+//! it occurs.
 
 use std::ops::Bound;
 use std::time::Duration;
@@ -49,7 +49,7 @@ pub enum LookTarget<'q> {
     Words(IndexId, Vec<Pattern>, WordOrder),
 }
 
-/// How words must occur.
+/// The way in which words must occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordOrder {
     /// All of the words, anywhere.
@@ -248,7 +248,7 @@ impl<'q> TermReader<'_, 'q> {
         }
     }
 
-    /// Compares whole entries if the index has them, otherwise words.
+    /// Compares whole entries if the index has them, and words otherwise.
     fn text_range(&self, relation: i64) -> Result<LookTarget<'q>, Diagnostic> {
         let index = self.attributes.index;
         let words = words(&self.term.text);
@@ -323,7 +323,7 @@ impl<'q> TermReader<'_, 'q> {
         Ok(own.into_iter().chain(longer).collect())
     }
 
-    /// Checks that the term has the form of its structure.
+    /// Checks that the term has the form that its structure requires.
     fn suits_structure(&self) -> Result<(), Diagnostic> {
         if self.attributes.truncation != bib1::TRUNCATION_NONE {
             return Ok(());

@@ -32,9 +32,9 @@ impl Pattern {
 /// The kinds of mask characters in a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mask {
-    /// `#` is any number of characters (truncation 101).
+    /// `#` stands for any number of characters (truncation 101).
     NumberSign,
-    /// `#` is one character, `?` any number, `?3` at most three (truncation 104).
+    /// `#` stands for one character, `?` for any number, `?3` for at most three (truncation 104).
     Z39_58,
 }
 

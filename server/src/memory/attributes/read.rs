@@ -23,15 +23,15 @@ pub(in crate::memory) struct TermAttributes {
     pub(in crate::memory) index: IndexId,
     /// The kind of the index.
     pub(in crate::memory) kind: Kind,
-    /// Bib-1 type 2, by default 3.
+    /// The relation: Bib-1 type 2, by default 3.
     pub(in crate::memory) relation: i64,
-    /// Bib-1 type 3, by default 3.
+    /// The position: Bib-1 type 3, by default 3.
     pub(in crate::memory) position: i64,
-    /// Bib-1 type 4.
+    /// The structure: Bib-1 type 4.
     pub(in crate::memory) structure: Option<i64>,
-    /// Bib-1 type 5, by default 100.
+    /// The truncation: Bib-1 type 5, by default 100.
     pub(in crate::memory) truncation: i64,
-    /// Bib-1 type 6, by default 1.
+    /// The completeness: Bib-1 type 6, by default 1.
     pub(in crate::memory) completeness: i64,
 }
 
@@ -44,7 +44,7 @@ fn shown(value: &StringOrNumeric) -> String {
 }
 
 impl TermAttributes {
-    /// Reads the attributes of a term; `attribute_set` is their default set.
+    /// Reads the attributes of a term; `attribute_set` is the default set.
     ///
     /// # Errors
     /// The first unsupported attribute: sets first, then types, then values in the order of their types.
@@ -278,7 +278,7 @@ impl<'q> TermText<'q> {
     /// Reads the two text types, and other types if an index of this kind can compare them: numbers with numbers, codes and
     /// dates, times with dates.
     ///
-    /// Octets that are not UTF-8 are read as Latin-1, which peers without UTF-8 send.
+    /// Octets that are not UTF-8 are read as Latin-1, because peers without UTF-8 send it.
     pub(super) fn read(term: &'q Term, kind: Kind, profile: &Profile) -> Result<Self, Diagnostic> {
         let comparable = !matches!(kind, Kind::Text | Kind::Octets);
         let text = |octets: &'q [u8]| {

@@ -1,4 +1,4 @@
-//! Which attribute values other than Use the backend supports for which kinds of index, also as a list for Explain (Z39.50-2003
+//! Which attribute values other than Use the backend supports for each kind of index; also as a list for Explain (Z39.50-2003
 //! Appendix ATR.1).
 
 use z3950_asn1::bib1::attributes::{
@@ -80,10 +80,10 @@ pub(super) const NUMERIC_STRING: i64 = 109;
 
 /// Truncation 102: a regular expression.
 pub(super) const REGULAR_EXPRESSION: i64 = 102;
-/// Truncation 104: `#` is any character, `?` any number of them, `?3` at most three (ANSI Z39.58).
+/// Truncation 104: `#` stands for one character, `?` for any number of characters, `?3` for at most three (ANSI Z39.58).
 pub(super) const Z39_58: i64 = 104;
 
-/// Every attribute that a query may use, by type and value.
+/// Returns every attribute that a query may use, by type and value.
 pub(in crate::memory) fn infos(fields: &Fields) -> Vec<AttributeInfo> {
     let uses = fields.points.rows().iter().flat_map(|row| {
         let name = |value| bib1::use_name(value).unwrap_or(&row.name);

@@ -89,8 +89,8 @@ struct Span {
 pub(super) struct Spans(Vec<Span>);
 
 impl Spans {
-    /// Adds the spans from the beginning to the end of each pair in proximity: of all pairs, or only of one of each record. Records
-    /// come after those of earlier calls.
+    /// Adds the spans from the beginning to the end of each pair in proximity: either for all pairs, or for only one pair in each
+    /// record. The records must come after the records of earlier calls.
     ///
     /// # Errors
     /// If the work is exhausted, or there are too many spans.

@@ -42,7 +42,7 @@ pub(in crate::memory) struct Fields {
     docids: Box<[DocidField]>,
     /// The indexes of texts.
     texts: IndexSet,
-    /// Of these, the indexes with whole entries.
+    /// The indexes of texts that have whole entries.
     with_keys: IndexSet,
     marc21: Format,
     unimarc: Format,
@@ -309,7 +309,7 @@ impl<'r> Reader<'r, '_> {
             .iter()
             .fold(IndexSet::default(), |all, (indexes, _)| all.union(*indexes));
         while !left.is_empty() {
-            // The indexes that take exactly the same parts as the first one.
+            // The indexes that take exactly the same parts as the first index.
             let first = left.first();
             let takes = |indexes: IndexSet| !indexes.intersection(first).is_empty();
             let alike = parts.iter().fold(left, |alike, (indexes, _)| {

@@ -5,7 +5,7 @@ use z3950_marc::Tag;
 use super::source::{Codes, Condition, LEADER, Source};
 use super::{AccessPoint, AccessPoints, IndexId, IndexSet, Sources};
 
-/// First and last position, counted from 0.
+/// The first and the last position, counted from 0.
 pub(super) type Positions = (usize, usize);
 
 /// The rules of one format.
@@ -46,10 +46,10 @@ impl FieldRules {
 /// Subfield codes as small numbers: letters, digits, and one for all others.
 pub(super) const SLOTS: usize = 37;
 
-/// The slot of the digit 0, after those of letters.
+/// The slot of the digit 0, after the slots of letters.
 pub(super) const FIRST_DIGIT: usize = 26;
 
-/// The code of an element without one.
+/// The code of an element that does not have one.
 pub(super) const NO_CODE: u8 = 0;
 
 /// Returns the slot of a code.

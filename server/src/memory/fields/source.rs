@@ -11,7 +11,7 @@ use std::str::FromStr;
 /// | `6XX` | `X` is any digit |
 /// | `245$abnp`, `245$^ch` | only these subfields; all subfields but these |
 /// | `008/35-37`, `LDR/06`, `100$a/09-12` | character positions, counted from 0 |
-/// | `650(i2=0)$a`, `246(i1=1)` | only with this indicator |
+/// | `650(i2=0)$a`, `246(i1=1)` | only fields with this indicator |
 /// | `650(2=ram)$a` | only with a subfield `$2` of this value, regardless of case |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {

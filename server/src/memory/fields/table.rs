@@ -126,7 +126,7 @@ impl AccessPoints {
         self.row(index).map_or(Kind::Text, |row| row.kind)
     }
 
-    /// Every index and its row.
+    /// Iterates over every index and its row.
     pub(in crate::memory) fn iter(&self) -> impl Iterator<Item = (IndexId, &AccessPoint)> {
         (0..=u8::MAX).map(IndexId).zip(&self.0)
     }

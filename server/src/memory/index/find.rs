@@ -151,7 +151,7 @@ pub(super) enum Matches {
     List(Vec<u32>),
 }
 
-/// Whether a term matches.
+/// A test of whether a term matches.
 type Test<'t> = &'t dyn Fn(&[u8], &mut Work) -> Result<bool, Exhausted>;
 
 /// The units of work that it takes to find a string in a segment.
@@ -161,7 +161,7 @@ const OCTETS_A_UNIT: usize = 64;
 /// The number of characters of a mask that are compared with characters of a term in a unit of work.
 const MASK_STEPS_A_UNIT: usize = 32;
 
-/// The first string that is a word: after the marks, such as [`BOUNDARY`].
+/// The first string that is a word, which comes after the marks, such as [`BOUNDARY`].
 const FIRST_WORD: Bound<&str> = Bound::Included(" ");
 
 /// Returns the strings that match a pattern, including all matching terms of the index. Marks match only [`Pattern::Exact`].

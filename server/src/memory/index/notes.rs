@@ -43,9 +43,9 @@ pub(super) struct Texts {
     pub(super) classes: Box<[IndexSet]>,
     /// Single words of texts, by class.
     pub(super) words: Lexicon,
-    /// The frequent words, ascending by number.
+    /// The frequent words, in ascending order of their numbers.
     pub(super) frequent: Box<[u32]>,
-    /// Pairs of frequent words that are adjacent in a text, joined by a blank, at the position of the first.
+    /// Pairs of frequent words that are adjacent in a text, joined by a blank, at the position of the first word.
     pub(super) pairs: Lexicon,
     /// Whole entries. The position of an entry is the number of entries before it in the record.
     pub(super) keys: Lexicon,
@@ -53,7 +53,7 @@ pub(super) struct Texts {
     pub(super) not_filed: Box<[(u32, u8)]>,
 }
 
-/// The classes of texts. The first classes are the single indexes, by number; they are added with the first class.
+/// The classes of texts. The first classes are the single indexes, by number; they are added together with the first class.
 #[derive(Debug, Default)]
 struct Classes {
     indexes: Vec<IndexSet>,
@@ -71,7 +71,7 @@ struct Text {
     at: u32,
 }
 
-/// A string number and a position, in list order.
+/// The number of a string and a position, in the order of the lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Posting {
     string: u32,
@@ -346,7 +346,7 @@ impl WordLog<'_> {
         }
     }
 
-    /// Emits all occurrences; those of one word are in ascending order of positions.
+    /// Emits all occurrences; the occurrences of one word are in ascending order of positions.
     fn each(&self, mut give: impl FnMut(u32, Class, u32)) {
         let mut texts = self.texts.iter().peekable();
         while let Some(text) = texts.next() {

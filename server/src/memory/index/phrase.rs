@@ -9,7 +9,7 @@ use crate::backend::RecordId;
 use crate::memory::fields::{IndexId, SUBFIELD_MARK};
 use crate::memory::hits::{HitSet, Part, Union, common, join};
 
-/// What must be before or after a phrase.
+/// What must come before or after a phrase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Edge {
     /// Anything.
@@ -340,7 +340,7 @@ fn boundaries(
     places_of(lists, records, before, work)
 }
 
-/// Keeps the starts with an edge `behind` words after them; 0 is the edge before the phrase.
+/// Keeps the starts with an edge `behind` words after them; 0 stands for the edge before the phrase.
 fn at_edge(
     starts: &mut Vec<u32>,
     dictionary: &Dictionary<'_>,

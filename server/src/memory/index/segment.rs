@@ -1,5 +1,5 @@
-//! A segment: some of a backend's records with their own indexes, and how it is built. Docids are indexed at once, texts possibly
-//! on first use. A segment never changes after it has been built.
+//! A segment: some of a backend's records with their own indexes, and how it is built. Docids are indexed immediately, and texts
+//! possibly on first use. A segment never changes after it has been built.
 
 use std::mem::take;
 use std::ops::Range;

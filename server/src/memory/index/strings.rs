@@ -10,7 +10,7 @@ use hashbrown::HashTable;
 pub(super) struct Strings {
     /// Each string, followed by a zero octet.
     octets: Box<[u8]>,
-    /// For each string, the index of its zero octet.
+    /// For each string, the position of its zero octet.
     ends: Box<[u32]>,
 }
 
@@ -232,7 +232,7 @@ pub(super) fn first_octets(string: &[u8]) -> u64 {
     }
     let missing = 64 - 8 * string.len();
     match (string.first_chunk(), string.last_chunk()) {
-        // The two may overlap.
+        // The first and last octets may overlap.
         (Some(first), Some(last)) => {
             let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
             u64::from(first) << 32 | u64::from(last) << missing

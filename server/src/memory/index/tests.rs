@@ -287,7 +287,7 @@ fn terms_are_browsed_and_tallied() {
     }
 }
 
-/// Some thousand texts of few words, which have long lists and pairs of frequent words.
+/// Some thousand texts made from few words, which have long lists and pairs of frequent words.
 #[test]
 fn phrases_of_frequent_words_are_found() {
     let mut state = 1_u64;
@@ -354,7 +354,7 @@ fn phrases_of_frequent_words_are_found() {
     }
 }
 
-/// The words of a field, and whether a subfield begins with each.
+/// The words of a field, each with whether a subfield begins with it.
 type FieldWords<'t> = Vec<(&'t str, bool)>;
 
 fn entries(text: &str) -> Vec<FieldWords<'_>> {

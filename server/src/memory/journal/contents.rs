@@ -18,14 +18,14 @@ use crate::memory::catalogue::RecordChange;
 /// The largest journal that is read, in octets.
 const MAX_JOURNAL: u64 = 4 << 30;
 
-/// How a journal ends.
+/// The state in which a journal ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::memory) enum JournalEnd {
     /// The journal was closed.
     Closed,
     /// The process ended without closing the journal. What a commit had written by then is left out.
     Interrupted,
-    /// A commit was begun and is not complete, so that it is not among the changes.
+    /// A commit was begun and is not complete, so that its changes are left out.
     Unfinished,
 }
 

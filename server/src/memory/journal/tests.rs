@@ -363,7 +363,7 @@ fn a_newer_journal_is_refused() {
     octets[192] = 3;
     let told = read(&octets).expect_err("damaged").to_string();
     assert!(told.contains("is damaged"), "one octet is damage: {told}");
-    // Tables of other types, with and without a format that says so.
+    // Tables of other types, with and without a format that announces them.
     for format in [Some("2"), Some(VERSION), None] {
         let (disk, journal) = Disk::begun();
         let other = |writing: &WriteTransaction| {

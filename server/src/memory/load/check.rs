@@ -11,7 +11,7 @@ use crate::memory::catalogue::DatabaseFiles;
 #[cfg(feature = "save")]
 use crate::memory::docid::{DocidField, DocidFieldError};
 
-/// The contents of a file of a database.
+/// What was found in a file of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checked {

@@ -184,7 +184,7 @@ fn records_without_an_exchange_form_are_named() {
     );
 }
 
-/// Random octets, always the same ones.
+/// Returns random octets, always the same ones.
 fn rubbish(count: usize) -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let octets = std::iter::repeat_with(|| {
@@ -215,7 +215,7 @@ fn audit_a7_only_intact_files_replace_the_records_served() {
             [with_wrong_length(a.clone()), with_wrong_length(b.clone())].concat(),
             Ok(2),
         ),
-        // The last record is cut off, which is repaired at startup.
+        // The last record is cut off; at startup, this is repaired.
         (
             [&*a, &b[..b.len() - 1]].concat(),
             Err("what is served: record 2 at octet 60 is incomplete: no record terminator"),

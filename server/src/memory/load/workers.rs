@@ -205,7 +205,7 @@ pub(in crate::memory) fn load(
             let (taking, done) = (Arc::clone(&taking), done.clone());
             scope.spawn(move || work_off(&taking, fields, &done));
         }
-        // When the last thread ends, senders must not wait.
+        // When the last thread has ended, senders must not wait.
         drop((taking, done));
         let mut batcher = Batcher {
             batches,
@@ -318,8 +318,8 @@ pub(in crate::memory) fn load(
     })
 }
 
-/// Checks whether there is enough memory to load files of this many octets and still leave a reserve, which need not be larger
-/// than the files.
+/// Checks whether there is enough memory to load files of this many octets and still leave a reserve, which never needs to be
+/// larger than the files.
 fn check_memory(octets: u64, reserve: u64, headroom: Headroom) -> Result<(), LoadError> {
     let peak = (octets / 4).saturating_mul(PEAK_QUARTERS);
     let needed = peak.saturating_add(reserve.min(octets));

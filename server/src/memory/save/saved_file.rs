@@ -30,13 +30,13 @@ pub(super) struct SavedFile {
     held: Option<Fingerprint>,
     /// The journal, which is open after the first change.
     journal: Option<Journal>,
-    /// The number of the last change that is durable, and of the last one that is in the file.
+    /// The numbers of the last change that is durable and of the last change that is in the file.
     pub(super) last: u64,
     pub(super) folded: u64,
     /// The octets of the changes in the journal, and the number at which it is folded.
     pub(super) octets: u64,
     pub(super) due: u64,
-    /// The limit by which `due` grows if folding fails.
+    /// The number of octets by which `due` grows if folding fails.
     pub(super) most: u64,
     /// Whether the file is being rewritten on another thread.
     pub(super) is_drafting: bool,
@@ -196,7 +196,7 @@ impl SavedFile {
         }
     }
 
-    /// Returns the open journal. A journal without changes is started anew.
+    /// Returns the open journal. A journal without changes is replaced by a new one.
     fn opened(&mut self) -> Result<&mut Journal, JournalError> {
         let target = self.lock.as_ref().map_or(&*self.path, Lock::target);
         match (&mut self.journal, &self.held) {

@@ -101,7 +101,7 @@ pub(super) struct Key {
     pub(super) missing: Missing,
 }
 
-/// The values of a key.
+/// The source of the values of a key.
 #[derive(Debug)]
 pub(super) enum By {
     Index(IndexId),
@@ -112,7 +112,7 @@ pub(super) enum By {
 /// The treatment of records without the key.
 #[derive(Debug)]
 pub(super) enum Missing {
-    /// They come last in either direction, because the client does not say otherwise.
+    /// Such records come last in either direction, because the client does not say otherwise.
     Last,
     /// The sort fails.
     Abort,

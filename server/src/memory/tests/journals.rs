@@ -192,7 +192,7 @@ fn a_file_and_a_journal_of_another_are_not_mixed() {
     let told = by_other_field.map(drop).expect_err("refused").to_string();
     assert!(told.contains("001, not 035$a"), "{told}");
     assert_eq!(titles(&cat.open(), ALL), CHANGED);
-    // The copy of both belongs together as well.
+    // A copy of both the file and the journal also fits together.
     let away = cat.folder.path().join("away");
     fs::create_dir(&away).expect("made");
     for path in [&cat.path, &cat.journal()] {
@@ -243,7 +243,7 @@ fn what_is_done_with_a_journal_is_counted() {
     assert_eq!(totals(&backend), (33, (1, 1, 2), true));
 }
 
-/// Changes by the old docids are folded before the records are read with the new field.
+/// Changes with the old docids are folded before the records are read with the new field.
 #[test]
 fn a_reload_with_another_docid_field_keeps_the_changes() {
     let cat = SavedCat::new();
@@ -323,7 +323,7 @@ fn a_journal_is_folded_at_its_limit() {
     }
 }
 
-/// Inserts records side by side; they wait until `meanwhile` is done, and are then committed together.
+/// Inserts records concurrently; the changes wait until `meanwhile` is done, and are then committed together.
 async fn together(backend: &MemoryBackend, title: &str, meanwhile: impl FnOnce()) -> usize {
     const UPDATES: usize = 40;
     let insert = |number| {

@@ -53,7 +53,7 @@ fn without(catalogue: &Catalogue, numbers: impl IntoIterator<Item = usize>) -> C
     updated(catalogue, UpdateAction::Delete, &gone)
 }
 
-/// For each segment, its records and how many of them are deleted.
+/// Returns, for each segment, its number of records and how many of them are deleted.
 fn shape(index: &Index) -> Vec<(usize, usize)> {
     let segments = index.segments();
     segments

@@ -34,7 +34,7 @@ fn result_sets_keep_their_records() {
         .collect();
     assert_eq!(shown, ["War", "Peace"]);
 
-    // As an operand, a set has the records that still exist.
+    // As an operand, a set consists of the records that still exist.
     let with_set = |set: &Hits, query: &str| {
         let (databases, query) = ([DatabaseName::from("cat")], pqf(query));
         let search = Search {

@@ -196,7 +196,7 @@ fn facets_take_work_like_searches() {
         ..request.clone()
     };
     let one = units(std::slice::from_ref(&request));
-    // Each word, and the docid, is counted, merged, and sorted by its records.
+    // Each word, and the docid, is counted, merged, and sorted by its number of records.
     assert_eq!(one - units(&[alphabetical]), 6_001);
     assert!(one > 24_000, "{one}");
     let sixteen = vec![request; 16];

@@ -73,7 +73,7 @@ fn titled(docid: &str, words: &[(&str, usize)]) -> MarcRecord {
     record(docid, &words.collect::<String>())
 }
 
-/// The records found, or the condition.
+/// Checks the records found, or the condition.
 fn check_answer(records: &[MarcRecord], query: &str, expected: Result<&str, &str>) {
     let catalogue = Catalogue::of(records, Fields::default());
     let answer = catalogue.answer(&pqf(query));
