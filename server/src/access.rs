@@ -7,11 +7,11 @@ use z3950_asn1::apdu::{IdAuthentication, IdPass};
 
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
-/// Who may open a session: by default everybody, with any credentials or none.
+/// Who may open a session. By default, everybody may, with or without credentials.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Access {
-    /// The users; if none is listed, everybody may open a session.
+    /// The users; if there are none, everybody may open a session.
     pub users: Vec<User>,
     /// Whether clients without credentials are admitted even if users are listed.
     pub anonymous: bool,
@@ -28,20 +28,20 @@ pub struct Access {
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct User {
-    /// The userId; for an open authentication string, the part before its last `/`.
+    /// The userId; in an open authentication string, it is the part before its last `/`.
     pub name: String,
     /// The groupId; `None` accepts any.
     pub group: Option<String>,
     /// The password; `None` accepts any.
     pub password: Option<String>,
-    /// The databases that the user may search; `None` for all. Others are refused with condition 236.
+    /// The databases that the user may search; `None` for all. Other databases are refused with condition 236.
     pub databases: Option<Vec<String>>,
-    /// The limit of concurrent sessions; more are refused with condition 1015.
+    /// The maximum number of concurrent sessions; more are refused with condition 1015.
     pub sessions: Option<usize>,
     /// Whether the user may update databases, from any address; if `None`, only where [`Access::anyone_may_update`] lets anybody
     /// do so.
     pub update: Option<bool>,
-    /// Refuses the user with this condition, such as 1012 to 1017, whatever the password.
+    /// Refuses the user with this condition, such as 1012 to 1017, whatever the password is.
     pub refusal: Option<Condition>,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Debug for User {
     }
 }
 
-/// How the server asks for credentials.
+/// The way in which the server asks for credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Challenge {
     /// The simple form, with this text for the user; the answer is `user/password`.
@@ -109,7 +109,7 @@ impl Access {
         }
     }
 
-    /// Returns whether [`Access::admit`] compares these credentials with those of users.
+    /// Returns whether [`Access::admit`] compares these credentials with the credentials of users.
     pub(crate) fn compares(&self, credentials: Option<&IdAuthentication>) -> bool {
         let has_password = matches!(
             credentials,

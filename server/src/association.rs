@@ -22,13 +22,13 @@ use crate::extended::{EXTEND_DATABASE, PackageDatabase};
 use crate::lock::lock;
 use crate::target::{Seat, Target};
 
-/// The shared state of an open session.
+/// The state that the operations of an open session share.
 pub(crate) struct Association {
     pub(crate) target: Arc<Target>,
     /// The session, for the backend.
     pub(crate) caller: Caller,
     pub(crate) terms: Terms,
-    /// The user, once the client has authenticated.
+    /// The seat of the user, once the client has authenticated.
     seat: OnceLock<Seat>,
     /// Whether the client is on the server's host.
     is_local: bool,
@@ -39,7 +39,7 @@ pub(crate) struct Association {
     packages: OnceLock<Arc<PackageDatabase>>,
 }
 
-/// What was agreed on at Init (Z39.50-2003 §3.2.1).
+/// The terms agreed on at Init (Z39.50-2003 §3.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Terms {
     /// The protocol version, 1 to 3.
@@ -58,9 +58,9 @@ pub(crate) struct Terms {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
     pub(crate) searches: usize,
-    /// Records found by the last search.
+    /// The number of records found by the last search.
     pub(crate) found: usize,
-    /// Records sent by all operations.
+    /// The number of records sent by all operations.
     pub(crate) records: usize,
 }
 
@@ -136,7 +136,7 @@ impl Association {
     /// Returns whether a result set may have this name.
     ///
     /// # Errors
-    /// Condition 22 for a name longer than the limit, and for any name but `default` (§3.2.2.1.4) where named result sets are not
+    /// Condition 22 for a name longer than the limit, and for any name but `default` (§3.2.2.1.4) if named result sets are not
     /// offered.
     pub(crate) fn check_set_name(&self, name: &[u8]) -> Result<(), Diagnostic> {
         let most = self.target.limits.result_set_name;
@@ -155,7 +155,7 @@ impl Association {
     /// Returns the backend of the databases that a request names.
     ///
     /// # Errors
-    /// Condition 23 for no database or a combination that cannot be searched, 111 for more databases than the limit, 236 for
+    /// Condition 23 if no database is named or the combination cannot be searched, 111 for more databases than the limit, 236 for
     /// a database that the user may not search.
     pub(crate) fn backend_of(
         &self,

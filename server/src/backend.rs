@@ -25,7 +25,7 @@ use crate::budget::Account;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// A backend's answer: a value, or a diagnostic. A backend that never waits returns [`ready`]. Dropping an answer cancels the
-/// operation, which must leave nothing half done.
+/// operation, which must not leave anything half done.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Diagnostic>> + Send + 'a>>;
 
 /// Returns an answer that is ready.
@@ -121,7 +121,7 @@ pub trait Backend: Send + Sync {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Search<'a> {
-    /// Who searches.
+    /// The caller that searches.
     pub caller: Caller,
     /// The databases as named in the request; at least one.
     pub databases: &'a [DatabaseName],
@@ -131,11 +131,12 @@ pub struct Search<'a> {
     pub result_set: &'a (dyn Fn(&[u8]) -> Option<Hits> + Send + Sync),
     /// Whether to count the records of each term separately (SearchResult-1).
     pub term_counts: bool,
-    /// Whether the client asks for these counts. A backend whose counts are searches of their own may leave them out otherwise.
+    /// Whether the client asks for these counts. If it does not, a backend that needs separate searches for the counts may leave
+    /// them out.
     pub term_counts_asked: bool,
     /// Facets to count over the records found.
     pub facets: &'a [FacetRequest],
-    /// The number of records from the beginning that the answer may need, as far as it does not depend on the number found.
+    /// The number of records from the beginning that the answer may need, if that does not depend on the number found.
     pub first_records: usize,
     /// The preferred syntax of the records in the answer.
     pub syntax: Option<Oid>,
@@ -167,7 +168,7 @@ impl<'a> Search<'a> {
 pub struct FacetRequest {
     /// The field, as the request names it: Use (type 1), a number or a name.
     pub attributes: AttributeList,
-    /// Terms to skip.
+    /// The number of terms to skip.
     pub skip: usize,
     /// The maximum number of terms to return.
     pub terms: usize,
@@ -191,13 +192,13 @@ impl FacetRequest {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Found {
-    /// The records.
+    /// The records found.
     pub hits: Hits,
     /// Whether the number of records is an estimate.
     pub estimate: bool,
     /// Why the search ended early, if it did; the hits are then a subset.
     pub interrupted: Option<Diagnostic>,
-    /// The counts of the query's terms, from the left, as far as they were requested and computed.
+    /// The counts of the query's terms, from the left, if they were requested and computed.
     pub term_counts: Vec<TermCount>,
     /// The facets, in the requested order; fields without terms are left out.
     pub facets: Vec<Facet>,
@@ -225,7 +226,7 @@ impl From<Hits> for Found {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SourceReport {
-    /// The name of the source, which is that of the database of its records.
+    /// The name of the source: the name of the database that its records are in.
     pub name: String,
     /// The number of records found.
     pub records: usize,
@@ -254,9 +255,9 @@ impl SourceReport {
 /// A term of a query and the number of its records.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TermCount {
-    /// The term, as the query has it.
+    /// The term, as it is in the query.
     pub operand: AttributesPlusTerm,
-    /// Records of the databases searched.
+    /// The number of records in the databases searched.
     pub records: usize,
 }
 
@@ -344,7 +345,7 @@ impl Retrieved {
     }
 }
 
-/// The syntax and elements of records (Z39.50-2003 §3.2.3.1.5): only those that the backend has said it has.
+/// The syntax and elements of records (Z39.50-2003 §3.2.3.1.5): only those that the backend has declared to support.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Composition {
@@ -357,7 +358,7 @@ pub struct Composition {
 }
 
 impl Composition {
-    /// Full records in a syntax.
+    /// Returns the composition of full records in a syntax.
     pub fn full(syntax: Option<Oid>) -> Self {
         Self {
             syntax,
@@ -379,7 +380,7 @@ impl Composition {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Scan<'a> {
-    /// Who scans.
+    /// The caller that scans.
     pub caller: Caller,
     /// The databases as named in the request; at least one.
     pub databases: &'a [DatabaseName],
@@ -402,9 +403,9 @@ pub struct Scan<'a> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Scanned {
-    /// The terms before the starting term; fewer than requested if the index begins there.
+    /// The terms before the starting term; there are fewer than requested if the index begins there.
     pub before: Vec<ScanTerm>,
-    /// The terms from the starting term on; fewer than requested if the index ends there.
+    /// The terms from the starting term onwards; there are fewer than requested if the index ends there.
     pub after: Vec<ScanTerm>,
     /// Whether the first of `after` equals the starting term.
     pub exact: bool,
@@ -440,7 +441,7 @@ impl ScanTerm {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Sort<'a> {
-    /// Who sorts.
+    /// The caller that sorts.
     pub caller: Caller,
     /// The result sets to merge, each record once; at least one set.
     pub inputs: &'a [Hits],

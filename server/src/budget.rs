@@ -61,7 +61,7 @@ impl Budget {
     }
 
     /// # Errors
-    /// Condition 31.
+    /// Condition 31 if a limit would be exceeded.
     fn add(&self, octets: usize) -> Result<(), Diagnostic> {
         let before = add(&self.used, octets, self.most)
             .ok_or_else(|| exhausted("all sessions keep", "server-octets", self.most))?;
@@ -177,7 +177,7 @@ impl Charge {
     /// Changes the number of octets; a smaller one is never refused.
     ///
     /// # Errors
-    /// Condition 31; the number stays as it is.
+    /// Condition 31; the number then stays as it is.
     pub(crate) fn set(&mut self, octets: usize) -> Result<(), Diagnostic> {
         if let Some(account) = &self.account {
             match octets.checked_sub(self.octets) {

@@ -1,6 +1,6 @@
-//! One connection: requests in, answers out (Z39.50-2003 §4.2). Nothing is read while an answer is written, so that a
-//! client that does not read delays only itself. At the limit of concurrent operations, the server reads ahead only to
-//! find requests that stop one of them.
+//! One connection: requests come in, answers go out (Z39.50-2003 §4.2). Nothing is read while an answer is written, so that a
+//! client that does not read delays only itself. At the limit of concurrent operations, the server reads ahead only to find
+//! requests that stop one of them.
 
 mod operations;
 mod output;
@@ -44,7 +44,7 @@ use crate::transcript::{Played, Player, Replay, redacted_request};
 #[cfg(feature = "sru")]
 use crate::web::Web;
 
-/// What all connections of a server share.
+/// The state that all connections of a server share.
 #[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) target: Arc<Target>,
@@ -93,7 +93,7 @@ pub(crate) struct Client {
     pub(crate) begun: Instant,
     /// The room of the connection; `None` for a connection that never has to give way.
     pub(crate) room: Option<Room>,
-    /// Whether it may speak HTTP.
+    /// Whether the client may speak HTTP.
     #[cfg(feature = "sru")]
     pub(crate) speaks_http: bool,
 }
@@ -169,12 +169,12 @@ struct Connection<'a, S> {
     context: Arc<Context>,
 }
 
-/// How a connection ends.
+/// The way in which a connection ends.
 enum End {
     /// The connection ends after everything written has been sent.
     Closed,
     Reset,
-    /// The connection ends at once: nothing was written.
+    /// The connection ends immediately: nothing was written.
     Dropped,
     /// The connection begins like an HTTP request, and continues as one.
     #[cfg(feature = "sru")]
@@ -337,14 +337,14 @@ impl<S: Transport> Connection<'_, S> {
         }
     }
 
-    /// Handles an APDU; returns what to send at once.
+    /// Handles an APDU; returns what to send immediately.
     async fn receive(&mut self, octets: &Bytes) -> io::Result<Option<Output>> {
         let request = codec::decode(octets);
         let observer = &self.context.observer;
         observer.received(self.client.number, octets, request.as_ref());
         self.tally.received(octets.len(), request.as_ref().ok());
         if self.player.is_some() {
-            // Boxed, so that other sessions stay small.
+            // Boxed, so that sessions without a replay stay small.
             let request = request.as_ref().ok();
             return Ok(Some(Box::pin(self.replay(octets, request)).await));
         }
@@ -403,7 +403,7 @@ impl<S: Transport> Connection<'_, S> {
         output
     }
 
-    /// Begins a request, with the faults that strike it; returns what to send at once.
+    /// Begins a request, with the faults that strike it; returns what to send immediately.
     async fn take_on(&mut self, mut request: Apdu, charge: Charge) -> Option<Output> {
         let timer = self.tally.timer(&request);
         let striking = match &mut self.script {
@@ -443,7 +443,7 @@ impl<S: Transport> Connection<'_, S> {
     /// Stops the operations that take too long, except those that cannot be stopped, such as updates.
     ///
     /// # Errors
-    /// The client has shut down its side, and its deadline has passed.
+    /// If the client has shut down its side and its deadline has passed.
     fn stop_what_is_overdue(&mut self) -> io::Result<()> {
         if self.left.is_some_and(|left| left <= Instant::now()) {
             return Err(io::ErrorKind::ConnectionAborted.into());
@@ -482,7 +482,7 @@ impl<S: Transport> Connection<'_, S> {
     }
 }
 
-/// Waits for the alarm, after moving it forward to the deadline. It is never moved back: resetting an alarm that rings too
+/// Waits for the alarm, after moving it forward to the deadline. The alarm is never moved back: resetting an alarm that rings too
 /// early costs less than resetting it for each request.
 async fn ringing(mut alarm: Pin<&mut Sleep>, deadline: Option<Instant>) {
     if let Some(deadline) = deadline.filter(|deadline| *deadline < alarm.deadline()) {

@@ -42,7 +42,7 @@ impl ExplainDatabase {
         }
     }
 
-    /// Describes the databases of another backend, too.
+    /// Also describes the databases of another backend.
     pub fn and(mut self, backend: Arc<dyn Backend>) -> Self {
         self.backends.push(backend);
         self
@@ -67,7 +67,7 @@ impl ExplainDatabase {
     }
 }
 
-/// The records at the time of the search.
+/// The records as they were at the time of the search.
 struct ExplainHits {
     /// The entries, in ascending order.
     entries: Vec<(RecordId, ExplainEntry)>,

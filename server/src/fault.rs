@@ -102,13 +102,13 @@ pub enum Fault {
     FewerRecords(usize),
     /// Octet 09 of the leader of each MARC record has this value: `a` for UTF-8, a blank for MARC-8.
     CharsetLabel(u8),
-    /// Each MARC record of the answer is damaged.
+    /// Each MARC record of the answer is damaged in this way.
     DamagedMarc(Damage),
     /// The answer has this referenceId instead of the request's.
     ReferenceId(Option<ReferenceId>),
     /// The answer is changed by a function; see [`Fault::alter`] and [`Fault::alter_knowing`].
     Alter(Alteration),
-    /// The server first asks for credentials with this simple challenge, and answers when they have come. Without credentials
+    /// The server first asks for credentials with this simple challenge, and answers when they have come. Without credentials,
     /// the request fails with condition 236.
     Challenge(Bytes),
     /// Another APDU is sent before the answer, in the same write.
@@ -185,12 +185,12 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// [`Fault::Alter`] with a function that changes each APDU of the answer.
+    /// Returns a [`Fault::Alter`] with a function that changes each APDU of the answer.
     pub fn alter(change: impl Fn(&mut Apdu) + Send + Sync + 'static) -> Self {
         Self::alter_knowing(move |_, answer| change(answer))
     }
 
-    /// [`Fault::Alter`] with a function of the request that changes each APDU of the answer.
+    /// Returns a [`Fault::Alter`] with a function that changes each APDU of the answer and also gets the request.
     pub fn alter_knowing(change: impl Fn(&Apdu, &mut Apdu) + Send + Sync + 'static) -> Self {
         Self::Alter(Alteration(Arc::new(change)))
     }
@@ -214,14 +214,15 @@ impl fmt::Debug for Alteration {
     }
 }
 
-/// A list of rules. Without rules, the server behaves.
+/// A list of rules. Without rules, the server behaves correctly.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
     rules: Vec<Rule>,
     met: Counts,
 }
 
-/// How many requests of all sessions have met each rule's conditions. A clone starts at zero, because it is for another server.
+/// The number of requests of all sessions that have met each rule's conditions. A clone starts at zero, because it is for another
+/// server.
 #[derive(Debug, Default)]
 struct Counts(Vec<AtomicU64>);
 
@@ -232,7 +233,7 @@ impl Clone for Counts {
 }
 
 impl Faults {
-    /// No faults.
+    /// Creates an empty list of rules.
     pub fn new() -> Self {
         Self::default()
     }
@@ -249,7 +250,7 @@ impl Faults {
         self
     }
 
-    /// Adds the rules of `others` after these.
+    /// Adds the rules of `others` after the rules of this list.
     pub fn and(mut self, others: Self) -> Self {
         self.rules.extend(others.rules);
         self.met.0.extend(others.met.0);

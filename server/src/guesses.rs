@@ -31,7 +31,7 @@ struct Guesser {
 pub(crate) struct Penalty {
     /// How long the answer is withheld.
     pub(crate) delay: Duration,
-    /// Whether the connection ends, because the password was not checked.
+    /// Whether the connection ends because the password was not checked.
     pub(crate) hang_up: bool,
 }
 

@@ -1,6 +1,6 @@
 //! HTTP on the Z39.50 listeners (RFC 9110, RFC 9112): a connection whose first octet is a letter carries SRU requests, and other
-//! requests if something answers them. It has the limits, rooms, totals and ends of any other connection; hyper reads and writes
-//! the messages.
+//! requests if something answers them. Such a connection has the same limits, rooms, totals and ends as any other; hyper reads
+//! and writes the messages.
 
 mod answer;
 mod answerer;
@@ -43,7 +43,7 @@ const MAX_HEAD: usize = 128 << 10;
 const MAX_URL: usize = 65_534;
 const MAX_FIELDS: usize = 100;
 
-/// How a connection ends.
+/// The way in which an HTTP connection ends.
 #[derive(Debug)]
 enum HttpEnd {
     /// After the last answer.

@@ -16,8 +16,8 @@ use crate::target::Target;
 ///
 /// `yaz-ztest`, the test server of YAZ, as observed with version 5.34.0:
 ///
-/// - databases are all names that begin with `Default`, `db` or `Slow`, one per search; a `Slow` database answers after 3
-///   seconds, or the number of seconds in its name, and with an estimate;
+/// - every name that begins with `Default`, `db` or `Slow` is a database, and a search may name one; a `Slow` database answers
+///   after 3 seconds, or the number of seconds in its name, and with an estimate;
 /// - after a `?` the name may have parameters, separated by `&`: `search-delay`, `present-delay`, `fetch-delay` (seconds, or
 ///   `least:most`) and `seed`;
 /// - a search finds as many records as its first term with a leading digit says; without such a term, a number up to 23

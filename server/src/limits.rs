@@ -22,8 +22,8 @@ pub struct Limits {
     pub large_answers: usize,
     /// Records in an SRU answer if the request gives no number: 10.
     pub sru_records: usize,
-    /// Result sets that are kept for later SRU requests: 1,000, of which half may be for one address. Further ones take the place
-    /// of the least recently used.
+    /// Result sets that are kept for later SRU requests: 1,000, half of which may be for one address. Further result sets take
+    /// the place of the least recently used ones.
     pub sru_sets: usize,
     /// How long such a result set is kept without being used, whatever the request says: 15 minutes.
     pub sru_set_time: Duration,
@@ -33,15 +33,15 @@ pub struct Limits {
     pub query_text: usize,
     /// Databases named in one search: 64; more are refused with condition 111.
     pub databases_per_search: usize,
-    /// Octets kept for one session: 32 MiB. They count its result sets with their names and lists of hits, its requests until
-    /// they are answered, with the octets read ahead, and the answer until it is sent. Whatever does not fit is refused with
-    /// condition 31; a new result set evicts others first. The octets of requests count 16 times, because a decoded query may
-    /// take that much, and those of answers twice, so `apdu_size` should be at most a sixteenth and `exceptional_record_size` a
-    /// half of it.
+    /// Octets kept for one session: 32 MiB. These octets are counted for its result sets with their names and lists of hits, its
+    /// requests until they are answered, with the octets read ahead, and the answer until it is sent. Whatever does not fit is
+    /// refused with condition 31; a new result set evicts others first. The octets of requests count 16 times, because a decoded
+    /// query may take that much, and those of answers twice, so `apdu_size` should be at most a sixteenth and
+    /// `exceptional_record_size` a half of it.
     pub session_octets: usize,
     /// Octets kept for all sessions, and for tasks, which may take half: by default 256 MiB, and in the program `z3950d` a
-    /// quarter of the memory that it may have, or less where loading has left less. Whatever does not fit is refused with
-    /// condition 31, or 220 for tasks.
+    /// quarter of the memory that it may have, or less if loading has left less. Whatever does not fit is refused with condition
+    /// 31, or 220 for tasks.
     pub server_octets: Option<usize>,
     /// Octets of the name of a result set: 1,024; longer ones are refused with condition 22.
     pub result_set_name: usize,
@@ -62,15 +62,16 @@ pub struct Limits {
     pub facets: usize,
     /// Terms of one facet: 1,000.
     pub facet_terms: usize,
-    /// Connections at once: 1,000. The last tenth is for addresses that have none. If there is no room for a new connection, one
-    /// without a session gives way, or, at the address with the most sessions, the one that has been idle longest; otherwise the
-    /// new one waits.
+    /// Connections at once: 1,000. The last tenth is reserved for addresses without a connection. If there is no room for a new
+    /// connection, a connection without a session gives way or, at the address with the most sessions, the session that has been
+    /// idle longest; otherwise, the new connection waits.
     pub sessions: usize,
-    /// Connections at once from one address, or from one IPv6 network of 64 bits: by default half of `sessions`. Further ones
-    /// are closed, unless one without a session can give way. Unix sockets are one address without this limit.
+    /// Connections at once from one address, or from one IPv6 network of 64 bits: by default half of `sessions`. Further
+    /// connections are closed, unless a connection without a session can give way. Unix sockets count as one address, which does
+    /// not have this limit.
     pub sessions_per_address: Option<usize>,
-    /// Sessions that one request for a page has with the server at once: 16; further ones wait. All but the first count as
-    /// connections.
+    /// Sessions that one request for a page has with the server at once: 16; further sessions wait. All sessions but the first
+    /// count as connections.
     pub sessions_per_request: usize,
     /// Connections that wait for room: 64, and half as many from one address. Further ones are closed.
     pub waiting: usize,

@@ -75,7 +75,8 @@ pub struct Server {
 pub struct ServerHandle(Arc<Mutex<Arc<Context>>>);
 
 impl ServerHandle {
-    /// Has further HTTP connections answered by `web` where they are not SRU's; with `None`, nothing else answers them.
+    /// From now on, lets `web` answer HTTP requests that are not for SRU; with `None`, nothing answers them. Existing connections
+    /// do not change.
     #[cfg(feature = "sru")]
     pub fn replace_web(&self, web: Option<Arc<dyn Web>>) {
         self.change(|context| context.web = web);
@@ -150,7 +151,7 @@ impl Server {
         server.and_bind(address).await
     }
 
-    /// Listens on another address as well.
+    /// Also listens on another address.
     ///
     /// # Errors
     /// The same as for [`Server::bind`].
@@ -160,7 +161,7 @@ impl Server {
         Ok(self)
     }
 
-    /// Listens for TLS on another address as well. The handshake counts towards [`Limits::init_time`].
+    /// Also listens for TLS on another address. The handshake counts towards [`Limits::init_time`].
     ///
     /// # Errors
     /// The same as for [`Server::bind`].
@@ -171,7 +172,7 @@ impl Server {
         Ok(self)
     }
 
-    /// Listens on a Unix socket as well. Its file is removed when the server stops, and replaced if a previous server left it.
+    /// Also listens on a Unix socket. Its file is removed when the server stops, and replaced if a previous server left it.
     ///
     /// # Errors
     /// If the socket cannot be bound.
@@ -190,7 +191,7 @@ impl Server {
         self
     }
 
-    /// Has HTTP requests that are not for SRU answered by `web`.
+    /// Lets `web` answer HTTP requests that are not for SRU.
     #[cfg(feature = "sru")]
     pub fn with_web(self, web: Arc<dyn Web>) -> Self {
         self.handle.change(|context| context.web = Some(web));

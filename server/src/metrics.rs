@@ -1,4 +1,4 @@
-//! Counters of a running server, for its operator: sessions, operations with their outcomes and durations, octets. Counting
+//! Counters of a running server, for its operator: sessions, octets, and operations with their outcomes and durations. Counting
 //! takes a few atomic additions per request.
 
 mod names;
@@ -30,7 +30,7 @@ pub struct Metrics {
     refusals: Mutex<RefusalLog>,
 }
 
-/// The refusals since the first one of a period.
+/// The refusals since the first refusal of a period.
 #[derive(Debug, Default)]
 struct RefusalLog {
     since: Option<Instant>,
@@ -62,7 +62,7 @@ struct Counters {
     nanoseconds: AtomicU64,
 }
 
-/// The upper bounds of the classes of durations.
+/// The upper bounds of the duration classes.
 const BOUNDS: [Duration; 12] = [
     Duration::from_micros(100),
     Duration::from_micros(500),
@@ -108,7 +108,7 @@ impl Metrics {
         self.sessions_begun().saturating_sub(ended)
     }
 
-    /// Returns the number of connections closed at once for this reason.
+    /// Returns the number of connections closed immediately for this reason.
     pub fn refused(&self, refusal: ConnectionRefusal) -> u64 {
         read(&self.refused, refusal as usize)
     }

@@ -61,7 +61,7 @@ pub trait Observer: Send + Sync {
     /// Octets were received that are not an APDU, and end the session.
     fn unreadable(&self, session: u64, octets: &[u8], fault: &StreamError) {}
 
-    /// When an answer is about to be sent, these octets of later requests have arrived.
+    /// An answer is about to be sent, and these octets of later requests have already arrived.
     fn pipelined(&self, session: u64, octets: &[u8]) {}
 
     /// A complete APDU arrived after the server had ended the session, and is not answered. Octets that are not an APDU come last.
@@ -70,7 +70,7 @@ pub trait Observer: Send + Sync {
     /// A fault strikes the answer to the request received last; `rule` is its rule as text.
     fn struck(&self, session: u64, rule: &str) {}
 
-    /// An APDU is about to be sent; `None` for octets that a fault sends instead of one.
+    /// An APDU is about to be sent; `apdu` is `None` for octets that a fault sends instead of an APDU.
     fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {}
 
     /// A request is not in the recording that is replayed; `why` says what is missing. Of several equal requests, only the first
@@ -96,7 +96,7 @@ pub trait Observer: Send + Sync {
         false
     }
 
-    /// The totals of a session whose connection has ended.
+    /// The connection of a session has ended; these are its totals.
     fn ended(&self, totals: &SessionTotals) {}
 }
 
@@ -190,7 +190,7 @@ impl SessionTotals {
         }
     }
 
-    /// Keeps an error as the last one.
+    /// Keeps an error as the last error.
     pub fn fail(&mut self, error: &dyn fmt::Display) {
         self.last_error = Some(error.to_string().chars().take(MAX_ERROR).collect());
     }

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
-/// A server whose conversations are recorded. Its `Display` names it in logs and in messages to clients, without secrets.
+/// A server whose conversations are recorded. Its `Display` names the server in logs and in messages to clients, without secrets.
 ///
 /// [`Server::with_recorded`](crate::Server::with_recorded) passes on to it what clients send.
 pub trait RecordedServer: fmt::Display + Send + Sync {

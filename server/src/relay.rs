@@ -1,5 +1,5 @@
-//! Stands between a client and another server, and shows the observer what both say. Octets pass unchanged unless a fault strikes;
-//! each direction waits for its reader, so that nothing grows.
+//! Stands between a client and another server, and shows the observer what both sides say. Octets pass unchanged unless a fault
+//! strikes; each direction waits for its reader, so that no buffer grows.
 
 mod exchange;
 mod pieces;
@@ -75,7 +75,7 @@ pub(crate) async fn serve<S: Transport>(
     None
 }
 
-/// How a connection ends.
+/// The way in which a connection ends.
 #[derive(Debug)]
 pub(super) enum RelayEnd {
     /// Both sides ended it, the client first.
@@ -138,7 +138,7 @@ async fn begin<S: Transport>(
     }
 }
 
-/// What the two directions of a connection share.
+/// The state that the two directions of a connection share.
 struct Relay<'a> {
     limits: &'a Limits,
     account: Arc<Account>,
@@ -208,7 +208,7 @@ impl Relay<'_> {
         std::future::pending().await
     }
 
-    /// Passes on what the server sends, until it ends its side.
+    /// Passes on what the server sends, until the server ends its side.
     async fn answers(
         &self,
         from: &mut (impl AsyncRead + Unpin),

@@ -78,8 +78,8 @@ pub(crate) fn only(reply: Reply) -> Apdu {
     only.unwrap_or_else(|| panic!("not one APDU"))
 }
 
-/// A backend that finds records of these sizes, in octets, whatever the query. Each record is the name of its element set,
-/// F, B, S or M, repeated.
+/// A backend that finds records of these sizes, in octets, whatever the query is. Each record is the name of its element set, F,
+/// B, S or M, repeated.
 pub(crate) struct Sizes(pub(crate) Vec<usize>);
 
 impl Backend for Sizes {

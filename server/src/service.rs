@@ -126,7 +126,7 @@ pub(crate) fn refuse(request: &Apdu, why: Diagnostic) -> Vec<Apdu> {
     vec![response]
 }
 
-/// Turns a response, except that to Init, into a failure with this diagnostic.
+/// Turns a response, except the response to Init, into a failure with this diagnostic.
 pub(crate) fn fail(response: &mut Apdu, why: &Diagnostic) {
     let diagnostics = Some(vec![DiagRec::DefaultFormat(why.clone())]);
     match response {

@@ -10,11 +10,11 @@
 //!        Closed: nothing is answered any more
 //! ```
 //!
-//! In an open session a request may be held until the client has answered the server's question: who it is (access control),
-//! or whether to continue (resource control). An operation runs between [`Session::begin`] and [`Session::finish`] without
-//! borrowing the session, so that several can run concurrently.
+//! In an open session, a request may be held until the client has answered the server's question: who it is (access control), or
+//! whether to continue (resource control). An operation runs between [`Session::begin`] and [`Session::finish`] without borrowing
+//! the session, so that several can run concurrently.
 //!
-//! After a protocol error an open session of version 3 sends Close(protocolError). Any other session just ends the connection:
+//! After a protocol error, an open session of version 3 sends Close(protocolError). Any other session just ends the connection:
 //! version 2 has no such Close, and before Init no version is agreed on.
 
 mod pending;
@@ -259,7 +259,8 @@ impl Session {
         }
     }
 
-    /// Begins a request; changes the referenceId to that of the held request, if this request answers a question about it.
+    /// Begins a request; changes the referenceId to the referenceId of the held request, if this request answers a question about
+    /// it.
     fn look_at(
         &mut self,
         request: &Apdu,
@@ -278,7 +279,7 @@ impl Session {
         };
         let why = match request {
             Apdu::Close(_) => {
-                // Answered in version 2 too, as other servers do (Z39.50-2003 §3.2.11).
+                // This is answered in version 2 too, as other servers do (Z39.50-2003 §3.2.11).
                 self.state = State::Closed;
                 return Err(Reply {
                     apdus: vec![Close::new(CloseReason::FINISHED, None).into()],

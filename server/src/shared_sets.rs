@@ -42,7 +42,7 @@ struct SharedSet {
     _charge: Charge,
 }
 
-/// Who may use a set and where, and which sets are counted together.
+/// The owner of a set: who may use it and where, and which sets are counted together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SetOwner {
     /// The user; clients that have not authenticated share their sets.

@@ -109,9 +109,9 @@ impl SruAsked {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SruReply {
-    /// The answer, which echoes the request.
+    /// The response, which echoes the request.
     pub response: Response,
-    /// The URL of the stylesheet to name in front of the answer.
+    /// The URL of the stylesheet that is named at the beginning of the answer.
     pub stylesheet: Option<String>,
     /// The meaning of the answer for the HTTP status.
     pub status: SruStatus,
@@ -136,7 +136,7 @@ pub enum SruStatus {
     TooManyAttempts,
 }
 
-/// What the operations have in common.
+/// The context that all operations of a request share.
 struct Context {
     version: Version,
     database: String,

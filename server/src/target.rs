@@ -71,7 +71,7 @@ impl Target {
         }
     }
 
-    /// Refuses to keep more for clients while memory is short.
+    /// Refuses to keep more data for clients while memory is short.
     pub fn with_headroom(self, probe: HeadroomProbe) -> Self {
         self.budget.watch(probe);
         self
@@ -101,7 +101,7 @@ impl Target {
         }
     }
 
-    /// Restricts access to the users that are listed.
+    /// Restricts access to the users that are listed in `access`.
     pub fn with_access(self, access: Access) -> Self {
         let sessions = access.users.iter().map(|_| Arc::default()).collect();
         Self {

@@ -114,7 +114,7 @@ impl TestServer {
         Self::recorded_from(path.as_ref(), server.filter(|server| !server.is_empty()))
     }
 
-    /// Records from this server, or replays.
+    /// Starts a server that records from this server, or that replays.
     fn recorded_from(path: &Path, server: Option<String>) -> io::Result<Self> {
         let builder = Self::builder();
         let builder = match server {
@@ -189,7 +189,7 @@ impl TestServer {
     ///
     /// let server = TestServer::builder().database("cat", [record("id7", "Emma")]).start();
     /// assert_eq!(server.http_url("cat"), format!("http://{}/cat", server.addr()));
-    /// // … have a client of SRU talk to it; here, by hand …
+    /// // … have an SRU client talk to it; in this example, by hand …
     /// let mut stream = TcpStream::connect(server.addr())?;
     /// stream.write_all(b"GET /cat?query=emma HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
     /// let mut answer = String::new();
@@ -239,7 +239,7 @@ impl TestServer {
         lock(&self.recorder.state).opened
     }
 
-    /// Waits until the condition holds for the transcript, and returns it.
+    /// Waits until the condition holds for the transcript, and returns the transcript.
     ///
     /// # Panics
     /// If the condition does not hold within 30 seconds.
@@ -251,7 +251,8 @@ impl TestServer {
         found.unwrap_or_else(|| panic!("condition never held; so far: {:#?}", self.transcript()))
     }
 
-    /// Waits until the condition holds for the transcript, and returns it; `None` if it does not hold in time.
+    /// Waits until the condition holds for the transcript, and returns the transcript; returns `None` if the condition does not
+    /// hold in time.
     pub fn wait_at_most(
         &self,
         limit: Duration,
@@ -271,7 +272,7 @@ impl TestServer {
         found.unwrap_or_else(|| panic!("a session is still open: {:#?}", self.transcript()))
     }
 
-    /// Stops the server and returns its totals. Panics of sessions are reported there, and do not fail the test.
+    /// Stops the server and returns its totals. Panics of sessions are reported in the totals, and do not fail the test.
     ///
     /// # Panics
     /// If there should be a new recording and there is none; see [`TestServer::recorded`].

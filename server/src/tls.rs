@@ -243,7 +243,7 @@ fn builder(
     })
 }
 
-/// What is wrong with a certificate, in words.
+/// Describes what is wrong with a certificate.
 fn fault(error: &CertificateError) -> String {
     let words = format!("{error:?}");
     match error {
@@ -305,7 +305,7 @@ const MAX_FILE: u64 = 16 << 20;
 /// Reads the octets of a file of certificates or keys.
 ///
 /// # Errors
-/// [`TlsError::Read`].
+/// [`TlsError::Read`], if the file cannot be read.
 pub fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
     input::read(path, MAX_FILE).map_err(|source| TlsError::Read {
         path: path.to_owned(),

@@ -228,7 +228,7 @@ fn versioned(mut line: Map<String, Value>, event: &str) -> Map<String, Value> {
     line
 }
 
-/// Recorded conversations.
+/// Recorded conversations, which can be written to a file and replayed.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Recording {

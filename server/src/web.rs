@@ -109,9 +109,9 @@ pub(crate) trait OwnSessions: Send + Sync {
 /// The standing of a client with the server, according to its login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// One of the users that the server lists.
+    /// One of the users listed by the server.
     User,
-    /// Anybody: the server lists no users, or also admits clients without a login.
+    /// An anonymous client: the server lists no users, or also admits clients without a login.
     Guest,
     /// A client that may do nothing without another login.
     Stranger,
@@ -142,7 +142,7 @@ impl WebClient {
         self.0.peer
     }
 
-    /// Returns the login that the client gave in HTTP Basic. It has not been checked yet: send it at Init.
+    /// Returns the login that the client gave in HTTP Basic. The login has not been checked yet: send it at Init.
     pub fn login(&self) -> Option<&SruLogin> {
         self.0.login.as_ref()
     }
@@ -170,8 +170,8 @@ impl WebClient {
         self.0.sessions.standing(self.login())
     }
 
-    /// Opens a session of Z39.50 with the server itself, in the name of this client: rights, limits and faults are those of the
-    /// client's address. The caller has to send Init.
+    /// Opens a Z39.50 session with the server itself, in the name of this client: rights, limits and faults are the same as for
+    /// the client's address. The caller has to send Init.
     ///
     /// A request has at most [`Limits::sessions_per_request`](crate::Limits::sessions_per_request) streams at once; a further one
     /// waits until another is dropped.

@@ -8,7 +8,8 @@ use crate::budget::{Account, Charge};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::limits::Limits;
 
-/// Result sets by name, which is compared octet for octet (§3.2.2.1.4), limited in number, in total hits and in octets.
+/// Result sets by name. Names are compared octet by octet (§3.2.2.1.4); the number of sets, their total hits and their octets are
+/// limited.
 #[derive(Debug)]
 pub(crate) struct ResultSets {
     sets: BTreeMap<Box<[u8]>, NamedSet>,
@@ -23,10 +24,10 @@ pub(crate) struct ResultSets {
 /// The entry of a name.
 #[derive(Debug)]
 struct NamedSet {
-    /// `None` after the set was evicted.
+    /// The set; `None` after it was evicted.
     set: Option<ResultSet>,
     last_use: u64,
-    /// The octets of its list of hits.
+    /// The octets of the set's list of hits.
     octets: usize,
 }
 
@@ -83,7 +84,7 @@ impl ResultSets {
         Err(diagnostic(Condition::TOO_MANY_RESULT_SETS, most))
     }
 
-    /// Keeps a set, replacing an earlier one of that name and evicting the least recently used ones.
+    /// Keeps a set. It replaces an earlier set with the same name, and the least recently used sets are evicted to make room.
     ///
     /// # Errors
     /// Condition 31 if its hits or octets alone are too many, and 112 as for [`ResultSets::check_room`]. The earlier set is

@@ -1,11 +1,11 @@
-//! Who asks a backend.
+//! The callers of a backend.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use z3950_asn1::via::Via;
 
-/// Who asks: a session, or a program that calls a backend. A backend shares its time among callers.
+/// A caller of a backend: a session, or another program. A backend shares its time among callers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Caller {
     number: u64,

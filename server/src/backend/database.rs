@@ -28,7 +28,7 @@ pub struct DatabaseInfo {
     pub update: bool,
     /// The databases that this one consists of; empty if it is a single database.
     pub parts: Vec<DatabasePart>,
-    /// Where the records are, if at one other server: a target, as clients name it.
+    /// The place of the records, if it is one other server: a target, as clients name it.
     pub address: Option<String>,
     /// Whether records of several parts are merged into one, so that people want to search the database as a whole.
     pub is_merged: bool,
@@ -59,7 +59,7 @@ pub struct DatabasePart {
     pub name: String,
     /// The title.
     pub title: Option<String>,
-    /// Where the records are, if at another server: a target, as clients name it.
+    /// The place of the records, if it is another server: a target, as clients name it.
     pub address: Option<String>,
 }
 

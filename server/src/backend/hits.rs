@@ -17,17 +17,17 @@ impl fmt::Debug for RecordId {
     }
 }
 
-/// A backend's list of records, with whatever it needs to retrieve them later as they were when they were found, such as a
+/// A backend's list of records, with whatever it needs to retrieve the records later as they were when they were found, such as a
 /// snapshot of the database.
 #[expect(clippy::len_without_is_empty, reason = "Hits has it")]
 pub trait HitList: Any + Send + Sync {
-    /// Returns the number of records, which must be known at once.
+    /// Returns the number of records, which must be known without waiting.
     fn len(&self) -> usize;
 
     /// Returns the records at these positions, counted from 0; positions past the end are ignored.
     fn ids(&self, positions: Range<usize>) -> Vec<RecordId>;
 
-    /// Returns the octets of the list, which count towards those of the session. Data shared with other lists is left out.
+    /// Returns the octets of the list, which count towards the octets of the session. Data shared with other lists is left out.
     fn octets(&self) -> usize {
         self.len().saturating_mul(size_of::<RecordId>())
     }
@@ -86,7 +86,7 @@ impl fmt::Debug for Hits {
     }
 }
 
-/// For backends that identify records by number only.
+/// Used by backends that identify records by number only.
 impl FromIterator<RecordId> for Hits {
     fn from_iter<I: IntoIterator<Item = RecordId>>(records: I) -> Self {
         Self::new(RecordIds(records.into_iter().collect()))

@@ -1,5 +1,5 @@
-//! The operations of a connection: one after the other or, where concurrent operations are in effect, concurrently unless they
-//! conflict, each answered when it ends (Z39.50-2003 §3.4, §3.5).
+//! The operations of a connection. They run one after the other or, if concurrent operations are in effect, concurrently unless
+//! they conflict. Each is answered when it ends (Z39.50-2003 §3.4, §3.5).
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -26,7 +26,7 @@ pub(super) struct Operations {
 /// A request and the data needed for its answer.
 pub(super) struct Asked {
     pub(super) request: Arc<Apdu>,
-    /// The faults that strike its answer.
+    /// The faults that strike the answer to the request.
     pub(super) striking: Vec<Fault>,
     /// The octets that the request takes until it is answered.
     pub(super) charge: Charge,
@@ -34,7 +34,7 @@ pub(super) struct Asked {
     pub(super) timer: Option<OperationTimer>,
 }
 
-/// How a request ends.
+/// The way in which a request ends.
 pub(super) enum Ended {
     /// The session makes the reply.
     Done(Asked, Done),
@@ -56,12 +56,12 @@ pub(super) struct Run {
     future: Pin<Box<dyn Future<Output = Done> + Send>>,
     /// When the time limit of the operation began.
     since: Option<Instant>,
-    /// Whether it was stopped because of its time limit.
+    /// Whether the operation was stopped because of its time limit.
     is_overdue: bool,
 }
 
 impl Operations {
-    /// Adds a request, begins it unless it has to wait, and returns the result if it ends at once.
+    /// Adds a request, begins it unless it has to wait, and returns the result if it ends immediately.
     pub(super) async fn take_on(&mut self, asked: Asked, session: &mut Session) -> Option<Ended> {
         let mut operation = if are_in_the_way(&self.list, &asked.request) {
             OperationState::Waiting(asked)

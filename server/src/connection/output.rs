@@ -64,7 +64,7 @@ impl<S: Transport> Connection<'_, S> {
         None
     }
 
-    /// Writes the output; returns how the connection ends after it, if it does.
+    /// Writes the output; returns how the connection ends afterwards, if it ends.
     pub(super) async fn send(&mut self, mut output: Output) -> io::Result<Option<End>> {
         let later = self.inlet.rest();
         if !later.is_empty() {
@@ -90,7 +90,7 @@ impl<S: Transport> Connection<'_, S> {
             }
         }
         if output.hang_up || output.cut_after.is_some() {
-            // Every other end is known by now.
+            // Every other way of ending is already known here.
             self.tally.ends(SessionEnd::Fault, None);
         }
         Ok(

@@ -28,7 +28,7 @@ use crate::lock::lock;
 pub(crate) struct Rooms(Arc<House>);
 
 struct House {
-    /// All times are counted from here.
+    /// The time from which all other times are counted.
     begun: Instant,
     sessions: usize,
     per_address: usize,
@@ -282,7 +282,7 @@ impl Room {
         self.occupant.since.store(since, Ordering::Relaxed);
     }
 
-    /// Ready when the connection has to give way.
+    /// Is ready when the connection has to give way.
     pub(crate) fn poll_called(&self, context: &Context<'_>) -> Poll<()> {
         self.occupant.waker.register(context.waker());
         if self.occupant.gives_way.load(Ordering::Acquire) {
@@ -293,7 +293,7 @@ impl Room {
     }
 }
 
-/// Waits until the connection in this room has to give way; without a room, for ever.
+/// Waits until the connection in this room has to give way; without a room, waits for ever.
 pub(crate) async fn gives_way(room: Option<&Room>) {
     poll_fn(|context| room.map_or(Poll::Pending, |room| room.poll_called(context))).await;
 }

@@ -1,5 +1,5 @@
-//! The stream of a connection: octets in, cut into APDUs, with a bounded look ahead while an operation runs; octets out, with
-//! time limits; and an end that loses no answer.
+//! The stream of a connection. Octets come in and are cut into APDUs, with a bounded look-ahead while an operation runs; octets
+//! go out, with time limits; and at the end, no answer is lost.
 
 use std::future::poll_fn;
 use std::io;
@@ -26,7 +26,7 @@ pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin {
     #[cfg(feature = "sru")]
     const IS_ENCRYPTED: bool = false;
 
-    /// Resets the connection when it is dropped, if the transport can.
+    /// Makes the connection reset when it is dropped, if the transport can do this.
     fn reset(&mut self) {}
 }
 
@@ -60,7 +60,7 @@ const READ: usize = 8192;
 /// Cuts the octets that arrive into APDUs. An idle connection holds no buffer.
 pub(super) struct Inlet {
     buffer: BytesMut,
-    /// Finds the end of the first APDU, and has the size limit of the next.
+    /// Finds the end of the first APDU, and knows the size limit of the next.
     pub(super) scanner: Scanner,
     /// The number of octets of the buffer that [`Inlet::ahead`] has examined.
     looked: usize,
@@ -210,8 +210,8 @@ impl Inlet {
         apdu.freeze()
     }
 
-    /// Waits for octets. They are read into a space on the stack, so that no buffer is held while waiting. A buffer that exceeds
-    /// the octets of the session is an error.
+    /// Waits for octets. The octets are read into a buffer on the stack, so that no memory is held while waiting. A buffer that
+    /// exceeds the octets of the session is an error.
     async fn fill(&mut self, stream: &mut (impl AsyncRead + Unpin)) -> io::Result<()> {
         let taken = poll_fn(|context| {
             let mut space = [MaybeUninit::uninit(); READ];
@@ -229,7 +229,7 @@ impl Inlet {
     }
 }
 
-/// Writes octets; each part has to be taken within `limit`.
+/// Writes octets; each part has to be accepted within `limit`.
 pub(crate) async fn write(
     stream: &mut (impl AsyncWrite + Unpin),
     mut octets: &[u8],
@@ -245,7 +245,8 @@ pub(crate) async fn write(
     within(limit, stream.flush()).await
 }
 
-/// Returns the result of `work` if it is ready within `limit`. The timer is boxed and only made if the work is not ready at once.
+/// Returns the result of `work` if it is ready within `limit`. The timer is boxed and made only if the work is not ready
+/// immediately.
 async fn within<T>(limit: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     let mut work = pin!(work);
     match poll_immediate(work.as_mut()).await {
@@ -296,7 +297,7 @@ pub(crate) async fn linger(
         Ok(Ok(has_ended)) => has_ended,
         // The connection was reset.
         Ok(Err(_)) => true,
-        // A client that does not end in time is dropped.
+        // A client that does not end its side in time is dropped.
         Err(_) => false,
     }
 }

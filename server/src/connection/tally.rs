@@ -35,9 +35,9 @@ pub(crate) struct Tally {
     begun: Instant,
     /// The totals; `None` if nobody wants them. Boxed, so that idle sessions stay small.
     totals: Option<Box<SessionTotals>>,
-    /// How the session ended, once that is known.
+    /// How the session ended, once this is known.
     end: Option<SessionEnd>,
-    /// How it ends if its task is dropped.
+    /// How the session ends if its task is dropped.
     dropped: SessionEnd,
     stopping: watch::Receiver<bool>,
 }
@@ -201,7 +201,7 @@ impl Tally {
         }
     }
 
-    /// Counts and logs an answer that is not SRU's.
+    /// Counts and logs an answer to a request that is not for SRU.
     #[cfg(feature = "sru")]
     pub(crate) fn http_answered(&mut self, timer: OperationTimer, status: u16) {
         let microseconds = timer.begun.elapsed().as_micros();
@@ -286,7 +286,7 @@ impl Tally {
         }
     }
 
-    /// Notes that the connection failed. A client that does not take an answer in time has not left.
+    /// Notes that the connection failed. A client that does not take an answer in time does not count as having left.
     pub(crate) fn lost(&mut self, error: &io::Error) {
         self.ends(SessionEnd::Lost, Some(error));
         if error.kind() != io::ErrorKind::TimedOut {
@@ -294,7 +294,7 @@ impl Tally {
         }
     }
 
-    /// Notes how the session ends, and why if that is a failure. The first end counts.
+    /// Notes how the session ends and, if it is a failure, the reason. Only the first end counts.
     pub(crate) fn ends(&mut self, end: SessionEnd, why: Option<&dyn Display>) {
         if self.end.is_none() {
             self.end = Some(end);
@@ -328,7 +328,7 @@ impl Drop for Tally {
     }
 }
 
-/// Who sent a request.
+/// The sender of a request.
 #[derive(Clone, Copy)]
 pub(crate) struct Requester<'a> {
     /// The client's address; `None` for a Unix socket.
@@ -497,7 +497,7 @@ fn log_access(request: &Apdu, answer: Option<&Apdu>, begun: std::time::Instant) 
         }
     }
 }
-/// The targets of the lines, for filters.
+/// The `tracing` targets of the lines, for filters.
 const ACCESS: &str = "z3950_server::access";
 const METRICS: &str = "z3950_server::metrics";
 

@@ -39,7 +39,7 @@ pub(super) const EXPLAIN: OwnDatabase = OwnDatabase {
     ],
 };
 
-/// Use attributes of Exp-1.
+/// The Use attributes of Exp-1.
 const CATEGORY: i64 = 1;
 const LANGUAGE: i64 = 2;
 const DATABASE: i64 = 3;
@@ -112,7 +112,7 @@ impl ExplainEntry {
     }
 }
 
-/// All records: the categories, the server, and the records of each category.
+/// Returns all records: the categories, the server, and the records of each category.
 pub(super) fn entries(
     mut databases: Vec<DatabaseInfo>,
     offer: &Offer,
@@ -237,7 +237,7 @@ fn seconds(value: u64) -> IntUnit {
 }
 
 fn database_info(database: &DatabaseInfo, all: &BTreeSet<Oid>) -> ExplainEntry {
-    // Without a list of its syntaxes, a database has all of them.
+    // A database without a list of its syntaxes has all of them.
     let syntaxes: Vec<Oid> = if database.syntaxes.is_empty() {
         all.iter().copied().collect()
     } else {

@@ -22,9 +22,9 @@ pub(crate) struct OwnDatabase {
     pub(crate) title: &'static str,
     /// The record syntax, besides text and XML.
     pub(crate) syntax: Oid,
-    /// The attribute set of Use.
+    /// The attribute set that Use belongs to.
     pub(crate) attribute_set: Oid,
-    /// The values of Use that a query may have, with their names.
+    /// The Use values that a query may have, with their names.
     pub(crate) uses: &'static [(i64, &'static str)],
 }
 

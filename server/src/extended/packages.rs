@@ -24,7 +24,7 @@ pub struct PackageDatabase {
     opened: Mutex<Vec<(Vec<u8>, ResultSet)>>,
 }
 
-/// Use attributes of Ext-1.
+/// The Use attributes of Ext-1.
 const USER_ID: i64 = 1;
 const PACKAGE_NAME: i64 = 2;
 const CREATION_DATE_TIME: i64 = 3;

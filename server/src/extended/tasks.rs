@@ -1,5 +1,5 @@
-//! The tasks of all sessions, and their permissions (Z39.50-2003 §3.2.9.1.8 permissions-list). They are kept while the server
-//! runs, within limits.
+//! The tasks of all sessions, and their permissions (Z39.50-2003 §3.2.9.1.8 permissions-list). The tasks are kept while the
+//! server runs, within limits.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -57,7 +57,7 @@ struct TaskTable {
 struct Size {
     octets: usize,
     hits: usize,
-    /// The octets in memory, with those of the list of hits.
+    /// The number of octets in memory, including the octets of the list of hits.
     kept: usize,
 }
 
@@ -70,7 +70,7 @@ impl Size {
         let hits = task.result_set.as_ref().map(|set| &set.hits);
         let decoded = match task.parameters {
             TaskParameters::PersistentQuery(_) => DECODED,
-            // Most of the others are records.
+            // Most of the other tasks consist of records.
             _ => 2,
         };
         Self {

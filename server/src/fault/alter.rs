@@ -222,7 +222,7 @@ fn records(answer: &mut Apdu) -> Option<(&mut i64, &mut Vec<NamePlusRecord>)> {
     }
 }
 
-/// Versions 1 and 2 in a full octet of bits, as other servers send them.
+/// Returns versions 1 and 2 in a full octet of bits, as other servers send them.
 fn version_2() -> ProtocolVersion {
     ProtocolVersion(Bits::of(&[0, 1, 7]).intersection(Bits::of(&[0, 1, 8])))
 }

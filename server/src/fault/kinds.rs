@@ -1,4 +1,4 @@
-//! Faults as text: name, arguments and meaning of each, and the parser.
+//! Faults as text: the name, arguments and meaning of each fault, and the parser.
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{Options, PresentStatus, ReferenceId};
@@ -20,7 +20,7 @@ pub struct Kind {
     pub meaning: &'static str,
 }
 
-/// All faults that a [`super::Rule`] can name.
+/// Returns all faults that a [`super::Rule`] can name.
 pub fn kinds() -> impl Iterator<Item = Kind> {
     let lines = KINDS.lines().chain(OF_HTTP.lines());
     lines.filter_map(|line| {

@@ -17,7 +17,7 @@ use crate::budget::Charge;
 use crate::diagnostic::{Condition, diagnostic};
 use crate::session::Reply;
 
-/// What to write, and how.
+/// What to write, and how to write it.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
     /// The delay before the first octet.
@@ -67,7 +67,7 @@ impl From<Reply> for Output {
 pub(crate) struct Script {
     faults: Arc<Faults>,
     session: u64,
-    /// How many requests of this session have met each rule's conditions.
+    /// The number of requests of this session that have met each rule's conditions.
     met: Vec<u64>,
     /// The searches that made the result sets, if any rule needs them.
     subjects: Option<Subjects>,
@@ -108,7 +108,7 @@ impl Script {
     /// Applies the rules to a request; returns the faults that strike the session's answer.
     ///
     /// # Errors
-    /// The answer, if the session must not see the request.
+    /// If the session must not see the request, the answer.
     pub(crate) fn request(&mut self, request: &mut Apdu) -> Result<Vec<Fault>, Output> {
         if let Apdu::AccessControlResponse(response) = &request
             && let Some(reply) = self.challenged.take()
@@ -136,7 +136,7 @@ impl Script {
     /// Applies the faults to the session's reply.
     pub(crate) fn reply(&mut self, striking: &[Fault], request: &Apdu, reply: Reply) -> Output {
         let mut output = Output::from(reply);
-        // Faults in octets come last, because they leave no APDU to change.
+        // Faults in octets come last, because after them there is no APDU left to change.
         let (late, early): (Vec<_>, Vec<_>) =
             striking.iter().partition(|fault| is_of_octets(fault));
         for fault in early.into_iter().chain(late) {

@@ -86,7 +86,7 @@ const NAMESPACES: [&str; 3] = [
 /// A page like those that proxies send.
 const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>Error</title></head><body><p>Try again later.<br></body></html>\n";
 
-/// Applies the fault to the body of an answer; other faults leave it as it is.
+/// Applies the fault to the body of an answer; other faults do not change the body.
 pub(crate) fn body(fault: &Fault, body: Vec<u8>) -> Vec<u8> {
     match fault {
         Fault::Html => PAGE.into(),

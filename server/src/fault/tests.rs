@@ -35,7 +35,7 @@ impl Scripted {
         }
     }
 
-    /// After Init, to which no fault of the test applies.
+    /// Returns a session after Init, to which no fault of the test applies.
     fn opened(faults: Faults) -> Self {
         let mut scripted = Self::new(faults);
         scripted.serve(init());

@@ -10,7 +10,7 @@ use z3950_asn1::oid::Oid;
 enum HttpRequests {
     /// All HTTP requests.
     All,
-    /// All SRU requests, or those of this operation.
+    /// All SRU requests, or the SRU requests of this operation.
     Sru(Option<&'static str>),
 }
 
@@ -95,7 +95,7 @@ impl When {
         }
     }
 
-    /// Matches every SRU request, or those of this operation: `searchRetrieve`, `scan`, `explain` or `update`.
+    /// Matches every SRU request, or only requests of this operation: `searchRetrieve`, `scan`, `explain` or `update`.
     pub fn sru(operation: Option<&'static str>) -> Self {
         Self {
             http: Some(HttpRequests::Sru(operation)),

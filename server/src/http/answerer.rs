@@ -40,7 +40,7 @@ pub(super) struct Answerer<'a> {
     session: SruSession,
     session_number: u64,
     peer: Peer,
-    /// Where further sessions of the client are counted, if they are counted.
+    /// The rooms in which further sessions of the client are counted, if they are counted.
     rooms: Option<Rooms>,
     context: &'a Arc<Context>,
     exchange: &'a Arc<Mutex<Exchange>>,

@@ -43,7 +43,7 @@ pub(super) struct Heading {
     pub(super) is_of_page: bool,
     /// The servers that the request has come through.
     pub(super) via: Via,
-    /// What the client calls itself.
+    /// The name that the client gives itself.
     pub(super) user_agent: String,
 }
 
@@ -130,7 +130,7 @@ pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading,
     })
 }
 
-/// Reads a value of Host (RFC 9110 §7.2); `None` if it is malformed, has a user, or a port above 65535.
+/// Reads a value of Host (RFC 9110 §7.2); `None` if it is malformed, or has a user or a port above 65535.
 fn host_and_port(text: &str) -> Option<(String, Option<u16>)> {
     let authority: Authority = text.parse().ok()?;
     let host = authority.host();
@@ -194,7 +194,7 @@ fn other_value(headers: &HeaderMap, name: HeaderName, known: &str) -> bool {
     values.any(|value| !value.as_bytes().eq_ignore_ascii_case(known.as_bytes()))
 }
 
-/// Returns whether the parameters of a media type name a character set other than UTF-8, of which US-ASCII is a part.
+/// Returns whether the parameters of a media type are compatible with UTF-8, of which US-ASCII is a part.
 fn is_utf8(parameters: &str) -> bool {
     parameters.split(';').all(|parameter| {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));

@@ -153,7 +153,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Notes that the head of a request has arrived. Returns its octets as far as they are known; there are none if the head was
+    /// Notes that the head of a request has arrived. Returns those of its octets that are known; there are none if the head was
     /// sent together with the previous request.
     pub(super) fn take_head(&mut self) -> Vec<u8> {
         if self.phase == Phase::Idle {

@@ -1,4 +1,4 @@
-//! The databases of yaz-ztest: hit counts from terms, 24 repeating records, delays on request.
+//! The databases of yaz-ztest: hit counts taken from terms, 24 repeating records, and delays on request.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};

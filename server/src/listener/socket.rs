@@ -15,7 +15,7 @@ use crate::observer::Peer;
 #[cfg(feature = "tls")]
 use crate::tls::Tls;
 
-/// Where a server listens, as text: `127.0.0.1:2100`, `tls:127.0.0.1:2100`, `unix:/run/z3950d`.
+/// Where a server listens. As text: `127.0.0.1:2100`, `tls:127.0.0.1:2100`, `unix:/run/z3950d`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Endpoint {
@@ -54,7 +54,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// A socket that is listened on.
+/// A socket that the server listens on.
 pub(super) enum Socket {
     Tcp(TcpListener),
     #[cfg(feature = "tls")]
@@ -95,7 +95,7 @@ const BACKLOG: u32 = 1024;
 ///
 /// # Errors
 ///
-/// The error for the last address.
+/// If none can be bound, the error for the last address.
 pub(super) async fn listen(addresses: impl ToSocketAddrs) -> io::Result<TcpListener> {
     let mut refused = io::Error::new(io::ErrorKind::InvalidInput, "no address to listen on");
     for address in lookup_host(addresses).await? {

@@ -3,7 +3,7 @@
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::oid::{DATABASE_UPDATE, DATABASE_UPDATE_1, DATABASE_UPDATE_2, Oid, XML_ES};
 
-/// Enumerations whose values have a place in an array and a name.
+/// Defines enumerations whose values have a place in an array and a name.
 macro_rules! named {
     ($(#[$about:meta])* $type:ident { $($(#[$meaning:meta])* $variant:ident $name:literal,)+ }) => {
         $(#[$about])*
@@ -62,7 +62,7 @@ named! {
 }
 
 named! {
-    /// How an operation ended.
+    /// The outcome of an operation.
     OperationOutcome {
         /// The operation succeeded, at least in part.
         Ok "ok",
@@ -74,7 +74,7 @@ named! {
 }
 
 named! {
-    /// How a session ended.
+    /// The way in which a session ended.
     SessionEnd {
         /// The client sent Close.
         Closed "closed",
@@ -116,7 +116,7 @@ named! {
 }
 
 named! {
-    /// What is refused, in the log.
+    /// What is refused, in the words of the log.
     LoggedRefusal {
         /// A connection from an address that holds as many sessions as it may hold.
         Address "too many sessions from one address",

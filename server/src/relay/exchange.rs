@@ -33,7 +33,7 @@ struct RelayState<'a> {
     /// The faults of the session, if there are any.
     script: Option<Script>,
     waiting: VecDeque<WaitingRequest>,
-    /// Octets from the client that are not an APDU, and of which the observer does not know yet.
+    /// Octets from the client that are not an APDU and have not been reported to the observer yet.
     raw: Vec<u8>,
     /// When either side last sent something.
     heard: Instant,
@@ -239,7 +239,7 @@ impl<'a> RelayedSession<'a> {
         state.heard = Instant::now();
     }
 
-    /// How the connection ends after the server has ended its side.
+    /// Returns how the connection ends after the server has ended its side.
     pub(super) fn server_ended(&self, server: &dyn RecordedServer) -> RelayEnd {
         let state = lock(&self.state);
         let owed = state.waiting.len();

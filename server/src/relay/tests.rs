@@ -246,7 +246,7 @@ fn a_server_that_dies_resets_the_connection() {
 
 #[tokio::test]
 async fn an_end_of_the_server_is_told_from_one_of_the_client() {
-    // The server answers Init, and ends the connection then or when the client does.
+    // The server answers Init, and ends the connection either then or when the client does.
     for (client_ends, end) in [(false, SessionEnd::Upstream), (true, SessionEnd::Left)] {
         let recorded = by_hand(move |_, mut stream| {
             let accepted = InitializeResponse {
@@ -323,7 +323,7 @@ fn silence_of_both_sides_ends_the_session() {
 
 #[test]
 fn a_client_that_does_not_read_stops_the_server() {
-    /// More than the buffers of four sockets hold.
+    /// More octets than the buffers of four sockets can hold.
     const FLOOD: usize = 256 << 20;
     let (tell, written) = std::sync::mpsc::channel();
     let flooding = by_hand(move |_, mut stream| {

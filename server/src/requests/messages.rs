@@ -6,7 +6,7 @@ use z3950_asn1::apdu::{
     SortElement, SortKey, SortKeySpec, SortRelation, SortRequest, Term,
 };
 
-/// Init of a client that speaks these versions and wants everything.
+/// Returns the Init of a client that speaks these versions and wants everything.
 pub(crate) fn init_of(protocol_version: ProtocolVersion) -> InitializeRequest {
     InitializeRequest {
         protocol_version,
@@ -26,7 +26,7 @@ pub(crate) fn init_of(protocol_version: ProtocolVersion) -> InitializeRequest {
     }
 }
 
-/// Init of a client of version 3.
+/// Returns the Init of a client of version 3.
 pub(crate) fn init() -> Apdu {
     init_of(ProtocolVersion::UP_TO_3).into()
 }

@@ -1,5 +1,5 @@
-//! Access control (Z39.50-2003 §3.2.5): asks a client that gave no credentials at Init for them before its first operation, in
-//! the simple form or by prompts (prompt-1, Appendix ACC.1).
+//! Access control (Z39.50-2003 §3.2.5): if a client gave no credentials at Init, asks for them before its first operation, in the
+//! simple form or by prompts (prompt-1, Appendix ACC.1).
 
 use std::net::IpAddr;
 

@@ -2,8 +2,8 @@
 //! Updates need permission ([`crate::access`]). A task is carried out before it is answered; then its package is kept in
 //! IR-Extend-1, but the package of an update only if it has a name. Where the standard leaves a choice:
 //!
-//! - a task that fails leaves no package, though the answer has one;
-//! - packages are kept while the server runs, whatever retention time the client asks for;
+//! - a task that fails leaves no package in the database, although the answer contains one;
+//! - packages are kept while the server runs, whatever retention time the client requests;
 //! - an order is accepted but never completed here: people carry it out.
 
 mod order;
@@ -32,7 +32,7 @@ struct Outcome {
     status: TaskStatus,
     /// The alternative `taskPackage` of the service's type.
     parameters: TaskParameters,
-    /// Why the task failed, if it did.
+    /// The reason why the task failed, if it did.
     failure: Option<Diagnostic>,
     /// The records to keep with the task.
     result_set: Option<ResultSet>,
@@ -61,7 +61,7 @@ impl Outcome {
     }
 }
 
-/// Carries out the task and answers with its package, unless the client wants none.
+/// Carries out the task and answers with its package, unless the client does not want the package.
 ///
 /// # Errors
 /// The diagnostic to answer with instead.

@@ -9,7 +9,7 @@ use crate::backend::{Hits, RecordId};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::units::count;
 
-/// Answers with records.
+/// Answers with the records of a result set.
 ///
 /// # Errors
 /// The diagnostic to answer with instead.
@@ -110,8 +110,8 @@ const LEAST_SEGMENT: usize = 64;
 /// Returns the positions of a range, counted from 0.
 ///
 /// # Errors
-/// Condition 13 with the first position out of range. An empty range is refused as well, because some clients report an error
-/// of their own for an answer without records and diagnostics.
+/// Condition 13 with the first position out of range. An empty range is refused as well, because some clients report their own
+/// error for an answer without records and diagnostics.
 fn positions(hits: usize, range: &Range) -> Result<std::ops::Range<usize>, Diagnostic> {
     let out_of_range = |position: i64| diagnostic(Condition::OUT_OF_RANGE, position.to_string());
     let start = range.starting_position;

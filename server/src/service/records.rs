@@ -1,5 +1,5 @@
-//! The records of a response: their syntax and elements (Z39.50-2003 §3.2.3.1.5, §3.6), and as many of them as fit the agreed
-//! sizes, in segments where these are in effect (§3.3). A record that can never be sent becomes a diagnostic (16, 17).
+//! The records of a response: their syntax and elements (Z39.50-2003 §3.2.3.1.5, §3.6), and how many of them fit into the agreed
+//! sizes, in segments if these are in effect (§3.3). A record that can never be sent becomes a diagnostic (16, 17).
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{
@@ -205,7 +205,7 @@ fn octets_of(unit: Option<&OtherInformationUnit>) -> usize {
 /// The octets that a record takes besides its own.
 const RECORD: usize = size_of::<NamePlusRecord>();
 
-/// Packs the wanted records, up to the first that does not fit.
+/// Packs the wanted records, up to the first record that does not fit.
 ///
 /// The records are charged to the session until the response is made. Only some large responses are made at the same time
 /// ([`Limits::large_answers`](crate::Limits::large_answers)).

@@ -1,5 +1,5 @@
-//! Search (Z39.50-2003 §3.2.2): makes a result set of a query, and sends its first records as the small, medium and large set
-//! parameters ask for them.
+//! Search (Z39.50-2003 §3.2.2): makes a result set from a query, and sends its first records as requested by the parameters for
+//! small, medium and large sets.
 
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
@@ -25,7 +25,7 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::target::Target;
 use crate::units::count;
 
-/// Searches, keeps the result set and answers.
+/// Searches, keeps the result set, and answers.
 ///
 /// A search that fails deletes the result set with its name, unless the set exists and must not be replaced.
 pub(super) async fn answer(operation: &Operation, request: &SearchRequest) -> SearchResponse {
@@ -104,7 +104,7 @@ async fn evaluate(
     let found = operation.or_stopped(search).await;
     let found = found.map_err(|why| {
         let is_set = why.condition == Condition::RESULT_SET_DOES_NOT_EXIST.0;
-        // The backend cannot tell an evicted set from one that never existed.
+        // The backend cannot distinguish an evicted set from one that never existed.
         match operation.result_sets().find(why.addinfo.as_bytes()) {
             Err(deleted) if is_set => deleted,
             _ => why,
@@ -178,7 +178,7 @@ async fn first_records(
 }
 
 /// Returns how many records to send with the answer, and their element set (Z39.50-2003 §3.2.2.1.6): all records of a small set,
-/// mediumSetPresentNumber of a medium one, none of a large one.
+/// mediumSetPresentNumber records of a medium set, and none of a large set.
 fn records_wanted(request: &SearchRequest, hits: usize) -> (usize, Option<&ElementSetNames>) {
     let found = count(hits);
     if found <= request.small_set_upper_bound {
@@ -281,7 +281,7 @@ fn read(language: Language, text: &[u8]) -> Result<Cow<'static, RpnQuery>, Diagn
 }
 
 /// Returns whether to count the records of each term: in version 3, for queries of several terms, or if the client asks for it
-/// with an empty report. The count of a single term would be that of the result set.
+/// with an empty report. A single term would have the same count as the result set.
 fn term_counts_wanted(
     association: &Association,
     request: &SearchRequest,

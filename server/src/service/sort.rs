@@ -13,7 +13,7 @@ use crate::budget::Charge;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::units::count;
 
-/// Sorts, keeps the set and answers. A failed sort leaves all sets as they are.
+/// Sorts, keeps the set, and answers. A sort that fails leaves all sets as they are.
 pub(super) async fn answer(operation: &Operation, request: &SortRequest) -> Apdu {
     let mut response = SortResponse::default();
     let why = match sort(operation, request).await {

@@ -49,7 +49,8 @@ fn found(sizes: &[usize], limits: Limits) -> Session {
 
 #[test]
 fn small_medium_and_large_sets() {
-    // smallSetUpperBound, largeSetLowerBound, mediumSetPresentNumber, hits; element set and number of the records.
+    // smallSetUpperBound, largeSetLowerBound, mediumSetPresentNumber and the number of hits; then the element set and number of
+    // the records.
     for (small, large, medium, hits, element_set, number) in [
         (1, 2, 0, 1, "s", 1),
         (1, 2, 0, 2, "", 0),

@@ -46,7 +46,7 @@ impl SruSession {
         };
         let interrupt = self.session.interrupt();
         let mut done = pin!(carry_out(operation, &request));
-        // Most operations end at once, and need no timer.
+        // Most operations end immediately, and do not need a timer.
         let ready = poll_fn(|context| Poll::Ready(done.as_mut().poll(context))).await;
         let mut is_overdue = false;
         let done = match (ready, deadline.at()) {

@@ -8,7 +8,7 @@ use z3950_asn1::sru::{
 
 use super::query;
 
-/// The facets of a request: the name of each and its field.
+/// The facets of a request, each with its name and its field.
 #[derive(Debug, Default)]
 pub(super) struct WantedFacets(Vec<(String, FacetField)>);
 
@@ -118,7 +118,7 @@ fn by_term(sort: Option<&str>) -> Result<bool, SruDiagnostic> {
     } else {
         "descending"
     };
-    // Neither the other direction nor a treatment of case is supported.
+    // Neither the opposite direction nor a treatment of case is supported.
     let is_known = is_by_term || is("recordCount") || is("count");
     if is_known && rest.iter().all(|part| part.eq_ignore_ascii_case(order)) {
         Ok(is_by_term)

@@ -100,7 +100,7 @@ impl TermRange {
         Ok(Self { number, position })
     }
 
-    /// Returns whether the terms before and after those of the answer are also requested, to find out where the index ends.
+    /// Returns whether the terms before and after the terms of the answer are also requested, to find out where the index ends.
     /// Nothing is known about what precedes a list that begins after its start term.
     fn has_margin(&self) -> bool {
         self.position > 0

@@ -271,7 +271,7 @@ impl SruSession {
     }
 }
 
-/// Returns a Search for records, of which the first `first` are in the answer.
+/// Returns a Search for records, whose answer contains the first `first` of them.
 fn search_request(
     context: &Context,
     query: RpnQuery,

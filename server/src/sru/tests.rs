@@ -159,7 +159,7 @@ async fn users_prove_who_they_are() {
             "{echo}"
         );
     }
-    // A challenge has no place in SRU.
+    // A challenge is not possible in SRU.
     let asking = Access {
         challenge: Some(Challenge::Prompts),
         ..access.clone()

@@ -1,4 +1,4 @@
-//! Record Update 1.0: one record, under the same rules as the extended service Update (Z39.50-2003 Appendix EXT.1.4).
+//! Record Update 1.0: updates one record, under the same rules as the extended service Update (Z39.50-2003 Appendix EXT.1.4).
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{
@@ -107,8 +107,8 @@ fn wanted(update: &UpdateRequest) -> Result<(UpdateRecord, Option<Bytes>), SruDi
 /// one.
 ///
 /// # Errors
-/// Diagnostic 30 for another schema; 12 for a record in another form, for more than one record, and for a record of which
-/// anything would be left out or repaired.
+/// Diagnostic 30 for another schema; 12 for a record in another form, for more than one record, and for a record any part of
+/// which would be left out or repaired.
 fn identifier(record: &SruRecord) -> Result<Option<Bytes>, SruDiagnostic> {
     let schema = record.schema.trim();
     if !schema.is_empty() && !KnownSchema::MARCXML.is_called(schema) {

@@ -79,7 +79,7 @@ impl TestServerBuilder {
         }
     }
 
-    /// Adds a database, or records to it.
+    /// Adds a database, or adds records to it.
     ///
     /// # Panics
     /// If a record cannot be written in ISO 2709.
@@ -111,7 +111,7 @@ impl TestServerBuilder {
         Self { access, ..self }
     }
 
-    /// Imitates another server, with its databases instead of those added.
+    /// Imitates another server, with that server's databases instead of those added.
     pub fn imitate(mut self, imitated: Imitated) -> Self {
         self.imitated = Some(imitated);
         self
@@ -203,26 +203,26 @@ impl TestServerBuilder {
         Self { faults, ..self }
     }
 
-    /// Listens on `[::1]` as well.
+    /// Also listens on `[::1]`.
     pub fn ipv6(self) -> Self {
         Self { ipv6: true, ..self }
     }
 
-    /// Listens for TLS as well, on another port.
+    /// Also listens for TLS, on another port.
     #[cfg(feature = "tls")]
     pub fn tls(mut self, tls: Tls) -> Self {
         self.tls = Some(tls);
         self
     }
 
-    /// Listens on a Unix socket as well.
+    /// Also listens on a Unix socket.
     #[cfg(unix)]
     pub fn unix(mut self, path: impl Into<PathBuf>) -> Self {
         self.unix = Some(path.into());
         self
     }
 
-    /// Has HTTP requests that are not for SRU answered by `web`.
+    /// Lets `web` answer HTTP requests that are not for SRU.
     #[cfg(feature = "sru")]
     pub fn web(self, web: Arc<dyn Web>) -> Self {
         Self {

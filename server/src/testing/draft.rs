@@ -51,7 +51,7 @@ impl RecordingDraft {
         [Arc::clone(&self.log) as _, Arc::clone(&self.answered) as _]
     }
 
-    /// Replaces the file.
+    /// Replaces the file with the draft.
     ///
     /// # Errors
     /// A recording that is incomplete or has no sessions; a file that cannot be replaced.

@@ -392,7 +392,7 @@ fn the_server_listens_on_unix_sockets() {
         stream.read_to_end(&mut answer).expect("an answer");
         answer
     };
-    // The file of a server that died is replaced.
+    // The socket file of a server that died is replaced.
     drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
     let server = TestServer::builder().unix(&path).start();
     assert_eq!(converse()[0], 0xb5);

@@ -27,7 +27,7 @@ impl Composed {
     ) -> io::Result<Self> {
         let mut records = Vec::new();
         let mut octets = 0_usize;
-        // Successive records mostly come from the same APDU.
+        // Most successive records come from the same APDU.
         let mut open = None;
         for place in places {
             if open.as_ref().is_none_or(|(at, _)| *at != place.apdu) {

@@ -112,7 +112,7 @@ pub(super) const MAX_LINE: u64 = 128 << 20;
 /// returned.
 ///
 /// # Errors
-/// A file that cannot be read, and the first line that is wrong or too long.
+/// A file that cannot be read, or the first line that is wrong or too long.
 pub(super) fn read_lines(
     path: &Path,
     most: u64,

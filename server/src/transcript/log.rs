@@ -16,10 +16,10 @@ use super::{format_time, line, name, versioned};
 use crate::lock::lock;
 use crate::observer::{HttpMessage, Observer, Peer, SessionTotals};
 
-/// Writes a line of JSON for each APDU at once, as the [module](super) describes.
+/// Writes a line of JSON for each APDU immediately, as the [module](super) describes.
 pub struct JsonLog<W>(Lines<W>);
 
-/// Writes a listing of each APDU at once, after a line with the time and session.
+/// Writes a listing of each APDU immediately, after a line with the time and session.
 pub struct ApduLog<W>(Lines<W>);
 
 impl<W: Write + Send> JsonLog<W> {
@@ -61,7 +61,7 @@ impl<W: Write + Send> JsonLog<W> {
         self.0.write(&format!("{}\n", Value::Object(object)));
     }
 
-    /// Changes the writer, as when log files are rotated. A log that ended because it could not be written continues.
+    /// Changes the writer, as when log files are rotated. A log that had ended because it could not be written then continues.
     pub fn change<T>(&self, change: impl FnOnce(&mut W) -> T) -> T {
         self.0.change(change)
     }

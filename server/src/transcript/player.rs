@@ -33,7 +33,7 @@ use crate::service::{fail, refuse};
 pub(crate) struct Player {
     replay: Arc<Replay>,
     session: usize,
-    /// Which requests of the session have been replayed.
+    /// Whether each request of the session has been replayed.
     done: Vec<bool>,
     origins: Origins,
     /// The preferredMessageSize of the client, in octets; 0 for no limit.
@@ -67,7 +67,7 @@ enum Plan {
     Found(Vec<Place>, Box<AskedSearch>),
     /// With a diagnostic, because the result set does not have such records.
     OutOfRange,
-    /// Not at all.
+    /// Not answered from the recording, for this reason.
     Unknown(String),
 }
 
@@ -220,7 +220,7 @@ impl Player {
             .or_else(|| self.next(own, |exchange| exchange.tag == kind))
     }
 
-    /// Finds the first request of the session that fits and has not been replayed, and marks it.
+    /// Finds the first request of the session that matches and has not been replayed, and marks it.
     fn next<'a>(
         &mut self,
         own: &'a [RecordedExchange],

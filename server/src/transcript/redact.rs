@@ -15,7 +15,7 @@ pub fn redacted_request(octets: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Returns whether an APDU is what a client meant to send. Others may be something else that is damaged: an APDU that only
+/// Returns whether an APDU is what a client meant to send. Other APDUs may be something else that is damaged: an APDU that only
 /// servers send, or an Init with a size so large that the number may consist of the octets after it.
 pub(super) fn is_plain(apdu: &Apdu) -> bool {
     let sizes = -i64::from(u32::MAX)..=i64::from(u32::MAX);
@@ -28,7 +28,7 @@ pub(super) fn is_plain(apdu: &Apdu) -> bool {
     }
 }
 
-/// Replaces all octets after the header of an APDU of the standard with `*`; without such a header, all octets.
+/// Replaces all octets after the header of an APDU of the standard with `*`; without such a header, replaces all octets.
 fn veiled(octets: &[u8]) -> Vec<u8> {
     let header = Header::read(octets).ok().flatten().filter(|header| {
         header.class == CONTEXT_CONSTRUCTED && Apdu::name_of_tag(header.tag).is_some()
@@ -79,7 +79,7 @@ pub(crate) fn redacted_answer(octets: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// The end of an indefinite length (X.690 §8.1.5).
+/// The octets that end a value of indefinite length (X.690 §8.1.5).
 const END_OF_CONTENTS: [u8; 2] = [0, 0];
 
 /// Whether an element is kept.
@@ -114,7 +114,7 @@ const OF_ACCESS_CONTROL_RESPONSE: [(u8, u32, Kept); 5] = [
     (CONTEXT_CONSTRUCTED, 201, Kept::Always),
 ];
 
-/// Object identifiers of negotiation: 1.2.840.10003.15.
+/// The object identifiers of negotiation: 1.2.840.10003.15.
 const NEGOTIATION: &[u8] = b"\x2a\x86\x48\xce\x13\x0f";
 
 /// Returns whether the first primitive value in an element is the object identifier of a negotiation.

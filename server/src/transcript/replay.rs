@@ -55,7 +55,7 @@ pub(super) struct RecordIndex {
     count: usize,
 }
 
-/// A record among those of a recorded APDU.
+/// A record in a recorded APDU.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RecordPlace {
     pub(super) apdu: Place,
@@ -311,7 +311,7 @@ impl SessionBuilder {
         doubt
     }
 
-    /// Adds what the server sent; returns what is unlikely about it.
+    /// Adds an APDU that the server sent; returns what is unlikely about it.
     fn answer(
         &mut self,
         entry: &TranscriptEntry,
@@ -414,8 +414,8 @@ impl RecordIndex {
             (AskedOfSets::Search(search), Apdu::SearchResponse(found)) if found.search_status => {
                 self.hits.entry(search.set).or_insert(found.result_count);
                 let asked = search.records(found.result_count);
-                // The server may send records that it was not asked for. They are in the form in which they would have been if
-                // asked for.
+                // The server may send records that it was not asked for. Their form is the one that they would have had if
+                // requested.
                 self.note_all(&asked, given, found.records.as_ref(), place);
                 self.note_next(&asked, *given, found.next_result_set_position);
             }

@@ -41,7 +41,7 @@ impl std::io::Write for Shared {
     }
 }
 
-/// Has a session answer the requests, with an observer.
+/// Lets a session answer the requests, with an observer.
 fn converse(observer: &dyn Observer, number: u64, requests: &[Apdu]) {
     let mut session = Session::new(Arc::new(Target::new(catalogue(), Limits::default())));
     let peer: SocketAddr = "127.0.0.1:4711".parse().expect("an address");
@@ -291,7 +291,7 @@ fn recordings_are_replayed() {
     assert!(!gone.hang_up && said(&gone)[0].contains(UNKNOWN));
     let end = answer(&mut player, &close);
     assert!(end.hang_up && names(&end) == ["close"]);
-    // The sessions are replayed in turn, then again from the first.
+    // The sessions are replayed in turn, and then again from the first.
     for (number, exchanges) in [(1, 4), (2, 1), (3, 4), (4, 1)] {
         let mut player = Player::new(&in_order, number);
         assert_eq!(names(&answer(&mut player, &init())), ["initResponse"]);
@@ -466,7 +466,7 @@ fn errors_in_a_recording_name_the_line() {
         let error = Recording::parse(&text).expect_err(&text).to_string();
         assert!(error.starts_with(expected), "{text}: {error}");
     }
-    // What a fault sends is called malformed, and credentials may be what makes an Init decodable.
+    // Octets that a fault sends are called malformed, and credentials may be what makes an Init decodable.
     let malformed = line(|line| drop(line.insert("apdu".to_owned(), "malformed".into())));
     assert!(Recording::parse(&malformed).is_ok());
     let veiled = line(|line| {

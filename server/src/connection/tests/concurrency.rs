@@ -1,4 +1,4 @@
-//! Concurrent operations, where they are agreed on.
+//! Concurrent operations, if they are agreed on.
 
 use z3950_asn1::apdu::{Options, RequestedAction, ResultSetId};
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::backend::{Hits, RecordId};
 use crate::requests::{present_request, search_request};
 
-/// A backend whose searches take as many seconds as the term says and find one record; it counts those in progress.
+/// A backend whose searches take as many seconds as the term says and find one record; it counts the searches in progress.
 #[derive(Default)]
 struct Timed {
     running: Arc<AtomicUsize>,
@@ -118,7 +118,7 @@ async fn answers_overtake_each_other() {
             ],
             &[("4", 0), ("2", 1), ("3", 1), ("1", 5)][..],
         ),
-        // So do a search that replaces the set, and requests that wait for both.
+        // So does a search that replaces the set, and so do requests that wait for both.
         (
             vec![
                 timed("1", 2, "a"),

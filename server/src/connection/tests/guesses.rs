@@ -1,4 +1,4 @@
-//! Clients that guess passwords, in one session, in several, and where the server asks for them.
+//! Clients that guess passwords, in one session, in several, and when the server asks for them.
 
 use tokio::time::timeout;
 use z3950_asn1::apdu::{
@@ -89,7 +89,7 @@ async fn guesses_side_by_side_are_answered_one_after_the_other() {
     let mut clients: Vec<_> = (0..10).map(|_| connected(&server)).collect();
     for client in &mut clients {
         client.send(init_with("wrong")).await;
-        // The server takes them in this order.
+        // The server takes the attempts in this order.
         tokio::task::yield_now().await;
     }
     let begun = Instant::now();
@@ -139,7 +139,7 @@ async fn nothing_tells_a_right_password_while_answers_are_withheld() {
             for _ in 0..2 {
                 other.send(init_with("wrong")).await;
             }
-            // The first is answered, the second withheld for 200 ms.
+            // The first attempt is answered; the second answer is withheld for 200 ms.
             assert_eq!(admission(&mut other).await.1, 100);
             sleep(Duration::from_millis(1)).await;
             let mut client = connected(&server);

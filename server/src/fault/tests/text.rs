@@ -4,7 +4,7 @@ use z3950_asn1::apdu::{AddInfo, ExternalEncoding, Options, PresentRequest, Recor
 
 use super::*;
 
-/// Every fault that applies to a Search with one record in its answer, and the effect.
+/// Every fault that applies to a Search with one record in its answer, and its effect.
 #[test]
 fn text_form_of_every_fault_in_a_search() {
     let answer = "1 hits, 1 returned: usmarc 0 72";

@@ -1,4 +1,4 @@
-//! Requests that are not SRU's: they go to the implementor of [`Web`], and its answers come back.
+//! Requests that are not for SRU: they go to the implementor of [`Web`], and its answers come back.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::metrics::{OperationKind, OperationTimer};
 use crate::web::{Web, WebBody, WebClient, WebParts, WebRequest};
 
 impl Answerer<'_> {
-    /// Has a request answered that is not for SRU.
+    /// Gets the answer to a request that is not for SRU.
     pub(super) async fn of_web(
         &mut self,
         web: &dyn Web,

@@ -36,7 +36,7 @@ async fn answers_are_late_cut_or_not_there() {
         "{whole}"
     );
     assert_eq!(end, SessionEnd::Left);
-    // Everything but the date.
+    // The whole answer except for the date.
     let start = whole.get(..20).expect("a status");
     for (rule, length, seconds, expected) in [
         ("on sru search: delay 3s", whole.len(), 3, SessionEnd::Left),
@@ -76,7 +76,7 @@ async fn answers_are_late_cut_or_not_there() {
             assert_eq!(text.is_empty(), length == 0, "{rule}: {text}");
         }
     }
-    // A hundred octets a second.
+    // A hundred octets per second.
     let (text, time, _) = heard("on sru: trickle 100").await;
     assert_eq!(time.as_secs(), (text.len() as u64 - 1) / 100);
 }

@@ -1,4 +1,4 @@
-//! Times, rooms, sizes and the end of the server.
+//! Times, rooms, sizes, and the end of the server.
 
 use z3950_asn1::sru::SruRecord;
 

@@ -1,5 +1,5 @@
-//! Persistent result sets and queries (Z39.50-2003 Appendices EXT.1 and EXT.2): kept as they are when the task is created. A
-//! result set keeps its records because it has its own snapshot of the database.
+//! Persistent result sets and queries (Z39.50-2003 Appendices EXT.1 and EXT.2): they are kept as they are when the task is
+//! created. A result set keeps its records because it has its own snapshot of the database.
 
 use z3950_asn1::es::persistent_query::{self, PersistentQuery};
 use z3950_asn1::es::persistent_result_set::{

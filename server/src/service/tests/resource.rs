@@ -220,7 +220,7 @@ fn large_results_wait_for_permission() {
         let expected = if kept { "sutrs 0 1" } else { "30 default" };
         assert_eq!(shown(&present.records), expected);
     }
-    // Smaller results do not wait.
+    // Smaller results do not wait for permission.
     only(now(asking().answer(&search("4"))));
 }
 
@@ -236,7 +236,7 @@ fn several_answers_wait_with_concurrent_operations() {
         (Options::CONCURRENT_OPERATIONS, &["1", "3", "2"][..], "132"),
         // With too many held answers, the oldest is dropped.
         (Options::CONCURRENT_OPERATIONS, &["4", "2", "3"], "423"),
-        // If only one request may wait, it is the last one, whatever its name.
+        // If only one request may wait, it is the last one, whatever its referenceId is.
         (Options::default(), &["1"], "3"),
     ] {
         let offer = Offer {

@@ -44,7 +44,7 @@ fn terms_surround_the_starting_point() {
         ("d", 3, None, Some(0), "def", 1, 0),
         ("d", 3, Some(2), None, "cde", 2, 0),
         ("d", 3, Some(3), None, "bcd", 3, 0),
-        // After the last term, and before the first.
+        // The start is after the last term, or before the first.
         ("d", 2, Some(3), None, "bc", 3, 0),
         ("d", 3, Some(0), None, "efg", 0, 0),
         ("dd", 3, Some(0), None, "efg", 0, 0),

@@ -1,4 +1,4 @@
-//! Replays: what is answered beyond equal requests, what is refused, and what is reported.
+//! Replays: what is answered besides equal requests, what is refused, and what is reported.
 
 mod files;
 
@@ -86,7 +86,7 @@ fn with_set(request: Apdu, name: &str) -> Apdu {
 
 #[test]
 fn result_sets_may_have_other_names() {
-    // As yaz-client numbers its sets.
+    // Result sets are named as yaz-client numbers them.
     let one = with_set(search("@attr 1=1032 id7"), "1");
     let both = with_set(search(WAR), "2");
     let refined = with_set(search("@not @set 2 @set 1"), "3");
@@ -172,7 +172,7 @@ fn other_presents_of_recorded_records_are_answered() {
         let words = "record 1 is not in the recording";
         assert!(given(&played.output)[0].starts_with(words), "{played:?}");
         assert!(played.not_recorded.expect("why").starts_with(words));
-        // Each is reported once.
+        // Each request is reported only once.
         assert_eq!(ask(&request).not_recorded, None);
         // Searches that ask for other records: all, none, one, and more than were recorded.
         for (bounds, expected) in [
@@ -360,7 +360,7 @@ fn sessions_end_as_the_server_ended_them() {
     }
 }
 
-/// A client would wait for ever.
+/// Otherwise, a client would wait for ever.
 #[test]
 fn requests_whose_answers_did_not_come_are_not_repeated_in_other_sessions() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -430,7 +430,7 @@ fn size_of_last_two() -> i64 {
 
 #[test]
 fn concurrent_answers_find_their_requests() {
-    // Two searches before the answers, which come in the other order.
+    // Two searches before the answers, which come in reverse order.
     let requests = [
         referred(search("@attr 1=1032 id7"), "a"),
         referred(search("@attr 1=1032 dup"), "b"),

@@ -165,7 +165,7 @@ fn of_cat(request: &mut EsRequest) {
     }
 }
 
-/// Another record for the database `cat`.
+/// Returns a request that adds another record to the database `cat`.
 fn new_book() -> ExtendedServicesRequest {
     changed(Action::RECORD_INSERT, &["new"], of_cat)
 }

@@ -111,7 +111,7 @@ fn doubtful_lines_are_told() {
         let replay = Replay::open(&path).expect("a recording");
         assert_eq!(replay.doubts(), expected);
     }
-    // Of many, the first are named.
+    // If there are many, only the first are named.
     let many = [&lines[..3], &[lines[4]; 30]].concat().join("\n");
     let replay = Replay::open(&written(&folder, &(many + "\n"))).expect("a recording");
     assert_eq!(replay.doubts().len(), 21);
