@@ -46,7 +46,7 @@ impl AccessLog {
         }))
     }
 
-    /// Continues in the file of another log.
+    /// Continues in the file of the other log.
     pub(crate) fn replace(&self, other: Self) {
         let other = other.0.into_inner();
         *self.file() = other.unwrap_or_else(PoisonError::into_inner);

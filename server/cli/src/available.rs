@@ -24,7 +24,7 @@ static LIMITS: LazyLock<MemoryLimits> = LazyLock::new(|| {
     }
 });
 
-/// The file that counts the pages of the process. It is counted anew for each read from the beginning.
+/// The file that counts the pages of the process. The system counts them again for each read from the beginning.
 static STATM: LazyLock<Option<File>> = LazyLock::new(|| File::open("/proc/self/statm").ok());
 
 /// Returns how much is left of the memory that the process may have: the minimum of what its limits leave. This takes a

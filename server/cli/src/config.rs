@@ -41,7 +41,7 @@ pub(crate) use self::listeners::{ListenAddress, ListenerConfig, TlsFiles};
 use self::section::{Notes, Section};
 use self::setting::{Printed, parse, settings};
 
-/// Headings of the help.
+/// The headings of the help.
 pub(crate) const SERVED: &str = "What to serve";
 pub(crate) const LISTENERS: &str = "Where to listen";
 pub(crate) const LOGS: &str = "Logs";

@@ -20,7 +20,7 @@ use crate::args::{EngineArguments, EngineCommand};
 use crate::config::{Config, EngineSettings};
 use crate::failure::{Exit, Failure, complain};
 
-/// Carries out a command.
+/// Carries out a command for search engines.
 ///
 /// # Errors
 /// Invalid usage, or the reason why the command failed.
@@ -55,8 +55,8 @@ pub(crate) fn open(
     engines.collect()
 }
 
-/// Asks the engines, except those of databases that are already running, whether they are as the settings say. All are asked at
-/// the same time. Those that do not answer are named and returned, to be watched.
+/// Asks the engines, except the engines of databases that are already running, whether they are as the settings say. All are
+/// asked at the same time. Engines that do not answer are named and returned, to be watched.
 ///
 /// # Errors
 /// The engines that differ from the settings, each with the line of the setting.

@@ -1,4 +1,5 @@
-//! The reports of `--judge` on what clients sent. They are written once, at the end, even if the end is hurried.
+//! The reports of `--judge` on what clients sent. The reports are written once, at the end, even if the program has to end
+//! quickly.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ pub(crate) struct ClientReports {
 }
 
 impl ClientReports {
-    /// Reserves the files of the reports; `None` if there are none.
+    /// Reserves the files of the reports; returns `None` if there are none.
     ///
     /// # Errors
     /// If a file exists, or cannot be written.

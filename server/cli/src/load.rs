@@ -271,7 +271,7 @@ pub(crate) fn tell(notes: &[FileNotes]) {
     }
 }
 
-/// A progress bar, if there is a terminal.
+/// A progress bar, shown if there is a terminal.
 struct Shown(ProgressBar);
 
 impl Shown {

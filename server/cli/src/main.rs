@@ -1,8 +1,8 @@
 #![forbid(unsafe_code)]
-//! The program `z3950d`: arguments, a server that runs until a signal, an exit code. Data goes to standard output, messages to
-//! standard error.
+//! The program `z3950d`: reads its arguments, runs a server until a signal, and returns an exit code. Data goes to standard
+//! output, messages go to standard error.
 
-// Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
+// Nothing that a peer sends may end the program; `.clippy.toml` makes an exception for tests.
 #![deny(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! Reloads a running server: its settings, certificates, log files and databases, all of them or none.
+//! Reloads a running server: its settings, certificates, log files and databases, either all of them or none.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -111,7 +111,7 @@ impl Service {
     /// Reloads everything; returns what has changed.
     ///
     /// # Errors
-    /// The reasons why nothing has changed, as far as they can be found.
+    /// All reasons that can be found why nothing has changed.
     fn reloaded(&mut self) -> Result<Vec<String>, Vec<String>> {
         let (config, mut reasons) = settings::settings(self.arguments.clone());
         let Some(mut config) = config else {
@@ -225,7 +225,7 @@ pub(crate) fn target(
         .with_headroom(available::headroom)
 }
 
-/// Returns the faults, those of an imitated server first.
+/// Returns the faults; the faults of an imitated server come first.
 pub(crate) fn faults(config: &Config) -> Faults {
     let faults = config.faults.clone();
     match config.imitate {

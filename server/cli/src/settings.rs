@@ -76,8 +76,8 @@ impl SettingOrigin {
     }
 }
 
-/// Returns the settings of the arguments and of the file that they name, as far as they can be read, and what is wrong with them,
-/// line by line.
+/// Returns the settings of the arguments and of the file that they name, leaving out what cannot be read; and also what is wrong
+/// with them, line by line.
 pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     let read = arguments.config.as_deref().map(Config::read);
     let (config, mut wrong) = read.unwrap_or_else(|| (Some(Config::default()), Vec::new()));
@@ -262,7 +262,7 @@ fn twofold(config: &Config) -> Vec<String> {
         .collect()
 }
 
-/// Replaces databases with those of the arguments that have the same names.
+/// Replaces databases with the databases of the arguments that have the same names.
 fn databases(databases: &mut Vec<DatabaseFiles>, named: Vec<NamedFile>, save: Vec<NamedFile>) {
     let told: BTreeSet<_> = named
         .iter()

@@ -37,8 +37,8 @@ pub(crate) enum StatusListener {
     ),
 }
 
-/// The maximum number of connections at once. A further connection takes the place of the oldest: that one is idle, or slow with
-/// its request, because answers take no time.
+/// The maximum number of connections at once. A further connection takes the place of the oldest: the oldest is idle, or slow
+/// with its request, because answers take no time.
 const CONNECTIONS: usize = 16;
 /// The time from the connection, or from the previous answer, to the end of a request.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
@@ -109,7 +109,7 @@ impl StatusListener {
     }
 }
 
-/// Serves a connection in a task of its own.
+/// Serves a connection in its own task.
 fn begin(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     status: &Arc<Status>,

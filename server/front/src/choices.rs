@@ -25,12 +25,12 @@ pub(crate) struct ShownDatabase {
     pub(crate) description: String,
     pub(crate) records: String,
     pub(crate) is_merged: bool,
-    /// The choice of the whole database; `None` if its parts are searched side by side.
+    /// The choice of the whole database; `None` if its parts are searched separately.
     pub(crate) whole: Option<DatabaseChoice>,
     pub(crate) parts: Vec<DatabaseChoice>,
 }
 
-/// What a person wants to have ticked.
+/// The choices that a person wants to have ticked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ticks {
     All,
@@ -203,7 +203,7 @@ pub(crate) struct SearchForm {
     pub(crate) catalogues: Catalogues,
     /// Whether to try other ways if a search finds nothing or is refused.
     pub(crate) has_fallback: bool,
-    /// Whether only the best record of an identifier is wanted.
+    /// Whether only the best record for an identifier is wanted.
     pub(crate) has_best: bool,
 }
 

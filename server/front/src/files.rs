@@ -6,7 +6,7 @@ use z3950::asn1::record::RetrievedRecord;
 use z3950::marc::table::{Columns, DEFAULT_COLUMNS, RowOrigin, Table, TableForm};
 use z3950::marc::{Form, iso2709};
 
-/// A format of files.
+/// A file format.
 pub(crate) struct FileFormat {
     /// The name in the parameter `format`.
     pub(crate) name: &'static str,
@@ -27,7 +27,7 @@ enum FileWriter {
     Table(TableForm),
 }
 
-/// All formats.
+/// All file formats.
 pub(crate) static FORMATS: [FileFormat; 7] = [
     FileFormat {
         name: "marc",
@@ -103,7 +103,7 @@ impl FileFormat {
                     _ => iso2709::encode(&marc).map_err(|error| error.to_string()),
                 };
             }
-            // The losses are those of the form.
+            // Only the losses of the form itself are reported.
             FileWriter::Marc(form) => {
                 let lost = form.write(&marc()?, &mut octets);
                 lost.map_err(|error| error.to_string())?;

@@ -242,7 +242,7 @@ enum PagePath {
     Elsewhere,
 }
 
-/// Returns what there is at a path other than that of the style sheet.
+/// Returns what there is at a path other than the path of the style sheet.
 fn page_at(path: &str) -> PagePath {
     let Some(path) = path.strip_prefix('/') else {
         return PagePath::Elsewhere;

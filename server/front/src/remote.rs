@@ -226,8 +226,8 @@ fn after(time: Duration) -> Instant {
     now.checked_add(time).unwrap_or_else(|| now + YEAR)
 }
 
-/// Returns the description of a database at these targets. The indexes and syntaxes are those of the server's own databases; a
-/// target may have others.
+/// Returns the description of a database at these targets. The indexes and syntaxes are the same as for the server's own
+/// databases; a target may have others.
 fn described(options: &RemoteOptions, chains: &Chains) -> Vec<DatabaseInfo> {
     let RemoteOptions {
         name,

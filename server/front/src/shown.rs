@@ -7,7 +7,7 @@ use z3950::{Record, RecordSource};
 
 use crate::text::{VALUE, clean, cut, encoded};
 
-/// A record as it is shown.
+/// A record in the form in which it is shown.
 pub(crate) struct ShownRecord {
     pub(crate) title: String,
     /// The labels, each with its values.
@@ -37,7 +37,7 @@ pub(crate) struct ShownCopies {
     pub(crate) copies: Vec<ShownCopy>,
 }
 
-/// A copy as it is shown.
+/// A copy in the form in which it is shown.
 pub(crate) struct ShownCopy {
     pub(crate) place: String,
     pub(crate) call_number: String,

@@ -213,7 +213,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Reads a table.
+    /// Reads the value as a table.
     pub(super) fn table<R>(&self, read: impl FnOnce(&Section<'_>) -> R) -> Option<R> {
         let DeValue::Table(table) = self.value.get_ref() else {
             self.note(format!("{} is not a table", self.key));
@@ -236,7 +236,7 @@ impl<'a> Value<'a> {
         }))
     }
 
-    /// Sets the fields of a table.
+    /// Sets the fields that a table describes.
     pub(super) fn fill<T>(&self, described: &Table<T>, into: &mut T) {
         self.table(|section| section.fill(&[described], into));
     }

@@ -22,7 +22,7 @@ pub(super) struct Table<T: 'static> {
     pub(super) default: fn() -> T,
 }
 
-/// A setting, whose value goes to a field of `T`.
+/// A setting, whose value is stored in a field of `T`.
 pub(super) struct Setting<T: 'static> {
     pub(super) key: &'static str,
     /// The explanation of the setting, line by line.
@@ -36,7 +36,7 @@ pub(super) struct Setting<T: 'static> {
 /// flag is false if the name begins with `no-`.
 pub(super) type SettingOption = (&'static str, &'static str, &'static str);
 
-/// The kind of a value, and the field that takes it.
+/// The kind of value, and the field that stores it.
 pub(super) enum SettingField<T: 'static> {
     /// True or false.
     Flag(fn(&mut T) -> &mut bool),
@@ -44,7 +44,7 @@ pub(super) enum SettingField<T: 'static> {
     Number(Unit, u64, fn(&mut T) -> &mut dyn Number),
     /// A text that is not empty.
     Text(fn(&mut T) -> &mut Option<String>),
-    /// A path, relative to the folder of the file or to that of the process.
+    /// A path, relative to the folder of the file or, on the command line, to the process's folder.
     Path(fn(&mut T) -> &mut Option<PathBuf>),
     /// A path, or a list of them.
     Paths(fn(&mut T) -> &mut Vec<PathBuf>),

@@ -7,10 +7,10 @@ use z3950_server::units;
 
 use super::section::{number, string};
 
-/// What a number counts.
+/// The unit that a number counts.
 #[derive(Clone, Copy)]
 pub(super) enum Unit {
-    /// Any things.
+    /// A number of things.
     Count,
     /// Octets: a number, or a text such as "64KiB".
     Octets,

@@ -23,7 +23,7 @@ impl LoadBar {
         let style =
             ProgressStyle::with_template("{spinner} {human_pos} records, {rate}, {elapsed}");
         let rate = |state: &ProgressState, text: &mut dyn fmt::Write| {
-            // The errors are those of writing to the text.
+            // Only writing to the text can cause an error.
             let _ = write!(text, "{:.0}/s", state.per_sec());
         };
         Self(match style {

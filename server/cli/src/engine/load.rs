@@ -244,7 +244,7 @@ impl LoadRun<'_> {
         };
         let mut sent = None;
         let outcome = self.send(course, &mut load, &mut sent, runtime);
-        // What was sent before a failure may be done.
+        // What was sent before a failure may have been done.
         let last = sent
             .take()
             .map_or(Ok(()), |sent| self.settle(course, &mut load, sent, runtime));
@@ -268,7 +268,7 @@ impl LoadRun<'_> {
             let mut input = Input::open(path)?;
             input.skip(progress.records);
             if self.stop.is_none() {
-                // Nothing has been sent yet: until now, a signal could end the program at once.
+                // Nothing has been sent yet: until now, a signal could simply end the program.
                 let _context = runtime.enter();
                 self.stop = Some(self.bar.stop_signal().map_err(Failure::unexpected)?);
                 course.note(course.progress)?;
@@ -404,7 +404,7 @@ impl LoadRun<'_> {
         Ok((is_open, sent))
     }
 
-    /// Counts a record that was repaired or is left out, and names it.
+    /// Counts a record that was repaired or left out, and names it.
     fn tell(&mut self, path: &Path, note: &Note) {
         match note {
             Note::LeftOut { .. } => self.left_out += 1,

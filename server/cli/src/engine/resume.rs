@@ -1,4 +1,4 @@
-//! The file of `--resume`. It says what a load does, with the fingerprint of the indexes and, for each file, the number of
+//! The file of `--resume`. The file says what a load does, with the fingerprint of the indexes and, for each file, the number of
 //! records that are done, or `all`, its size, its modification time, and its name.
 //!
 //! ```text
@@ -19,7 +19,7 @@ use z3950_server::transcript::format_time;
 
 use crate::failure::Failure;
 
-/// How far a load has come.
+/// How far a load got.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LoadProgress {
     /// The number of files that are done.
@@ -36,7 +36,7 @@ pub(super) struct LoadCourse {
 }
 
 impl LoadCourse {
-    /// Notes how far the load has come.
+    /// Notes how far the load has got.
     ///
     /// # Errors
     /// If the file cannot be written. What was noted in it before is still true.
@@ -108,7 +108,7 @@ const FOREIGN: &str = "it is not a file of --resume";
 const MOST_OCTETS: u64 = 16 << 20;
 
 impl ResumeFile {
-    /// Opens the file, which need not exist, and reads how far an earlier load has come.
+    /// Opens the file, which need not exist, and reads how far an earlier load got.
     ///
     /// # Errors
     /// A file that another load has open, or that belongs to a load of something else.

@@ -1,4 +1,5 @@
-//! Engines some part of which did not answer when they were to be checked. They are checked again until all parts answer.
+//! Engines that did not answer completely when they were first checked. The engines are checked again until all their parts
+//! answer.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;

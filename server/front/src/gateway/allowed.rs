@@ -72,7 +72,7 @@ pub(super) struct GatewayDestination<'a> {
 /// The way in which a URL may be carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Passage {
-    /// In a session with this server.
+    /// In a session with this server itself.
     Own,
     /// Over any address, because the settings name the server.
     Named,
@@ -126,8 +126,8 @@ impl GatewayTargets {
         }
     }
 
-    /// Adds a name of the server itself, `host` or `host:port`. Without a port, it is the server's own name at the ports of its
-    /// listeners and at the default port of each scheme, which may lead to one of these.
+    /// Adds a name of the server itself, `host` or `host:port`. Without a port, the name belongs to the server at the ports of
+    /// its listeners, and at the default port of each scheme, which may lead to one of them.
     ///
     /// # Errors
     /// If there is no host.

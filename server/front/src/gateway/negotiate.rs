@@ -71,7 +71,7 @@ struct MediaRange {
 const MAX_RANGES: usize = 64;
 
 impl Accept {
-    /// Reads the values of the header. Ranges that cannot be read are left out; without any, everything is acceptable.
+    /// Reads the values of the header. Ranges that cannot be read are left out; if there are none, everything is acceptable.
     pub(super) fn read<'a>(values: impl Iterator<Item = &'a str>) -> Self {
         let ranges = values.flat_map(|value| value.split(','));
         Self(ranges.filter_map(range).take(MAX_RANGES).collect())

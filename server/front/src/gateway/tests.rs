@@ -46,7 +46,7 @@ impl Site {
         Self { server }
     }
 
-    /// Asks with these lines after the request line, and returns the head and the body.
+    /// Sends a request with these lines after the request line, and returns the head and the body of the answer.
     async fn ask(&self, target: &str, lines: &str) -> (String, String) {
         let host = self.server.addr();
         let request =

@@ -138,7 +138,7 @@ impl PageSearch {
         wanted
     }
 
-    /// Searches databases.
+    /// Searches databases; returns their events.
     pub(super) fn find(&self, databases: &[String], wanted: Wanted) -> Events {
         self.client.find(self.search_targets(databases), wanted)
     }
@@ -178,7 +178,7 @@ impl PageSearch {
         let events = client.find(targets.clone(), wanted.clone());
         let mut under_way = BTreeMap::new();
         let answers = events.map(move |event| stream::iter(gather(&mut under_way, event, waits)));
-        // Side by side, so that a database that is asked again does not hold up the others.
+        // All at the same time, so that a database that is asked again does not hold up the others.
         let at_once = databases.len().max(1);
         let answers = answers.flatten().map(move |(place, mut answer)| {
             // An identifier is always searched for in several indexes; with other ways, the last of them is any index.

@@ -26,7 +26,7 @@ pub(super) struct Parameters {
     pub(super) at: Option<u64>,
     /// The form of a download.
     pub(super) format: Option<String>,
-    /// Whether a download has all records, not only those of the list.
+    /// Whether a download has all records, not only the records of the list.
     pub(super) has_all: bool,
     /// Whether a download may lack the records that its form cannot hold.
     pub(super) may_be_incomplete: bool,

@@ -219,7 +219,7 @@ struct Results<'a> {
     layout: &'a PageLayout,
     form: SearchForm,
     taken: String,
-    /// Whether all records are shown although the best was wanted.
+    /// Whether all records are shown although only the best was wanted.
     lacks_best: bool,
     narrowings: Vec<ShownNarrowing>,
     /// The numbers and titles of the sections.

@@ -227,7 +227,7 @@ fn facets_narrow_the_search_and_can_be_taken_back() {
     let (_, narrowed) = get(&server, &link_of(&list, count));
     assert!(narrowed.contains("2 records"), "{narrowed}");
     assert_eq!(narrowed.matches("<section").count(), 1, "{narrowed}");
-    // Lists, records and files are those of the narrowed search.
+    // Lists, records and files belong to the narrowed search.
     let (_, record) = get(&server, &link_of(&narrowed, "<bdi>Little women"));
     let (_, again) = get(&server, &link_of(&record, "Back to the results"));
     assert!(again.contains("2 records"), "{again}");

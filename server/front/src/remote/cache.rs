@@ -31,7 +31,7 @@ struct KeptRecord {
     octets: usize,
 }
 
-/// The octets of an entry without those of its record.
+/// The octets of an entry, not counting the octets of its record.
 const ENTRY: usize = 512;
 
 impl RecordCache {

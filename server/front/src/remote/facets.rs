@@ -1,4 +1,4 @@
-//! Facets over several targets: each counts its own records, and the counts are summed by term (facets of Index Data,
+//! Facets over several targets: each target counts its own records, and the counts are summed by term (facets of Index Data,
 //! 1.2.840.10003.10.1000.81.5; OASIS searchRetrieve 1.0, part 3).
 
 use std::cmp::Reverse;

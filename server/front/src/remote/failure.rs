@@ -80,9 +80,9 @@ pub(super) fn named(target: &str, failure: &Diagnostic) -> Diagnostic {
     diagnostic(Condition(failure.condition), format!("{target}: {words}"))
 }
 
-/// Combines the diagnostics of several targets, none of which has answered. The condition is the one for which the available
-/// targets refuse, if they all have the same, and 109 otherwise. Unless all targets have that condition, the words say what each
-/// of them has.
+/// Combines the diagnostics of several targets, none of which has answered. If the available targets all refuse with the same
+/// condition, it becomes the condition of the whole; otherwise, this is 109. Unless all targets have that condition, the words
+/// say which condition each of them has.
 pub(super) fn of_all<'a>(
     failures: impl Iterator<Item = (&'a str, &'a Diagnostic)> + Clone,
 ) -> Diagnostic {

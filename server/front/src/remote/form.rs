@@ -46,7 +46,7 @@ pub(super) fn is_usable(record: &Record) -> bool {
     }
 }
 
-/// How long a target is not asked again for something that it does not have.
+/// How long to wait before a target is asked again for something that it does not have.
 const REFUSAL: Duration = Duration::from_secs(600);
 
 /// Whether a target has failed at a feature that not all targets have: OPAC records, or facets.

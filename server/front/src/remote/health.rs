@@ -6,7 +6,7 @@ use z3950_server::Diagnostic;
 
 use super::failure;
 
-/// The searches at a target, and whether it answered the last one.
+/// The number of searches at a target, and whether it answered the last search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TargetCounts {
@@ -16,7 +16,7 @@ pub struct TargetCounts {
     pub searches: u64,
     /// The number of searches that failed or were refused.
     pub failures: u64,
-    /// Whether the target answered the last search, even if only by a refusal; `true` before the first search.
+    /// Whether the target answered the last search, even if it only refused it; `true` before the first search.
     pub is_up: bool,
 }
 

@@ -101,7 +101,7 @@ impl RemoteHits {
         found.chain(self.failed.iter().map(|(name, _)| &**name))
     }
 
-    /// What each target found.
+    /// Returns what each target found.
     pub(super) fn sources(&self) -> Vec<SourceReport> {
         let found = self.parts.iter().map(|part| {
             let count = usize::try_from(part.set.counted()).unwrap_or(usize::MAX);

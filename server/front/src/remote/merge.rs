@@ -1,4 +1,4 @@
-//! Records of several catalogues that describe one edition: the rule, and clusters of such records.
+//! Records of several catalogues that describe one edition: the rule by which they are recognized, and clusters of such records.
 //! The tags are those of MARC 21 and UNIMARC.
 
 mod edition;

@@ -42,7 +42,7 @@ impl SourceRecord {
     }
 
     /// Returns what the record says about copies, each with the name of its source. For an OPAC record without holdings, returns
-    /// those of its MARC record.
+    /// the holdings of its MARC record.
     fn holdings(&self) -> Vec<HoldingsRecord> {
         let own = match self.record.retrieved() {
             RetrievedRecord::Opac(record) => record.holdings_data.unwrap_or_default(),

@@ -29,7 +29,7 @@ impl<'a> EarlierSets<'a> {
     /// Returns the sets of a query, which may have none.
     ///
     /// # Errors
-    /// Condition 30 for a set that does not exist or is of another database, 18 for one that is restricted by attributes.
+    /// Condition 30 for a set that does not exist or belongs to another database, 18 for a set that is restricted by attributes.
     pub(super) fn of(search: &Search<'a>) -> Result<Self, Diagnostic> {
         let mut by_name: Vec<(&[u8], Hits)> = Vec::new();
         for operand in search.query.rpn.operands() {

@@ -70,7 +70,7 @@ impl Queue {
         granted.await
     }
 
-    /// Returns a place in the queue, and where the turn is announced; returns no place if the turn came at once.
+    /// Returns a place in the queue, and where the turn is announced; returns no place if the turn came immediately.
     fn enter(
         self: &Arc<Self>,
         caller: Caller,

@@ -123,7 +123,7 @@ struct MergedTerms {
 /// The terms that a target sent.
 struct ListOfTarget {
     keys: Vec<String>,
-    /// Whether there was no room for all terms.
+    /// Whether there was not room for all terms.
     is_cut: bool,
 }
 

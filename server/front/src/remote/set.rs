@@ -40,7 +40,7 @@ impl TargetQuery {
         Some(octets)
     }
 
-    /// The search as the client sends it.
+    /// Returns the search as the client sends it.
     pub(super) fn to_query(&self) -> z3950::Query {
         z3950::Query::from(self.rpn.clone()).sorted_by(self.keys.iter().cloned())
     }

@@ -1,4 +1,4 @@
-//! Sorted lists of several targets merged into one list, which is only made as far as it is read. Each target's records stay in
+//! Sorted lists of several targets merged into one list, which is made only as far as it is read. Each target's records stay in
 //! the target's order; records of different targets are compared by keys that are read from the records.
 
 use std::cmp::Ordering;

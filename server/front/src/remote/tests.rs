@@ -419,7 +419,8 @@ async fn the_first_ten_records_come_with_the_answer_to_the_search() {
 
 #[tokio::test]
 async fn a_result_that_changed_is_never_shown_as_the_old_one() {
-    // The set or the session is lost before the eleventh record is read, and the repeated search finds another number.
+    // The set or the session is lost before the eleventh record is read, and the repeated search finds a different number of
+    // records.
     for (again, lost) in [("nth", "fail 27"), ("nth-of-all", "cut 1")] {
         let one = catalogue("a", 12)
             .rule(&format!("on search {again}=2: count 7"))
@@ -432,7 +433,7 @@ async fn a_result_that_changed_is_never_shown_as_the_old_one() {
         assert!(shown[10..].iter().all(is_changed), "{lost}: {shown:?}");
         assert!(!shown[..10].iter().any(is_changed), "{lost}: {shown:?}");
     }
-    // The same without a change.
+    // The same situation without a change.
     let one = catalogue("a", 12).rule("on present nth=1: fail 27").start();
     let front = front_with([target(&one)], |_| {});
     let titles: Vec<String> = (1..=12).map(|number| format!("Shared a{number}")).collect();

@@ -130,7 +130,8 @@ impl Upstream {
         (form == SourceForm::Holdings).then_some(&self.without_holdings)
     }
 
-    /// Searches, or shares the answer of an equal search. The first `first` records come with it, in the wanted form if the target has it.
+    /// Searches, or shares the answer of an equal search. The first `first` records come with the answer, in the wanted form if
+    /// the target has it.
     ///
     /// # Errors
     /// The reason why there is no result.
@@ -146,7 +147,7 @@ impl Upstream {
         let form = self.form(wanted);
         let search = async {
             let turn = self.turn(caller, None).await?;
-            // Names the target in what the client logs.
+            // The span names the target in what the client logs.
             let span = || info_span!("target", name = self.name);
             let held = self.open(&turn, query, (first, form));
             let mut held = Box::pin(held.instrument(span())).await;
@@ -220,7 +221,7 @@ impl Upstream {
         found.ok().flatten()
     }
 
-    /// Sends another request in a session, and once more if the session turns out to have ended.
+    /// Sends another request in a session, and sends it again if the session turns out to have ended.
     ///
     /// # Errors
     /// The reason why there is no answer.
@@ -351,7 +352,7 @@ impl Upstream {
     }
 
     /// # Errors
-    /// The diagnostic that there was no answer in time, for which a feature that not all targets have may be the reason.
+    /// The diagnostic that there was no answer in time. The reason may be a feature that not all targets have.
     async fn within<T>(
         &self,
         deadline: Instant,
@@ -363,7 +364,7 @@ impl Upstream {
         if let Ok(answer) = answer.as_mut().await {
             return answer;
         }
-        // Without a session, nothing was asked that the target could have answered.
+        // Without a session, the target was not asked anything that it could have answered.
         Err(if self.demand.is_crowded() && !self.has_session() {
             failure::crowded(self.time)
         } else {

@@ -50,7 +50,7 @@ pub(super) struct ChainLoad {
     busy: Arc<BusyChains>,
 }
 
-/// An operation for a chain, until it is dropped.
+/// An operation of a chain, which is in progress until this is dropped.
 pub(super) struct ChainOperation(ChainLoad);
 
 /// A search that came through other servers.

@@ -1,4 +1,4 @@
-//! Whom the gateway asks other servers for, and with whose credentials.
+//! The clients for which the gateway asks other servers, and the credentials that it uses.
 
 use std::sync::Arc;
 use std::time::Duration;

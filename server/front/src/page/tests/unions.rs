@@ -1,4 +1,4 @@
-//! Databases of several catalogues as people choose, search and download them.
+//! Databases made of several catalogues, as people choose, search and download them.
 
 use z3950_server::marc::{Field, MarcRecord};
 

@@ -13,7 +13,7 @@ const MAX_IDENTIFIERS: usize = 32;
 /// The properties that identify the edition of a bibliographic record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edition {
-    /// Record type and bibliographic level of the leader, as classes: text, score, sound …; serial or not.
+    /// The record type and bibliographic level of the leader, as classes: text, score, sound …; serial or not.
     form: [u8; 2],
     /// Whether the resource is read online.
     is_online: bool,

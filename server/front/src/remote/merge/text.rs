@@ -1,4 +1,5 @@
-//! Texts of records in the form in which they are compared: letters and digits without marks, in lower case, one blank between words.
+//! The texts of records in the form in which they are compared: letters and digits without marks, in lower case, one blank
+//! between words.
 
 use std::ops::RangeInclusive;
 

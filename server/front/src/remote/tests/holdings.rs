@@ -183,7 +183,7 @@ async fn targets_that_fail_at_copies_are_not_asked_for_them_again() {
         assert_eq!(copies(&front, "other").await, ["Shared a1: "], "{rules:?}");
         assert_eq!(requests() - before, second, "{rules:?}");
     }
-    // Time is up before anything else can be asked.
+    // The time is up before anything else can be asked.
     let one = library(records("a", 1), copy("North"));
     let one = one.rule("on search syntax=opac: silence").start();
     let two = library(records("b", 1), copy("South")).start();

@@ -48,7 +48,7 @@ async fn whatever_a_target_does_the_others_answer() {
         // MARC inside OPAC records is not damaged.
         let is_whole = rule.contains("damage") && *form == forms[1];
         let records = if is_whole { 4 } else { records };
-        // The records come with Present.
+        // The records come with a Present.
         let hostile = catalogue("a", 3).rule(rule);
         let hostile = hostile.rule("on search: no-piggyback").start();
         let good = catalogue("b", 1).start();

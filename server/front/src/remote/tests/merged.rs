@@ -25,7 +25,7 @@ fn merging(targets: impl IntoIterator<Item = String>) -> TestServer {
     front_with(targets, |options| options.merge = true)
 }
 
-/// Two libraries with *Shared Emma*, and another book each.
+/// Returns two libraries that both have *Shared Emma*, and one other book each.
 fn two_libraries() -> (TestServerBuilder, TestServerBuilder) {
     (
         library([book("a1", "Shared Emma", 0), book("a2", "Shared Sense", 0)]),

@@ -35,7 +35,7 @@ impl Backend for ListedTerms {
         });
         let terms: Vec<ScanTerm> = terms.collect();
         let start = folded(&ScanTerm::new(scan.start.term.clone()));
-        // A list of words.
+        // Whether the index is a list of words.
         let is_of_words = self.0.iter().all(|term| !term.contains(' '));
         let start = match start.split_once(' ') {
             Some((word, _)) if is_of_words => word.to_owned(),
@@ -138,14 +138,14 @@ async fn the_terms_of_all_targets_are_one_list() {
             "apple:2 Bach:1 cat:1 étude:1 Zoo:2",
             1,
         ),
-        // What a target may have after the last term that it sent is not known.
+        // It is not known what a target may have after the last term that it sent.
         (
             &[&["a:1", "A:1", "b:1", "c:1"], &["a:1", "b:1", "c:1"]],
             ("a", 3, 1, 0),
             "a:3 b:2 c",
             1,
         ),
-        // Words of a list of words; whole entries of another.
+        // Words from a list of words, and whole entries from another list.
         (
             &[&["peace:1", "war:2"], &["war and peace:1"]],
             ("War and Peace", 5, 1, 0),

@@ -1,5 +1,5 @@
-//! Pages of the records that were found at a target, each of which is kept for a moment. A set that the target has dropped is searched
-//! again.
+//! Pages of the records that were found at a target. Each page is kept for a moment. A set that the target has dropped is
+//! searched again.
 
 use std::ops::RangeInclusive;
 
