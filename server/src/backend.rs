@@ -306,7 +306,7 @@ impl<'a> Retrieve<'a> {
 }
 
 impl<'a> RetrieveMany<'a> {
-    /// Records of a result set.
+    /// Creates a retrieval of records of a result set.
     pub fn new(hits: &'a Hits, records: &'a [RecordId], composition: &'a Composition) -> Self {
         Self {
             hits,

@@ -35,7 +35,7 @@ pub(crate) fn run(command: &EngineCommand, runtime: &Runtime) -> Result<Exit, Fa
 /// result sets.
 ///
 /// # Errors
-/// Wrong nodes or names of indexes, for which the settings file has been checked.
+/// If nodes or names of indexes are wrong; the settings file has already been checked for this.
 pub(crate) fn open(
     config: &Config,
     running: &[Arc<EngineDatabase>],

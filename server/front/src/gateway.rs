@@ -52,13 +52,13 @@ use crate::text::encoded;
 pub struct GatewayOptions {
     /// The servers that may be asked: by default, only the gateway's own.
     pub targets: GatewayTargets,
-    /// The longest time for one URL: 20 seconds.
+    /// The maximum time for one URL; by default, 20 seconds.
     pub time: Duration,
-    /// The maximum number of octets of a record or item: 8 MiB.
+    /// The maximum number of octets of a record or item; by default, 8 MiB.
     pub octets: usize,
-    /// The maximum number of URLs that are carried out at once: 64. Further requests get status 429.
+    /// The maximum number of URLs that are carried out at once; by default, 64. Further requests get status 429.
     pub requests: usize,
-    /// The maximum number of URLs that are carried out at once for one address: 8.
+    /// The maximum number of URLs that are carried out at once for one address; by default, 8.
     pub requests_per_address: usize,
     /// Whether there is a page for searches at `/search`, to which `z39.50s` URLs lead.
     pub has_page: bool,

@@ -17,7 +17,7 @@ use crate::fault::{Fault, Output};
 use crate::metrics::OperationTimer;
 use crate::session::{Done, Session, carry_out};
 
-/// Requests that are not answered yet, in the order received.
+/// The requests that are not answered yet, in the order received.
 #[derive(Default)]
 pub(super) struct Operations {
     pub(super) list: Vec<OperationState>,

@@ -20,11 +20,11 @@ use crate::lock::lock;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskLimits {
-    /// The maximum number of tasks: 10,000.
+    /// The maximum number of tasks; by default, 10,000.
     pub tasks: usize,
-    /// The maximum number of octets of all packages: 64 MiB.
+    /// The maximum number of octets of all packages; by default, 64 MiB.
     pub octets: usize,
-    /// The maximum number of records of all persistent result sets: 16,000,000.
+    /// The maximum number of records of all persistent result sets; by default, 16,000,000.
     pub hits: usize,
 }
 

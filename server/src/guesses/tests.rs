@@ -155,7 +155,7 @@ async fn remembered_addresses_are_limited() {
         advance(SECOND).await;
     }
     assert_eq!(count(), 3);
-    // One more address takes the place of the first; a known address takes no further place.
+    // One more address takes the place of the first; a known address does not take another place.
     for (number, expected) in [(4, 100), (4, 300), (2, 200), (1, 100)] {
         let (penalty, _) = attempt(&guesses, host(number), &limits, false);
         assert_eq!(penalty.delay.as_millis(), expected, "{number}");

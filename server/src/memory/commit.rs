@@ -236,7 +236,7 @@ impl MemoryBackend {
         }
     }
 
-    /// Replaces the databases with others than those to which the changes lead; waiting changes are made again.
+    /// Replaces the databases with a catalogue that does not result from the changes so far; waiting changes are made again.
     pub(super) fn overtake(&self, catalogue: Catalogue) {
         let mut queue = lock(&self.0.queue);
         queue.overtake();

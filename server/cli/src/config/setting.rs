@@ -44,7 +44,7 @@ pub(super) enum SettingField<T: 'static> {
     Number(Unit, u64, fn(&mut T) -> &mut dyn Number),
     /// A text that is not empty.
     Text(fn(&mut T) -> &mut Option<String>),
-    /// A path, relative to the folder of the file or, on the command line, to the process's folder.
+    /// A path, relative to the folder of the file or, on the command line, to the current folder.
     Path(fn(&mut T) -> &mut Option<PathBuf>),
     /// A path, or a list of them.
     Paths(fn(&mut T) -> &mut Vec<PathBuf>),

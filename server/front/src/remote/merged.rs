@@ -186,7 +186,7 @@ const HOLDINGS: [&[u8; 3]; 10] = [
     LOCATION, b"853", b"854", b"855", b"863", b"864", b"865", b"866", b"876", b"877",
 ];
 
-/// Adds a public note ($z) to a location that names its database.
+/// Returns a location with a public note ($z) that names its database.
 fn named(location: &Field, source: &str) -> Field {
     let mut body = location.body.to_vec();
     body.push(z3950_server::marc::SUBFIELD_DELIMITER);

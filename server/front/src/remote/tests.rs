@@ -25,7 +25,7 @@ mod operands;
 mod scans;
 mod sorts;
 
-/// Starts a catalogue of records `PREFIX1`, `PREFIX2`, … which share a word in their titles.
+/// Starts a catalogue of records `PREFIX1`, `PREFIX2`, … with the word *shared* in their titles.
 fn catalogue(prefix: &str, number: usize) -> TestServerBuilder {
     TestServer::builder().database("cat", records(prefix, number))
 }

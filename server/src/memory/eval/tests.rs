@@ -20,7 +20,7 @@ use crate::memory::hits::{HitSet, Part};
 use crate::memory::index::{Index, SegmentBuilder, Work};
 use crate::memory::{AccessPoints, MOST_WORK, Profile};
 
-/// Records in an index.
+/// A few records in an index.
 struct Catalogue {
     index: Index,
     fields: Arc<Fields>,

@@ -46,7 +46,7 @@ pub enum JournalError {
         /// The journal's format, and the format that this version reads.
         format: String,
     },
-    /// The journal belongs to another file than this one.
+    /// The file is not the one that the journal belongs to.
     #[error(
         "{} was changed by another program, but {} holds {changes} changes of the file as it was: put that file back, or move the journal away to do without them",
         path.display(), journal.display()
