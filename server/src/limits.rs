@@ -36,11 +36,11 @@ pub struct Limits {
     pub query_text: usize,
     /// The maximum number of databases named in one search; by default, 64. More are refused with condition 111.
     pub databases_per_search: usize,
-    /// The maximum number of octets kept for one session; by default, 32 MiB. They include its result sets with their names and
-    /// lists of hits; its requests until they are answered, with the octets read ahead; and the answer until it is sent. Whatever
-    /// does not fit is refused with condition 31; a new result set evicts others first. The octets of requests count 16 times,
-    /// because a decoded query may take that much, and the octets of answers twice, so that `apdu_size` should be at most a
-    /// sixteenth of this limit, and `exceptional_record_size` at most half.
+    /// The maximum number of octets kept for one session; by default, 32 MiB. These are the octets of its result sets with their
+    /// names and lists of hits; of its requests until they are answered, with the octets read ahead; and of the answer until it
+    /// is sent. Whatever does not fit is refused with condition 31; a new result set evicts others first. The octets of requests
+    /// count 16 times, because a decoded query may take that much, and the octets of answers twice, so that `apdu_size` should be
+    /// at most a sixteenth of this limit, and `exceptional_record_size` at most half.
     pub session_octets: usize,
     /// The maximum number of octets kept for all sessions, and for tasks, which may take half. By default, this is 256 MiB; in
     /// the program `z3950d`, it is a quarter of the memory that the program may have, or less if loading has left less. Whatever

@@ -18,8 +18,8 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::headroom::Headroom;
 use crate::lock::{lock, try_lock};
 
-/// How many times the processor is yielded before a quick change is made on another thread. Other changes take as long as a few
-/// of these times.
+/// How many times the processor is yielded to others before a quick change is made on another thread. Another quick change holds
+/// the queue for as long as a few of these yields.
 const ATTEMPTS: usize = 32;
 /// The longest time for which a commit waits for more changes to share it.
 const GATHERING: Duration = Duration::from_millis(1);
