@@ -1,10 +1,10 @@
 //! The connections of a server, and which of them give way if it is full (Z39.50-2003 §3.2.1, §3.2.11), so that no address keeps
 //! other addresses out:
 //!
-//! - an address has at most half of the sessions; the last tenth is reserved for addresses without a session;
+//! - an address has at most half of the rooms; the last tenth is reserved for addresses that have none;
 //! - if there is no room, a connection without a session gives way; otherwise, at the address with the most sessions, the session
-//!   that has been idle longest. Both kinds are safe for some time first, and no connection gives way to an address that has
-//!   more.
+//!   that has been idle longest. Both kinds are safe for some time first, and no connection gives way to an address that has more
+//!   rooms.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -97,8 +97,8 @@ impl Rooms {
         }))
     }
 
-    /// Admits a connection from this address, if there is room or another one can give way. Unix sockets are one address,
-    /// `None`, without a limit of its own.
+    /// Admits a connection from this address, if there is room or another one can give way. Unix sockets count as one address,
+    /// `None`, which does not have a limit of its own.
     pub(crate) fn enter(&self, address: Option<IpAddr>) -> Entrance {
         let address = address.map(network);
         let mut occupants = lock(&self.0.occupants);
