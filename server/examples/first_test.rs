@@ -11,7 +11,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .database("cat", [record("id7", "Emma"), record("id8", "Persuasion")])
         .start();
 
-    // What is under test; any client will do.
+    // The program under test; any client will do.
     let cat = Client::new()
         .connect(format!("{}/cat", server.addr()))
         .await?;

@@ -1,4 +1,4 @@
-//! A custom backend for records that are not in memory: here a list of titles that any search finds.
+//! A custom backend for records that are not in memory; in this example, a list of titles that any search finds.
 
 use std::sync::Arc;
 

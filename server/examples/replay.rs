@@ -5,7 +5,7 @@ use std::error::Error;
 use z3950::{Client, Query};
 use z3950_server::testing::TestServer;
 
-/// What is under test.
+/// Returns the code under test.
 async fn titles(target: &str) -> Result<Vec<String>, z3950::Error> {
     let hits = Client::new()
         .connect(target)

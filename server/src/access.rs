@@ -7,20 +7,20 @@ use z3950_asn1::apdu::{IdAuthentication, IdPass};
 
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
-/// Who may open a session: by default everybody, with any credentials or none.
+/// Who may open a session. By default, everybody may, with or without credentials.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Access {
-    /// The users; if none is listed, everybody may open a session.
+    /// The users; if there are none, everybody may open a session.
     pub users: Vec<User>,
-    /// Whether clients without credentials are admitted although users are listed.
+    /// Whether clients without credentials are admitted even if users are listed.
     pub anonymous: bool,
-    /// Asks clients without credentials at Init for them before the first operation (§3.2.5), instead of refusing Init.
+    /// If a client gives no credentials at Init, asks for them before its first operation (§3.2.5) instead of refusing Init.
     pub challenge: Option<Challenge>,
     /// Addresses that are refused with condition 1016.
     pub blocked: Vec<IpAddr>,
-    /// Whether clients at any address may update databases. By default, clients on the server's host (loopback, Unix
-    /// sockets) may, and elsewhere the users whose [`User::update`] says so. Other updates are refused with condition 222.
+    /// Whether clients at any address may update databases. By default, clients on the server's host (loopback, Unix sockets)
+    /// may, and so may users elsewhere whose [`User::update`] allows it. Other updates are refused with condition 222.
     pub anyone_may_update: bool,
 }
 
@@ -28,19 +28,20 @@ pub struct Access {
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct User {
-    /// The userId; for an open authentication string, the part before its last `/`.
+    /// The userId; in an open authentication string, it is the part before its last `/`.
     pub name: String,
     /// The groupId; `None` accepts any.
     pub group: Option<String>,
     /// The password; `None` accepts any.
     pub password: Option<String>,
-    /// The databases that the user may search; `None` for all. Others are refused with condition 236.
+    /// The databases that the user may search; `None` for all. Other databases are refused with condition 236.
     pub databases: Option<Vec<String>>,
-    /// The limit of concurrent sessions; more are refused with condition 1015.
+    /// The maximum number of concurrent sessions; more are refused with condition 1015.
     pub sessions: Option<usize>,
-    /// Whether the user may update databases, from any address; `None` for where [`Access::anyone_may_update`] lets anybody.
+    /// Whether the user may update databases, from any address; if `None`, only where [`Access::anyone_may_update`] lets anybody
+    /// do so.
     pub update: Option<bool>,
-    /// Refuses the user with this condition, such as 1012 to 1017, whatever the password.
+    /// Refuses the user with this condition, such as 1012 to 1017, whatever the password is.
     pub refusal: Option<Condition>,
 }
 
@@ -50,7 +51,7 @@ impl fmt::Debug for User {
     }
 }
 
-/// How the server asks for credentials.
+/// The way in which the server asks for credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Challenge {
     /// The simple form, with this text for the user; the answer is `user/password`.
@@ -70,11 +71,11 @@ pub(crate) struct Credentials<'a> {
 /// The result of admitting a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// As anybody.
+    /// Admitted without a user.
     Anybody,
-    /// As the user at this index of the list.
+    /// Admitted as the user at this index of the list.
     User(usize),
-    /// As a client that must authenticate later.
+    /// Admitted, but must authenticate later.
     Unproved,
 }
 
@@ -108,7 +109,7 @@ impl Access {
         }
     }
 
-    /// Whether [`Access::admit`] compares these credentials with those of users.
+    /// Returns whether [`Access::admit`] compares these credentials with the credentials of users.
     pub(crate) fn compares(&self, credentials: Option<&IdAuthentication>) -> bool {
         let has_password = matches!(
             credentials,
@@ -138,7 +139,7 @@ impl Access {
         Err(diagnostic(Condition::TASK_USER, why))
     }
 
-    /// Whether some clients may not update databases.
+    /// Returns whether some clients may not update databases.
     pub(crate) fn restricts_updates(&self) -> bool {
         !self.anyone_may_update || self.users.iter().any(|user| user.update == Some(false))
     }
@@ -147,7 +148,7 @@ impl Access {
     ///
     /// # Errors
     ///
-    /// As [`Access::admit`]. An unknown user and a wrong password give the same answer.
+    /// The same as for [`Access::admit`]. An unknown user and a wrong password give the same answer.
     pub(crate) fn prove(&self, given: Credentials<'_>) -> Result<Admission, Diagnostic> {
         let mut users = self.users.iter();
         let wrong = || diagnostic(Condition::BAD_USER_ID_OR_PASSWORD, given.user);
@@ -160,7 +161,7 @@ impl Access {
 }
 
 impl User {
-    /// Whether the user may search the database. Names are compared without case.
+    /// Returns whether the user may search the database. Names are compared without regard to case.
     pub(crate) fn may_have(&self, database: &str) -> bool {
         self.databases.as_ref().is_none_or(|databases| {
             let mut databases = databases.iter();
@@ -185,7 +186,7 @@ fn same(left: &[u8], right: &[u8]) -> bool {
 }
 
 impl<'a> Credentials<'a> {
-    /// The credentials of an open string: `user`, `user/password` or `group/user/password`, as common clients write them.
+    /// Returns the credentials of an open string: `user`, `user/password` or `group/user/password`, as common clients write them.
     pub(crate) fn open(text: &'a [u8]) -> Self {
         let mut parts = text.rsplitn(3, |octet| *octet == b'/');
         match (parts.next(), parts.next(), parts.next()) {

@@ -22,13 +22,13 @@ use crate::extended::{EXTEND_DATABASE, PackageDatabase};
 use crate::lock::lock;
 use crate::target::{Seat, Target};
 
-/// The shared state of an open session.
+/// The state that the operations of an open session share.
 pub(crate) struct Association {
     pub(crate) target: Arc<Target>,
     /// The session, for the backend.
     pub(crate) caller: Caller,
     pub(crate) terms: Terms,
-    /// The user, once the client has authenticated.
+    /// The seat of the user, once the client has authenticated.
     seat: OnceLock<Seat>,
     /// Whether the client is on the server's host.
     is_local: bool,
@@ -39,16 +39,16 @@ pub(crate) struct Association {
     packages: OnceLock<Arc<PackageDatabase>>,
 }
 
-/// What was agreed on at Init (Z39.50-2003 §3.2.1).
+/// The terms agreed on at Init (Z39.50-2003 §3.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Terms {
     /// The protocol version, 1 to 3.
     pub(crate) version: u8,
     /// The options in effect.
     pub(crate) options: Options,
-    /// Octets of the records in one response.
+    /// The number of octets of the records in one response.
     pub(crate) preferred_message_size: usize,
-    /// Octets of a record that is requested alone; at least the preferred message size.
+    /// The number of octets of a record that is requested alone; at least the preferred message size.
     pub(crate) exceptional_record_size: usize,
     /// Whether the client must authenticate before its first operation.
     pub(crate) unproved: bool,
@@ -58,9 +58,9 @@ pub(crate) struct Terms {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
     pub(crate) searches: usize,
-    /// Records found by the last search.
+    /// The number of records found by the last search.
     pub(crate) found: usize,
-    /// Records sent by all operations.
+    /// The number of records sent by all operations.
     pub(crate) records: usize,
 }
 
@@ -87,12 +87,12 @@ impl Association {
         }
     }
 
-    /// A charge to the session's account, of no octets so far.
+    /// Returns a charge to the session's account, of no octets so far.
     pub(crate) fn no_charge(&self) -> Charge {
         Charge::to(&self.account)
     }
 
-    /// How many operations may run at the same time.
+    /// Returns how many operations may run at the same time.
     pub(crate) fn most_operations(&self) -> usize {
         if self.terms.options.contains(Options::CONCURRENT_OPERATIONS) {
             self.target.limits.concurrent_operations.max(1)
@@ -109,12 +109,12 @@ impl Association {
         lock(&self.usage)
     }
 
-    /// The user, if the client has authenticated.
+    /// Returns the user, if the client has authenticated.
     pub(crate) fn user(&self) -> Option<&User> {
         self.seat.get().and_then(Seat::user)
     }
 
-    /// Whether the client must still authenticate.
+    /// Returns whether the client must still authenticate.
     pub(crate) fn is_unproved(&self) -> bool {
         self.terms.unproved && self.seat.get().is_none()
     }
@@ -133,10 +133,10 @@ impl Association {
         let _ = self.seat.set(seat);
     }
 
-    /// Whether a result set may have this name.
+    /// Returns whether a result set may have this name.
     ///
     /// # Errors
-    /// Condition 22 for a name longer than the limit, and for any but `default` (§3.2.2.1.4) where named result sets are not
+    /// Condition 22 for a name longer than the limit, and for any name but `default` (§3.2.2.1.4) if named result sets are not
     /// offered.
     pub(crate) fn check_set_name(&self, name: &[u8]) -> Result<(), Diagnostic> {
         let most = self.target.limits.result_set_name;
@@ -152,10 +152,10 @@ impl Association {
         Err(diagnostic(Condition::RESULT_SET_NAMING, name))
     }
 
-    /// The backend of the databases that a request names.
+    /// Returns the backend of the databases that a request names.
     ///
     /// # Errors
-    /// Condition 23 for no database or a combination that cannot be searched, 111 for more databases than the limit, 236 for
+    /// Condition 23 if no database is named or the combination cannot be searched, 111 for more databases than the limit, 236 for
     /// a database that the user may not search.
     pub(crate) fn backend_of(
         &self,
@@ -194,7 +194,7 @@ impl Association {
         Ok(Arc::clone(backend))
     }
 
-    /// The server's own database of this name: IR-Explain-1 or IR-Extend-1.
+    /// Returns the server's own database of this name: IR-Explain-1 or IR-Extend-1.
     fn own_database(&self, name: &str) -> Option<Arc<dyn Backend>> {
         let offer = &self.target.offer;
         if offer.explain && name.eq_ignore_ascii_case(EXPLAIN_DATABASE) {

@@ -25,10 +25,10 @@ use crate::budget::Account;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 /// A backend's answer: a value, or a diagnostic. A backend that never waits returns [`ready`]. Dropping an answer cancels the
-/// operation, which must leave nothing half done.
+/// operation, which must not leave anything half done.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Diagnostic>> + Send + 'a>>;
 
-/// An answer that is ready.
+/// Returns an answer that is ready.
 pub fn ready<'a, T: Send + 'a>(answer: Result<T, Diagnostic>) -> Answer<'a, T> {
     Box::pin(std::future::ready(answer))
 }
@@ -40,12 +40,12 @@ pub fn ready<'a, T: Send + 'a>(answer: Result<T, Diagnostic>) -> Answer<'a, T> {
 /// the connection.
 #[expect(unused_variables, reason = "the names document the methods")]
 pub trait Backend: Send + Sync {
-    /// The databases, as shown to people and in Explain. The first is the default database.
+    /// Returns the databases, as shown to people and in Explain. The first is the default database.
     fn databases(&self) -> Vec<DatabaseInfo> {
         Vec::new()
     }
 
-    /// The records that a query finds.
+    /// Returns the records that a query finds.
     ///
     /// # Errors
     /// The reason why there is no result set: a database that does not exist (235), or an unsupported part of the query.
@@ -53,24 +53,24 @@ pub trait Backend: Send + Sync {
         ready(Err(diagnostic(Condition::UNSUPPORTED_SEARCH, "")))
     }
 
-    /// Whether any record is available in the syntax; if not, a Present fails with condition 239.
+    /// Returns whether any record is available in the syntax; if not, a Present fails with condition 239.
     fn has_syntax(&self, syntax: &Oid) -> bool {
         false
     }
 
-    /// Whether the syntax (`None`: the backend's choice) has the element set; if not, a Present fails with condition 25. Names
-    /// are caseless, and `F` (full) and `B` (brief) always work (Z39.50-2003 §3.6.2).
+    /// Returns whether the syntax (`None`: the backend's choice) has the element set; if not, a Present fails with condition 25.
+    /// Names are caseless, and `F` (full) and `B` (brief) always work (Z39.50-2003 §3.6.2).
     fn has_element_set(&self, name: &str, syntax: Option<&Oid>) -> bool {
         name.eq_ignore_ascii_case("F") || name.eq_ignore_ascii_case("B")
     }
 
-    /// The element set for a schema in the syntax; `None` if there is none, and a Present fails with condition 1066.
+    /// Returns the element set for a schema in the syntax; `None` if there is none; a Present then fails with condition 1066.
     fn element_set_of_schema(&self, schema: &Schema, syntax: Option<&Oid>) -> Option<String> {
         None
     }
 
-    /// Called before the records of a response are retrieved one by one, with all of them: a backend whose records are elsewhere
-    /// fetches them together. `None` if there is nothing to wait for.
+    /// Called with all records of a response before they are retrieved one by one, so that a backend whose records are elsewhere
+    /// can fetch them together. Returns `None` if there is nothing to wait for.
     ///
     /// # Errors
     /// A diagnostic that replaces all records.
@@ -78,15 +78,15 @@ pub trait Backend: Send + Sync {
         None
     }
 
-    /// A record of a result set, in a syntax and element set that the backend has.
+    /// Returns a record of a result set, in a syntax and element set that the backend has.
     ///
     /// # Errors
-    /// A diagnostic that replaces all records; one for this record alone is in the answer.
+    /// A diagnostic that replaces all records; a diagnostic for this record alone is part of the answer.
     fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
         ready(Err(diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")))
     }
 
-    /// Terms of an index, on both sides of a term.
+    /// Returns the terms of an index on both sides of a given term.
     ///
     /// # Errors
     /// A database that does not exist (235), an index that cannot be scanned (228), or an unsupported attribute (as for a
@@ -95,7 +95,7 @@ pub trait Backend: Send + Sync {
         ready(Err(diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "scan")))
     }
 
-    /// The records of result sets in another order.
+    /// Returns the records of result sets in another order.
     ///
     /// # Errors
     /// A key that cannot be sorted by (207), a missing value if the key says to abort (213), or anything else that is not
@@ -104,8 +104,8 @@ pub trait Backend: Send + Sync {
         ready(Err(diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "sort")))
     }
 
-    /// Changes records of a database, all or none. The outcomes are in the order of the records, each with the identifier that
-    /// the record has afterwards; if one of them is a diagnostic, nothing has changed.
+    /// Changes records of a database, either all or none. The outcomes are in the order of the records, each with the identifier
+    /// that the record has afterwards; if one of them is a diagnostic, nothing has changed.
     ///
     /// # Errors
     /// The reason why nothing can be changed.
@@ -121,7 +121,7 @@ pub trait Backend: Send + Sync {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Search<'a> {
-    /// Who searches.
+    /// The caller that searches.
     pub caller: Caller,
     /// The databases as named in the request; at least one.
     pub databases: &'a [DatabaseName],
@@ -131,20 +131,21 @@ pub struct Search<'a> {
     pub result_set: &'a (dyn Fn(&[u8]) -> Option<Hits> + Send + Sync),
     /// Whether to count the records of each term separately (SearchResult-1).
     pub term_counts: bool,
-    /// Whether the client asks for these counts. A backend whose counts are searches of their own may leave them out otherwise.
+    /// Whether the client asks for these counts. If it does not, a backend that needs separate searches for the counts may leave
+    /// them out.
     pub term_counts_asked: bool,
     /// Facets to count over the records found.
     pub facets: &'a [FacetRequest],
-    /// How many of the first records the answer may need, as far as that does not depend on their number.
+    /// The number of records from the beginning that the answer may need, if that does not depend on the number found.
     pub first_records: usize,
-    /// The preferred syntax of these records.
+    /// The preferred syntax of the records in the answer.
     pub syntax: Option<Oid>,
     /// The account of what a long search keeps while it is in progress.
     pub(crate) work: Option<&'a Arc<Account>>,
 }
 
 impl<'a> Search<'a> {
-    /// A search of a new caller, without result sets, counts of terms and facets.
+    /// Creates a search by a new caller, without result sets, counts of terms and facets.
     pub fn new(databases: &'a [DatabaseName], query: &'a RpnQuery) -> Self {
         Self {
             caller: Caller::new(),
@@ -167,16 +168,16 @@ impl<'a> Search<'a> {
 pub struct FacetRequest {
     /// The field, as the request names it: Use (type 1), a number or a name.
     pub attributes: AttributeList,
-    /// Terms to skip.
+    /// The number of terms to skip.
     pub skip: usize,
-    /// The most terms to return.
+    /// The maximum number of terms to return.
     pub terms: usize,
     /// Whether to order the terms alphabetically instead of by count.
     pub alphabetical: bool,
 }
 
 impl FacetRequest {
-    /// The facet of a field.
+    /// Returns the facet of a field.
     pub fn new(attributes: AttributeList, skip: usize, terms: usize, alphabetical: bool) -> Self {
         Self {
             attributes,
@@ -191,13 +192,13 @@ impl FacetRequest {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Found {
-    /// The records.
+    /// The records found.
     pub hits: Hits,
-    /// Whether their number is an estimate.
+    /// Whether the number of records is an estimate.
     pub estimate: bool,
-    /// Why the search ended early, if it did: then the hits are a subset.
+    /// Why the search ended early, if it did; the hits are then a subset.
     pub interrupted: Option<Diagnostic>,
-    /// The counts of the query's terms, from the left, as far as they were requested and computed.
+    /// The counts of the query's terms, from the left, if they were requested and computed.
     pub term_counts: Vec<TermCount>,
     /// The facets, in the requested order; fields without terms are left out.
     pub facets: Vec<Facet>,
@@ -225,18 +226,18 @@ impl From<Hits> for Found {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SourceReport {
-    /// Its name: that of the database of its records.
+    /// The name of the source: the name of the database that its records are in.
     pub name: String,
-    /// The number of its records.
+    /// The number of records found.
     pub records: usize,
-    /// Why it has none, if it failed.
+    /// Why the source failed, if it did; it then has no records.
     pub failure: Option<Diagnostic>,
-    /// Whether facets were requested and it has counted none, so that its records are missing in the counts.
+    /// Whether facets were requested and the source counted none, so that its records are missing from the counts.
     pub lacks_facets: bool,
 }
 
 impl SourceReport {
-    /// A source and its number of records, or why it has none.
+    /// Reports a source with its number of records, or the reason why it failed.
     pub fn new(name: impl Into<String>, found: Result<usize, Diagnostic>) -> Self {
         let (records, failure) = match found {
             Ok(records) => (records, None),
@@ -254,9 +255,9 @@ impl SourceReport {
 /// A term of a query and the number of its records.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TermCount {
-    /// The term, as the query has it.
+    /// The term, as it is in the query.
     pub operand: AttributesPlusTerm,
-    /// Records of the databases searched.
+    /// The number of records in the databases searched.
     pub records: usize,
 }
 
@@ -294,7 +295,7 @@ pub struct RetrieveMany<'a> {
 }
 
 impl<'a> Retrieve<'a> {
-    /// A record of a result set.
+    /// Creates a record of a result set.
     pub fn new(hits: &'a Hits, record: RecordId, composition: &'a Composition) -> Self {
         Self {
             hits,
@@ -305,7 +306,7 @@ impl<'a> Retrieve<'a> {
 }
 
 impl<'a> RetrieveMany<'a> {
-    /// Records of a result set.
+    /// Creates a retrieval of records of a result set.
     pub fn new(hits: &'a Hits, records: &'a [RecordId], composition: &'a Composition) -> Self {
         Self {
             hits,
@@ -323,12 +324,12 @@ pub struct Retrieved {
     pub database: DatabaseName,
     /// The record, or the diagnostic in its place.
     pub record: Result<External, Diagnostic>,
-    /// The databases that have it, if it is made of several records.
+    /// The databases that have the record, if it is made of several records.
     pub sources: Vec<RecordSource>,
 }
 
 impl Retrieved {
-    /// A record of the database, or the diagnostic in its place.
+    /// Creates a record of the database, or the diagnostic in its place.
     pub fn new(database: DatabaseName, record: Result<External, Diagnostic>) -> Self {
         Self {
             database,
@@ -337,14 +338,14 @@ impl Retrieved {
         }
     }
 
-    /// Names the databases of the records that it is made of.
+    /// Names the databases of the records that this record is made of.
     #[must_use]
     pub fn with_sources(self, sources: Vec<RecordSource>) -> Self {
         Self { sources, ..self }
     }
 }
 
-/// The syntax and elements of records (Z39.50-2003 §3.2.3.1.5): only those that the backend has said it has.
+/// The syntax and elements of records (Z39.50-2003 §3.2.3.1.5): only those that the backend has declared to support.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Composition {
@@ -357,7 +358,7 @@ pub struct Composition {
 }
 
 impl Composition {
-    /// Full records in a syntax.
+    /// Returns the composition of full records in a syntax.
     pub fn full(syntax: Option<Oid>) -> Self {
         Self {
             syntax,
@@ -366,7 +367,7 @@ impl Composition {
         }
     }
 
-    /// The element set for records of a database.
+    /// Returns the element set for records of a database.
     pub fn element_set(&self, database: &str) -> &str {
         let mut by_database = self.by_database.iter();
         by_database
@@ -379,7 +380,7 @@ impl Composition {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Scan<'a> {
-    /// Who scans.
+    /// The caller that scans.
     pub caller: Caller,
     /// The databases as named in the request; at least one.
     pub databases: &'a [DatabaseName],
@@ -389,25 +390,27 @@ pub struct Scan<'a> {
     pub start: &'a AttributesPlusTerm,
     /// Restricts the scan to terms of these records, and the counts to these records.
     pub within: Option<&'a Hits>,
-    /// The most terms before the starting term.
+    /// The maximum number of terms before the starting term.
     pub before: usize,
-    /// The most terms from the starting term on, including the term itself or its successor.
+    /// The maximum number of terms from the starting term on, including the term itself or its successor.
     pub after: usize,
-    /// Terms to skip between any two, on either side of the first that is not before the starting term.
+    /// The number of terms to skip between any two returned terms, on either side of the first term that is not before the
+    /// starting term.
     pub step: usize,
 }
 
-/// Terms of an index, ascending.
+/// Terms of an index, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Scanned {
-    /// The terms before the starting term; fewer than requested if the index begins there.
+    /// The terms before the starting term; there are fewer than requested if the index begins there.
     pub before: Vec<ScanTerm>,
-    /// The terms from the starting term on; fewer than requested if the index ends there.
+    /// The terms from the starting term onwards; there are fewer than requested if the index ends there.
     pub after: Vec<ScanTerm>,
     /// Whether the first of `after` equals the starting term.
     pub exact: bool,
-    /// Why some sources of the terms have none, if they come from several; the additional information names the source.
+    /// The reasons why some sources supplied no terms, if the terms come from several sources; the additional information names
+    /// the source.
     pub failures: Vec<Diagnostic>,
 }
 
@@ -424,7 +427,7 @@ pub struct ScanTerm {
 }
 
 impl ScanTerm {
-    /// A term without a display form or count.
+    /// Creates a term without a display form or count.
     pub fn new(term: Term) -> Self {
         Self {
             term,
@@ -438,7 +441,7 @@ impl ScanTerm {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Sort<'a> {
-    /// Who sorts.
+    /// The caller that sorts.
     pub caller: Caller,
     /// The result sets to merge, each record once; at least one set.
     pub inputs: &'a [Hits],
@@ -447,7 +450,7 @@ pub struct Sort<'a> {
 }
 
 impl<'a> Sort<'a> {
-    /// A sort for a new caller.
+    /// Creates a sort for a new caller.
     pub fn new(inputs: &'a [Hits], keys: &'a [SortKeySpec]) -> Self {
         Self {
             caller: Caller::new(),
@@ -470,7 +473,7 @@ pub struct Update<'a> {
 }
 
 impl<'a> Update<'a> {
-    /// A change to records of a database.
+    /// Creates a change to records of a database.
     pub fn new(
         database: &'a DatabaseName,
         action: UpdateAction,
@@ -487,15 +490,15 @@ impl<'a> Update<'a> {
 /// What to do with a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpdateAction {
-    /// Add it; it must not exist.
+    /// Add the record, which must not exist yet.
     Insert,
-    /// Replace the record of its identifier, which must exist.
+    /// Replace the record with the same identifier, which must exist.
     Replace,
-    /// Delete the record of its identifier, which must exist.
+    /// Delete the record with the same identifier, which must exist.
     Delete,
-    /// Replace the elements of the same names.
+    /// Replace the elements that have the same names.
     Elements,
-    /// Add it, or replace the record of its identifier.
+    /// Add the record, or replace the record with the same identifier.
     Special,
 }
 
@@ -510,7 +513,7 @@ pub struct UpdateRecord {
 }
 
 impl UpdateRecord {
-    /// A record with this identifier, or with its own.
+    /// Creates a record with this identifier or, if `None`, with the one that the record contains.
     pub fn new(id: Option<Bytes>, record: Option<External>) -> Self {
         Self { id, record }
     }

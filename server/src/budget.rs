@@ -1,5 +1,5 @@
-//! Octets that clients make the server keep: an account for each session within the budget of the server. What exceeds either
-//! is refused with condition 31, which names the limit.
+//! Octets that clients make the server keep: an account for each session within the budget of the server. Whatever
+//! exceeds either limit is refused with condition 31, which names the limit.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -12,26 +12,26 @@ use crate::limits::Limits;
 pub(crate) struct Budget {
     most: usize,
     used: AtomicUsize,
-    /// How to find out what memory is left.
+    /// Finds out how much memory is left.
     probe: OnceLock<HeadroomProbe>,
 }
 
-/// How often the budget asks what memory is left: whenever it passes a multiple of this.
+/// The budget checks how much memory is left whenever it passes a multiple of this number.
 const PROBED: usize = 1 << 20;
 
 /// Accounts share the counter of the server only when they pass a multiple of this, so that small requests never do.
 const GRAIN: usize = 8192;
 
-/// How many octets a decoded APDU takes at most for each of its octets: queries of many short terms take most.
+/// The maximum number of octets that a decoded APDU takes for each encoded octet: queries with many short terms take the most.
 pub(crate) const DECODED: usize = 16;
 
 /// The octets that clients make a server keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KeptOctets {
-    /// Octets kept now, for all sessions and for tasks. Each session is counted in steps of 8 KiB.
+    /// The number of octets kept now, for all sessions and for tasks. Each session is counted in steps of 8 KiB.
     pub kept: usize,
-    /// The most that are kept: [`Limits::server_octets`].
+    /// The limit for these octets: [`Limits::server_octets`].
     pub limit: usize,
 }
 
@@ -51,17 +51,17 @@ impl Budget {
         }
     }
 
-    /// Refuses octets from now on when half of the reserve of memory is left (see [`Headroom::reserve`]): updates, which stop at the
-    /// whole, leave some for sessions.
+    /// From now on, refuses octets once only half of the memory reserve (see [`Headroom::reserve`]) is left. Updates stop as soon
+    /// as the reserve is touched, so that sessions still have some.
     ///
     /// [`Headroom::reserve`]: crate::headroom::Headroom::reserve
     pub(crate) fn watch(&self, probe: HeadroomProbe) {
-        // Only the first one counts.
+        // Only the first probe counts.
         let _ = self.probe.set(probe);
     }
 
     /// # Errors
-    /// Condition 31.
+    /// Condition 31 if a limit would be exceeded.
     fn add(&self, octets: usize) -> Result<(), Diagnostic> {
         let before = add(&self.used, octets, self.most)
             .ok_or_else(|| exhausted("all sessions keep", "server-octets", self.most))?;
@@ -77,12 +77,12 @@ impl Budget {
         }
     }
 
-    /// The account of a session with these limits.
+    /// Returns the account of a session with these limits.
     pub(crate) fn account(self: &Arc<Self>, limits: &Limits) -> Arc<Account> {
         self.account_of("a session keeps", "session-octets", limits.session_octets)
     }
 
-    /// An account for what all sessions share, such as what outlives them: half of the budget.
+    /// Creates an account for data that all sessions share, such as data that outlives them. It is limited to half of the budget.
     pub(crate) fn common_account(self: &Arc<Self>) -> Arc<Account> {
         self.account_of("all sessions share", "half of server-octets", self.most / 2)
     }
@@ -106,7 +106,7 @@ impl Budget {
 /// The octets kept for a session, or for all of them.
 pub(crate) struct Account {
     budget: Arc<Budget>,
-    /// Who keeps them, and the limit, as diagnostics name them.
+    /// The owner of the octets and the limit, as diagnostics name them.
     who: &'static str,
     limit: &'static str,
     most: usize,
@@ -136,12 +136,12 @@ impl Account {
     }
 }
 
-/// What of an account is counted in the budget.
+/// Returns the part of an account that is counted in the budget.
 fn grains(octets: usize) -> usize {
     octets / GRAIN * GRAIN
 }
 
-/// Adds to a counter and returns its value before, unless it would exceed `most`.
+/// Adds to a counter and returns its previous value, unless the sum would exceed `most`.
 fn add(counter: &AtomicUsize, octets: usize, most: usize) -> Option<usize> {
     let more = |used: usize| used.checked_add(octets).filter(|used| *used <= most);
     let added = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
@@ -153,7 +153,8 @@ fn exhausted(who: &str, limit: &str, most: usize) -> Diagnostic {
     diagnostic(Condition::RESOURCES_EXHAUSTED, words)
 }
 
-/// Octets that are kept; they are counted until it is dropped. The default is in no account and counts nothing.
+/// Octets that are kept; they are counted until it is dropped. The default belongs to no account and counts
+/// nothing.
 #[derive(Default)]
 pub(crate) struct Charge {
     account: Option<Arc<Account>>,
@@ -161,7 +162,7 @@ pub(crate) struct Charge {
 }
 
 impl Charge {
-    /// A charge to an account, of no octets so far.
+    /// Creates a charge to an account, of no octets so far.
     pub(crate) fn to(account: &Arc<Account>) -> Self {
         Self {
             account: Some(Arc::clone(account)),
@@ -176,7 +177,7 @@ impl Charge {
     /// Changes the number of octets; a smaller one is never refused.
     ///
     /// # Errors
-    /// Condition 31; the number stays as it is.
+    /// Condition 31; the number then stays as it is.
     pub(crate) fn set(&mut self, octets: usize) -> Result<(), Diagnostic> {
         if let Some(account) = &self.account {
             match octets.checked_sub(self.octets) {
@@ -188,10 +189,10 @@ impl Charge {
         Ok(())
     }
 
-    /// Makes it at least that many octets.
+    /// Raises the number of octets to at least this number.
     ///
     /// # Errors
-    /// As [`Charge::set`].
+    /// The same as for [`Charge::set`].
     pub(crate) fn cover(&mut self, octets: usize) -> Result<(), Diagnostic> {
         self.set(octets.max(self.octets))
     }

@@ -1,6 +1,6 @@
-//! One connection: requests in, answers out (Z39.50-2003 §4.2). Nothing is read while an answer is written, so that a
-//! client that does not read delays only itself. At the limit of concurrent operations, the server reads ahead only to
-//! find requests that stop one of them.
+//! One connection: requests come in, answers go out (Z39.50-2003 §4.2). Nothing is read while an answer is written, so that a
+//! client that does not read delays only itself. At the limit of concurrent operations, the server reads ahead only to find
+//! requests that stop one of them.
 
 mod operations;
 mod output;
@@ -44,7 +44,7 @@ use crate::transcript::{Played, Player, Replay, redacted_request};
 #[cfg(feature = "sru")]
 use crate::web::Web;
 
-/// What all connections of a server share.
+/// The state that all connections of a server share.
 #[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) target: Arc<Target>,
@@ -55,7 +55,7 @@ pub(crate) struct Context {
     pub(crate) recorded: Option<Arc<dyn RecordedServer>>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) metrics: Arc<Metrics>,
-    /// What answers requests of HTTP that are not SRU's.
+    /// What answers HTTP requests other than SRU's.
     #[cfg(feature = "sru")]
     pub(crate) web: Option<Arc<dyn Web>>,
     /// The number of the last session.
@@ -63,7 +63,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// What a server of this target shares, with nothing else set.
+    /// Creates the context of a server for this target, with nothing else set.
     pub(crate) fn new(target: Target) -> Self {
         Self {
             target: Arc::new(target),
@@ -78,7 +78,7 @@ impl Context {
         }
     }
 
-    /// The number of a session that begins now.
+    /// Returns the number for a session that begins now.
     pub(crate) fn next_number(&self) -> u64 {
         self.numbers.fetch_add(1, Ordering::Relaxed) + 1
     }
@@ -91,9 +91,9 @@ pub(crate) struct Client {
     pub(crate) peer: Peer,
     /// When the connection was accepted.
     pub(crate) begun: Instant,
-    /// Its room; `None` for a connection that never has to give way.
+    /// The room of the connection; `None` for a connection that never has to give way.
     pub(crate) room: Option<Room>,
-    /// Whether it may speak HTTP.
+    /// Whether the client may speak HTTP.
     #[cfg(feature = "sru")]
     pub(crate) speaks_http: bool,
 }
@@ -169,14 +169,14 @@ struct Connection<'a, S> {
     context: Arc<Context>,
 }
 
-/// How a connection ends.
+/// The way in which a connection ends.
 enum End {
-    /// After everything that was written is sent.
+    /// The connection ends after everything written has been sent.
     Closed,
     Reset,
-    /// At once: nothing was written.
+    /// The connection ends immediately: nothing was written.
     Dropped,
-    /// It begins like a request of HTTP, and goes on as such.
+    /// The connection begins like an HTTP request, and continues as one.
     #[cfg(feature = "sru")]
     Http,
 }
@@ -296,7 +296,7 @@ impl<S: Transport> Connection<'_, S> {
         let limits = &self.context.target.limits;
         let room = self.client.room.as_ref();
         let is_idle = !is_busy && self.is_open();
-        // A time beyond what an `Instant` can hold is no deadline.
+        // A time that an `Instant` cannot hold means no deadline.
         let deadline = if is_busy {
             self.operations.deadline(limits.operation_time, self.left)
         } else if is_idle {
@@ -337,14 +337,14 @@ impl<S: Transport> Connection<'_, S> {
         }
     }
 
-    /// Handles an APDU; returns what to send at once.
+    /// Handles an APDU; returns what to send immediately.
     async fn receive(&mut self, octets: &Bytes) -> io::Result<Option<Output>> {
         let request = codec::decode(octets);
         let observer = &self.context.observer;
         observer.received(self.client.number, octets, request.as_ref());
         self.tally.received(octets.len(), request.as_ref().ok());
         if self.player.is_some() {
-            // Boxed, so that other sessions stay small.
+            // Boxed, so that sessions without a replay stay small.
             let request = request.as_ref().ok();
             return Ok(Some(Box::pin(self.replay(octets, request)).await));
         }
@@ -374,7 +374,7 @@ impl<S: Transport> Connection<'_, S> {
         }
     }
 
-    /// The answer to a request from the recording.
+    /// Returns the answer to a request from the recording.
     async fn replay(&mut self, octets: &Bytes, request: Option<&Apdu>) -> Output {
         let timer = request.and_then(|request| self.tally.timer(request));
         let Some(player) = &mut self.player else {
@@ -403,7 +403,7 @@ impl<S: Transport> Connection<'_, S> {
         output
     }
 
-    /// Begins a request, with the faults that strike it; returns what to send at once.
+    /// Begins a request, with the faults that strike it; returns what to send immediately.
     async fn take_on(&mut self, mut request: Apdu, charge: Charge) -> Option<Output> {
         let timer = self.tally.timer(&request);
         let striking = match &mut self.script {
@@ -443,7 +443,7 @@ impl<S: Transport> Connection<'_, S> {
     /// Stops the operations that take too long, except those that cannot be stopped, such as updates.
     ///
     /// # Errors
-    /// The client has shut down its side, and its deadline has passed.
+    /// If the client has shut down its side and its deadline has passed.
     fn stop_what_is_overdue(&mut self) -> io::Result<()> {
         if self.left.is_some_and(|left| left <= Instant::now()) {
             return Err(io::ErrorKind::ConnectionAborted.into());
@@ -463,13 +463,13 @@ impl<S: Transport> Connection<'_, S> {
         self.session.end(CloseReason::FINISHED, None).into()
     }
 
-    /// Whether Init was granted.
+    /// Returns whether Init was granted.
     fn is_open(&self) -> bool {
         let replayed = self.player.as_ref().is_some_and(|player| player.begun);
         replayed || self.session.is_open()
     }
 
-    /// The size limit of the next APDU, in octets.
+    /// Returns the size limit of the next APDU, in octets.
     fn max_apdu_size(&self) -> usize {
         match self.player {
             Some(_) => self.limits().apdu_size,
@@ -482,7 +482,7 @@ impl<S: Transport> Connection<'_, S> {
     }
 }
 
-/// Waits for the alarm, after moving it forward to the deadline. It is never moved back: resetting an alarm that rings too
+/// Waits for the alarm, after moving it forward to the deadline. The alarm is never moved back: resetting an alarm that rings too
 /// early costs less than resetting it for each request.
 async fn ringing(mut alarm: Pin<&mut Sleep>, deadline: Option<Instant>) {
     if let Some(deadline) = deadline.filter(|deadline| *deadline < alarm.deadline()) {
@@ -491,14 +491,14 @@ async fn ringing(mut alarm: Pin<&mut Sleep>, deadline: Option<Instant>) {
     alarm.await;
 }
 
-/// Whether the first octet is a letter, with which no APDU begins, but every method of HTTP (RFC 9110 §9.1), or that of an empty line
-/// before it (RFC 9112 §2.2).
+/// Returns whether the first octet is a letter, which begins every HTTP method (RFC 9110 §9.1) but no APDU, or belongs to an
+/// empty line before the method (RFC 9112 §2.2).
 #[cfg(feature = "sru")]
 fn begins_http(fault: &FrameError) -> bool {
     matches!(fault.kind, FrameErrorKind::NotAnApdu(first) if first.is_ascii_uppercase() || b"\r\n".contains(&first))
 }
 
-/// A year from now.
+/// Returns a year from now.
 pub(crate) fn far_away() -> Instant {
     Instant::now() + Duration::from_secs(86_400 * 365)
 }

@@ -9,11 +9,11 @@ pub(crate) use z3950_asn1::bib1::diagnostics::Condition;
 /// A diagnostic of the set Bib-1.
 pub type Diagnostic = DefaultDiagFormat;
 
-/// The most octets of additional information sent.
+/// The maximum number of octets of additional information sent.
 const MAX_ADDINFO: usize = 255;
 
-/// A Bib-1 condition about `addinfo`, shown as text: anything but printable UTF-8 becomes `\xNN`, and more than 255 octets are
-/// cut.
+/// Returns a Bib-1 diagnostic with `addinfo` as text: anything but printable UTF-8 becomes `\xNN`, and text beyond 255 octets is
+/// cut off.
 pub fn diagnostic(condition: Condition, addinfo: impl AsRef<[u8]>) -> Diagnostic {
     DefaultDiagFormat::bib1(condition.0, printable(addinfo.as_ref()))
 }

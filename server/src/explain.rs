@@ -32,7 +32,7 @@ pub struct ExplainDatabase {
 }
 
 impl ExplainDatabase {
-    /// Describes the databases of a backend, and a server with this offer, limits and access.
+    /// Describes the databases of a backend, and the server with this offer, limits and access.
     pub fn new(backend: Arc<dyn Backend>, offer: Offer, limits: Limits, access: &Access) -> Self {
         Self {
             backends: vec![backend],
@@ -42,7 +42,7 @@ impl ExplainDatabase {
         }
     }
 
-    /// Describes the databases of another backend, too.
+    /// Also describes the databases of another backend.
     pub fn and(mut self, backend: Arc<dyn Backend>) -> Self {
         self.backends.push(backend);
         self
@@ -67,9 +67,9 @@ impl ExplainDatabase {
     }
 }
 
-/// The records at the time of the search.
+/// The records as they were at the time of the search.
 struct ExplainHits {
-    /// Ascending.
+    /// The entries, in ascending order.
     entries: Vec<(RecordId, ExplainEntry)>,
 }
 

@@ -1,5 +1,5 @@
 //! Extended services (Z39.50-2003 §3.2.9): the store of tasks, and the database IR-Extend-1, which shows their packages.
-//! `service` makes tasks of requests.
+//! `service` turns requests into tasks.
 
 mod lookup;
 mod packages;
@@ -27,7 +27,7 @@ pub(crate) const EXTENDED_SERVICES: &[Oid] = &[
     oid::XML_ES,
 ];
 
-/// Those that change databases.
+/// The extended services that change databases.
 pub(crate) const UPDATES: &[Oid] = &[
     oid::DATABASE_UPDATE,
     oid::DATABASE_UPDATE_2,

@@ -102,13 +102,13 @@ pub enum Fault {
     FewerRecords(usize),
     /// Octet 09 of the leader of each MARC record has this value: `a` for UTF-8, a blank for MARC-8.
     CharsetLabel(u8),
-    /// Each MARC record of the answer is damaged.
+    /// Each MARC record of the answer is damaged in this way.
     DamagedMarc(Damage),
     /// The answer has this referenceId instead of the request's.
     ReferenceId(Option<ReferenceId>),
     /// The answer is changed by a function; see [`Fault::alter`] and [`Fault::alter_knowing`].
     Alter(Alteration),
-    /// The server first asks for credentials with this simple challenge, and answers when they have come. Without credentials
+    /// The server first asks for credentials with this simple challenge, and answers when they have come. Without credentials,
     /// the request fails with condition 236.
     Challenge(Bytes),
     /// Another APDU is sent before the answer, in the same write.
@@ -149,7 +149,7 @@ pub enum Fault {
     ResetAfter(usize),
     /// The connection ends after the answer.
     HangUp,
-    /// The answer of HTTP is an HTML page, as of a proxy.
+    /// The HTTP answer is an HTML page, as of a proxy.
     #[cfg(feature = "sru")]
     Html,
     /// SRU: the answer declares this namespace instead of its own.
@@ -170,32 +170,32 @@ pub enum Fault {
     /// SRU: the element of the records is empty.
     #[cfg(feature = "sru")]
     EmptyRecords,
-    /// SRU: this diagnostic stands beside the records.
+    /// SRU: this diagnostic accompanies the records.
     #[cfg(feature = "sru")]
     Beside(Diagnostic),
     /// SRU: recordPacking has this value.
     #[cfg(feature = "sru")]
     Packing(String),
-    /// The body of the answer of HTTP begins with a byte order mark.
+    /// The body of the HTTP answer begins with a byte order mark.
     #[cfg(feature = "sru")]
     ByteOrderMark,
-    /// The body of the answer of HTTP is in ISO 8859-1, although it says UTF-8.
+    /// The body of the HTTP answer is in ISO 8859-1, although it says UTF-8.
     #[cfg(feature = "sru")]
     Latin1,
 }
 
 impl Fault {
-    /// [`Fault::Alter`] with a function that changes each APDU of the answer.
+    /// Returns a [`Fault::Alter`] with a function that changes each APDU of the answer.
     pub fn alter(change: impl Fn(&mut Apdu) + Send + Sync + 'static) -> Self {
         Self::alter_knowing(move |_, answer| change(answer))
     }
 
-    /// [`Fault::Alter`] with a function of the request that changes each APDU of the answer.
+    /// Returns a [`Fault::Alter`] with a function that changes each APDU of the answer and also gets the request.
     pub fn alter_knowing(change: impl Fn(&Apdu, &mut Apdu) + Send + Sync + 'static) -> Self {
         Self::Alter(Alteration(Arc::new(change)))
     }
 
-    /// An answer with a length of 4,294,967,295 octets and no contents.
+    /// Returns an answer with a length of 4,294,967,295 octets and no contents.
     pub fn announces_4_gib() -> Self {
         Self::Octets(Bytes::from_static(&[0xb7, 0x84, 0xff, 0xff, 0xff, 0xff]))
     }
@@ -214,14 +214,15 @@ impl fmt::Debug for Alteration {
     }
 }
 
-/// A list of rules. Without rules, the server behaves.
+/// A list of rules. Without rules, the server behaves correctly.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
     rules: Vec<Rule>,
     met: Counts,
 }
 
-/// How many requests of all sessions have met each rule's conditions. A clone starts at zero, because it is for another server.
+/// The number of requests of all sessions that have met each rule's conditions. A clone starts at zero, because it is for another
+/// server.
 #[derive(Debug, Default)]
 struct Counts(Vec<AtomicU64>);
 
@@ -232,7 +233,7 @@ impl Clone for Counts {
 }
 
 impl Faults {
-    /// No faults.
+    /// Creates an empty list of rules.
     pub fn new() -> Self {
         Self::default()
     }
@@ -249,14 +250,14 @@ impl Faults {
         self
     }
 
-    /// Adds the rules of `others` after these.
+    /// Adds the rules of `others` after the rules of this list.
     pub fn and(mut self, others: Self) -> Self {
         self.rules.extend(others.rules);
         self.met.0.extend(others.met.0);
         self
     }
 
-    /// Whether there are no rules.
+    /// Returns whether there are no rules.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }

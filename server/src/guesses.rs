@@ -1,5 +1,5 @@
-//! Slows down clients that guess passwords (Z39.50-2003 §3.2.1.1.2, §3.2.5): the answers to wrong ones are delayed, for each address
-//! one after the other, so that neither many connections nor new ones get more of them.
+//! Slows down clients that guess passwords (Z39.50-2003 §3.2.1.1.2, §3.2.5). Answers to wrong passwords are delayed, and those to
+//! one address are sent one after the other, so that opening many or new connections does not allow more guesses.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -20,32 +20,33 @@ pub(crate) struct Guesses {
 }
 
 struct Guesser {
-    /// Wrong passwords since the last right one.
+    /// The number of wrong passwords since the last right one.
     refusals: u32,
-    /// When the last of the answers is sent.
+    /// When the last of the withheld answers is sent.
     silent_until: Instant,
 }
 
-/// What an attempt to authenticate leads to besides its result.
+/// What an attempt to authenticate brings besides its result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Penalty {
     /// How long the answer is withheld.
     pub(crate) delay: Duration,
-    /// Whether the connection ends, because the password was not looked at.
+    /// Whether the connection ends because the password was not checked.
     pub(crate) hang_up: bool,
 }
 
-/// How many times as long as the first delay the longest one is.
+/// The factor by which the longest delay exceeds the first.
 const LONGEST: u32 = 32;
 /// How long an address is remembered after its last answer.
 const QUIET: Duration = Duration::from_secs(600);
 
 impl Guesses {
-    /// Checks credentials with `prove`, unless too many answers to the same address are withheld already. The answer to right ones
-    /// waits too while others do, or else a client would know a wrong one by its delay and try the next.
+    /// Checks credentials with `prove`, unless too many answers to the same address are withheld already. The answer to a right
+    /// password also waits while others do; otherwise a client would recognize a wrong password by its delay and try the next
+    /// one.
     ///
     /// # Errors
-    /// What `prove` says, or condition 1018 for credentials that were not checked.
+    /// The error of `prove`, or condition 1018 for credentials that were not checked.
     pub(crate) fn check<T>(
         &self,
         address: Option<IpAddr>,
@@ -76,7 +77,7 @@ impl Guesses {
         (proved, Penalty { delay, hang_up })
     }
 
-    /// How long until the last answer to an address is sent.
+    /// Returns the time until the last answer to an address is sent.
     fn silence(&self, address: Option<IpAddr>, now: Instant) -> Duration {
         let guessers = lock(&self.guessers);
         let guesser = guessers.get(&address);

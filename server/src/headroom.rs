@@ -1,33 +1,33 @@
-//! How much memory the process may still take. The program finds out; loads, updates and accounts ask, and leave a reserve for
-//! what is not counted.
+//! How much memory the process may still take. The program finds this out; loads, updates and accounts ask for it, and leave a
+//! reserve for what is not counted.
 
-/// What is left of the memory that the process may have.
+/// The memory left of what the process may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headroom {
-    /// Octets that the process may still take.
+    /// The number of octets that the process may still take.
     pub left: u64,
-    /// Octets that it may have in all.
+    /// The number of octets that the process may take in total.
     pub limit: u64,
 }
 
 /// Reports the headroom; `None` if it is unknown.
 pub type HeadroomProbe = fn() -> Option<Headroom>;
 
-/// The headroom at present.
+/// Returns the present headroom.
 pub(crate) fn now(probe: Option<HeadroomProbe>) -> Option<Headroom> {
     probe.and_then(|probe| probe())
 }
 
-/// The least reserve, in octets.
+/// The minimum reserve, in octets.
 const LEAST_RESERVE: u64 = 32 << 20;
 
 impl Headroom {
-    /// Octets to leave free: a sixteenth of the limit, at least 32 MiB.
+    /// Returns the number of octets to leave free: a sixteenth of the limit, but at least 32 MiB.
     pub fn reserve(&self) -> u64 {
         (self.limit / 16).max(LEAST_RESERVE)
     }
 
-    /// Octets left besides the reserve.
+    /// Returns the number of octets left besides the reserve.
     pub fn spare(&self) -> u64 {
         self.left.saturating_sub(self.reserve())
     }
@@ -40,7 +40,7 @@ impl std::fmt::Display for Headroom {
     }
 }
 
-/// Octets of a megabyte, in messages.
+/// The number of octets in a megabyte, in messages.
 pub(crate) const MEGABYTE: u64 = 1_000_000;
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! HTTP on the listeners of Z39.50 (RFC 9110, RFC 9112): a connection whose first octet is a letter carries requests of SRU, and others if something answers them. It has
-//! the limits, rooms, totals and ends of any other; hyper reads and writes the messages.
+//! HTTP on the Z39.50 listeners (RFC 9110, RFC 9112): a connection whose first octet is a letter carries SRU requests, and other
+//! requests if something answers them. Such a connection has the same limits, rooms, totals and ends as any other; hyper reads
+//! and writes the messages.
 
 mod answer;
 mod answerer;
@@ -35,27 +36,28 @@ use crate::connection::{Client, Context, far_away};
 use crate::lock::lock;
 use crate::metrics::SessionEnd;
 
-/// Octets of the head of a request, at most: longer ones get 431, and a URL of more than 65,534 gets 414.
+/// The maximum number of octets of the head of a request: longer heads get status 431, and URLs of more than 65,534 octets get
+/// 414.
 const MAX_HEAD: usize = 128 << 10;
-/// Octets of a URL and fields of a head, at most. They are hyper's.
+/// The maximum number of octets of a URL, and of fields of a head. Both limits are hyper's.
 const MAX_URL: usize = 65_534;
 const MAX_FIELDS: usize = 100;
 
-/// How a connection ends.
+/// The way in which an HTTP connection ends.
 #[derive(Debug)]
 enum HttpEnd {
     /// After the last answer.
     Done(SessionEnd),
-    /// With this status instead of an answer.
+    /// With this status, sent instead of an answer.
     Status(SessionEnd, StatusCode, Cow<'static, str>),
-    /// Because of a failure of the stream, or of what the client sends.
+    /// Because of a failure of the stream, or an error in what the client sends.
     Failed(hyper::Error),
     /// By a fault, which resets the connection or closes it.
     Fault { reset: bool },
 }
 
-/// Serves a connection, of which some octets have been read, until it ends, or until `stopping` turns true and the answer in progress
-/// is sent.
+/// Serves a connection, of which some octets have already been read, until it ends, or until `stopping` turns true and the answer
+/// in progress is sent.
 pub(crate) async fn serve<S: Transport>(
     stream: &mut S,
     octets: Bytes,
@@ -127,16 +129,17 @@ pub(crate) async fn serve<S: Transport>(
                 return;
             }
         }
-        // The tally knows.
+        // The tally already knows.
         HttpEnd::Failed(_) => is_closed = false,
     }
-    // The client has sent all that it will, or is not there to read.
+    // The client has sent everything it will send, or is no longer there to read.
     if is_closed && (!has_ended || S::ANNOUNCES_END) {
         stream::linger(stream, limits.linger_time, |_| {}).await;
     }
 }
 
-/// What a failure means: an answer that was not sent, with the status that hyper has `refused` the request with, or a lost connection.
+/// Returns what a failure means: an answer that was not sent, with the status with which hyper has `refused` the request, or a
+/// lost connection.
 fn failed(error: hyper::Error, refused: Option<StatusCode>, tally: &mut Tally) -> HttpEnd {
     let cause = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref());
     let kind = cause.map(io::Error::kind);
@@ -161,7 +164,7 @@ fn failed(error: hyper::Error, refused: Option<StatusCode>, tally: &mut Tally) -
             };
             return HttpEnd::Status(SessionEnd::ProtocolError, status, words.into());
         }
-        // hyper's answer went out together with the one before.
+        // hyper's answer went out together with the previous answer.
         tally.ends(SessionEnd::ProtocolError, Some(&error));
         return HttpEnd::Done(SessionEnd::ProtocolError);
     }
@@ -169,7 +172,7 @@ fn failed(error: hyper::Error, refused: Option<StatusCode>, tally: &mut Tally) -
     HttpEnd::Failed(error)
 }
 
-/// A connection beside what hyper has of it.
+/// A connection, except the part that hyper holds.
 struct HttpConnection<'a> {
     client: &'a Client,
     context: &'a Context,
@@ -194,7 +197,7 @@ impl HttpConnection<'_> {
         let mut stopped = pin!(async move { drop(stopping.wait_for(|stopping| *stopping).await) });
         let mut is_stopping = false;
         let mut alarm = pin!(sleep_until(far_away()));
-        // How many requests had been answered when the room was told.
+        // The number of requests that had been answered when the room was last told.
         let mut answered = None;
         poll_fn(|context| {
             loop {
@@ -247,7 +250,7 @@ impl HttpConnection<'_> {
                 if alarm.as_mut().poll(context).is_pending() {
                     return Poll::Pending;
                 }
-                // It may have been set for an earlier phase.
+                // The deadline may have been set for an earlier phase.
                 let is_due = deadline.is_some_and(|deadline| deadline <= Instant::now());
                 alarm.as_mut().reset(far_away());
                 if is_due {
@@ -259,7 +262,7 @@ impl HttpConnection<'_> {
     }
 }
 
-/// How the connection ends when the time of a phase is over.
+/// Returns how the connection ends when the time for a phase is over.
 fn time_over(phase: Phase, answered: u64, has_ended: bool) -> HttpEnd {
     match phase {
         Phase::Idle if answered == 0 => {
@@ -275,7 +278,7 @@ fn time_over(phase: Phase, answered: u64, has_ended: bool) -> HttpEnd {
             };
             HttpEnd::Status(end, StatusCode::REQUEST_TIMEOUT, words.into())
         }
-        // The client has gone before the answer.
+        // The client left before the answer.
         Phase::Answering | Phase::Withheld => HttpEnd::Done(SessionEnd::Left),
         Phase::Delayed if has_ended => HttpEnd::Done(SessionEnd::Left),
         Phase::Idle | Phase::Delayed => {
@@ -287,7 +290,7 @@ fn time_over(phase: Phase, answered: u64, has_ended: bool) -> HttpEnd {
     }
 }
 
-/// How a connection without an answer in progress ends when the server stops.
+/// Returns how a connection without an answer in progress ends when the server stops.
 fn stopped_in(phase: Phase) -> HttpEnd {
     match phase {
         Phase::Asking => {

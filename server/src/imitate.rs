@@ -1,4 +1,4 @@
-//! Imitations of other servers, so that tests written against them run here: `z3950d --imitate yaz-ztest`.
+//! Imitations of other servers, so that tests written against them also run against this server: `z3950d --imitate yaz-ztest`.
 
 mod habits;
 mod yaz_ztest;
@@ -16,8 +16,8 @@ use crate::target::Target;
 ///
 /// `yaz-ztest`, the test server of YAZ, as observed with version 5.34.0:
 ///
-/// - databases are all names that begin with `Default`, `db` or `Slow`, one per search; a `Slow` database answers after 3
-///   seconds, or the number of seconds in its name, and with an estimate;
+/// - every name that begins with `Default`, `db` or `Slow` is a database, and a search may name one; a `Slow` database answers
+///   after 3 seconds, or the number of seconds in its name, and with an estimate;
 /// - after a `?` the name may have parameters, separated by `&`: `search-delay`, `present-delay`, `fetch-delay` (seconds, or
 ///   `least:most`) and `seed`;
 /// - a search finds as many records as its first term with a leading digit says; without such a term, a number up to 23
@@ -35,7 +35,7 @@ pub enum Imitated {
     YazZtest,
 }
 
-/// Unknown server to imitate.
+/// The name of an unknown server to imitate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} cannot be imitated; yaz-ztest can")]
 pub struct NotImitated(String);
@@ -60,13 +60,13 @@ impl fmt::Display for Imitated {
 }
 
 impl Imitated {
-    /// The server's databases, with the limits that its habits need.
+    /// Returns the server's databases, with the limits that its habits need.
     pub fn target(self, limits: Limits) -> Target {
         match self {
             Self::YazZtest => {
                 let limits = Limits {
                     hits: usize::MAX,
-                    // It grants concurrent operations, but answers in order.
+                    // yaz-ztest grants concurrent operations, but answers in order.
                     concurrent_operations: 1,
                     ..limits
                 };
@@ -75,7 +75,7 @@ impl Imitated {
         }
     }
 
-    /// The answers that differ from the standard.
+    /// Returns the answers that differ from the standard.
     pub fn faults(self) -> Faults {
         match self {
             Self::YazZtest => habits::faults(),

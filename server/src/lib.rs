@@ -43,7 +43,7 @@
 //! the wording of messages and of panics in [`testing`], and the contents of the demo catalogue. `bytes` 1, `http` 1, `tokio` 1
 //! and the trait `Stream` of `futures-core` 0.3 are part of the interface. The minimum Rust version is 1.90, as in the manifest; raising it takes a minor version.
 
-// Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
+// Nothing that a peer sends may end the program; `.clippy.toml` makes an exception for tests.
 #![deny(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! Every limit of the server by name, with its default: sizes (Z39.50-2003 §3.2.1.1.5, §3.3), counts and times. Each bounds
+//! Every limit of the server by name, with its default: sizes (Z39.50-2003 §3.2.1.1.5, §3.3), counts and times. Each limit bounds
 //! what a peer can make the server hold or wait for.
 
 use std::time::Duration;
@@ -7,110 +7,122 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Octets of the largest APDU accepted before the session is open: 65,536.
+    /// The maximum number of octets of an APDU before the session is open; by default, 65,536.
     pub apdu_size_before_init: usize,
-    /// Octets of the largest APDU accepted in an open session: 1,048,576.
+    /// The maximum number of octets of an APDU in an open session; by default, 1,048,576.
     pub apdu_size: usize,
-    /// Octets of records in one response, unless the client asks for less: 1,048,576.
+    /// The maximum number of octets of the records in one response, unless the client asks for less; by default, 1,048,576.
     pub preferred_message_size: usize,
-    /// Octets of a record that is requested alone, unless the client asks for less: 8,388,608.
+    /// The maximum number of octets of a record that is requested alone, unless the client asks for less; by default, 8,388,608.
     pub exceptional_record_size: usize,
-    /// Records, or diagnostics in their place, in one response: 1,000. The client requests the rest again.
+    /// The maximum number of records, or diagnostics in their place, in one response; by default, 1,000. The client has to
+    /// request the rest separately.
     pub records_per_response: usize,
-    /// Answers of more than 64 records that are made at once: 8; others wait. Each takes about `preferred_message_size` in small
-    /// blocks, between which nothing can be returned to the system.
+    /// The maximum number of answers with more than 64 records that are made at the same time; by default, 8. Others wait. Each
+    /// takes about `preferred_message_size` octets in small blocks, and no memory between these blocks can be returned to the
+    /// system.
     pub large_answers: usize,
-    /// Records in an answer of SRU where the request names no number: 10.
+    /// The number of records in an SRU answer if the request does not give one; by default, 10.
     pub sru_records: usize,
-    /// Result sets that are kept for later requests of SRU: 1,000, of which half may be for one address. Further ones take the
-    /// place of the least recently used.
+    /// The maximum number of result sets that are kept for later SRU requests; by default, 1,000. Half of them may be for one
+    /// address. Further result sets take the place of the least recently used ones.
     pub sru_sets: usize,
-    /// How long such a result set is kept without being used, whatever the request says: 15 minutes.
+    /// How long such a result set is kept without being used, whatever the request says; by default, 15 minutes.
     pub sru_set_time: Duration,
-    /// Segments of one answer to Present, including the last: 8. The client requests the rest again.
+    /// The maximum number of segments of one answer to Present, including the last; by default, 8. The client has to request the
+    /// rest separately.
     pub segments: usize,
-    /// Octets of a query in CCL or CQL: 65,536; longer ones are refused with condition 108.
+    /// The maximum number of octets of a query in CCL or CQL; by default, 65,536. Longer queries are refused with condition 108.
     pub query_text: usize,
-    /// Databases named in one search: 64; more are refused with condition 111.
+    /// The maximum number of databases named in one search; by default, 64. More are refused with condition 111.
     pub databases_per_search: usize,
-    /// Octets kept for one session: 32 MiB. They count its result sets with their names and lists of hits, its requests until
-    /// they are answered, with the octets read ahead, and the answer until it is sent. What does not fit is refused with
-    /// condition 31; a new result set evicts others first. Requests count 16 times, because that is what a decoded query may
-    /// take, and answers twice, so `apdu_size` should be at most a sixteenth and `exceptional_record_size` a half of it.
+    /// The maximum number of octets kept for one session; by default, 32 MiB. These are the octets of its result sets with their
+    /// names and lists of hits; of its requests until they are answered, with the octets read ahead; and of the answer until it
+    /// is sent. Whatever does not fit is refused with condition 31; a new result set evicts others first. The octets of requests
+    /// count 16 times, because a decoded query may take that much, and the octets of answers twice, so that `apdu_size` should be
+    /// at most a sixteenth of this limit, and `exceptional_record_size` at most half.
     pub session_octets: usize,
-    /// Octets kept for all sessions, and for tasks, which may take half: by default 256 MiB, and in the program `z3950d` a
-    /// quarter of the memory that it may have, or less where loading has left less. What does not fit is refused with condition 31, or 220 for tasks.
+    /// The maximum number of octets kept for all sessions, and for tasks, which may take half. By default, this is 256 MiB; in
+    /// the program `z3950d`, it is a quarter of the memory that the program may have, or less if loading has left less. Whatever
+    /// does not fit is refused with condition 31, or 220 for tasks.
     pub server_octets: Option<usize>,
-    /// Octets of the name of a result set: 1,024; longer ones are refused with condition 22.
+    /// The maximum number of octets of the name of a result set; by default, 1,024. Longer names are refused with condition 22.
     pub result_set_name: usize,
-    /// Result sets kept for one session: 1,000; a further one is refused with condition 112.
+    /// The maximum number of result sets kept for one session; by default, 1,000. A further one is refused with condition 112.
     pub result_sets: usize,
-    /// Hits kept for one session, over all its result sets: 8,000,000. A new set evicts the least recently used sets,
-    /// which then give condition 27; a set that is too large by itself is refused with condition 31.
+    /// The maximum number of hits kept for one session, over all its result sets; by default, 8,000,000. A new set evicts the
+    /// least recently used sets, which then give condition 27; a set that is too large by itself is refused with condition 31.
     pub hits: usize,
-    /// Terms requested by one Scan: 1,000; more are refused with condition 31.
+    /// The maximum number of terms requested by one Scan; by default, 1,000. More are refused with condition 31.
     pub scan_terms: usize,
-    /// Keys of one Sort: 16; more are refused with condition 211.
+    /// The maximum number of keys of one Sort; by default, 16. More are refused with condition 211.
     pub sort_keys: usize,
-    /// Records of one Sort: 1,000,000; more are refused with condition 230.
+    /// The maximum number of records of one Sort; by default, 1,000,000. More are refused with condition 230.
     pub sorted_records: usize,
-    /// Terms of a query whose records are counted separately in the answer to a Search: 100, from the left.
+    /// The maximum number of terms of a query, from the left, whose records are counted separately in the answer to a Search; by
+    /// default, 100.
     pub term_counts: usize,
-    /// Facets in the answer to a Search: 16; further ones are left out.
+    /// The maximum number of facets in the answer to a Search; by default, 16. Further facets are left out.
     pub facets: usize,
-    /// Terms of one facet: 1,000.
+    /// The maximum number of terms in one facet; by default, 1,000.
     pub facet_terms: usize,
-    /// Connections at once: 1,000. The last tenth is for addresses that have none. If there is no room for a new connection, one
-    /// without a session gives way, or the session that is idle the longest of the address with the most; otherwise the new one
-    /// waits.
+    /// The maximum number of connections at once; by default, 1,000. The last tenth is reserved for addresses without a
+    /// connection. If there is no room for a new connection, a connection without a session gives way or, at the address with the
+    /// most sessions, the session that has been idle longest; otherwise, the new connection waits.
     pub sessions: usize,
-    /// Connections at once from one address, or from one IPv6 network of 64 bits: by default half of `sessions`. Further ones
-    /// are closed, unless one without a session can give way. Unix sockets are one address without this limit.
+    /// The maximum number of connections at once from one address, or from one IPv6 network of 64 bits; by default, half of
+    /// `sessions`. Further connections are closed, unless a connection without a session can give way. Unix sockets count as one
+    /// address, which does not have this limit.
     pub sessions_per_address: Option<usize>,
-    /// Sessions that one request for a page has with the server at once: 16; further ones wait. All but the first count as
-    /// connections.
+    /// The maximum number of sessions that one request for a page has with the server at once; by default, 16. Further sessions
+    /// wait. All sessions but the first count as connections.
     pub sessions_per_request: usize,
-    /// Connections that wait for room: 64, and half as many from one address. Further ones are closed.
+    /// The maximum number of connections that wait for room; by default, 64, and half as many from one address. Further
+    /// connections are closed.
     pub waiting: usize,
-    /// Octets of further requests read while one is being answered: 65,536.
+    /// The maximum number of octets of further requests that are read while one is being answered; by default, 65,536.
     pub read_ahead: usize,
-    /// Concurrent operations of one session, if agreed on: 8. Further requests wait.
+    /// The maximum number of concurrent operations of one session, if they are agreed on; by default, 8. Further requests wait.
     pub concurrent_operations: usize,
-    /// Refused authentications in one connection: 5; the last ends the connection.
+    /// The maximum number of refused authentications in one connection; by default, 5. The last one ends the connection.
     pub refusals: usize,
-    /// The delay of the answer to a wrong password: 100 ms; zero for none. Each further one from the same address, or from one IPv6
-    /// network of 64 bits, doubles it, up to 32 times, until a right one or ten quiet minutes. Its answers wait for each other; when the
-    /// wait is longer than the longest delay, a further attempt is refused with condition 1018 and ends its connection.
+    /// The delay of the answer to a wrong password; by default, 100 ms. Zero means no delay. Each further wrong password from the
+    /// same address, or from one IPv6 network of 64 bits, doubles the delay, up to 32 times, until a right password comes or ten
+    /// minutes pass without an attempt. The answers to one address wait for each other; when the wait is longer than the longest
+    /// delay, a further attempt is refused with condition 1018 and ends its connection.
     pub refusal_delay: Duration,
-    /// Addresses from which wrong passwords came that are remembered: 10,000. The one that was refused longest ago is forgotten.
+    /// The maximum number of addresses remembered because wrong passwords came from them; by default, 10,000. The address that
+    /// was refused longest ago is forgotten first.
     pub refused_addresses: usize,
-    /// From the connection to an open session, and for each request of HTTP from its first octet to its last: 30 s.
+    /// The time from the connection to an open session and, for each HTTP request, from its first octet to its last; by default,
+    /// 30 s.
     pub init_time: Duration,
-    /// How long a connection without a session need not give way to another: 0.25 s.
+    /// How long a connection without a session is safe from giving way to another; by default, 0.25 s.
     pub init_patience: Duration,
-    /// How long a session without a request in progress need not give way to another connection: 1 s.
+    /// How long a session without a request in progress is safe from giving way to another connection; by default, 1 s.
     pub idle_patience: Duration,
-    /// From a request to its answer, including the time in which others take their turns: 30 s; `None` for no limit. Operations
-    /// that take longer are stopped and give condition 31, or the records so far for a Present. Updates are never stopped.
+    /// The time from a request to its answer, including the time during which other operations take their turns; by default, 30
+    /// s. `None` means no limit. Operations that take longer are stopped and give condition 31, or, for a Present, the records so
+    /// far. Updates are never stopped.
     pub operation_time: Option<Duration>,
-    /// From an answer to the end of the next request: 15 minutes; `None` for no limit.
+    /// The time from an answer to the end of the next request; by default, 15 minutes. `None` means no limit.
     pub idle_time: Option<Duration>,
-    /// For the client to accept any octets of an answer: 30 s.
+    /// The time for the client to accept any octets of an answer; by default, 30 s.
     pub write_time: Duration,
-    /// From the stop signal to the end of the last session: 0.5 s.
+    /// The time from the stop signal to the end of the last session; by default, 0.5 s.
     pub drain_time: Duration,
-    /// For the client to read a last Close before the connection is gone: 0.25 s.
+    /// The time for the client to read a last Close before the connection is closed; by default, 0.25 s.
     pub linger_time: Duration,
 }
 
 impl Limits {
-    /// Connections at once from one address; at least one.
+    /// Returns the maximum number of connections at once from one address; at least one.
     pub(crate) fn most_per_address(&self) -> usize {
         let half = self.sessions.div_ceil(2);
         self.sessions_per_address.unwrap_or(half)
     }
 
-    /// Octets kept for all sessions.
+    /// Returns the maximum number of octets kept for all sessions.
     pub(crate) fn most_octets(&self) -> usize {
         self.server_octets.unwrap_or(256 << 20)
     }

@@ -75,15 +75,16 @@ pub struct Server {
 pub struct ServerHandle(Arc<Mutex<Arc<Context>>>);
 
 impl ServerHandle {
-    /// Has further connections of HTTP answered by `web` where they are not SRU's, or by nothing else.
+    /// From now on, lets `web` answer HTTP requests that are not for SRU; with `None`, nothing answers them. Existing connections
+    /// do not change.
     #[cfg(feature = "sru")]
     pub fn replace_web(&self, web: Option<Arc<dyn Web>>) {
         self.change(|context| context.web = web);
     }
 
-    /// Gives new sessions another target and another observer, and other faults unless these are `None`. Sessions that are open
-    /// keep those they have, and tasks stay. The limits that concern all sessions together, such as [`Limits::sessions`], stay
-    /// those that the server began with.
+    /// Gives new sessions another target and another observer, and other faults unless `faults` is `None`. Open sessions keep
+    /// what they have, and tasks are kept. Limits for all sessions together, such as [`Limits::sessions`], stay as they were when
+    /// the server started.
     pub fn replace(&self, mut target: Target, faults: Option<Faults>, observer: Arc<dyn Observer>) {
         self.change(|context| {
             target.succeed(&context.target);
@@ -95,12 +96,12 @@ impl ServerHandle {
         });
     }
 
-    /// What the server counts.
+    /// Returns what the server counts.
     pub fn metrics(&self) -> Arc<Metrics> {
         Arc::clone(&self.context().metrics)
     }
 
-    /// The octets that clients make the server keep.
+    /// Returns the octets that clients make the server keep.
     pub fn kept_octets(&self) -> KeptOctets {
         self.context().target.budget.octets()
     }
@@ -109,7 +110,7 @@ impl ServerHandle {
         change(Arc::make_mut(&mut lock(&self.0)));
     }
 
-    /// What a session that begins now gets.
+    /// Returns the context of a session that begins now.
     fn context(&self) -> Arc<Context> {
         Arc::clone(&lock(&self.0))
     }
@@ -119,16 +120,16 @@ impl ServerHandle {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
-    /// Connections accepted.
+    /// The number of accepted connections.
     pub sessions: u64,
-    /// Connections whose task panicked; the server continued.
+    /// The number of connections whose task panicked; the server continued.
     pub panics: u64,
     /// The message of the first panic.
     pub first_panic: Option<String>,
 }
 
 impl Server {
-    /// A server without sockets.
+    /// Creates a server without sockets.
     pub fn new(target: Target) -> Self {
         let context = Context::new(target);
         Self {
@@ -137,7 +138,7 @@ impl Server {
         }
     }
 
-    /// A server that listens on an address; port 0 selects a free one.
+    /// Creates a server that listens on an address; port 0 selects a free one.
     ///
     /// # Errors
     /// If the address cannot be bound.
@@ -150,20 +151,20 @@ impl Server {
         server.and_bind(address).await
     }
 
-    /// Listens on another address as well.
+    /// Also listens on another address.
     ///
     /// # Errors
-    /// As [`Server::bind`].
+    /// The same as for [`Server::bind`].
     pub async fn and_bind(mut self, address: impl ToSocketAddrs) -> io::Result<Self> {
         self.sockets
             .push(Socket::Tcp(listen(address).await?).into());
         Ok(self)
     }
 
-    /// Listens for TLS on another address as well. The handshake counts towards [`Limits::init_time`].
+    /// Also listens for TLS on another address. The handshake counts towards [`Limits::init_time`].
     ///
     /// # Errors
-    /// As [`Server::bind`].
+    /// The same as for [`Server::bind`].
     #[cfg(feature = "tls")]
     pub async fn and_bind_tls(mut self, address: impl ToSocketAddrs, tls: Tls) -> io::Result<Self> {
         let socket = Socket::Tls(listen(address).await?, tls);
@@ -171,7 +172,7 @@ impl Server {
         Ok(self)
     }
 
-    /// Listens on a Unix socket as well. Its file is removed when the server stops, and replaced if a previous server left it.
+    /// Also listens on a Unix socket. Its file is removed when the server stops, and replaced if a previous server left it.
     ///
     /// # Errors
     /// If the socket cannot be bound.
@@ -181,7 +182,7 @@ impl Server {
         Ok(self)
     }
 
-    /// Has the listener that was added last answer Z39.50 only. Others answer SRU over HTTP on the same port, too.
+    /// Makes the listener that was added last answer only Z39.50. Other listeners also answer SRU over HTTP on the same port.
     #[cfg(feature = "sru")]
     pub fn without_http(mut self) -> Self {
         if let Some(last) = self.sockets.last_mut() {
@@ -190,7 +191,7 @@ impl Server {
         self
     }
 
-    /// Has requests of HTTP that are not SRU's answered by `web`.
+    /// Lets `web` answer HTTP requests that are not for SRU.
     #[cfg(feature = "sru")]
     pub fn with_web(self, web: Arc<dyn Web>) -> Self {
         self.handle.change(|context| context.web = Some(web));
@@ -205,15 +206,16 @@ impl Server {
     }
 
     /// Replays recorded conversations instead of asking the target: a request gets the answer of the same recorded request, a
-    /// Present the recorded records, and other requests get a diagnostic. A [`Recording`](crate::transcript::Recording) is one, too.
+    /// Present the recorded records, and other requests get a diagnostic. A [`Recording`](crate::transcript::Recording) can be
+    /// given as well.
     pub fn with_replay(self, replay: impl Into<Replay>) -> Self {
         let replay = Some(Arc::new(replay.into()));
         self.handle.change(|context| context.replayed = replay);
         self
     }
 
-    /// Passes what clients send on to another server, and its answers back, instead of asking the target; what both say goes to
-    /// the observer. Octets stay as they are, unless a fault strikes.
+    /// Passes what clients send on to another server, and its answers back, instead of asking the target; the observer gets what
+    /// both say. Octets stay as they are, unless a fault applies.
     pub fn with_recorded(self, server: Arc<dyn RecordedServer>) -> Self {
         self.handle
             .change(|context| context.recorded = Some(server));
@@ -226,18 +228,18 @@ impl Server {
         self
     }
 
-    /// A handle, which remains valid while the server runs.
+    /// Returns a handle, which remains valid while the server runs.
     pub fn handle(&self) -> ServerHandle {
         self.handle.clone()
     }
 
-    /// The addresses it listens on, in the order of binding, without Unix sockets.
+    /// Returns the addresses that the server listens on, in the order of binding, without Unix sockets.
     pub fn local_addrs(&self) -> Vec<SocketAddr> {
         let endpoints = self.endpoints();
         endpoints.iter().filter_map(Endpoint::address).collect()
     }
 
-    /// Where it listens, in the order of binding.
+    /// Returns where the server listens, in the order of binding.
     pub fn endpoints(&self) -> Vec<Endpoint> {
         let sockets = self.sockets.iter();
         sockets
@@ -245,8 +247,8 @@ impl Server {
             .collect()
     }
 
-    /// The URLs of SRU's databases without their names, such as `http://127.0.0.1:2100/`, in the order of binding, without Unix
-    /// sockets.
+    /// Returns the base URLs of SRU's databases, to which their names are added, such as `http://127.0.0.1:2100/`, in the order
+    /// of binding, without Unix sockets.
     #[cfg(feature = "sru")]
     pub fn http_urls(&self) -> Vec<String> {
         let listening = self
@@ -323,8 +325,8 @@ impl Server {
     }
 }
 
-/// The period of a timer that is always set. Because it is due before the sessions' timers, setting one of these does not wake
-/// the runtime.
+/// The period of a timer that is always set. Because it is due before the sessions' timers, setting a session's timer does not
+/// wake the runtime.
 const PULSE: Duration = Duration::from_secs(5);
 
 impl Summary {
@@ -368,7 +370,7 @@ fn session(
             Accepted::Unix(mut stream) => {
                 converse(&mut stream, &client, &context, &stopping, &mut tally).await;
             }
-            // Boxed, because it is several times as large as the others.
+            // Boxed, because this future is several times as large as the others.
             #[cfg(feature = "tls")]
             Accepted::Tls(stream, tls) => {
                 without_delay(&stream);
@@ -403,7 +405,7 @@ async fn converse<S: Transport>(
     };
     #[cfg(feature = "sru")]
     if let Some(octets) = sent {
-        // Boxed, so that sessions of Z39.50 stay small.
+        // Boxed, so that Z39.50 sessions stay small.
         Box::pin(http::serve(
             stream, octets, client, context, stopping, tally,
         ))

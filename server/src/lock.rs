@@ -2,12 +2,12 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
-/// Locks a mutex, even if another holder panicked: no change is left half done.
+/// Locks a mutex, even if another holder panicked, because no change is left half done.
 pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Locks a mutex as [`lock`] does, unless somebody holds it.
+/// Locks a mutex as [`lock`] does, unless it is already locked.
 pub(crate) fn try_lock<T>(shared: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     match shared.try_lock() {
         Ok(guard) => Some(guard),

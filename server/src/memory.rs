@@ -1,16 +1,16 @@
-//! Databases of MARC records in memory: the server's own backend, and the reference implementation for others.
+//! Databases of MARC records in memory: the server's own backend, and the reference implementation for other backends.
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `builder`, `load`, `reload` | records from memory, from files and of the demo catalogue; reports of damage |
-//! | `catalogue`, `snapshot`, `result` | a snapshot of the databases, and result sets that keep theirs |
+//! | `builder`, `load`, `reload` | records from memory, from files and from the demo catalogue; reports of damage |
+//! | `catalogue`, `snapshot`, `result` | a snapshot of the databases, and result sets that keep their snapshot |
 //! | `update`, `commit` | atomic changes, and how they become visible |
 //! | `save`, `journal`, `fold` | saving to files with the feature `save` |
 //! | `docid` | the docid field of records |
 //! | `fields`, `words` | the access points, words and keys of records |
 //! | `index`, `hits` | the indexes, and sets of records |
 //! | `attributes`, `eval`, `profile` | the evaluation of queries |
-//! | `background`, `turns` | long work on other threads, which sessions do in turns |
+//! | `background`, `turns` | long work on other threads, in which sessions take turns |
 //! | `scan`, `sort` | terms with their counts, and orders of records |
 //! | `terms` | how terms are compared |
 //! | `index_map` | the same access points for backends whose indexes are elsewhere |
@@ -103,11 +103,11 @@ use crate::lock::lock;
 
 /// Databases of MARC records in memory. Clones are handles to the same databases.
 ///
-/// Records are served as USMARC or UNIMARC, whichever they are, octet for octet as they were loaded; and as MARCXML, Dublin
-/// Core, SUTRS, OPAC and GRS-1. Element sets are F and B; XML has `marcxml` (as F) and `dc` as well.
+/// Records are served in their own format, USMARC or UNIMARC, octet for octet as they were loaded, and as MARCXML, Dublin Core,
+/// SUTRS, OPAC and GRS-1. Element sets are F and B; XML has `marcxml` (as F) and `dc` as well.
 ///
-/// Updates and reloads replace the databases atomically. A result set keeps the records that it was made from, until the databases
-/// have been reloaded twice: then it is gone.
+/// Updates and reloads replace the databases atomically. A result set keeps the records that it was made from, until the
+/// databases have been reloaded twice; then the result set is gone.
 #[derive(Clone)]
 pub struct MemoryBackend(Arc<Shared>);
 
@@ -115,21 +115,21 @@ struct Shared {
     snapshots: Mutex<Snapshots>,
     /// Held while a catalogue is being made, so that there is one change at a time.
     queue: Mutex<CommitQueue>,
-    /// Held while changes are saved, and before the queue.
+    /// Held while changes are saved; locked before the queue.
     files: Mutex<SavedFiles>,
-    /// Held while a saved file is written anew, and before the files.
+    /// Held while a saved file is rewritten; locked before the files.
     folding: Mutex<()>,
     damaged: Mutex<DamagedFiles>,
     background: Background,
-    /// By database. They can be read while files are being written.
+    /// The journals by database. They can be read while files are being written.
     #[cfg(feature = "save")]
     journals: Vec<(u16, Arc<JournalTally>)>,
     headroom: Option<HeadroomProbe>,
 }
 
-/// The work after which a query starts again on another thread; this much takes a few milliseconds.
+/// The work after which a query is restarted on another thread; this much takes a few milliseconds.
 const QUICK_WORK: u64 = 65_536;
-/// The same for scans, of which many at once would keep the connections waiting: about half a millisecond.
+/// The same for scans, many of which at once would keep connections waiting: about half a millisecond.
 const QUICK_SCAN: u64 = 10_000;
 /// The work limit of a query: about a second. A query that needs more gives condition 31.
 const MOST_WORK: u64 = 20_000_000;
@@ -143,12 +143,12 @@ impl fmt::Debug for MemoryBackend {
 }
 
 impl MemoryBackend {
-    /// A builder without records.
+    /// Returns a builder without records.
     pub fn builder() -> MemoryBackendBuilder {
         MemoryBackendBuilder::default()
     }
 
-    /// The demo catalogue: databases `books` and `serials`.
+    /// Creates the demo catalogue: databases `books` and `serials`.
     pub fn demo() -> Self {
         Self::builder().add_demo().build()
     }
@@ -172,22 +172,22 @@ impl MemoryBackend {
         }))
     }
 
-    /// Indexes the texts of small databases, which are otherwise indexed by the first search. Blocks until done.
+    /// Indexes the texts of small databases, which would otherwise be indexed by the first search. Blocks until done.
     pub fn prepare(&self) {
         self.current().index.prepare();
     }
 
-    /// The long work in progress.
+    /// Counts the long work in progress.
     pub fn jobs(&self) -> JobCounts {
         self.0.background.counts()
     }
 
-    /// The current databases.
+    /// Returns the current databases.
     fn current(&self) -> Arc<Catalogue> {
         Arc::clone(&lock(&self.0.snapshots).current().catalogue)
     }
 
-    /// The current databases, for result sets.
+    /// Returns the current databases, for result sets.
     fn view(&self) -> View {
         lock(&self.0.snapshots).current().clone()
     }
@@ -224,7 +224,7 @@ impl MemoryBackend {
         })
     }
 
-    /// A record as it was when it was found.
+    /// Returns a record as it was when it was found.
     fn retrieve(&self, wanted: &Retrieve<'_>) -> Retrieved {
         let list = wanted.hits.downcast::<ResultList>();
         let catalogue = match list {
@@ -271,7 +271,7 @@ impl Backend for MemoryBackend {
         infos.collect()
     }
 
-    /// Operands that are result sets are restricted to the databases searched, as terms are.
+    /// Restricts operands that are result sets to the databases searched, like terms.
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
         let mut work = Work::new(QUICK_WORK);
         let found = self.find(&search, &mut work);

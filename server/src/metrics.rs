@@ -1,4 +1,4 @@
-//! Counters of a running server, for its operator: sessions, operations with their outcomes and durations, octets. Counting
+//! Counters of a running server, for its operator: sessions, octets, and operations with their outcomes and durations. Counting
 //! takes a few atomic additions per request.
 
 mod names;
@@ -30,17 +30,17 @@ pub struct Metrics {
     refusals: Mutex<RefusalLog>,
 }
 
-/// The refusals since the first one of a period.
+/// The refusals since the first refusal of a period.
 #[derive(Debug, Default)]
 struct RefusalLog {
     since: Option<Instant>,
     logged: u64,
-    /// Those that were not logged.
+    /// The numbers of refusals that were not logged.
     more: [u64; LoggedRefusal::ALL.len()],
 }
 
 impl RefusalLog {
-    /// What was not logged: `12 (Init), 3 (update)`.
+    /// Describes what was not logged: `12 (Init), 3 (update)`.
     fn words(&self) -> String {
         let counts = LoggedRefusal::ALL.iter().zip(self.more);
         let words = counts
@@ -50,19 +50,19 @@ impl RefusalLog {
     }
 }
 
-/// The most refusals that are logged in each [`PERIOD`], so that nobody can fill the log with them.
+/// The maximum number of refusals that are logged in each [`PERIOD`], so that nobody can fill the log with them.
 const LOGGED_REFUSALS: u64 = 10;
 pub(crate) const PERIOD: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Default)]
 struct Counters {
     outcomes: [AtomicU64; OperationOutcome::ALL.len()],
-    /// For each of [`BOUNDS`], the operations that took at most this time but longer than the bound before.
+    /// For each of [`BOUNDS`], the number of operations that took at most this time but longer than the previous bound.
     durations: [AtomicU64; BOUNDS.len()],
     nanoseconds: AtomicU64,
 }
 
-/// The upper bounds of the classes of durations.
+/// The upper bounds of the duration classes.
 const BOUNDS: [Duration; 12] = [
     Duration::from_micros(100),
     Duration::from_micros(500),
@@ -78,11 +78,11 @@ const BOUNDS: [Duration; 12] = [
     Duration::from_secs(30),
 ];
 
-/// How long operations of one kind took.
+/// The durations of operations of one kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct OperationDurations {
-    /// Upper bounds, ascending, each with the number of operations that took no longer.
+    /// Upper bounds, in ascending order, each with the number of operations that took no longer.
     pub within: Vec<(Duration, u64)>,
     /// The number of all operations.
     pub count: u64,
@@ -91,35 +91,35 @@ pub struct OperationDurations {
 }
 
 impl Metrics {
-    /// Connections accepted.
+    /// Returns the number of connections accepted.
     pub fn sessions_begun(&self) -> u64 {
         self.begun.load(Relaxed)
     }
 
-    /// Connections that ended in this way.
+    /// Returns the number of connections that ended in this way.
     pub fn sessions_ended(&self, end: SessionEnd) -> u64 {
         read(&self.ended, end as usize)
     }
 
-    /// Connections that are open.
+    /// Returns the number of open connections.
     pub fn sessions(&self) -> u64 {
         let ends = SessionEnd::ALL.iter();
         let ended: u64 = ends.map(|end| self.sessions_ended(*end)).sum();
         self.sessions_begun().saturating_sub(ended)
     }
 
-    /// Connections closed at once for this reason.
+    /// Returns the number of connections closed immediately for this reason.
     pub fn refused(&self, refusal: ConnectionRefusal) -> u64 {
         read(&self.refused, refusal as usize)
     }
 
-    /// Operations of this kind that ended in this way.
+    /// Returns the number of operations of this kind that ended in this way.
     pub fn operations(&self, kind: OperationKind, outcome: OperationOutcome) -> u64 {
         let counters = self.operations.get(kind as usize);
         counters.map_or(0, |counters| read(&counters.outcomes, outcome as usize))
     }
 
-    /// The durations of operations of this kind, however they ended, from the request to the answer.
+    /// Returns the durations of operations of this kind, however they ended, from the request to the answer.
     pub fn durations(&self, kind: OperationKind) -> OperationDurations {
         let Some(counters) = self.operations.get(kind as usize) else {
             return OperationDurations::default();
@@ -134,7 +134,7 @@ impl Metrics {
             .collect();
         OperationDurations {
             within,
-            // Read last, because it is counted first: no class exceeds it.
+            // Read last, because it is counted first: no class exceeds this number.
             count: counters
                 .outcomes
                 .iter()
@@ -144,22 +144,22 @@ impl Metrics {
         }
     }
 
-    /// Operations that are not answered yet.
+    /// Returns the number of operations that are not answered yet.
     pub fn operations_in_progress(&self) -> u64 {
         self.in_progress.load(Relaxed)
     }
 
-    /// Records sent, including surrogate diagnostics.
+    /// Returns the number of records sent, including surrogate diagnostics.
     pub fn records_sent(&self) -> u64 {
         self.records.load(Relaxed)
     }
 
-    /// Octets of the APDUs received.
+    /// Returns the number of octets of the APDUs received.
     pub fn octets_received(&self) -> u64 {
         self.received.load(Relaxed)
     }
 
-    /// Octets sent.
+    /// Returns the number of octets sent.
     pub fn octets_sent(&self) -> u64 {
         self.sent.load(Relaxed)
     }
@@ -176,7 +176,7 @@ impl Metrics {
         add(&self.refused, refusal as usize, 1);
     }
 
-    /// Whether to log a refusal.
+    /// Returns whether to log a refusal.
     pub(crate) fn may_log(&self, refusal: LoggedRefusal) -> bool {
         self.tell_refusals(PERIOD);
         let mut log = lock(&self.refusals);
@@ -191,7 +191,7 @@ impl Metrics {
         false
     }
 
-    /// Logs how many refusals were not logged since the first one, if that is this long ago.
+    /// Logs how many refusals were not logged since the first one, if the first one is this long ago.
     pub(crate) fn tell_refusals(&self, period: Duration) {
         let mut log = lock(&self.refusals);
         if log.since.is_some_and(|since| since.elapsed() >= period) {
@@ -225,7 +225,7 @@ fn add(counters: &[AtomicU64], place: usize, number: u64) {
     }
 }
 
-/// An operation in progress; counted when it is dropped.
+/// An operation in progress, which is counted when this is dropped.
 pub(crate) struct OperationTimer {
     metrics: Arc<Metrics>,
     pub(crate) kind: OperationKind,
@@ -234,13 +234,13 @@ pub(crate) struct OperationTimer {
 }
 
 impl OperationTimer {
-    /// Begins with the request; `None` for one that is no operation.
+    /// Begins to time a request; returns `None` for a request that is not an operation.
     pub(crate) fn of(request: &Apdu, metrics: &Arc<Metrics>) -> Option<Self> {
         let kind = OperationKind::of(request)?;
         Some(Self::begin(kind, metrics))
     }
 
-    /// Begins with a request of this kind.
+    /// Begins to time a request of this kind.
     pub(crate) fn begin(kind: OperationKind, metrics: &Arc<Metrics>) -> Self {
         metrics.in_progress.fetch_add(1, Relaxed);
         Self {
@@ -251,7 +251,7 @@ impl OperationTimer {
         }
     }
 
-    /// Ends with an answer.
+    /// Ends the operation with an answer.
     pub(crate) fn answered(mut self, outcome: OperationOutcome) {
         self.outcome = outcome;
     }

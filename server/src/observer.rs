@@ -1,4 +1,4 @@
-//! Observers of sessions: a transcript, a log of APDUs or of sessions, a test.
+//! Observers of sessions: a transcript, a log of APDUs or of sessions, or a test.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -23,7 +23,7 @@ pub enum Peer {
 }
 
 impl Peer {
-    /// Its address without the port.
+    /// Returns the address without the port.
     pub fn ip(self) -> Option<IpAddr> {
         match self {
             Self::Ip(address) => Some(address.ip()),
@@ -44,13 +44,13 @@ impl fmt::Display for Peer {
 /// Receives the events of all sessions, in order for each session, on the thread that serves it.
 ///
 /// Sessions are numbered from 1 in the order in which connections were accepted. The octets contain the clients' credentials:
-/// keep them out of logs, or list them with [`z3950_asn1::codec::dump::dump`], which omits these.
+/// keep them out of logs, or list them with [`z3950_asn1::codec::dump::dump`], which omits the credentials.
 #[expect(unused_variables, reason = "the names document the methods")]
 pub trait Observer: Send + Sync {
     /// A connection was accepted.
     fn opened(&self, session: u64, peer: Peer) {}
 
-    /// The server opened a session with itself, to answer a request of HTTP of this client.
+    /// The server opened a session with itself, to answer an HTTP request from this client.
     fn opened_within(&self, session: u64, peer: Peer) {
         self.opened(session, peer);
     }
@@ -58,10 +58,10 @@ pub trait Observer: Send + Sync {
     /// A complete APDU was received.
     fn received(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {}
 
-    /// Octets were received that are no APDU, and end the session.
+    /// Octets were received that are not an APDU, and end the session.
     fn unreadable(&self, session: u64, octets: &[u8], fault: &StreamError) {}
 
-    /// When an answer is about to be sent, these octets of later requests have arrived.
+    /// An answer is about to be sent, and these octets of later requests have already arrived.
     fn pipelined(&self, session: u64, octets: &[u8]) {}
 
     /// A complete APDU arrived after the server had ended the session, and is not answered. Octets that are not an APDU come last.
@@ -70,42 +70,43 @@ pub trait Observer: Send + Sync {
     /// A fault strikes the answer to the request received last; `rule` is its rule as text.
     fn struck(&self, session: u64, rule: &str) {}
 
-    /// An APDU is about to be sent; `None` for octets that a fault sends instead of one.
+    /// An APDU is about to be sent; `apdu` is `None` for octets that a fault sends instead of an APDU.
     fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {}
 
-    /// A request is not in the recording that is replayed; `why` says what is missing. Of equal requests, only the first.
+    /// A request is not in the recording that is replayed; `why` says what is missing. Of several equal requests, only the first
+    /// is reported.
     fn not_recorded(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>, why: &str) {}
 
-    /// Whether [`Observer::http_received`] and [`Observer::http_sent`] do something, so that messages are kept for them.
+    /// Returns whether [`Observer::http_received`] and [`Observer::http_sent`] do something, so that messages are kept for them.
     fn wants_http(&self) -> bool {
         false
     }
 
-    /// A complete request of HTTP was received.
+    /// A complete HTTP request was received.
     fn http_received(&self, session: u64, message: &HttpMessage) {}
 
-    /// An answer of HTTP is about to be sent.
+    /// An HTTP answer is about to be sent.
     fn http_sent(&self, session: u64, message: &HttpMessage) {}
 
     /// The connection has ended.
     fn closed(&self, session: u64) {}
 
-    /// Whether [`Observer::ended`] does something, so that the totals of sessions are kept.
+    /// Returns whether [`Observer::ended`] does something, so that the totals of sessions are kept.
     fn wants_totals(&self) -> bool {
         false
     }
 
-    /// The totals of a session whose connection has ended.
+    /// The connection of a session has ended; these are its totals.
     fn ended(&self, totals: &SessionTotals) {}
 }
 
-/// A message of HTTP. It contains the credentials of clients; its `Debug` has only the length.
+/// An HTTP message. It contains the credentials of clients; its `Debug` shows only the length.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpMessage {
     /// The start line and the headers, each ended by a line feed.
     pub head: String,
-    /// The body, without the coding of its transfer.
+    /// The body, without its transfer coding.
     pub body: Bytes,
 }
 
@@ -120,7 +121,7 @@ impl fmt::Debug for HttpMessage {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SessionTotals {
-    /// Its number, from 1.
+    /// The number of the session, from 1.
     pub session: u64,
     /// The client.
     pub peer: Peer,
@@ -128,23 +129,23 @@ pub struct SessionTotals {
     pub user: Option<String>,
     /// When the connection was accepted.
     pub started: SystemTime,
-    /// From the connection to its end.
+    /// The time from the connection to its end.
     pub duration: Duration,
-    /// The operations that were answered, by kind.
+    /// The numbers of operations that were answered, by kind.
     operations: [u64; OperationKind::ALL.len()],
-    /// Those of them that failed.
+    /// The number of answered operations that failed.
     pub failed: u64,
-    /// APDUs received.
+    /// The number of APDUs received.
     pub requests: u64,
-    /// Records sent, including surrogate diagnostics.
+    /// The number of records sent, including surrogate diagnostics.
     pub records: u64,
-    /// Diagnostics sent in place of all records.
+    /// The number of diagnostics sent in place of all records.
     pub diagnostics: u64,
-    /// Octets of the APDUs received.
+    /// The number of octets of the APDUs received.
     pub octets_received: u64,
-    /// Octets sent.
+    /// The number of octets sent.
     pub octets_sent: u64,
-    /// The last failure, cut after 300 characters. It may hold text from the client.
+    /// The last failure, cut off after 300 characters. It may contain text from the client.
     pub last_error: Option<String>,
     /// How the session ended.
     pub end: SessionEnd,
@@ -152,11 +153,11 @@ pub struct SessionTotals {
     pub client_left: bool,
 }
 
-/// The most characters of an error that are kept.
+/// The maximum number of characters of an error that are kept.
 const MAX_ERROR: usize = 300;
 
 impl SessionTotals {
-    /// The totals of a session that has just begun.
+    /// Returns the totals of a session that has just begun.
     pub fn new(session: u64, peer: Peer, started: SystemTime) -> Self {
         Self {
             session,
@@ -177,7 +178,7 @@ impl SessionTotals {
         }
     }
 
-    /// How many operations of this kind were answered.
+    /// Returns how many operations of this kind were answered.
     pub fn operations(&self, kind: OperationKind) -> u64 {
         self.operations.get(kind as usize).copied().unwrap_or(0)
     }
@@ -189,7 +190,7 @@ impl SessionTotals {
         }
     }
 
-    /// Keeps an error as the last one.
+    /// Keeps an error as the last error.
     pub fn fail(&mut self, error: &dyn fmt::Display) {
         self.last_error = Some(error.to_string().chars().take(MAX_ERROR).collect());
     }

@@ -6,22 +6,22 @@ use z3950_asn1::apdu::{Options, ProtocolVersion};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Offer {
-    /// The protocol versions: 1 to 3.
+    /// The protocol versions; by default, 1 to 3.
     pub versions: ProtocolVersion,
-    /// The options: by default all that the server implements.
+    /// The options; by default, all that the server implements.
     pub options: Options,
-    /// The implementationId: none.
+    /// The implementationId; by default, none.
     pub implementation_id: Option<String>,
-    /// The implementationName: `z3950d`.
+    /// The implementationName; by default, `z3950d`.
     pub implementation_name: Option<String>,
-    /// The implementationVersion: the crate's.
+    /// The implementationVersion; by default, the crate's version.
     pub implementation_version: Option<String>,
-    /// Languages of messages that a client may choose, as ISO 639-2 codes: `eng`.
+    /// The languages of messages that a client may choose, as ISO 639-2 codes; by default, `eng`.
     pub languages: Vec<String>,
     /// With resource control (§3.2.6), asks the client whether to continue when a Search finds more records than this; `None`
     /// never asks.
     pub ask_above: Option<usize>,
-    /// Whether there is a database IR-Explain-1 (§3.2.10): `true`.
+    /// Whether there is a database IR-Explain-1 (§3.2.10); by default, `true`.
     pub explain: bool,
 }
 

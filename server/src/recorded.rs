@@ -1,4 +1,4 @@
-//! The server whose conversations are recorded: how a recorder reaches it. Everything else is the same for all such servers.
+//! A server whose conversations are recorded, and how a recorder reaches it. Everything else is the same for all such servers.
 
 use std::fmt;
 use std::io;
@@ -7,18 +7,18 @@ use std::pin::Pin;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
-/// A server whose conversations are recorded. Its `Display` names it in logs and in messages to clients, without secrets.
+/// A server whose conversations are recorded. Its `Display` names the server in logs and in messages to clients, without secrets.
 ///
-/// [`Server::with_recorded`](crate::Server::with_recorded) passes to it what clients send.
+/// [`Server::with_recorded`](crate::Server::with_recorded) passes on to it what clients send.
 pub trait RecordedServer: fmt::Display + Send + Sync {
     /// Opens a connection for one session.
     ///
     /// # Errors
-    /// If the server cannot be reached. The caller limits the time.
+    /// If the server cannot be reached. The caller limits the time to connect.
     fn connect(&self) -> RecordedConnecting<'_>;
 }
 
-/// The connection of a session to the server that is recorded.
+/// The connection of a session to the recorded server.
 pub trait RecordedStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> RecordedStream for S {}

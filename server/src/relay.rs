@@ -1,5 +1,5 @@
-//! Stands between a client and another server, and shows the observer what both say. Octets pass unchanged unless a fault strikes;
-//! each direction waits for its reader, so that nothing grows.
+//! Stands between a client and another server, and shows the observer what both sides say. Octets pass unchanged unless a fault
+//! strikes; each direction waits for its reader, so that no buffer grows.
 
 mod exchange;
 mod pieces;
@@ -75,17 +75,17 @@ pub(crate) async fn serve<S: Transport>(
     None
 }
 
-/// How a connection ends.
+/// The way in which a connection ends.
 #[derive(Debug)]
 pub(super) enum RelayEnd {
-    /// As the two sides ended it, the client first.
+    /// Both sides ended it, the client first.
     Closed,
-    /// As the server ended it, which owed no answers.
+    /// The server ended it, and did not owe any answers.
     ServerClosed,
     /// The client sent nothing at all.
     Left,
     NoInit,
-    /// The server cannot be reached.
+    /// The server could not be reached.
     NotThere(io::Error),
     /// The server's side failed, or the server owes answers.
     Died(Option<io::Error>),
@@ -101,11 +101,11 @@ pub(super) enum RelayEnd {
     Torn(SessionEnd),
 }
 
-/// How a connection begins.
+/// The way in which a connection begins.
 enum Begun {
     #[cfg(feature = "sru")]
     Http,
-    /// To the server.
+    /// A connection to the server was made.
     Connected(Box<dyn RecordedStream>),
 }
 
@@ -138,7 +138,7 @@ async fn begin<S: Transport>(
     }
 }
 
-/// What the two directions of a connection share.
+/// The state that the two directions of a connection share.
 struct Relay<'a> {
     limits: &'a Limits,
     account: Arc<Account>,
@@ -164,7 +164,7 @@ impl Relay<'_> {
         }
     }
 
-    /// Passes on what the client sends. It does not return when the client ends its side: the server may still answer.
+    /// Passes on what the client sends. This does not return when the client ends its side, because the server may still answer.
     async fn requests(
         &self,
         from: &mut (impl AsyncRead + Unpin),
@@ -190,7 +190,7 @@ impl Relay<'_> {
                 Passed::On(octets) => {
                     if let Err(error) = stream::write(to, &octets, self.limits.write_time).await {
                         debug!(%error, "the server takes no more");
-                        // What it sent before is still passed on, and then its end.
+                        // What the client sent before is still passed on, and then the end of its side.
                         return std::future::pending().await;
                     }
                 }
@@ -208,7 +208,7 @@ impl Relay<'_> {
         std::future::pending().await
     }
 
-    /// Passes on what the server sends, until it ends its side.
+    /// Passes on what the server sends, until the server ends its side.
     async fn answers(
         &self,
         from: &mut (impl AsyncRead + Unpin),
@@ -230,7 +230,7 @@ impl Relay<'_> {
         }
     }
 
-    /// Writes to the client; returns how the connection ends after it, if it does.
+    /// Writes to the client; returns how the connection ends afterwards, if it ends.
     async fn deliver(
         &self,
         output: Output,
@@ -261,8 +261,8 @@ impl Relay<'_> {
     }
 }
 
-/// Ends the client's side as the connection ended, with Close where the client would not understand it otherwise. Octets that it `said` were not
-/// passed on.
+/// Ends the client's side in the way in which the connection ended, with a Close if the client would not understand the end
+/// otherwise. The octets in `said` were not passed on.
 async fn finish<S: Transport>(
     stream: &mut S,
     end: RelayEnd,
@@ -336,7 +336,7 @@ async fn finish<S: Transport>(
         };
         tally.sent(octets.len(), Some(&last));
         context.observer.sent(client.number, &octets, Some(&last));
-        // A client that does not take it is gone.
+        // A client that does not take the Close is gone.
         let _ = stream::write(stream, &octets, limits.write_time.min(limits.drain_time)).await;
     }
     if stream::linger(stream, limits.linger_time, |octets| trail.push(octets)).await {

@@ -26,7 +26,7 @@ use crate::session::{Reply, Session};
 use crate::target::Target;
 use crate::testing::record;
 
-/// The user `ann`, whose password is `secret`.
+/// Returns the user `ann`, whose password is `secret`.
 pub(crate) fn ann() -> User {
     User {
         name: "ann".to_owned(),
@@ -35,7 +35,7 @@ pub(crate) fn ann() -> User {
     }
 }
 
-/// A database `cat` with the records `id7`, `dup` and `dup`, and a database `B` with one record.
+/// Returns a database `cat` with the records `id7`, `dup` and `dup`, and a database `B` with one record.
 pub(crate) fn catalogue() -> Arc<dyn Backend> {
     let cat = [
         record("id7", "War and peace"),
@@ -47,12 +47,12 @@ pub(crate) fn catalogue() -> Arc<dyn Backend> {
     Arc::new(databases.expect("small records").build())
 }
 
-/// A session of version 3 on a backend, opened.
+/// Opens a session of version 3 on a backend.
 pub(crate) fn open(backend: Arc<dyn Backend>, limits: Limits) -> Session {
     open_on(Target::new(backend, limits))
 }
 
-/// A session of version 3 of a server, opened.
+/// Opens a session of version 3 on a server.
 pub(crate) fn open_on(target: Target) -> Session {
     let mut session = Session::new(Arc::new(target));
     let reply = now(session.answer(&init()));
@@ -60,12 +60,12 @@ pub(crate) fn open_on(target: Target) -> Session {
     session
 }
 
-/// The output of a future that never waits.
+/// Returns the output of a future that never waits.
 pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("nothing to wait for")
 }
 
-/// The only APDU of a reply that does not end the connection.
+/// Returns the only APDU of a reply that does not end the connection.
 pub(crate) fn only(reply: Reply) -> Apdu {
     let Reply {
         mut apdus,
@@ -78,8 +78,8 @@ pub(crate) fn only(reply: Reply) -> Apdu {
     only.unwrap_or_else(|| panic!("not one APDU"))
 }
 
-/// A backend that finds records of these sizes, in octets, whatever the query. Each record is the name of its element set,
-/// F, B, S or M, repeated.
+/// A backend that finds records of these sizes, in octets, whatever the query is. Each record is the name of its element set, F,
+/// B, S or M, repeated.
 pub(crate) struct Sizes(pub(crate) Vec<usize>);
 
 impl Backend for Sizes {
@@ -115,14 +115,14 @@ impl Backend for Sizes {
     }
 }
 
-/// A backend whose searches take an hour; it counts those begun and those dropped.
+/// A backend whose searches take an hour; it counts the searches begun and those dropped.
 #[derive(Default)]
 pub(crate) struct Slow {
     begun: AtomicUsize,
     given_up: Arc<AtomicUsize>,
 }
 
-/// Counts when it is dropped.
+/// Increments a counter when it is dropped.
 struct GivenUp(Arc<AtomicUsize>);
 
 impl Drop for GivenUp {
@@ -163,7 +163,7 @@ impl Backend for Slow {
 }
 
 impl Slow {
-    /// The searches begun, and those given up.
+    /// Returns the numbers of searches begun and of those given up.
     pub(crate) fn counts(&self) -> (usize, usize) {
         (
             self.begun.load(Ordering::Relaxed),
@@ -172,7 +172,7 @@ impl Slow {
     }
 }
 
-/// A record of a backend by its number, in a syntax and element set.
+/// Returns a record of a backend by its number, in a syntax and element set.
 pub(crate) fn record_of(
     backend: &dyn Backend,
     record: u32,
@@ -192,7 +192,7 @@ pub(crate) fn record_of(
     now(backend.record(wanted))?.record
 }
 
-/// What a response has instead of records, or the size, element set and diagnostic of each record.
+/// Returns what a response has instead of records, or the size, element set and diagnostic of each record.
 pub(crate) fn shown(records: &OptionalChoice<Records>) -> String {
     match &**records {
         None => "none".to_owned(),

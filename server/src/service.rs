@@ -1,6 +1,5 @@
-//! The services: which one answers which request, and how each is refused (Z39.50-2003 §3.2). Each service has its own
-//! file, which turns a request and the association into the answer without any I/O. [`crate::session`] sets the
-//! referenceIds.
+//! The services: which one answers which request, and how each request is refused (Z39.50-2003 §3.2). Each service has its own
+//! file, which turns a request and the association into an answer without any I/O. [`crate::session`] sets the referenceIds.
 
 pub(crate) mod access;
 mod delete;
@@ -32,7 +31,7 @@ pub(crate) enum Conclusion {
     Question(Box<Held>, Apdu),
 }
 
-/// The option that must be offered for a request to be served; `None` for a request that is no operation.
+/// Returns the option that must be offered for a request to be served; `None` for a request that is not an operation.
 pub(crate) fn option_of(request: &Apdu) -> Option<Options> {
     Some(match request {
         Apdu::SearchRequest(_) => Options::SEARCH,
@@ -50,7 +49,7 @@ pub(crate) fn option_of(request: &Apdu) -> Option<Options> {
 /// Carries out a request.
 ///
 /// # Errors
-/// Why the request is a protocol error.
+/// The reason why the request is a protocol error.
 pub(crate) async fn answer(
     operation: &Operation,
     request: &Apdu,
@@ -95,7 +94,7 @@ pub(crate) async fn answer(
     ))
 }
 
-/// The response with which a request fails, so that the session continues; none for a request without a response.
+/// Returns the response with which a request fails, so that the session continues; `None` for a request without a response.
 pub(crate) fn refuse(request: &Apdu, why: Diagnostic) -> Vec<Apdu> {
     let mut response: Apdu = match request {
         Apdu::SearchRequest(_) => SearchResponse::default().into(),
@@ -127,7 +126,7 @@ pub(crate) fn refuse(request: &Apdu, why: Diagnostic) -> Vec<Apdu> {
     vec![response]
 }
 
-/// Turns a response, except that to Init, into a failure with this diagnostic.
+/// Turns a response, except the response to Init, into a failure with this diagnostic.
 pub(crate) fn fail(response: &mut Apdu, why: &Diagnostic) {
     let diagnostics = Some(vec![DiagRec::DefaultFormat(why.clone())]);
     match response {

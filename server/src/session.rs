@@ -1,4 +1,4 @@
-//! A session as a state machine without input or output: one request in, what to send out (Z39.50-2003 §3.1.1, §4.2).
+//! A session as a state machine without I/O: a request goes in, and what to send comes out (Z39.50-2003 §3.1.1, §4.2).
 //!
 //! ```text
 //!             Init granted
@@ -10,12 +10,12 @@
 //!        Closed: nothing is answered any more
 //! ```
 //!
-//! In an open session a request may be held until the client has answered the server's question: who it is (access control),
-//! or whether to continue (resource control). An operation runs between [`Session::begin`] and [`Session::finish`] without
-//! borrowing the session, so that several can run concurrently.
+//! In an open session, a request may be held until the client has answered the server's question: who it is (access control), or
+//! whether to continue (resource control). An operation runs between [`Session::begin`] and [`Session::finish`] without borrowing
+//! the session, so that several can run concurrently.
 //!
-//! After a protocol error an open session of version 3 sends Close(protocolError). Any other just ends the connection: version
-//! 2 has no such Close, and before Init no version is agreed on.
+//! After a protocol error, an open session of version 3 sends Close(protocolError). Any other session just ends the connection:
+//! version 2 has no such Close, and before Init no version is agreed on.
 
 mod pending;
 mod reply;
@@ -45,17 +45,17 @@ use crate::target::Target;
 pub struct Session {
     target: Arc<Target>,
     interrupt: Interrupt,
-    /// What the client makes the server keep.
+    /// The account of what the client makes the server keep.
     account: Arc<Account>,
     peer: Option<IpAddr>,
-    /// How often the client was refused for its credentials.
+    /// The number of times that the client was refused because of its credentials.
     refusals: u32,
-    /// Until when its answers are withheld.
+    /// The time until which answers to the client are withheld.
     silent_until: Option<Instant>,
     state: State,
 }
 
-/// The state of a session. The open one is boxed, so that sessions without an Init stay small.
+/// The state of a session. The open state is boxed, so that sessions without an Init stay small.
 enum State {
     Greeting,
     Open(Box<Established>),
@@ -69,14 +69,14 @@ struct Established {
 
 /// A request that has been carried out.
 pub(crate) enum Done {
-    /// An operation of this referenceId.
+    /// An operation with this referenceId.
     Operation(Option<ReferenceId>, Result<Conclusion, String>),
     /// The reply is known already.
     Reply(Reply),
 }
 
 impl Session {
-    /// A session that waits for Init.
+    /// Creates a session that waits for Init.
     pub fn new(target: Arc<Target>) -> Self {
         Self {
             account: target.budget.account(&target.limits),
@@ -89,14 +89,14 @@ impl Session {
         }
     }
 
-    /// Sets the client's address, which may be blocked, and from which updates may be refused. A client without an address is
-    /// on the server's host.
+    /// Sets the client's address, which may be blocked, or not allowed to update databases. A client without an address is on the
+    /// server's host.
     pub fn with_peer(mut self, address: IpAddr) -> Self {
         self.peer = Some(address.to_canonical());
         self
     }
 
-    /// Answers the APDU that the octets encode; octets that cannot be decoded are a protocol error.
+    /// Answers the APDU that the octets encode; octets that cannot be decoded cause a protocol error.
     pub async fn receive(&mut self, octets: &[u8]) -> Reply {
         match codec::decode(octets) {
             Ok(request) => self.answer(&request).await,
@@ -104,7 +104,7 @@ impl Session {
         }
     }
 
-    /// Answers a request. Every answer bears the referenceId of its request (Z39.50-2003 §3.4). Dropping the future cancels the
+    /// Answers a request. Every answer has the referenceId of its request (Z39.50-2003 §3.4). Dropping the future cancels the
     /// operation.
     pub async fn answer(&mut self, request: &Apdu) -> Reply {
         match self.begin(request) {
@@ -121,14 +121,14 @@ impl Session {
     /// referenceIds, and none may change a result set that another one uses.
     ///
     /// # Errors
-    /// The reply to a request that is no operation, or is refused.
+    /// The reply to a request that is not an operation, or is refused.
     pub(crate) fn begin(&mut self, request: &Apdu) -> Result<Operation, Reply> {
         let mut reference_id = request.reference_id().cloned();
         let begun = self.look_at(request, &mut reference_id);
         begun.map_err(|reply| reply.bearing(reference_id))
     }
 
-    /// The reply to the request of an operation that has ended.
+    /// Returns the reply to the request of an operation that has ended.
     pub(crate) fn finish(&mut self, done: Done) -> Reply {
         let (reference_id, conclusion) = match done {
             Done::Operation(reference_id, conclusion) => (reference_id, conclusion),
@@ -158,7 +158,7 @@ impl Session {
     /// Counts a request of this many octets until the charge is dropped.
     ///
     /// # Errors
-    /// The reply that refuses it.
+    /// The reply that refuses the request.
     pub(crate) fn charge(&self, request: &Apdu, octets: usize) -> Result<Charge, Reply> {
         let mut charge = Charge::to(&self.account);
         let charged = charge.set(octets.saturating_mul(DECODED));
@@ -169,12 +169,12 @@ impl Session {
         }
     }
 
-    /// A charge to the session's account, of no octets so far.
+    /// Returns a charge to the session's account, of no octets so far.
     pub(crate) fn no_charge(&self) -> Charge {
         Charge::to(&self.account)
     }
 
-    /// A handle on the operations in progress, for requests that arrive before they end.
+    /// Returns a handle on the operations in progress, for requests that arrive before they end.
     pub fn interrupt(&self) -> Interrupt {
         self.interrupt.clone()
     }
@@ -184,8 +184,8 @@ impl Session {
         self.end(CloseReason::PROTOCOL_ERROR, Some(&fault.to_string()))
     }
 
-    /// Ends the session from this side, as for shutdown or lack of activity; `message` is for the peer's log. While answers are
-    /// withheld, nothing is sent.
+    /// Ends the session from the server's side, for example for shutdown or lack of activity; `message` is for the peer's log.
+    /// While answers are withheld, nothing is sent.
     pub fn end(&mut self, reason: CloseReason, message: Option<&str>) -> Reply {
         let mut reply = Reply::hang_up();
         if let State::Open(open) = &self.state
@@ -198,17 +198,17 @@ impl Session {
         reply
     }
 
-    /// Whether Init was granted and the session has not ended.
+    /// Returns whether Init was granted and the session has not ended.
     pub fn is_open(&self) -> bool {
         matches!(self.state, State::Open(..))
     }
 
-    /// Whether the client was refused as often as it may be.
+    /// Returns whether the client was refused as often as is allowed.
     pub(crate) fn is_refused(&self) -> bool {
         usize::try_from(self.refusals).is_ok_and(|refusals| refusals >= self.target.limits.refusals)
     }
 
-    /// How long the last reply must be withheld, and everything else with it: time for which clients that guess passwords wait
+    /// Returns how long the last reply, and everything else, must be withheld: clients that guess passwords have to wait
     /// ([`Limits::refusal_delay`]).
     ///
     /// [`Limits::refusal_delay`]: crate::Limits::refusal_delay
@@ -219,12 +219,12 @@ impl Session {
         })
     }
 
-    /// The address of the client; `None` for a Unix socket.
+    /// Returns the address of the client; `None` for a Unix socket.
     pub(crate) fn peer(&self) -> Option<IpAddr> {
         self.peer
     }
 
-    /// The name of the user, if the client has authenticated.
+    /// Returns the name of the user, if the client has authenticated.
     pub(crate) fn user(&self) -> Option<&str> {
         match &self.state {
             State::Open(open) => open.association.user().map(|user| user.name.as_str()),
@@ -232,7 +232,7 @@ impl Session {
         }
     }
 
-    /// What the operations share, once the session is open.
+    /// Returns what the operations share, once the session is open.
     #[cfg(feature = "sru")]
     pub(crate) fn association(&self) -> Option<&Association> {
         match &self.state {
@@ -241,7 +241,7 @@ impl Session {
         }
     }
 
-    /// The size limit of the next APDU, in octets.
+    /// Returns the size limit of the next APDU, in octets.
     pub fn max_apdu_size(&self) -> usize {
         match self.state {
             State::Open(..) => self.target.limits.apdu_size,
@@ -249,17 +249,18 @@ impl Session {
         }
     }
 
-    /// How many operations may run concurrently.
+    /// Returns how many operations may run concurrently.
     pub(crate) fn most_operations(&self) -> usize {
         match &self.state {
-            // Whether it is open must not show yet.
+            // Whether the session is open must not be visible yet.
             State::Open(_) if !self.silence().is_zero() => 1,
             State::Open(open) => open.association.most_operations(),
             State::Greeting | State::Closed => 1,
         }
     }
 
-    /// Begins a request; changes the referenceId to that of the request that was held, if this one answers a question about it.
+    /// Begins a request; changes the referenceId to the referenceId of the held request, if this request answers a question about
+    /// it.
     fn look_at(
         &mut self,
         request: &Apdu,
@@ -278,7 +279,7 @@ impl Session {
         };
         let why = match request {
             Apdu::Close(_) => {
-                // Answered in version 2 too, as other servers do (Z39.50-2003 §3.2.11).
+                // This is answered in version 2 too, as other servers do (Z39.50-2003 §3.2.11).
                 self.state = State::Closed;
                 return Err(Reply {
                     apdus: vec![Close::new(CloseReason::FINISHED, None).into()],
@@ -313,7 +314,7 @@ impl Session {
                     _ => UNASKED,
                 }
             }
-            // It has no response, and its operation has ended (Z39.50-2003 §3.2.6.2).
+            // This request does not have a response, and its operation has ended (Z39.50-2003 §3.2.6.2).
             Apdu::TriggerResourceControlRequest(_) => return Err(Reply::default()),
             request => match service::option_of(request) {
                 Some(option) if !self.target.offer.options.contains(option) => {
@@ -353,9 +354,9 @@ impl Session {
         Err(self.fault(&format_args!("{} {why}", request.name())))
     }
 
-    /// Init in an open session restarts it, as in other servers.
+    /// Handles Init. In an open session, it restarts the session, as in other servers.
     fn initialize(&mut self, request: &InitializeRequest) -> Reply {
-        // Frees the seat of the session that ends, for this one.
+        // Frees the seat of the session that ends, for the new session.
         self.state = State::Greeting;
         let (response, granted, penalty) = init::answer(request, &self.target, self.peer);
         if let Some((terms, seat)) = granted {
@@ -399,7 +400,7 @@ impl Session {
     }
 }
 
-/// The reply that refuses a request.
+/// Returns the reply that refuses a request.
 pub(crate) fn refused(request: &Apdu, why: Diagnostic) -> Reply {
     let reply = Reply::from(service::refuse(request, why));
     reply.bearing(request.reference_id().cloned())
@@ -413,7 +414,7 @@ pub(crate) async fn carry_out(operation: Operation, request: &Apdu) -> Done {
     Done::Operation(operation.reference_id.clone(), conclusion)
 }
 
-/// Why an answer to a question that was not asked is refused.
+/// The reason for refusing an answer to a question that was not asked.
 const UNASKED: &str = "without a request from the server";
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Result sets that later requests can name, from any connection of the same user: `resultSetTTL` and `cql.resultSetId` of SRU. They
-//! are limited in number, in time and in octets.
+//! Result sets that later requests can name, from any connection of the same user: `resultSetTTL` and `cql.resultSetId` of SRU.
+//! The sets are limited in number, in time and in octets.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -34,21 +34,21 @@ struct Sets {
 struct SharedSet {
     set: ResultSet,
     owner: SetOwner,
-    /// How long it is kept without being used.
+    /// How long the set is kept without being used.
     time: Duration,
     expires: Instant,
     last_use: u64,
-    /// Counts its octets until it is dropped.
+    /// Counts the octets of the set until it is dropped.
     _charge: Charge,
 }
 
-/// Who may use a set and where, and whose sets are counted together.
+/// The owner of a set: who may use it and where, and which sets are counted together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SetOwner {
     /// The user; clients that have not authenticated share their sets.
     pub(crate) user: Option<String>,
     pub(crate) address: Option<IpAddr>,
-    /// The database in which it was found, in lower case.
+    /// The database in which the set was found, in lower case.
     pub(crate) database: String,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct SetOwner {
 const ENTRY: usize = 512;
 
 impl SharedSets {
-    /// No sets yet; their octets are charged to the account.
+    /// Creates an empty collection, whose sets are charged to the account.
     pub(crate) fn new(limits: &Limits, account: Arc<Account>) -> Self {
         Self {
             sets: Mutex::default(),
@@ -66,12 +66,12 @@ impl SharedSets {
         }
     }
 
-    /// Keeps a set until it was not used for `time`, or for the longest time that is allowed; returns its name and the time.
+    /// Keeps a set until it has not been used for `time`, or for the maximum time allowed; returns its name and that time.
     ///
-    /// The least recently used sets make room: those of the same address if it has half of them, otherwise any.
+    /// The least recently used sets make room: sets of the same address if it has half of them, otherwise any sets.
     ///
     /// # Errors
-    /// Condition 112 if no set may be kept, 31 for more octets than there may be.
+    /// Condition 112 if no set may be kept, 31 if the set has more octets than are allowed.
     pub(crate) fn keep(
         &self,
         owner: SetOwner,
@@ -112,7 +112,7 @@ impl SharedSets {
         Ok((name, time))
     }
 
-    /// The set of this name, if it is one of this user in this database; it is kept as long again.
+    /// Returns the set with this name, if this user found it in this database. The set's time begins again.
     pub(crate) fn find(
         &self,
         name: &str,
@@ -133,7 +133,7 @@ impl SharedSets {
         Some((shared.set.clone(), shared.time))
     }
 
-    /// The sets that have not expired.
+    /// Returns the sets that have not expired.
     fn current(&self) -> MutexGuard<'_, Sets> {
         let now = Instant::now();
         let mut sets = lock(&self.sets);
@@ -143,7 +143,7 @@ impl SharedSets {
 }
 
 impl Sets {
-    /// Drops the least recently used set of some; returns whether there was one.
+    /// Drops the least recently used of some sets; returns whether there was one.
     fn evict(&mut self, among: impl Fn(&SharedSet) -> bool) -> bool {
         let some = self.by_name.iter().filter(|(_, shared)| among(shared));
         let oldest = some.min_by_key(|(_, shared)| shared.last_use);
@@ -152,7 +152,7 @@ impl Sets {
     }
 }
 
-/// A name that cannot be guessed.
+/// Returns a name that cannot be guessed.
 fn random_name() -> String {
     let random = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}", random(), random())

@@ -1,7 +1,8 @@
-//! SRU (SRU 1.1 and 1.2 of the Library of Congress, OASIS searchRetrieve 1.0 for 2.0, Record Update 1.0): each request is answered
-//! by requests of Z39.50 in a [`Session`], so that databases, access, limits and time are the same in both protocols.
+//! SRU (SRU 1.1 and 1.2 of the Library of Congress, OASIS searchRetrieve 1.0 for 2.0, Record Update 1.0): each request is
+//! answered by means of Z39.50 requests in a [`Session`], so that databases, access, limits and times are the same in both
+//! protocols.
 //!
-//! Nothing here knows HTTP: requests and answers are the values of [`z3950_asn1::sru`].
+//! Nothing in this module knows about HTTP: requests and answers are the values of [`z3950_asn1::sru`].
 //!
 //! ```
 //! use std::sync::Arc;
@@ -55,40 +56,42 @@ use crate::target::Target;
 
 /// Answers the requests of a connection, one at a time.
 ///
-/// The Z39.50 session begins with the first request, and again whenever the user changes, or the servers that requests come through.
+/// The Z39.50 session begins with the first request, and begins again whenever the user changes, or the servers that requests
+/// come through.
 pub struct SruSession {
     target: Arc<Target>,
     session: Session,
     /// The credentials of the session, once it is open.
     login: Option<SruLogin>,
-    /// The servers that its requests have come through.
+    /// The servers that the requests of the session have come through.
     via: Via,
-    /// The database of requests that name none.
+    /// The database of requests that do not name one.
     default_database: Option<String>,
 }
 
-/// A request, and what HTTP says beside it.
+/// A request, with the information that HTTP adds to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SruAsked {
-    /// The database: the path of the URL. If it is empty, the request may name one in SOAP; otherwise it is the first.
+    /// The database: the path of the URL. If it is empty, a request in SOAP may name a database; otherwise, it is the first
+    /// database.
     pub database: String,
     /// The request, or why it was refused.
     pub request: Result<Request, Refusal>,
-    /// The credentials of HTTP Basic; those of the request take precedence.
+    /// The credentials of HTTP Basic; the credentials of the request itself take precedence.
     pub login: Option<SruLogin>,
     /// The host and the port under which the client knows the server, for the description.
     pub authority: (String, Option<u16>),
     /// Whether the client uses TLS.
     pub secure: bool,
-    /// The servers that the request has come through: the header Via (RFC 9110 §7.6.3).
+    /// The servers that the request has come through, from the header Via (RFC 9110 §7.6.3).
     pub via: Via,
-    /// What the client calls itself: the header User-Agent (RFC 9110 §10.1.5).
+    /// The name that the client gives itself, from the header User-Agent (RFC 9110 §10.1.5).
     pub user_agent: String,
 }
 
 impl SruAsked {
-    /// A request for a database, without credentials.
+    /// Creates a request for a database, without credentials.
     pub fn new(database: impl Into<String>, request: Result<Request, Refusal>) -> Self {
         Self {
             database: database.into(),
@@ -106,34 +109,34 @@ impl SruAsked {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SruReply {
-    /// The answer, which echoes the request.
+    /// The response, which echoes the request.
     pub response: Response,
-    /// The URL of the stylesheet to name in front of the answer.
+    /// The URL of the stylesheet that is named at the beginning of the answer.
     pub stylesheet: Option<String>,
-    /// What the status of HTTP says.
+    /// The meaning of the answer for the HTTP status.
     pub status: SruStatus,
-    /// How long to withhold it: time for which clients that guess passwords wait.
+    /// How long to withhold the answer, for clients that guess passwords.
     pub silence: Duration,
-    /// Whether to close the connection: the client was refused as often as it may be.
+    /// Whether to close the connection, because the client was refused as often as is allowed.
     pub hang_up: bool,
 }
 
-/// What the status of HTTP says about an answer. Diagnostics alone are none of its business.
+/// The meaning of an answer for the HTTP status. Diagnostics alone do not affect the status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SruStatus {
-    /// It is one of the protocol, with records or diagnostics: 200.
+    /// The answer is one of the protocol, with records or diagnostics: 200.
     #[default]
     Answered,
-    /// There is no database of this name: 404.
+    /// There is no database with this name: 404.
     UnknownDatabase,
     /// The client has to authenticate, or its credentials are wrong: 401.
     Unauthorized,
-    /// Its credentials were not checked, because too many wrong ones came from its address: 429.
+    /// The client's credentials were not checked, because too many wrong ones came from its address: 429.
     TooManyAttempts,
 }
 
-/// What the operations have in common.
+/// The context that all operations of a request share.
 struct Context {
     version: Version,
     database: String,
@@ -141,7 +144,7 @@ struct Context {
     is_anonymous: bool,
     authority: (String, Option<u16>),
     secure: bool,
-    /// Whether the client takes a diagnostic next to records for the failure of the search.
+    /// Whether the client takes a diagnostic that comes with records to mean that the search failed.
     takes_diagnostics_as_failure: bool,
 }
 
@@ -152,7 +155,7 @@ impl Context {
 }
 
 impl SruSession {
-    /// A session of a client on the server's host.
+    /// Creates a session of a client on the server's host.
     pub fn new(target: Arc<Target>) -> Self {
         Self {
             session: Session::new(Arc::clone(&target)),
@@ -171,15 +174,15 @@ impl SruSession {
         }
     }
 
-    /// A charge to the session's account, of no octets so far.
+    /// Returns a charge to the session's account, of no octets so far.
     pub(crate) fn no_charge(&self) -> Charge {
         self.session.no_charge()
     }
 
     /// Answers a request. Dropping the future cancels the operation.
     ///
-    /// Errors are diagnostics in the answer. Those of Bib-1 become the conditions of SRU that clients of both protocols expect, with
-    /// the addinfo as details.
+    /// Errors are diagnostics in the answer. Diagnostics of Bib-1 become the SRU conditions that clients of both protocols
+    /// expect, with the addinfo as details.
     pub async fn answer(&mut self, asked: SruAsked) -> SruReply {
         let (request, refused) = match asked.request {
             Ok(request) => (Box::new(request), Vec::new()),
@@ -224,7 +227,7 @@ impl SruSession {
         }
     }
 
-    /// The name of the user, if the client has authenticated.
+    /// Returns the name of the user, if the client has authenticated.
     pub fn user(&self) -> Option<&str> {
         self.session.user()
     }
@@ -246,7 +249,7 @@ impl SruSession {
         }
     }
 
-    /// The database of a request.
+    /// Returns the database of a request.
     fn database(&mut self, of_path: String, request: &Request) -> String {
         if !of_path.is_empty() {
             return of_path;
@@ -261,7 +264,7 @@ impl SruSession {
         self.default_database.get_or_insert_with(first).clone()
     }
 
-    /// Begins the session, unless it is open for the same user and way.
+    /// Begins the session, unless it is already open for the same user and servers.
     fn open(&mut self, login: Option<&SruLogin>, via: Via) -> Result<(), SruFailure> {
         if self.session.is_open() && (self.login.as_ref(), self.via) == (login, via) {
             return Ok(());
@@ -289,7 +292,7 @@ impl SruSession {
         };
         let reply = match self.session.begin(&init.into()) {
             Err(reply) => reply,
-            // Init is no operation.
+            // Init is not an operation.
             Ok(_) => return Err(SruFailure::unanswered()),
         };
         match reply.apdus.first() {
@@ -300,14 +303,14 @@ impl SruSession {
     }
 }
 
-/// Why Init was refused.
+/// Returns why Init was refused.
 fn not_admitted(response: &InitializeResponse) -> SruFailure {
     let information = response.user_information_field.as_ref();
     let why = information.and_then(UserInfo1::diagnostic_of);
     why.map_or_else(SruFailure::unanswered, SruFailure::from)
 }
 
-/// The answer to a request that failed.
+/// Returns the answer to a request that failed.
 fn failed(request: &Request, diagnostics: Vec<SruDiagnostic>) -> Response {
     let version = request.version;
     match &request.operation {
@@ -342,13 +345,13 @@ fn diagnostics(response: &mut Response) -> &mut [SruDiagnostic] {
     }
 }
 
-/// How clients call themselves that use YAZ: zoomsh, and programs with the ZOOM libraries for C, Perl, PHP and others.
+/// The beginning of the names of clients that use YAZ: zoomsh, and programs with the ZOOM libraries for C, Perl, PHP and others.
 const YAZ: &str = "YAZ/";
 
-/// How much of a request a diagnostic repeats, in characters.
+/// The maximum length of the part of a request that a diagnostic repeats, in characters.
 const MAX_REPEATED: usize = 200;
 
-/// Cuts what a diagnostic says; it may have a part of the request in it, of any length.
+/// Cuts the text of a diagnostic, which may contain a part of the request, of any length.
 fn shorten(diagnostic: &mut SruDiagnostic) {
     let texts = diagnostic
         .message
@@ -367,7 +370,7 @@ fn with_echo(mut response: Response, request: Box<Request>) -> Response {
         Response::SearchRetrieve(response) => response.echo = Some(request),
         Response::Scan(response) => response.echo = Some(request),
         Response::Explain(response) => response.echo = Some(request),
-        // Record Update has no echo.
+        // Record Update does not echo the request.
         Response::Update(_) => {}
     }
     response

@@ -20,7 +20,7 @@ use crate::offer::Offer;
 #[cfg(feature = "sru")]
 use crate::shared_sets::SharedSets;
 
-/// The database of clients that name none.
+/// The database of clients that do not name one.
 const DEFAULT: &str = "Default";
 
 /// The server as its sessions see it.
@@ -38,9 +38,9 @@ pub struct Target {
     pub(crate) budget: Arc<Budget>,
     /// The octets that sorts and long searches need while they are in progress.
     pub(crate) work: Arc<Account>,
-    /// Responses of many records that may be made at once.
+    /// The permits for responses with many records that may be made at the same time.
     pub(crate) packers: Semaphore,
-    /// The result sets that requests of SRU can name.
+    /// The result sets that SRU requests can name.
     #[cfg(feature = "sru")]
     pub(crate) shared_sets: Arc<SharedSets>,
     explain: OnceLock<Arc<dyn Backend>>,
@@ -49,7 +49,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// A server of these databases, open to everybody.
+    /// Creates a server for these databases, open to everybody.
     pub fn new(backend: Arc<dyn Backend>, limits: Limits) -> Self {
         let budget = Budget::new(&limits);
         let tasks = Tasks::default().charged_to(budget.common_account());
@@ -71,15 +71,15 @@ impl Target {
         }
     }
 
-    /// Refuses to keep more for clients while memory is short.
+    /// Refuses to keep more data for clients while memory is short.
     pub fn with_headroom(self, probe: HeadroomProbe) -> Self {
         self.budget.watch(probe);
         self
     }
 
-    /// Adds a database with its own backend. Its name is compared without case, and it cannot be searched together with
-    /// other databases. Names that begin with its name and `@`, such as `union@loc`, are parts of it: they are searched with the
-    /// same backend and the same rights, and not listed.
+    /// Adds a database with its own backend. Its name is compared regardless of case, and it cannot be searched together with
+    /// other databases. Names that begin with its name and `@`, such as `union@loc`, name parts of it: these are searched with
+    /// the same backend and the same rights, and are not listed.
     pub fn with_database(mut self, name: &str, backend: Arc<dyn Backend>) -> Self {
         self.special.push((name.to_owned(), backend));
         self
@@ -101,7 +101,7 @@ impl Target {
         }
     }
 
-    /// Restricts access to the users that are listed.
+    /// Restricts access to the users that are listed in `access`.
     pub fn with_access(self, access: Access) -> Self {
         let sessions = access.users.iter().map(|_| Arc::default()).collect();
         Self {
@@ -111,8 +111,8 @@ impl Target {
         }
     }
 
-    /// Takes the place of another target: keeps its tasks, its budget of octets and what it knows of guessed passwords, and counts
-    /// the sessions of users together with those that they still have there.
+    /// Takes the place of another target: keeps its tasks, its budget of octets and what it knows about guessed passwords, and
+    /// counts the sessions of users together with the sessions that they still have with the other target.
     pub(crate) fn succeed(&mut self, before: &Self) {
         self.tasks = Arc::clone(&before.tasks);
         self.guesses = Arc::clone(&before.guesses);
@@ -130,7 +130,7 @@ impl Target {
         }
     }
 
-    /// The databases that clients may be shown: those of the common backend, then those with their own.
+    /// Returns the databases that clients may be shown: the databases of the common backend, then those with their own backends.
     #[cfg(feature = "sru")]
     pub(crate) fn databases(&self) -> Vec<DatabaseInfo> {
         let special = self.special.iter();
@@ -142,8 +142,8 @@ impl Target {
             .collect()
     }
 
-    /// The database with its own backend of this name, or of which the name is a part. If no database is without, `Default` is the
-    /// first one, unless a database is called that.
+    /// Returns the database with its own backend that has this name, or of which the name is a part. If all databases have their
+    /// own backends, `Default` is the first one, unless a database has this name.
     pub(crate) fn special_of(&self, name: &str) -> Option<&(String, Arc<dyn Backend>)> {
         let is = |special: &str| {
             let (start, rest) = name.split_at_checked(special.len())?;
@@ -160,7 +160,7 @@ impl Target {
             })
     }
 
-    /// The database IR-Explain-1.
+    /// Returns the database IR-Explain-1.
     pub(crate) fn explain(&self) -> Arc<dyn Backend> {
         let make = || {
             let backend = Arc::clone(&self.backend);
@@ -182,7 +182,7 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
-    /// A seat for the user at this index of the list, unless the user has the most that are allowed.
+    /// Returns a seat for the user at this index of the list, unless the user already has the maximum number of seats.
     pub(crate) fn take(target: &Arc<Target>, user: usize) -> Option<Self> {
         let most = target.access.users.get(user)?.sessions;
         let sessions = target.sessions.get(user)?;
@@ -232,7 +232,7 @@ mod tests {
         ] {
             assert_eq!(target.special_of(name).is_some(), is_known, "{name}");
         }
-        // The databases of the common backend, all together.
+        // `Default` stands for all databases of the common backend.
         assert!(target.special_of("Default").is_none());
         let databases = target.databases();
         let names: Vec<_> = databases.iter().map(|database| &*database.name).collect();

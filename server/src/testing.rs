@@ -67,27 +67,28 @@ pub struct TestServer {
     recorder: Arc<Recorder>,
     stop: Option<oneshot::Sender<()>>,
     summary: mpsc::Receiver<Summary>,
-    /// The recording that it writes.
+    /// The recording that the server writes.
     draft: Option<RecordingDraft>,
 }
 
 impl TestServer {
-    /// A server with the builder's settings.
+    /// Returns a builder of a server, with default settings.
     pub fn builder() -> TestServerBuilder {
         TestServerBuilder::new()
     }
 
-    /// A server with the demo catalogue.
+    /// Starts a server with the demo catalogue.
     pub fn demo() -> Self {
         Self::builder().demo().start()
     }
 
-    /// A server that replays the recording in a file or, if the environment variable `Z3950_RECORD` names a server, records what
-    /// clients and that server say in the file.
+    /// Starts a server that replays the recording in a file. If the environment variable `Z3950_RECORD` names a server, it
+    /// instead records in the file what clients and that server say.
     ///
     /// The variable is `HOST:PORT`. A new recording replaces the file when the server stops; until then it is in `FILE.part`. The
     /// file stays as it is, and `FILE.part` is removed, if the test failed, if the recording could not be written to the end, if
-    /// a session did not reach the other server, or if there was none. A symbolic link is followed; devices and pipes are refused.
+    /// a session did not reach the other server, or if there was no session. A symbolic link is followed; devices and pipes are
+    /// refused.
     ///
     /// ```no_run
     /// use z3950_server::testing::TestServer;
@@ -103,17 +104,17 @@ impl TestServer {
         Self::try_recorded(path).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// [`TestServer::recorded`], but a file that cannot be read or written is an error.
+    /// Starts a server like [`TestServer::recorded`], but a file that cannot be read or written is an error.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] if the file is no recording; the kind of the operating system's error if the file cannot be read or
-    /// written.
+    /// [`io::ErrorKind::InvalidData`] if the file is not a recording; the kind of the operating system's error if the file cannot
+    /// be read or written.
     pub fn try_recorded(path: impl AsRef<Path>) -> io::Result<Self> {
         let server = std::env::var("Z3950_RECORD").ok();
         Self::recorded_from(path.as_ref(), server.filter(|server| !server.is_empty()))
     }
 
-    /// Records from this server, or replays.
+    /// Starts a server that records from this server, or that replays.
     fn recorded_from(path: &Path, server: Option<String>) -> io::Result<Self> {
         let builder = Self::builder();
         let builder = match server {
@@ -137,7 +138,7 @@ impl TestServer {
         Ok(builder.start())
     }
 
-    /// Its address on 127.0.0.1.
+    /// Returns the server's address on 127.0.0.1.
     pub fn addr(&self) -> SocketAddr {
         self.address(|endpoint| match endpoint {
             Endpoint::Tcp(address) if address.is_ipv4() => Some(*address),
@@ -145,10 +146,10 @@ impl TestServer {
         })
     }
 
-    /// Its address on `[::1]`.
+    /// Returns the server's address on `[::1]`.
     ///
     /// # Panics
-    /// If it was not started with [`TestServerBuilder::ipv6`].
+    /// If the server was not started with [`TestServerBuilder::ipv6`].
     pub fn addr_v6(&self) -> SocketAddr {
         self.address(|endpoint| match endpoint {
             Endpoint::Tcp(address) if address.is_ipv6() => Some(*address),
@@ -156,10 +157,10 @@ impl TestServer {
         })
     }
 
-    /// Its address on 127.0.0.1 for TLS.
+    /// Returns the server's address on 127.0.0.1 for TLS.
     ///
     /// # Panics
-    /// If it was not started with [`TestServerBuilder::tls`].
+    /// If the server was not started with [`TestServerBuilder::tls`].
     #[cfg(feature = "tls")]
     pub fn addr_tls(&self) -> SocketAddr {
         self.address(|endpoint| match endpoint {
@@ -168,17 +169,17 @@ impl TestServer {
         })
     }
 
-    /// A retrieval URL of the server: `url("books?pg1342")` is `z39.50r://127.0.0.1:PORT/books?pg1342`.
+    /// Returns a retrieval URL of the server: `url("books?pg1342")` is `z39.50r://127.0.0.1:PORT/books?pg1342`.
     pub fn url(&self, rest: &str) -> String {
         format!("z39.50r://{}/{}", self.addr(), rest.trim_start_matches('/'))
     }
 
-    /// A session URL of the server: `session_url("books")` is `z39.50s://127.0.0.1:PORT/books`.
+    /// Returns a session URL of the server: `session_url("books")` is `z39.50s://127.0.0.1:PORT/books`.
     pub fn session_url(&self, rest: &str) -> String {
         format!("z39.50s://{}/{}", self.addr(), rest.trim_start_matches('/'))
     }
 
-    /// A URL of SRU: `http_url("books")` is `http://127.0.0.1:PORT/books`.
+    /// Returns an SRU URL of the server: `http_url("books")` is `http://127.0.0.1:PORT/books`.
     ///
     /// ```
     /// use std::io::{Read, Write};
@@ -188,7 +189,7 @@ impl TestServer {
     ///
     /// let server = TestServer::builder().database("cat", [record("id7", "Emma")]).start();
     /// assert_eq!(server.http_url("cat"), format!("http://{}/cat", server.addr()));
-    /// // … have a client of SRU talk to it; here, by hand …
+    /// // … have an SRU client talk to it; in this example, by hand …
     /// let mut stream = TcpStream::connect(server.addr())?;
     /// stream.write_all(b"GET /cat?query=emma HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
     /// let mut answer = String::new();
@@ -201,12 +202,12 @@ impl TestServer {
         format!("http://{}/{}", self.addr(), rest.trim_start_matches('/'))
     }
 
-    /// The APDUs of all sessions so far, in order for each session.
+    /// Returns the APDUs of all sessions so far, in order for each session.
     pub fn transcript(&self) -> Vec<TranscriptEntry> {
         lock(&self.recorder.state).entries.clone()
     }
 
-    /// The names of the APDUs so far: `["initRequest", "initResponse", …]`.
+    /// Returns the names of the APDUs so far: `["initRequest", "initResponse", …]`.
     pub fn names(&self) -> Vec<&'static str> {
         self.transcript()
             .iter()
@@ -214,7 +215,7 @@ impl TestServer {
             .collect()
     }
 
-    /// The conversations so far, to write to a file or to replay with [`TestServerBuilder::replay`].
+    /// Returns the conversations so far, to write to a file or to replay with [`TestServerBuilder::replay`].
     pub fn recording(&self) -> Recording {
         let state = lock(&self.recorder.state);
         Recording {
@@ -223,25 +224,25 @@ impl TestServer {
         }
     }
 
-    /// The messages of HTTP of all sessions so far, in order for each session.
+    /// Returns the HTTP messages of all sessions so far, in order for each session.
     pub fn http_messages(&self) -> Vec<HttpEntry> {
         lock(&self.recorder.state).messages.clone()
     }
 
-    /// The requests so far that a replay could not answer. Of equal requests, only the first.
+    /// Returns the requests so far that a replay could not answer. Of several equal requests, only the first is included.
     pub fn not_recorded(&self) -> Vec<TranscriptEntry> {
         lock(&self.recorder.state).not_recorded.clone()
     }
 
-    /// The number of connections accepted so far.
+    /// Returns the number of connections accepted so far.
     pub fn sessions(&self) -> u64 {
         lock(&self.recorder.state).opened
     }
 
-    /// Waits until the condition holds for the transcript, and returns it.
+    /// Waits until the condition holds for the transcript, and returns the transcript.
     ///
     /// # Panics
-    /// If it does not hold within 30 seconds.
+    /// If the condition does not hold within 30 seconds.
     pub fn wait_until(
         &self,
         condition: impl Fn(&[TranscriptEntry]) -> bool,
@@ -250,7 +251,8 @@ impl TestServer {
         found.unwrap_or_else(|| panic!("condition never held; so far: {:#?}", self.transcript()))
     }
 
-    /// Waits until the condition holds for the transcript, and returns it; `None` if it does not hold in time.
+    /// Waits until the condition holds for the transcript, and returns the transcript; returns `None` if the condition does not
+    /// hold in time.
     pub fn wait_at_most(
         &self,
         limit: Duration,
@@ -260,25 +262,25 @@ impl TestServer {
         self.recorder.wait(limit, holds)
     }
 
-    /// Waits until at least one connection was accepted and all have ended, and returns the transcript.
+    /// Waits until at least one connection has been accepted and all connections have ended, and returns the transcript.
     ///
     /// # Panics
-    /// If one is still open after 30 seconds.
+    /// If a connection is still open after 30 seconds.
     pub fn wait_for_end(&self) -> Vec<TranscriptEntry> {
         let is_over = |state: &RecorderState| state.opened > 0 && state.opened == state.closed;
         let found = self.recorder.wait(PATIENCE, is_over);
         found.unwrap_or_else(|| panic!("a session is still open: {:#?}", self.transcript()))
     }
 
-    /// Stops the server and returns its totals. Panics of sessions are reported there, and do not fail the test.
+    /// Stops the server and returns its totals. Panics of sessions are reported in the totals, and do not fail the test.
     ///
     /// # Panics
-    /// If there is no new recording, see [`TestServer::recorded`].
+    /// If there should be a new recording and there is none; see [`TestServer::recorded`].
     pub fn stop(self) -> Summary {
         self.try_stop().unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// [`TestServer::stop`], but it is an error if there is no new recording.
+    /// Stops the server like [`TestServer::stop`], but returns an error if there should be a new recording and there is none.
     ///
     /// # Errors
     /// See [`TestServer::recorded`].
@@ -286,7 +288,7 @@ impl TestServer {
         self.stop_with_transcript().0
     }
 
-    /// [`TestServer::try_stop`], with the APDUs of all sessions to their end.
+    /// Stops the server like [`TestServer::try_stop`], and also returns the APDUs of all sessions to their end.
     pub fn stop_with_transcript(mut self) -> (io::Result<Summary>, Vec<TranscriptEntry>) {
         let summary = self.stopped();
         let summary = summary.unwrap_or_else(|| panic!("the server does not stop"));
@@ -335,7 +337,7 @@ impl Drop for TestServer {
     }
 }
 
-/// A small MARC 21 record: a control number and a title.
+/// Creates a small MARC 21 record: a control number and a title.
 pub fn record(docid: &str, title: &str) -> MarcRecord {
     let fields = vec![
         Field::control(b"001", docid.to_owned()),

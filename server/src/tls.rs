@@ -28,7 +28,7 @@ pub struct Tls(Arc<Mutex<Settings>>);
 #[derive(Clone)]
 struct Settings {
     config: Arc<ServerConfig>,
-    /// The validity of the server's certificate.
+    /// When the validity of the server's certificate begins.
     begins: Option<SystemTime>,
     expires: Option<SystemTime>,
 }
@@ -37,16 +37,16 @@ struct Settings {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClientCertificates {
-    /// Not requested.
+    /// Not asked for.
     #[default]
     Unasked,
-    /// Requested; a certificate must be issued by one of these authorities, in PEM.
+    /// Asked for, but not required; a certificate must be issued by one of these authorities, in PEM.
     Optional(Vec<u8>),
     /// Required, issued by one of these authorities, in PEM.
     Required(Vec<u8>),
 }
 
-/// Why TLS cannot be set up.
+/// The reason why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
@@ -58,10 +58,10 @@ pub enum TlsError {
         /// The error.
         source: io::Error,
     },
-    /// A file of certificates or a key contains something else.
+    /// A file of certificates, or of a key, contains something else.
     #[error("no {what} in {}, which holds {found}", place(.path))]
     Missing {
-        /// What is missing.
+        /// What is missing from the file.
         what: &'static str,
         /// The file, if any.
         path: Option<PathBuf>,
@@ -71,7 +71,7 @@ pub enum TlsError {
     /// The PEM is damaged.
     #[error("the {what} in {} is damaged", place(.path))]
     Pem {
-        /// What is missing.
+        /// What cannot be read because of the damage.
         what: &'static str,
         /// The file, if any.
         path: Option<PathBuf>,
@@ -94,7 +94,7 @@ pub enum TlsError {
     Certificate {
         /// The file, if any.
         path: Option<PathBuf>,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The certificate or the key is unusable.
@@ -128,7 +128,8 @@ impl TlsError {
 }
 
 impl Tls {
-    /// TLS with a certificate chain, the server's certificate first, and its private key, both in PEM.
+    /// Creates a configuration from a certificate chain, which begins with the server's certificate, and its private key, both in
+    /// PEM.
     ///
     /// # Errors
     /// If the PEM is invalid, or the key does not belong to the certificate.
@@ -143,10 +144,10 @@ impl Tls {
         Self::with(builder, chain, key)
     }
 
-    /// [`Tls::from_pem`] with files.
+    /// Creates a configuration like [`Tls::from_pem`], but from files.
     ///
     /// # Errors
-    /// Files that cannot be read, and those of [`Tls::from_pem`].
+    /// The errors of [`Tls::from_pem`], and files that cannot be read.
     pub fn load(
         certificates: &Path,
         key: &Path,
@@ -187,8 +188,8 @@ impl Tls {
             },
             error => TlsError::Unusable(error),
         })?;
-        // A ticket arrives after the handshake without an answer. yaz-client takes it for a readable answer, and from then on
-        // shows each answer one request late.
+        // A ticket arrives after the handshake, without being an answer. yaz-client takes it for a readable answer, and from then
+        // on shows each answer one request late.
         config.send_tls13_tickets = 0;
         let config = Arc::new(config);
         let settings = Settings {
@@ -199,19 +200,19 @@ impl Tls {
         Ok(Self(Arc::new(Mutex::new(settings))))
     }
 
-    /// Uses another certificate, key and verification of clients from now on, on every listener with a clone of this.
-    /// Connections that are open keep theirs.
+    /// Uses another certificate, key and verification of clients from now on, on every listener with a clone of this. Open
+    /// connections keep the old ones.
     pub fn replace(&self, other: &Self) {
         let other = lock(&other.0).clone();
         *lock(&self.0) = other;
     }
 
-    /// The beginning of the validity of the server's certificate; `None` if it cannot be read.
+    /// Returns when the validity of the server's certificate begins; `None` if the certificate cannot be read.
     pub fn begins(&self) -> Option<SystemTime> {
         lock(&self.0).begins
     }
 
-    /// The end of the validity of the server's certificate; `None` if it cannot be read.
+    /// Returns when the validity of the server's certificate ends; `None` if the certificate cannot be read.
     pub fn expires(&self) -> Option<SystemTime> {
         lock(&self.0).expires
     }
@@ -242,7 +243,7 @@ fn builder(
     })
 }
 
-/// What is wrong with a certificate, in words.
+/// Describes what is wrong with a certificate.
 fn fault(error: &CertificateError) -> String {
     let words = format!("{error:?}");
     match error {
@@ -256,7 +257,7 @@ fn fault(error: &CertificateError) -> String {
     }
 }
 
-/// The validity of a certificate, which verifications at the beginning and the end of time report.
+/// Returns the validity of a certificate, as reported by verifications at the beginning and the end of time.
 fn validity(certificate: &CertificateDer<'static>) -> (Option<SystemTime>, Option<SystemTime>) {
     let Ok(certificate) = ParsedCertificate::try_from(certificate) else {
         return (None, None);
@@ -285,7 +286,7 @@ fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {
     PrivateKeyDer::from_pem_slice(pem).map_err(|source| unread("private key", pem, source))
 }
 
-/// Why there is no certificate or key in the PEM.
+/// Returns the error for PEM that does not contain a certificate or key.
 fn unread(what: &'static str, pem: &[u8], source: pem::Error) -> TlsError {
     let path = None;
     match source {
@@ -298,13 +299,13 @@ fn unread(what: &'static str, pem: &[u8], source: pem::Error) -> TlsError {
     }
 }
 
-/// The most octets of a file of certificates or keys.
+/// The maximum number of octets of a file of certificates or keys.
 const MAX_FILE: u64 = 16 << 20;
 
-/// The octets of a file of certificates or keys.
+/// Reads the octets of a file of certificates or keys.
 ///
 /// # Errors
-/// [`TlsError::Read`].
+/// [`TlsError::Read`], if the file cannot be read.
 pub fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
     input::read(path, MAX_FILE).map_err(|source| TlsError::Read {
         path: path.to_owned(),

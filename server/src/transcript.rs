@@ -1,9 +1,10 @@
 //! Recorded conversations: the APDUs of sessions as values for tests, as lines of JSON for other programs, and for replay.
 //!
-//! A line of JSON is an object with `time` (RFC 3339, UTC), `session` (from 1), `direction` (`received` or `sent`),
-//! `apdu` (the standard's name, or `malformed`), `octets` (hexadecimal) and `value` (the contents by the standard's
-//! names; absent if malformed). Lines with `event` (`opened`, with the `version` of the format; `closed`) are about connections. Secrets are `*` in
-//! octets and left out of values; so is everything that a client sends and that cannot be decoded, except for the header. Lines with `head` are messages of HTTP, see [`HttpEntry`].
+//! A line of JSON is an object with `time` (RFC 3339, UTC), `session` (from 1), `direction` (`received` or `sent`), `apdu` (the
+//! standard's name, or `malformed`), `octets` (hexadecimal) and `value` (the contents by the standard's names; absent if
+//! malformed). Lines with `event` (`opened`, with the `version` of the format; `closed`) are about connections. Secrets are
+//! written as `*` in octets and left out of values; so is everything that a client sends and that cannot be decoded, except for
+//! the header. Lines with `head` are HTTP messages; see [`HttpEntry`].
 
 mod compose;
 mod doubts;
@@ -37,12 +38,12 @@ pub use self::redact::redacted_request;
 use self::redact::{is_plain, redacted_answer};
 pub use self::replay::Replay;
 
-/// The version of the format, in the lines of `opened`. Other versions are refused; new members do not change it.
+/// The version of the format, in the lines of `opened`. Other versions are refused. New members do not change the version.
 pub const FORMAT_VERSION: u64 = decoded::TRANSCRIPT_VERSION;
 
 /// The event that begins a session.
 const OPENED: &str = "opened";
-/// The event that ends one.
+/// The event that ends a session.
 const CLOSED: &str = "closed";
 
 /// The direction of an APDU.
@@ -64,7 +65,7 @@ impl Direction {
         }
     }
 
-    /// The octets without credentials.
+    /// Returns the octets without credentials.
     fn redacted(self, octets: &[u8]) -> Vec<u8> {
         match self {
             Self::Received => redacted_request(octets),
@@ -72,7 +73,7 @@ impl Direction {
         }
     }
 
-    /// The direction of a line.
+    /// Returns the direction of a line.
     fn of_json(object: &Value) -> Result<Self, &'static str> {
         let direction = object.get("direction").and_then(Value::as_str);
         let mut known = Self::ALL.into_iter();
@@ -88,20 +89,20 @@ impl Direction {
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TranscriptEntry {
-    /// When it was received, or about to be sent.
+    /// When the APDU was received, or about to be sent.
     pub time: SystemTime,
     /// The session, counted from 1 in the order of accepted connections.
     pub session: u64,
-    /// Its direction.
+    /// The direction of the APDU.
     pub direction: Direction,
-    /// Its octets.
+    /// The octets of the APDU.
     pub octets: Bytes,
     /// The decoded APDU; `None` if the octets are malformed.
     pub apdu: Option<Apdu>,
 }
 
 impl TranscriptEntry {
-    /// An APDU that is received or sent now.
+    /// Creates an entry for an APDU that is received or sent now.
     pub(crate) fn now(
         session: u64,
         direction: Direction,
@@ -117,16 +118,16 @@ impl TranscriptEntry {
         }
     }
 
-    /// The standard's name of the APDU, or `malformed`.
+    /// Returns the standard's name of the APDU, or `malformed`.
     pub fn name(&self) -> &'static str {
         name(self.apdu.as_ref())
     }
 
-    /// The entry as a JSON object, without secrets.
+    /// Returns the entry as a JSON object, without secrets.
     pub fn to_json(&self) -> Value {
         let mut object = line(self.time, self.session);
         object.insert("direction".to_owned(), self.direction.name().into());
-        // What the octets of a client do not show is not shown as a value either.
+        // What the octets from a client do not show is not shown as a value either.
         let apdu = self.apdu.as_ref();
         let apdu = apdu.filter(|apdu| self.direction == Direction::Sent || is_plain(apdu));
         object.insert("apdu".to_owned(), name(apdu).into());
@@ -138,7 +139,7 @@ impl TranscriptEntry {
         Value::Object(object)
     }
 
-    /// The entry of a JSON object; `Ok(None)` for an event without octets.
+    /// Returns the entry of a JSON object; `Ok(None)` for an event without octets.
     fn from_json(object: &Value) -> Result<Option<Self>, String> {
         let Some(octets) = object.get("octets") else {
             return Ok(None);
@@ -165,8 +166,8 @@ impl TranscriptEntry {
         }
     }
 
-    /// Whether a line may call it so. Octets that a fault sends are called malformed although they may be an APDU, and without its
-    /// credentials, an APDU may be one that cannot be decoded.
+    /// Returns whether a line may give the APDU this name. Octets that a fault sends are called malformed although they may be an
+    /// APDU, and an APDU without its credentials may be one that cannot be decoded.
     fn may_be(&self, name: &str) -> bool {
         let begins_as = || {
             let header = Header::read(&self.octets).ok().flatten();
@@ -178,7 +179,7 @@ impl TranscriptEntry {
     }
 }
 
-/// The APDUs with credentials.
+/// The names of the APDUs with credentials.
 const HIDING: [&str; 2] = ["initRequest", "accessControlResponse"];
 
 impl fmt::Debug for TranscriptEntry {
@@ -198,14 +199,14 @@ impl fmt::Debug for TranscriptEntry {
     }
 }
 
-/// The name of octets that are no APDU.
+/// The name of octets that are not an APDU.
 const MALFORMED: &str = "malformed";
 
 fn name(apdu: Option<&Apdu>) -> &'static str {
     apdu.map_or(MALFORMED, Apdu::name)
 }
 
-/// The members that all lines begin with.
+/// Returns the members that all lines begin with.
 fn line(time: SystemTime, session: u64) -> Map<String, Value> {
     let mut object = Map::new();
     object.insert("time".to_owned(), format_time(time).into());
@@ -213,44 +214,45 @@ fn line(time: SystemTime, session: u64) -> Map<String, Value> {
     object
 }
 
-/// The time of a line.
+/// Returns the time of a line.
 fn time_of(object: &Value) -> Result<SystemTime, &'static str> {
     let time = object.get("time").and_then(Value::as_str);
     time.and_then(parse_time)
         .ok_or("time is not one of RFC 3339 in UTC")
 }
 
-/// The line that begins a session, or the rest of one in a file, with the version of the format.
+/// Returns the line that begins a session, or the rest of a session in another file, with the version of the format.
 fn versioned(mut line: Map<String, Value>, event: &str) -> Map<String, Value> {
     line.insert("event".to_owned(), event.into());
     line.insert("version".to_owned(), FORMAT_VERSION.into());
     line
 }
 
-/// Recorded conversations.
+/// Recorded conversations, which can be written to a file and replayed.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Recording {
     /// The APDUs, in the order of each session.
     pub entries: Vec<TranscriptEntry>,
-    /// The messages of HTTP, in the order of each session. They are not replayed.
+    /// The HTTP messages, in the order of each session. They are not replayed.
     pub messages: Vec<HttpEntry>,
 }
 
-/// Why lines are not a recording.
+/// The reason why lines are not a recording.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct RecordingError {
-    /// The line, from 1.
+    /// The number of the line, from 1.
     pub line: usize,
     reason: String,
 }
 
 impl Recording {
-    /// Reads lines of JSON. Empty lines and events other than APDUs and messages of HTTP are skipped.
+    /// Reads lines of JSON. Empty lines and events other than APDUs and HTTP messages are skipped.
     ///
     /// # Errors
-    /// The first line that is not a JSON object, is of another version, or lacks a member that lines of its kind have.
+    /// The first line that is not a JSON object, is of another version, or does not have a member that lines of its kind must
+    /// have.
     pub fn parse(text: &str) -> Result<Self, RecordingError> {
         let (mut entries, mut messages) = (Vec::new(), Vec::new());
         for (index, line) in text.lines().enumerate() {
@@ -269,7 +271,8 @@ impl Recording {
 }
 
 impl fmt::Display for Recording {
-    /// Lines of JSON: one for each APDU and then one for each message of HTTP, and before the first of a session, one that opens it.
+    /// Writes lines of JSON: one for each APDU, and then one for each HTTP message. Before the first line of a session comes one
+    /// that opens it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let apdus = self.entries.iter();
         let apdus = apdus.map(|entry| (entry.session, entry.time, entry.to_json()));
@@ -287,7 +290,7 @@ impl fmt::Display for Recording {
     }
 }
 
-/// A time in RFC 3339 form, in UTC to the microsecond: `2026-01-31T23:59:59.123456Z`. Times before 1970 become the
+/// Formats a time according to RFC 3339, in UTC to the microsecond: `2026-01-31T23:59:59.123456Z`. Times before 1970 become the
 /// beginning of 1970.
 pub fn format_time(time: SystemTime) -> String {
     let Moment {
@@ -303,7 +306,7 @@ pub fn format_time(time: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
 }
 
-/// Parses a time of this form; `None` for any other text.
+/// Parses a time in this form; returns `None` for any other text.
 fn parse_time(text: &str) -> Option<SystemTime> {
     let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
     let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));

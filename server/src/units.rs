@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// A time with its unit, `ms`, `s`, `m` or `h`; a number alone is in seconds. `None` for any other text, and for overflow.
+/// Parses a time with its unit, `ms`, `s`, `m` or `h`; a number alone is in seconds. Returns `None` for any other text, and on
+/// overflow.
 pub fn duration(text: &str) -> Option<Duration> {
     let (number, seconds) = split(
         text,
@@ -21,7 +22,7 @@ pub fn duration(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(number * seconds).ok()
 }
 
-/// A number of octets, with the unit `KiB`, `MiB` or `GiB` or without. `None` for any other text.
+/// Parses a number of octets, with or without one of the units `KiB`, `MiB` and `GiB`. Returns `None` for any other text.
 pub fn octets(text: &str) -> Option<usize> {
     let (number, unit) = split(
         text,
@@ -35,7 +36,7 @@ pub fn octets(text: &str) -> Option<usize> {
     number.parse::<usize>().ok()?.checked_mul(unit)
 }
 
-/// A count as APDUs carry it.
+/// Converts a count to the type in which APDUs carry it.
 pub(crate) fn count(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Requests of HTTP that are not SRU's: what answers them gets the request and a handle on its client, through which it opens
+//! HTTP requests that are not for SRU. What answers them gets the request and a handle on its client, through which it opens
 //! sessions with this server.
 
 use std::fmt;
@@ -15,17 +15,18 @@ pub use z3950_asn1::sru::SruLogin;
 use crate::backend::DatabaseInfo;
 use crate::observer::Peer;
 
-/// Answers requests of HTTP that are not SRU's: pages, a gateway.
+/// Answers HTTP requests that are not for SRU: pages, or a gateway.
 ///
-/// The server reads the request and writes the answer, within its limits on size and time. It answers OPTIONS, methods other than
-/// GET, HEAD and POST, and malformed heads itself.
+/// The server reads the request and writes the answer, within its limits on size and time. OPTIONS, methods other than GET, HEAD
+/// and POST, and malformed heads are answered by the server itself.
 pub trait Web: Send + Sync {
-    /// Whether it answers the request with this head; all others are SRU's. It is called for every request, and should be quick.
+    /// Returns whether this value answers the request with this head; all other requests are SRU's. This is called for every
+    /// request, and should be quick.
     fn takes(&self, head: &Parts) -> bool;
 
-    /// Answers a request. After [`Limits::operation_time`](crate::Limits::operation_time) the client gets 503 instead.
+    /// Answers a request. After [`Limits::operation_time`](crate::Limits::operation_time) the client gets status 503 instead.
     ///
-    /// If the client leaves, the future is dropped, or the stream in the answer.
+    /// If the client leaves, the future is dropped, or else the stream in the answer.
     fn answer(&self, request: WebRequest) -> WebAnswering<'_>;
 }
 
@@ -35,11 +36,11 @@ pub type WebAnswering<'a> = Pin<Box<dyn Future<Output = http::Response<WebBody>>
 /// A request. Its `Debug` leaves out what may be secret.
 #[non_exhaustive]
 pub struct WebRequest {
-    /// Method, URL and headers.
+    /// The method, URL and headers.
     pub head: Parts,
-    /// The body: of a POST at most [`Limits::apdu_size`](crate::Limits::apdu_size) octets, otherwise empty.
+    /// The body: of a POST at most [`Limits::apdu_size`](crate::Limits::apdu_size) octets; otherwise empty.
     pub body: Bytes,
-    /// Who sent it.
+    /// The client that sent the request.
     pub client: WebClient,
 }
 
@@ -52,11 +53,11 @@ impl fmt::Debug for WebRequest {
 
 /// The body of an answer.
 pub enum WebBody {
-    /// All of it, sent with its length.
+    /// The whole body, sent with its length.
     Whole(Bytes),
-    /// What is sent as it comes. The next part is only asked for when the client takes it; parts of at most 64 KiB keep the memory
-    /// of a slow client small. A wait of more than [`Limits::operation_time`](crate::Limits::operation_time) for a part ends the
-    /// connection.
+    /// Parts that are sent as they come. The next part is requested only when the client takes it; parts of at most 64 KiB keep
+    /// the memory for a slow client small. Waiting more than [`Limits::operation_time`](crate::Limits::operation_time) for a part
+    /// ends the connection.
     Parts(WebParts),
 }
 
@@ -64,7 +65,7 @@ pub enum WebBody {
 pub type WebParts = Pin<Box<dyn Stream<Item = Bytes> + Send>>;
 
 impl WebBody {
-    /// A body of these parts.
+    /// Returns a body of these parts.
     pub fn parts(parts: impl Stream<Item = Bytes> + Send + 'static) -> Self {
         Self::Parts(Box::pin(parts))
     }
@@ -89,7 +90,7 @@ impl fmt::Debug for WebBody {
 #[derive(Clone)]
 pub struct WebClient(Arc<Known>);
 
-/// What is known of a client.
+/// What is known about a client.
 struct Known {
     peer: Peer,
     login: Option<SruLogin>,
@@ -98,19 +99,19 @@ struct Known {
     sessions: Box<dyn OwnSessions>,
 }
 
-/// The server, as a client of HTTP reaches it.
+/// The server, as an HTTP client reaches it.
 pub(crate) trait OwnSessions: Send + Sync {
     fn databases(&self, login: Option<&SruLogin>) -> Vec<DatabaseInfo>;
     fn standing(&self, login: Option<&SruLogin>) -> Standing;
     fn open(&self) -> Opening<'_>;
 }
 
-/// What a client is to the server by its login.
+/// The standing of a client with the server, according to its login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// One of the users that the server lists.
+    /// One of the users listed by the server.
     User,
-    /// Anybody: the server lists no users, or also admits clients without a login.
+    /// An anonymous client: the server lists no users, or also admits clients without a login.
     Guest,
     /// A client that may do nothing without another login.
     Stranger,
@@ -136,43 +137,44 @@ impl WebClient {
         }))
     }
 
-    /// Its address.
+    /// Returns the client's address.
     pub fn peer(&self) -> Peer {
         self.0.peer
     }
 
-    /// What it gave in HTTP Basic. Nothing is checked yet: send it at Init.
+    /// Returns the login that the client gave in HTTP Basic. The login has not been checked yet: send it at Init.
     pub fn login(&self) -> Option<&SruLogin> {
         self.0.login.as_ref()
     }
 
-    /// Whether it uses TLS.
+    /// Returns whether the client uses TLS.
     pub fn is_encrypted(&self) -> bool {
         self.0.is_encrypted
     }
 
-    /// The host and port under which it knows the server.
+    /// Returns the host and port under which the client knows the server.
     pub fn authority(&self) -> (&str, Option<u16>) {
         let (host, port) = &self.0.authority;
         (host, *port)
     }
 
-    /// The server's databases that this client may search. As for [`standing`](Self::standing), have it admitted first.
+    /// Returns the server's databases that this client may search. As for [`standing`](Self::standing), the client must have been
+    /// admitted first.
     pub fn databases(&self) -> Vec<DatabaseInfo> {
         self.0.sessions.databases(self.login())
     }
 
-    /// What the client is to the server. Only a session slows down those who guess passwords: before this tells anything, Init
-    /// must have been accepted in one.
+    /// Returns the client's standing with the server. Only a session slows down clients that guess passwords, so an Init must
+    /// have been accepted in a session before this reveals anything.
     pub fn standing(&self) -> Standing {
         self.0.sessions.standing(self.login())
     }
 
-    /// Opens a session of Z39.50 with the server itself, in the name of this client: rights, limits and faults are those of its
-    /// address. Init is the caller's to send.
+    /// Opens a Z39.50 session with the server itself, in the name of this client: rights, limits and faults are the same as for
+    /// the client's address. The caller has to send Init.
     ///
-    /// A request has at most [`Limits::sessions_per_request`](crate::Limits::sessions_per_request) at once; a further one waits until
-    /// another stream is dropped.
+    /// A request has at most [`Limits::sessions_per_request`](crate::Limits::sessions_per_request) streams at once; a further one
+    /// waits until another is dropped.
     pub async fn connect(&self) -> DuplexStream {
         self.0.sessions.open().await
     }
@@ -184,7 +186,7 @@ impl fmt::Debug for WebClient {
     }
 }
 
-/// Whether the query of a URL has a parameter by which requests of SRU are known.
+/// Returns whether the query of a URL has a parameter that marks an SRU request.
 pub fn is_sru(query: &str) -> bool {
     let names = query.split('&').filter_map(|pair| pair.split('=').next());
     let mut names = names.map(|name| name.to_ascii_lowercase());

@@ -1,4 +1,4 @@
-//! The access log: a line for each session when it ends, as text or as JSON.
+//! The access log: one line for each session when it ends, as text or as JSON.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -46,7 +46,7 @@ impl AccessLog {
         }))
     }
 
-    /// Continues in the file of another log.
+    /// Continues in the file of the other log.
     pub(crate) fn replace(&self, other: Self) {
         let other = other.0.into_inner();
         *self.file() = other.unwrap_or_else(PoisonError::into_inner);
@@ -69,7 +69,7 @@ impl Observer for AccessLog {
             LogFormat::Text => text(totals),
             LogFormat::Json => format!("{}\n", object(totals)),
         };
-        // One write for a line, so that those of several programs do not mix.
+        // One write for each line, so that the lines of several programs do not mix.
         let written = file.to.write_all(line.as_bytes());
         match (written.and_then(|()| file.to.flush()), file.is_broken) {
             (Err(error), false) => complain(&format_args!(
@@ -85,14 +85,14 @@ impl Observer for AccessLog {
     }
 }
 
-/// The operations of a session that were answered, by kind.
+/// Returns the operations of a session that were answered, by kind.
 fn operations(totals: &SessionTotals) -> impl Iterator<Item = (&'static str, u64)> {
     let kinds = OperationKind::ALL.iter();
     let counts = kinds.map(|kind| (kind.name(), totals.operations(*kind)));
     counts.filter(|(_, count)| *count > 0)
 }
 
-/// A line of words, `KEY=VALUE` except for the time. Text from the client stands in quotation marks, with escapes.
+/// Returns a line of words, `KEY=VALUE` except for the time. Text from the client is in quotation marks, with escapes.
 fn text(totals: &SessionTotals) -> String {
     let mut line = format_time(totals.started);
     let seconds = totals.duration.as_secs_f64();
@@ -123,7 +123,7 @@ fn text(totals: &SessionTotals) -> String {
     line
 }
 
-/// An object with the same values.
+/// Returns an object with the same values.
 fn object(totals: &SessionTotals) -> Value {
     let operations: Map<_, _> = operations(totals)
         .map(|(kind, count)| (kind.to_owned(), count.into()))

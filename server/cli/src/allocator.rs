@@ -1,5 +1,5 @@
-//! Has glibc return freed memory to the system. By default it does so no longer once a block of several MiB has been freed, as
-//! happens whenever databases are loaded, and a few reloads triple the memory of the process.
+//! Makes glibc return freed memory to the system. By default, glibc stops doing so once a block of several MiB has been freed,
+//! which happens whenever databases are loaded, so that a few reloads triple the memory of the process.
 
 use std::env;
 use std::ffi::OsString;
@@ -8,16 +8,16 @@ use std::process::Command;
 
 use crate::available;
 
-/// The variable of glibc's threshold (mallopt(3), `M_TRIM_THRESHOLD`). Any value fixes the other thresholds as well.
+/// The environment variable of glibc's threshold (mallopt(3), `M_TRIM_THRESHOLD`). Any value also fixes the other thresholds.
 const VARIABLE: &str = "MALLOC_TRIM_THRESHOLD_";
-/// glibc's initial value, in octets.
+/// The initial value of glibc, in octets.
 const THRESHOLD: &str = "131072";
-/// The variable of glibc's number of arenas (`M_ARENA_MAX`). Each reserves 64 MiB of addresses, so that of a limited address space
-/// (`ulimit -v`) little would be left.
+/// The environment variable of glibc's number of arenas (`M_ARENA_MAX`). Each arena reserves 64 MiB of addresses, so that little
+/// would be left of a limited address space (`ulimit -v`).
 const ARENAS: &str = "MALLOC_ARENA_MAX";
 
-/// Starts the program anew in this process with the threshold fixed, unless it is set. glibc reads it at the start of a program;
-/// to set it later would take unsafe code. If the program cannot be started anew, it goes on as it is.
+/// Restarts the program in this process with the threshold fixed, unless it is already set. glibc reads the threshold at the
+/// start of a program; setting it later would take unsafe code. If the program cannot be restarted, it continues as it is.
 pub(crate) fn return_freed_memory() {
     if env::var_os(VARIABLE).is_some() {
         return;

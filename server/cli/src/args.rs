@@ -121,14 +121,14 @@ pub(crate) struct Arguments {
     pub(crate) man: bool,
 }
 
-/// Examples come first.
+/// The template of the help: examples come first.
 const TEMPLATE: &str = "\
 {about-with-newline}
 {usage-heading} {usage}
 
 {before-help}{all-args}{after-help}";
 
-/// Every line is run by a test.
+/// The examples; a test runs every line.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   z3950d --demo
@@ -201,7 +201,7 @@ impl Arguments {
         let has_tls = self.listen.iter().any(|listen| listen.tls);
         match (has_tls, self.certificate.is_some()) {
             (true, false) => Err(refusal("a listener with TLS needs --certificate and --key")),
-            // Otherwise everything would be served in plain text.
+            // Otherwise, everything would be served in plain text.
             (false, true) => Err(refusal(
                 "--certificate and --key are for a listener with TLS, but there is none: \
                  give --listen tls:ADDR, such as --listen tls:127.0.0.1:2101",
@@ -210,12 +210,12 @@ impl Arguments {
         }
     }
 
-    /// Whether the arguments ask for a text instead of a server.
+    /// Returns whether the arguments ask for a text instead of a server.
     pub(crate) fn asks_for_text(&self) -> bool {
         self.asks_for_faults() || self.print_config || self.man || self.completions.is_some()
     }
 
-    /// Whether the arguments ask for the list of faults.
+    /// Returns whether the arguments ask for the list of faults.
     pub(crate) fn asks_for_faults(&self) -> bool {
         let mut faults = self.faults.iter();
         faults.any(|fault| matches!(fault, FaultArgument::Help))
@@ -235,7 +235,7 @@ fn refusal(words: &str) -> clap::Error {
     Arguments::command().error(ErrorKind::MissingRequiredArgument, words)
 }
 
-/// `NAME=PATH`
+/// A name and a path, written `NAME=PATH`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NamedFile {
     pub(crate) name: String,

@@ -1,5 +1,5 @@
-//! The memory that the process may have: the least of what the machine has, what `ulimit -v` allows, and the limits of its cgroup
-//! and those above it, of either version.
+//! The memory that the process may have: the minimum of what the machine has, what `ulimit -v` allows, and the limits of its
+//! cgroup and of the cgroups above it, of either version.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -7,11 +7,11 @@ use std::sync::LazyLock;
 
 use z3950_server::Headroom;
 
-/// The limits of the memory that the process may have, in octets, as they were when first asked for.
+/// The limits of the memory that the process may have, in octets, as they were when they were first asked for.
 struct MemoryLimits {
-    /// Of its address space.
+    /// The limit of the address space.
     addresses: Option<u64>,
-    /// Of its resident memory: of the machine and of its cgroups.
+    /// The limit of the resident memory, from the machine and from the cgroups.
     resident: Option<u64>,
 }
 
@@ -24,10 +24,11 @@ static LIMITS: LazyLock<MemoryLimits> = LazyLock::new(|| {
     }
 });
 
-/// Counts the pages that the process has, anew for each read from its start.
+/// The file that counts the pages of the process. The system counts them again for each read from the beginning.
 static STATM: LazyLock<Option<File>> = LazyLock::new(|| File::open("/proc/self/statm").ok());
 
-/// What is left of the memory that the process may have: the least of what its limits leave. This takes a microsecond.
+/// Returns how much is left of the memory that the process may have: the minimum of what its limits leave. This takes a
+/// microsecond.
 pub(crate) fn headroom() -> Option<Headroom> {
     let mut used = [0; 128];
     let length = rustix::io::pread(STATM.as_ref()?, &mut used, 0).ok()?;
@@ -35,7 +36,7 @@ pub(crate) fn headroom() -> Option<Headroom> {
     left(used, rustix::param::page_size() as u64, &LIMITS)
 }
 
-/// As [`headroom`], from the text of `/proc/self/statm`, which counts pages.
+/// Returns the same as [`headroom`], from the text of `/proc/self/statm`, which counts pages.
 fn left(used: &str, page: u64, limits: &MemoryLimits) -> Option<Headroom> {
     let mut pages = used.split(' ').map(|pages| pages.parse::<u64>().ok());
     let mut of = |limit: Option<u64>| {
@@ -49,8 +50,8 @@ fn left(used: &str, page: u64, limits: &MemoryLimits) -> Option<Headroom> {
     found.into_iter().flatten().min_by_key(|room| room.left)
 }
 
-/// The octets that all sessions may keep: as configured, or a quarter of what the process may have; but no more than what is left
-/// besides the reserve, or half of that if nothing is configured.
+/// Returns the number of octets that all sessions may keep: as configured, or a quarter of what the process may have; but at most
+/// what is left besides the reserve, or half of that if nothing is configured.
 pub(crate) fn server_octets(
     configured: Option<usize>,
     headroom: Option<Headroom>,
@@ -78,7 +79,7 @@ fn of_machine() -> Option<u64> {
     None
 }
 
-/// Whether the address space of the process is limited.
+/// Returns whether the address space of the process is limited.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn addresses_are_limited() -> bool {
     of_process().is_some()
@@ -94,8 +95,8 @@ fn of_process() -> Option<u64> {
     None
 }
 
-/// The least limit of the cgroups that `/proc/self/cgroup` names, and of those above them. A container may see its own group
-/// only, at the root.
+/// Returns the lowest limit of the cgroups that `/proc/self/cgroup` names, and of the cgroups above them. A container may see
+/// only its own group, at the root.
 fn of_cgroups(cgroups: &str, root: &Path) -> Option<u64> {
     let limits = cgroups.lines().flat_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
@@ -110,7 +111,7 @@ fn of_cgroups(cgroups: &str, root: &Path) -> Option<u64> {
         let groups = Path::new(path).ancestors();
         let limits = groups.filter_map(|group| {
             let text = fs::read_to_string(folder.join(group).join(file)).ok()?;
-            // `max` is no limit.
+            // `max` means that there is no limit.
             text.trim().parse::<u64>().ok()
         });
         let least = limits.min();

@@ -1,7 +1,8 @@
 //! The settings file `z3950d.toml`: listeners, limits, databases, the gateway, access, attributes, faults, logs. All errors are reported at
 //! once, each with its line.
 //!
-//! Each setting is described once, here or in the file of its table: see [`settings!`]. `z3950d --print-config` prints [`template`].
+//! Each setting is described once, here or in the file of its table; see [`settings!`]. `z3950d --print-config` prints
+//! [`template`].
 
 mod access;
 mod databases;
@@ -40,7 +41,7 @@ pub(crate) use self::listeners::{ListenAddress, ListenerConfig, TlsFiles};
 use self::section::{Notes, Section};
 use self::setting::{Printed, parse, settings};
 
-/// Headings of the help.
+/// The headings of the help.
 pub(crate) const SERVED: &str = "What to serve";
 pub(crate) const LISTENERS: &str = "Where to listen";
 pub(crate) const LOGS: &str = "Logs";
@@ -148,7 +149,7 @@ settings! {
 
         "listener": Tables(&[&listeners::LISTENER], |config, value| config.listeners.extend(value.tables(listeners::listener).into_iter().flatten()));
 
-        // Read after the indexes, which engines name.
+        // Read after the indexes, because engines name them.
         databases: Vec<DatabaseFiles> = Vec::new(),
         "database": Tables(&[&databases::DATABASE, &remote::REMOTE, &engine::ENGINE], |_, _| ());
 
@@ -205,16 +206,16 @@ settings! {
     }
 }
 
-/// A settings file with every setting explained; optional settings are commented out.
+/// Returns a settings file with every setting explained; optional settings are commented out.
 pub(crate) fn template() -> String {
     let mut template = String::new();
     TOP.print(&mut template);
-    // What makes it serve the built-in catalogue.
+    // The line that makes the file serve the built-in catalogue.
     let template = template.replace("\n#listen = ", "\nlisten = ");
     template.replace("\n#demo = ", "\ndemo = ")
 }
 
-/// How lines of a log are written.
+/// The format of a log's lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogFormat {
     Text,
@@ -237,12 +238,12 @@ impl FromStr for LogFormat {
 const MAX_SIZE: u64 = 1 << 20;
 
 impl Config {
-    /// Reads a file. Paths in it are relative to its folder.
+    /// Reads a file. Paths in the file are relative to its folder.
     ///
     /// # Errors
-    /// Everything that is wrong with it, a line for each: `z3950d.toml:3: sessions is not a number`.
+    /// Everything that is wrong with the file, one line for each error: `z3950d.toml:3: sessions is not a number`.
     ///
-    /// What can be read in spite of that is returned too.
+    /// The settings that can be read in spite of errors are returned too.
     pub(crate) fn read(path: &Path) -> (Option<Self>, Vec<String>) {
         let folder = path.parent().unwrap_or(Path::new(""));
         let name = path.display();
@@ -262,10 +263,10 @@ impl Config {
         (config, lines.collect())
     }
 
-    /// Reads the text of a file; paths in it are relative to `folder`. The files that it names are not read.
+    /// Reads the text of a file; paths in the text are relative to `folder`. The files that it names are not read.
     ///
     /// # Errors
-    /// Everything that is wrong with it, with the numbers of lines.
+    /// Everything that is wrong with the text, with line numbers.
     #[cfg(test)]
     pub(crate) fn parse(text: &str, folder: &Path) -> Result<Self, Vec<(usize, String)>> {
         match Self::parse_in_part(text, folder) {
@@ -274,7 +275,8 @@ impl Config {
         }
     }
 
-    /// The settings without those at fault, and the faults with the numbers of their lines. `None` if the text is not TOML.
+    /// Reads the settings without those that are wrong, and returns the errors with their line numbers. Returns `None` if the
+    /// text is not TOML.
     fn parse_in_part(text: &str, folder: &Path) -> (Option<Self>, Vec<(usize, String)>) {
         let notes = Notes::default();
         let (table, syntax) = DeTable::parse_recoverable(text);
@@ -283,7 +285,7 @@ impl Config {
             notes.add(at, error.message());
         }
         let mut config = Self::default();
-        // The errors of an incomplete table would be reported twice.
+        // Otherwise, the errors of an incomplete table would be reported twice.
         if syntax.is_empty() {
             let top = Section::top(&notes, folder, table.get_ref());
             top.fill(&[&TOP], &mut config);
@@ -303,7 +305,7 @@ impl Config {
     }
 }
 
-/// Errors with the numbers of their lines instead of their positions.
+/// Converts errors with positions into errors with line numbers.
 fn errors(text: &str, notes: Vec<(usize, String)>) -> Vec<(usize, String)> {
     let notes = notes.into_iter();
     notes

@@ -1,4 +1,4 @@
-//! Databases in a search engine: made of their settings; the engine's configuration files, and loads of records.
+//! Databases in a search engine, made from their settings; the engine's configuration files; and loads of records.
 
 mod bar;
 mod load;
@@ -20,10 +20,10 @@ use crate::args::{EngineArguments, EngineCommand};
 use crate::config::{Config, EngineSettings};
 use crate::failure::{Exit, Failure, complain};
 
-/// Carries out a command.
+/// Carries out a command for search engines.
 ///
 /// # Errors
-/// Invalid usage, and why it failed.
+/// Invalid usage, or the reason why the command failed.
 pub(crate) fn run(command: &EngineCommand, runtime: &Runtime) -> Result<Exit, Failure> {
     match command {
         EngineCommand::EngineConfig(arguments) => setup::write(arguments),
@@ -31,10 +31,11 @@ pub(crate) fn run(command: &EngineCommand, runtime: &Runtime) -> Result<Exit, Fa
     }
 }
 
-/// The databases. Nothing is sent yet. One that is open with the same settings stays, with its connections and result sets.
+/// Opens the databases. Nothing is sent yet. A database that is open with the same settings stays open, with its connections and
+/// result sets.
 ///
 /// # Errors
-/// Nodes or names of indexes at fault, which the settings file has been checked for.
+/// If nodes or names of indexes are wrong; the settings file has already been checked for this.
 pub(crate) fn open(
     config: &Config,
     running: &[Arc<EngineDatabase>],
@@ -54,11 +55,11 @@ pub(crate) fn open(
     engines.collect()
 }
 
-/// Asks the engines, but for those of databases that are running, whether they are as the settings say, all at once. Those that do not
-/// answer are named and returned, to be watched.
+/// Asks the engines, except the engines of databases that are already running, whether they are as the settings say. All are
+/// asked at the same time. Engines that do not answer are named and returned, to be watched.
 ///
 /// # Errors
-/// The engines that are not, each with the line of the setting.
+/// The engines that differ from the settings, each with the line of the setting.
 pub(crate) async fn check(
     file: Option<&Path>,
     config: &Config,
@@ -103,7 +104,7 @@ pub(crate) async fn check(
     }
 }
 
-/// An engine that is not as the settings say, with what to do.
+/// Returns the failure for an engine that is not as the settings say, with advice on what to do.
 fn refused(error: &EngineCheckError) -> Failure {
     let advice = match error {
         EngineCheckError::Malformed(_) => ": is this the port for SphinxQL?",
@@ -119,7 +120,7 @@ fn refused(error: &EngineCheckError) -> Failure {
     Failure::usage(format!("{error}{advice}"))
 }
 
-/// Says where the records of the databases are.
+/// Reports where the records of the databases are.
 pub(crate) fn tell(config: &Config) {
     for EngineSettings { options, .. } in &config.engines {
         let places: Vec<String> = options.replicas.iter().map(ToString::to_string).collect();
@@ -131,7 +132,7 @@ pub(crate) fn tell(config: &Config) {
     }
 }
 
-/// The fields and attributes of a database in the engine.
+/// Returns the fields and attributes of a database in the engine.
 fn layout(config: &Config, settings: &EngineSettings) -> Result<Arc<EngineLayout>, Failure> {
     let layout = EngineLayout::new(
         config.access_points.clone(),
@@ -144,10 +145,10 @@ fn layout(config: &Config, settings: &EngineSettings) -> Result<Arc<EngineLayout
     layout.map(Arc::new)
 }
 
-/// The settings of the file, if there is one, and the database that the arguments mean, with its nodes.
+/// Reads the settings of the file, if there is one, and returns the database that the arguments mean, with its nodes.
 ///
 /// # Errors
-/// A file that cannot be used, arguments that mean no database of it, or no nodes.
+/// A file that cannot be used, arguments that do not match a database of the file, or no nodes.
 fn settings_of(arguments: &EngineArguments) -> Result<(Config, EngineSettings), Failure> {
     let mut config = Config::default();
     if let Some(path) = &arguments.config {
@@ -194,7 +195,7 @@ fn settings_of(arguments: &EngineArguments) -> Result<(Config, EngineSettings), 
     }
 }
 
-/// The engine, unless one is named.
+/// Returns the address of the engine, unless one is named.
 fn default_address() -> EngineAddress {
     EngineAddress {
         host: "127.0.0.1".to_owned(),

@@ -16,7 +16,7 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// The more serious of two exits.
+    /// Returns the more serious of two exits.
     pub(crate) fn and(self, other: Self) -> Self {
         let graver = [Self::Interrupted, Self::Unexpected, Self::Usage];
         let mut known = graver.into_iter().chain([Self::FaultsFound]);
@@ -32,7 +32,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why the program fails, in words, and its exit code.
+/// The reason why the program fails, in words, and its exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
@@ -40,7 +40,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// Invalid usage, or something unusable that it names.
+    /// Creates a failure for invalid usage, or for something unusable that the usage names.
     pub(crate) fn usage(cause: impl Into<Box<dyn Error>>) -> Self {
         Self {
             exit: Exit::Usage,
@@ -48,12 +48,12 @@ impl Failure {
         }
     }
 
-    /// An operation on a file, an address and so on that failed.
+    /// Creates a failure of an operation on a file, an address and so on.
     pub(crate) fn cannot(what: &str, cause: impl Into<Box<dyn Error>>) -> Self {
         Self::usage(format!("{what}: {}", chain(&*cause.into())))
     }
 
-    /// An unexpected failure of the system.
+    /// Creates an unexpected failure of the system.
     pub(crate) fn unexpected(cause: io::Error) -> Self {
         Self {
             exit: Exit::Unexpected,
@@ -62,13 +62,13 @@ impl Failure {
     }
 }
 
-/// An error and its chain of causes.
+/// Describes an error and its chain of causes.
 pub(crate) fn chain(error: &dyn Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();
     while let Some(deeper) = cause {
         let text = deeper.to_string();
-        // Some causes only repeat what is said of them: `connection refused: Connection refused (os error 111)`.
+        // Some causes only repeat what comes before: `connection refused: Connection refused (os error 111)`.
         let last = words.rsplit(": ").next().unwrap_or_default();
         if !text.to_lowercase().starts_with(&last.to_lowercase()) {
             words.push_str(&format!(": {text}"));

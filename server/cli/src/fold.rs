@@ -10,7 +10,7 @@ use crate::failure::{Exit, Failure, chain, complain};
 use crate::load;
 use crate::words::counted;
 
-/// Folds the journals of all databases. Those that cannot be folded keep their changes for the next start.
+/// Folds the journals of all databases. Journals that cannot be folded keep their changes for the next start.
 pub(crate) fn at_the_end(backend: &MemoryBackend) -> Exit {
     let mut exit = Exit::Stopped;
     for folded in backend.fold() {

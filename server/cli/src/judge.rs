@@ -1,4 +1,5 @@
-//! The reports of `--judge` on what clients sent. They are written once, at the end, also when that is hurried.
+//! The reports of `--judge` on what clients sent. The reports are written once, at the end, even if the program has to end
+//! quickly.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,17 +14,17 @@ use crate::failure::{Exit, Failure, chain, complain};
 use crate::settings;
 use crate::words::counted;
 
-/// Reports that are going to be written.
+/// Reports that will be written.
 pub(crate) struct ClientReports {
     judge: Arc<ClientJudge>,
     files: Mutex<Vec<(PathBuf, Reserved)>>,
 }
 
 impl ClientReports {
-    /// Reserves the files of the reports; `None` if there are none.
+    /// Reserves the files of the reports; returns `None` if there are none.
     ///
     /// # Errors
-    /// A file that exists, or cannot be written.
+    /// If a file exists, or cannot be written.
     pub(crate) fn open(config: &Config) -> Result<Option<Self>, Failure> {
         let files = config.judge.iter().map(|path| {
             let existing = Existing::forced(config.overwrite);
@@ -38,17 +39,17 @@ impl ClientReports {
         }))
     }
 
-    /// What judges sessions as they happen.
+    /// Returns the observer that judges sessions as they happen.
     pub(crate) fn observer(&self) -> Arc<dyn Observer> {
         Arc::clone(&self.judge) as Arc<dyn Observer>
     }
 
-    /// Writes the reports, unless that was done, and says so.
+    /// Writes the reports, unless they have been written already, and says so.
     ///
     /// # Errors
-    /// The first file that cannot be written; the others are written all the same.
+    /// The first file that cannot be written; the others are still written.
     pub(crate) fn write(&self) -> Result<(), Failure> {
-        // Held until all is written, so that a second signal waits for it.
+        // Held until everything is written, so that a second signal waits for that.
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         if files.is_empty() {
             return Ok(());
@@ -80,7 +81,7 @@ impl ClientReports {
     }
 }
 
-/// Writes a report in the form that the name of its file asks for.
+/// Writes a report in the format that the name of its file asks for.
 fn put(report: &ClientReport, path: &Path, file: Reserved) -> Result<(), String> {
     let extension = path.extension().and_then(|extension| extension.to_str());
     let text = match extension.map(str::to_ascii_lowercase).as_deref() {

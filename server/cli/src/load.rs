@@ -41,8 +41,8 @@ pub(crate) fn databases(config: &Config) -> Result<MemoryBackend, Failure> {
     Ok(backend)
 }
 
-/// Writes the files of saved databases that do not exist yet, so that the first update need not wait for it. If that fails, the
-/// databases are served, and updates try it again.
+/// Writes the files of saved databases that do not exist yet, so that the first update need not wait for this. If writing fails,
+/// the databases are served, and updates try again.
 fn write_new_files(config: &Config, backend: &MemoryBackend) {
     let saved = config.databases.iter().filter_map(|database| {
         let path = database.save.as_ref()?;
@@ -79,7 +79,8 @@ fn builder(config: &Config) -> MemoryBackendBuilder {
     }
 }
 
-/// Whether some client may update the databases: one that reaches a listener over a loopback address or a Unix socket, or by leave.
+/// Returns whether some client may update the databases: a client that reaches a listener over a loopback address or a Unix
+/// socket, or that has permission.
 fn may_be_updated(config: &Config) -> bool {
     let access = &config.access;
     let by_leave = access.users.iter().any(|user| user.update == Some(true));
@@ -98,7 +99,7 @@ fn may_be_updated(config: &Config) -> bool {
 
 const SAVED: &str = ", saved to ";
 
-/// Where the records of a database come from, and where they are saved: ` from a.mrc and 2 more, saved to b.mrc`.
+/// Returns where the records of a database come from, and where they are saved: ` from a.mrc and 2 more, saved to b.mrc`.
 fn origin(config: &Config, name: &str) -> String {
     let mut databases = config.databases.iter();
     let name = name.to_lowercase();
@@ -118,7 +119,7 @@ fn origin(config: &Config, name: &str) -> String {
     words
 }
 
-/// The failures of databases, a line for each, with advice.
+/// Describes the failures of databases, one line for each, with advice.
 fn unloaded(config: &Config, error: &LoadError) -> Failure {
     let lines = error.each().into_iter().map(|error| advised(config, error));
     Failure::usage(lines.collect::<Vec<_>>().join("\n"))
@@ -142,7 +143,7 @@ fn advised(config: &Config, error: &LoadError) -> String {
     format!("{what}{hint}: {}", chain(error))
 }
 
-/// The file or folder that an error is about.
+/// Returns the file or folder that an error is about.
 fn path_of(error: &LoadError) -> Option<&Path> {
     match error {
         LoadError::Unreadable { path, .. }
@@ -249,7 +250,7 @@ fn check_journal(
     Exit::Stopped
 }
 
-/// The most notes reported per file; one more line counts the rest.
+/// The maximum number of notes reported per file; one more line counts the rest.
 const MAX_NOTES: usize = 20;
 
 pub(crate) fn tell(notes: &[FileNotes]) {
@@ -270,7 +271,7 @@ pub(crate) fn tell(notes: &[FileNotes]) {
     }
 }
 
-/// A progress bar, if there is a terminal.
+/// A progress bar, shown if there is a terminal.
 struct Shown(ProgressBar);
 
 impl Shown {

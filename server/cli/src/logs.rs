@@ -1,4 +1,4 @@
-//! The logs of a running server, and how they are opened again.
+//! The logs of a running server, and how they are reopened.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl Logs {
         })
     }
 
-    /// A message for each file that is incomplete because it could not be written.
+    /// Returns a message for each file that is incomplete because it could not be written.
     pub(crate) fn failures(&self) -> Vec<String> {
         let apdus = self.apdus.as_ref().and_then(|log| log.failure());
         let transcript = self.transcript.as_ref().and_then(|log| log.failure());
@@ -53,7 +53,7 @@ impl Logs {
         [apdus, transcript, missing].into_iter().flatten().collect()
     }
 
-    /// What writes the logs as events happen.
+    /// Returns the observers that write the logs as events happen.
     pub(crate) fn observers(&self) -> Vec<Arc<dyn Observer>> {
         let mut all: Vec<Arc<dyn Observer>> = Vec::new();
         all.extend(self.apdus.clone().map(|log| log as Arc<dyn Observer>));
@@ -63,7 +63,8 @@ impl Logs {
         all
     }
 
-    /// Continues logs whose files were moved away in new files. Returns the path of each log, or why the old file is continued.
+    /// Continues logs whose files were moved away in new files. Returns the path of each log, or the reason why the old file is
+    /// continued.
     pub(crate) fn follow(&self, config: &Config) -> Vec<Result<PathBuf, Failure>> {
         let followed = |log: &mut Growing| match log.follow() {
             Ok(()) => Ok(log.path().to_owned()),
@@ -100,10 +101,10 @@ impl Logs {
         .collect()
     }
 
-    /// Continues the access log in another file, or begins or ends it.
+    /// Continues the access log in another file, or begins or ends the log.
     pub(crate) fn replace_access(&mut self, access: Option<AccessLog>) {
         match (&self.access, access) {
-            // Sessions that are open continue there too.
+            // Open sessions continue there too.
             (Some(known), Some(new)) => known.replace(new),
             (_, new) => self.access = new.map(Arc::new),
         }
@@ -114,7 +115,7 @@ fn name_of(log: &Growing) -> String {
     log.path().display().to_string()
 }
 
-/// Creates the log of an option at once, so that other programs can follow it.
+/// Creates the log of an option immediately, so that other programs can follow it.
 fn begun(option: &str, log: Result<Growing, file::Error>) -> Result<Growing, Failure> {
     let begun = log.and_then(|mut log| {
         let path = log.path().to_owned();

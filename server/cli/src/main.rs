@@ -1,8 +1,8 @@
 #![forbid(unsafe_code)]
-//! The program `z3950d`: arguments, a server that runs until a signal, an exit code. Data goes to standard output, messages to
-//! standard error.
+//! The program `z3950d`: reads its arguments, runs a server until a signal, and returns an exit code. Data goes to standard
+//! output, messages go to standard error.
 
-// Nothing that a peer sends may end the program; `.clippy.toml` excepts tests.
+// Nothing that a peer sends may end the program; `.clippy.toml` makes an exception for tests.
 #![deny(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -64,7 +64,7 @@ fn main() -> ExitCode {
             .into();
     }
     trace(arguments.verbose, arguments.color);
-    // Otherwise exceeding the file size limit would kill the program.
+    // Otherwise, exceeding the file size limit would kill the program.
     let _ = z3950_asn1::file::survive_size_limit();
     if let Some(command) = &arguments.command {
         let outcome = runtime()
@@ -102,13 +102,13 @@ fn main() -> ExitCode {
     outcome.unwrap_or_else(reported).into()
 }
 
-/// Reports a failure.
+/// Reports a failure; returns its exit code.
 fn reported(failure: Failure) -> Exit {
     complain(&failure.words);
     failure.exit
 }
 
-/// Whether everything that the settings name is usable, except for the records of the databases. Reports the rest.
+/// Returns whether everything that the settings name is usable, except for the records of the databases. Reports what is not.
 fn usable(config: &Config, origin: &SettingOrigin) -> bool {
     let wrong = settings::check(config, origin);
     let remotes = remotes::open(config, &[])
@@ -159,7 +159,7 @@ fn served(arguments: Arguments, config: Config) -> Result<Exit, Failure> {
     let backend = own.then(|| load::databases(&config)).transpose()?;
     let runtime = runtime().map_err(Failure::unexpected)?;
     let summary = runtime.block_on(serve::serve(arguments, config, backend.clone()));
-    // Tasks hold the databases, and these hold the locks of the files that they are saved to.
+    // Tasks hold the databases, and the databases hold the locks of the files that they are saved to.
     runtime.shutdown_timeout(LAST_WORDS);
     let exit = match summary? {
         Summary { panics: 0, .. } => Exit::Stopped,
@@ -171,7 +171,7 @@ fn served(arguments: Arguments, config: Config) -> Result<Exit, Failure> {
 /// How long background tasks may take to end.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
-/// A runtime with one thread per processor; on a single processor, just this thread.
+/// Creates a runtime with one thread per processor; on a single processor, with only this thread.
 fn runtime() -> io::Result<Runtime> {
     let builder = match std::thread::available_parallelism() {
         Ok(one) if one.get() == 1 => Builder::new_current_thread(),
@@ -210,7 +210,7 @@ fn trace(verbose: u8, color: ColorChoice) {
         .with_max_level(level)
         .with_ansi(ansi)
         .with_writer(io::stderr)
-        // Reporting that standard error cannot be written would panic.
+        // If standard error cannot be written, reporting that would panic.
         .log_internal_errors(false);
     match verbose {
         0 => lines.event_format(Message).init(),
@@ -218,7 +218,7 @@ fn trace(verbose: u8, color: ColorChoice) {
     }
 }
 
-/// Writes events as the program's other messages: `z3950d: Init is refused peer=192.0.2.7`.
+/// Writes events like the program's other messages: `z3950d: Init is refused peer=192.0.2.7`.
 struct Message;
 
 impl<S, N> FormatEvent<S, N> for Message

@@ -7,7 +7,7 @@ use z3950_server::fault::kinds;
 use crate::args::{AFTERWARDS, Arguments, EXAMPLES};
 use crate::config;
 
-/// The text that the arguments ask for.
+/// Returns the text that the arguments ask for.
 pub(crate) fn text(arguments: &Arguments) -> std::io::Result<Vec<u8>> {
     let mut command = Arguments::command();
     if let Some(shell) = arguments.completions {
@@ -24,7 +24,7 @@ pub(crate) fn text(arguments: &Arguments) -> std::io::Result<Vec<u8>> {
     Ok(faults().into_bytes())
 }
 
-/// The manual page in roff.
+/// Returns the manual page in roff.
 fn page() -> std::io::Result<Vec<u8>> {
     let man = Man::new(Arguments::command());
     let mut page = Vec::new();
@@ -40,7 +40,7 @@ fn page() -> std::io::Result<Vec<u8>> {
     Ok(ascii(&page).into_bytes())
 }
 
-/// A section for each command.
+/// Returns a section for each command.
 fn commands() -> std::io::Result<String> {
     let mut command = Arguments::command();
     command.build();
@@ -53,7 +53,7 @@ fn commands() -> std::io::Result<String> {
         man.render_description_section(&mut text)?;
         man.render_synopsis_section(&mut text)?;
         man.render_options_section(&mut text)?;
-        // Its sections become subsections, and the first needs no heading.
+        // The sections of the command's page become subsections; the first needs no heading.
         let text = String::from_utf8_lossy(&text).replace("\n.SH ", "\n.SS ");
         page.push_str(&text.replacen(".SH DESCRIPTION\n", "", 1));
         if let Some(examples) = own.get_before_help() {
@@ -63,7 +63,7 @@ fn commands() -> std::io::Result<String> {
     Ok(page)
 }
 
-/// The page with roff escapes for characters beyond ASCII, which not every roff reads.
+/// Returns the page with roff escapes for characters beyond ASCII, which not every roff reads.
 fn ascii(page: &[u8]) -> String {
     let text = String::from_utf8_lossy(page);
     let characters = text.chars();
@@ -78,7 +78,7 @@ fn ascii(page: &[u8]) -> String {
         .collect()
 }
 
-/// Sections of the help: titles that end with a colon, and lines that are set verbatim.
+/// Converts sections of the help: titles that end with a colon, and lines that are set verbatim.
 fn sections(heading: &str, text: &str) -> String {
     let mut page = String::new();
     for section in text.split("\n\n") {
@@ -93,7 +93,7 @@ fn sections(heading: &str, text: &str) -> String {
     page
 }
 
-/// A line without roff commands.
+/// Escapes a line so that it does not contain roff commands.
 fn escaped(line: &str) -> String {
     let line = line.replace('\\', "\\e").replace('-', "\\-");
     if line.starts_with(['.', '\'']) {
@@ -103,7 +103,7 @@ fn escaped(line: &str) -> String {
     }
 }
 
-/// The faults that a rule can name.
+/// Returns the faults that a rule can name.
 fn faults() -> String {
     let mut text = RULES.to_owned();
     for kind in kinds() {

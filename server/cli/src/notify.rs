@@ -1,5 +1,5 @@
-//! Tells the service manager how the server is doing, as sd_notify(3) of systemd: datagrams to the socket that `NOTIFY_SOCKET`
-//! names. Without it, nothing is sent.
+//! Tells the service manager how the server is doing, like sd_notify(3) of systemd: sends datagrams to the socket that
+//! `NOTIFY_SOCKET` names. If the variable is not set, nothing is sent.
 
 #[cfg(unix)]
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -7,12 +7,12 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 /// The service manager, if there is one.
 pub(crate) struct ServiceManager(#[cfg(unix)] Option<(UnixDatagram, SocketAddr)>);
 
-/// The variable with the path of the socket; `@` begins the name of an abstract one.
+/// The environment variable with the path of the socket; a leading `@` marks an abstract socket.
 #[cfg(unix)]
 const VARIABLE: &str = "NOTIFY_SOCKET";
 
 impl ServiceManager {
-    /// The service manager that the environment names.
+    /// Returns the service manager that the environment names.
     #[cfg(unix)]
     pub(crate) fn of_environment() -> Self {
         let name = std::env::var_os(VARIABLE);
@@ -28,18 +28,18 @@ impl ServiceManager {
         Self()
     }
 
-    /// The server is ready, for the first time or after a reload.
+    /// Reports that the server is ready, for the first time or after a reload.
     pub(crate) fn ready(&self, status: &str) {
         self.send(&format!("READY=1\nSTATUS={status}"));
     }
 
-    /// A reload begins; [`ServiceManager::ready`] ends it.
+    /// Reports that a reload begins; [`ServiceManager::ready`] ends it.
     pub(crate) fn reloading(&self) {
         let microseconds = monotonic_microseconds();
         self.send(&format!("RELOADING=1\nMONOTONIC_USEC={microseconds}"));
     }
 
-    /// The server is stopping.
+    /// Reports that the server is stopping.
     pub(crate) fn stopping(&self) {
         self.send("STOPPING=1\nSTATUS=stopping");
     }
@@ -47,7 +47,7 @@ impl ServiceManager {
     fn send(&self, state: &str) {
         #[cfg(unix)]
         if let Some((socket, address)) = &self.0 {
-            // The server serves all the same.
+            // The server serves even if this fails.
             let _ = socket.send_to_addr(state.as_bytes(), address);
         }
         #[cfg(not(unix))]
@@ -55,7 +55,7 @@ impl ServiceManager {
     }
 }
 
-/// The address of a socket by its name in the environment; `None` for other kinds, such as `vsock:`.
+/// Returns the address of a socket by its name in the environment; `None` for other kinds, such as `vsock:`.
 #[cfg(unix)]
 fn address(name: &[u8]) -> Option<SocketAddr> {
     use std::ffi::OsStr;
@@ -71,7 +71,7 @@ fn address(name: &[u8]) -> Option<SocketAddr> {
     }
 }
 
-/// The time of the system's monotonic clock.
+/// Returns the time of the system's monotonic clock.
 #[cfg(unix)]
 fn monotonic_microseconds() -> i64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);

@@ -1,13 +1,13 @@
-//! What is known of servers: the built-in profiles, and those of the file that `target-profiles` names.
+//! What is known about servers: the built-in profiles, and the profiles in the file that `target-profiles` names.
 
 use std::path::Path;
 
 use z3950_front::z3950::profile::{ProfileError, Profiles};
 
-/// The built-in profiles with those of a file.
+/// Reads the built-in profiles and those of a file.
 ///
 /// # Errors
-/// A file that cannot be read.
+/// If the file cannot be read.
 pub(crate) fn read(file: Option<&Path>) -> Result<Profiles, ProfileError> {
     let built_in = Profiles::built_in();
     match file {

@@ -1,4 +1,4 @@
-//! The server that `--record` stands in front of, made of its address.
+//! The server that `--record` stands in front of, made from its address.
 
 use std::fmt;
 use std::io;
@@ -14,10 +14,10 @@ use crate::config::Config;
 use crate::failure::{Failure, chain, complain};
 use crate::remotes::is_own;
 
-/// The server to record; `None` if nothing is recorded. Nothing is sent yet.
+/// Returns the server to record; `None` if nothing is recorded. Nothing is sent yet.
 ///
 /// # Errors
-/// An address that is malformed, or this server's own; certificates that cannot be read.
+/// An address that is malformed, or is this server's own; certificates that cannot be read.
 pub(crate) fn open(config: &Config) -> Result<Option<Arc<RecordedTarget>>, Failure> {
     let Some(text) = &config.upstream else {
         return Ok(None);
@@ -43,7 +43,7 @@ pub(crate) fn open(config: &Config) -> Result<Option<Arc<RecordedTarget>>, Failu
     })))
 }
 
-/// Says what is recorded.
+/// Reports what is recorded.
 pub(crate) fn tell(server: &RecordedTarget, file: &Path) {
     let file = file.display();
     complain(&format_args!(
@@ -51,7 +51,7 @@ pub(crate) fn tell(server: &RecordedTarget, file: &Path) {
     ));
 }
 
-/// A server at an address as `z3950` takes it.
+/// A server at an address, written as for `z3950`.
 pub(crate) struct RecordedTarget {
     connector: Arc<dyn Connect>,
     endpoint: Endpoint,
@@ -65,7 +65,7 @@ impl RecordedServer for RecordedTarget {
             let connected = self.connector.connect(&host, port, &timeouts).await;
             let stream = connected.map_err(|error| {
                 let words = chain(&error);
-                // The caller says that the server cannot be reached.
+                // The caller already says that the server cannot be reached.
                 let why = words.strip_prefix("cannot connect: ").unwrap_or(&words);
                 io::Error::other(why.to_owned())
             })?;

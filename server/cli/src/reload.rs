@@ -1,4 +1,4 @@
-//! Reloads a running server: its settings, certificates, log files and databases, all of them or none.
+//! Reloads a running server: its settings, certificates, log files and databases, either all of them or none.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,30 +26,30 @@ use crate::{available, engine, load, remotes, settings};
 pub(crate) struct Service {
     pub(crate) arguments: Arguments,
     pub(crate) config: Config,
-    /// `None` for a server that only imitates or replays.
+    /// The backend; `None` for a server that only imitates or replays.
     pub(crate) backend: Option<MemoryBackend>,
     pub(crate) remotes: Vec<Arc<RemoteDatabase>>,
     pub(crate) engines: Vec<Arc<EngineDatabase>>,
     pub(crate) handle: ServerHandle,
     /// The addresses of the listeners.
     pub(crate) listening: Listening,
-    /// The TLS of each listener.
+    /// The TLS configuration of each listener.
     pub(crate) tls: Vec<Option<Tls>>,
     pub(crate) logs: Logs,
     pub(crate) status: Arc<Status>,
 }
 
 impl Service {
-    /// Indexes what is indexed by the first search otherwise.
+    /// Indexes what would otherwise be indexed by the first search.
     pub(crate) fn prepare(&mut self) {
         if let Some(backend) = &self.backend {
             backend.prepare();
         }
     }
 
-    /// Reloads everything, and reports what has changed, or why nothing has.
+    /// Reloads everything, and reports what has changed, or why nothing has changed.
     ///
-    /// Log files are opened again in both cases, because programs that rotate them rely on it.
+    /// Log files are reopened in both cases, because programs that rotate them rely on it.
     pub(crate) fn reload(&mut self) {
         let reloaded = self.reloaded();
         let followed = self.logs.follow(&self.config);
@@ -79,7 +79,7 @@ impl Service {
         }
     }
 
-    /// What is served, in short.
+    /// Returns a short summary of what is served.
     pub(crate) fn summary(&self) -> String {
         let databases = self.databases();
         let records = databases.iter().filter_map(|database| database.records);
@@ -108,10 +108,10 @@ impl Service {
         backend.map_or_else(Vec::new, MemoryBackend::databases)
     }
 
-    /// What has changed.
+    /// Reloads everything; returns what has changed.
     ///
     /// # Errors
-    /// Why nothing has: all reasons that can be found.
+    /// All reasons that can be found why nothing has changed.
     fn reloaded(&mut self) -> Result<Vec<String>, Vec<String>> {
         let (config, mut reasons) = settings::settings(self.arguments.clone());
         let Some(mut config) = config else {
@@ -150,7 +150,7 @@ impl Service {
         if !reasons.is_empty() {
             return Err(reasons);
         }
-        // The last step that may fail: a file is created only if it will be written.
+        // This is the last step that may fail: a file is created only if it will be written.
         let access = settings::access_log(&config).transpose();
         let access = access.map_err(|failure| vec![failure.words])?;
         let before = self.databases();
@@ -172,10 +172,10 @@ impl Service {
         self.remotes = remotes;
         self.engines = engines;
         let observers = Arc::new(self.logs.observers());
-        // Rules that stay go on counting requests.
+        // Rules that stay continue to count requests.
         let faults = has_other_faults(&self.config, &config).then(|| faults(&config));
         self.handle.replace(target, faults, observers);
-        // One that stays goes on counting requests.
+        // A gateway that stays continues to count requests.
         let profiles = |config: &Config| config.target_profiles.clone();
         if self.config.gateway != config.gateway || profiles(&self.config) != profiles(&config) {
             let web = web(&config, &self.listening);
@@ -196,7 +196,7 @@ impl Service {
     }
 }
 
-/// What all sessions share.
+/// Creates the target that all sessions share.
 pub(crate) fn target(
     config: &Config,
     backend: Option<MemoryBackend>,
@@ -225,7 +225,7 @@ pub(crate) fn target(
         .with_headroom(available::headroom)
 }
 
-/// The faults, those of an imitated server first.
+/// Returns the faults; the faults of an imitated server come first.
 pub(crate) fn faults(config: &Config) -> Faults {
     let faults = config.faults.clone();
     match config.imitate {
@@ -234,7 +234,7 @@ pub(crate) fn faults(config: &Config) -> Faults {
     }
 }
 
-/// A certificate and when it expires, in words.
+/// Describes a certificate and its expiry, in words.
 pub(crate) fn expiry(files: &TlsFiles, tls: &Tls) -> String {
     let path = files.certificate.display();
     match tls.expires() {
@@ -256,10 +256,10 @@ pub(crate) fn expiry(files: &TlsFiles, tls: &Tls) -> String {
     }
 }
 
-/// A certificate to use from now on.
+/// Loads a certificate to use from now on.
 ///
 /// # Errors
-/// As [`settings::tls`]; the certificate has expired, or is not valid yet.
+/// The same as for [`settings::tls`]; also if the certificate has expired, or is not valid yet.
 fn renewed(files: &TlsFiles) -> Result<Tls, Failure> {
     let tls = settings::tls(files).map_err(Failure::usage)?;
     let (path, now) = (files.certificate.display(), SystemTime::now());
@@ -328,12 +328,12 @@ fn keep(running: &Config, new: &mut Config) -> Vec<&'static str> {
     kept
 }
 
-/// Whether the faults differ. Those of settings have not struck, so nothing but the rules is compared.
+/// Returns whether the faults differ. Faults from settings have not struck any requests, so only the rules are compared.
 fn has_other_faults(before: &Config, after: &Config) -> bool {
     format!("{:?}", before.faults) != format!("{:?}", after.faults)
 }
 
-/// The tables of settings that differ.
+/// Returns the tables of settings that differ.
 fn differences(before: &Config, after: &Config) -> Vec<&'static str> {
     let tables = [
         ("limits", before.limits != after.limits),
@@ -359,7 +359,8 @@ fn differences(before: &Config, after: &Config) -> Vec<&'static str> {
     changed.map(|(name, _)| name).collect()
 }
 
-/// A line for each database with another number of records than before, or of which changes are dropped, and one for the others.
+/// Returns a line for each database whose number of records has changed or of which changes are dropped, and one line for the
+/// others.
 fn compare(
     before: &[DatabaseInfo],
     after: &[DatabaseInfo],
@@ -416,7 +417,7 @@ mod tests {
     use super::*;
     use crate::config::template;
 
-    /// Another value than the default one of the template: `31s` for `30s`.
+    /// Returns a value other than the default one of the template: `31s` for `30s`.
     fn other(value: &str) -> String {
         let digits = value.trim_matches('"');
         let end = digits.find(|octet: char| !octet.is_ascii_digit());

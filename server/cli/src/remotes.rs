@@ -1,4 +1,4 @@
-//! The databases at other servers, made of their settings.
+//! The databases at other servers, made from their settings.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs, UdpSocket};
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use crate::config::{Config, ListenAddress};
 use crate::failure::{Failure, chain, complain};
 use crate::profiles;
 
-/// The databases. Nothing is sent yet. Of the known ones, those stay whose settings and profiles are the same.
+/// Opens the databases. Nothing is sent yet. Known databases whose settings and profiles are the same stay open.
 ///
 /// # Errors
-/// A file of profiles that cannot be read, or targets that are neither profiles nor addresses, or this server itself, or that have a
-/// docid or credentials, or are there twice.
+/// A file of profiles that cannot be read; targets that are neither profiles nor addresses, that are this server itself, that
+/// have a docid or credentials, or that occur twice.
 pub(crate) fn open(
     config: &Config,
     known: &[Arc<RemoteDatabase>],
@@ -47,20 +47,20 @@ pub(crate) fn open(
     remotes.collect()
 }
 
-/// What connects to the targets.
+/// Creates the client that connects to the targets.
 ///
 /// # Errors
-/// A file of profiles that cannot be read.
+/// If a file of profiles cannot be read.
 fn client(config: &Config) -> Result<Client, Failure> {
     let profiles = profiles::read(config.target_profiles.as_deref());
     let profiles = profiles.map_err(|error| Failure::usage(chain(&error)))?;
     Ok(Client::new().with_profiles(profiles))
 }
 
-/// Says where the records of the databases are: each target, and the server of one that is the name of a profile.
+/// Reports where the records of the databases are: each target and, if it is the name of a profile, its server.
 pub(crate) fn tell(config: &Config) {
     let Ok(client) = client(config) else {
-        // The caller reports it.
+        // The caller reports the error.
         return;
     };
     for RemoteOptions { name, targets, .. } in &config.remotes {
@@ -77,7 +77,7 @@ pub(crate) fn tell(config: &Config) {
     }
 }
 
-/// What is wrong with the targets of a database.
+/// Returns what is wrong with the targets of a database.
 fn faults(config: &Config, options: &RemoteOptions, client: &Client) -> Vec<String> {
     let mut faults = Vec::new();
     let mut known: Vec<(&str, Resolved)> = Vec::new();
@@ -123,7 +123,7 @@ fn faults(config: &Config, options: &RemoteOptions, client: &Client) -> Vec<Stri
     faults
 }
 
-/// A word that is neither a profile nor has the marks of an address.
+/// Returns a word that is neither a profile nor looks like an address.
 fn misspelt(text: &str, client: &Client) -> Option<String> {
     let name = before_slash(text);
     let is_word = !name.is_empty() && !name.contains(['.', ':', '@', '[']);
@@ -148,7 +148,7 @@ fn z3950_url(text: &str) -> Option<Z3950Url> {
     Z3950Url::parse(text, Mode::Lenient).ok()
 }
 
-/// Whether two targets are the same databases of one server.
+/// Returns whether two targets are the same databases of the same server.
 fn is_same(one: &Resolved, other: &Resolved) -> bool {
     let names = |target: &Resolved| {
         let names = target.databases();
@@ -160,7 +160,7 @@ fn is_same(one: &Resolved, other: &Resolved) -> bool {
     one.endpoint == other.endpoint && one.proxy == other.proxy && names(one) == names(other)
 }
 
-/// Whether an address is one of this server's listeners.
+/// Returns whether an address is one of this server's listeners.
 pub(crate) fn is_own(config: &Config, endpoint: &Endpoint) -> bool {
     let mut listeners = config.listeners.iter();
     listeners.any(|listener| match (&listener.place, endpoint) {
@@ -170,7 +170,7 @@ pub(crate) fn is_own(config: &Config, endpoint: &Endpoint) -> bool {
     })
 }
 
-/// Whether a host and port lead to the listener at `place`, by whichever of its names and addresses.
+/// Returns whether a host and port lead to the listener at `place`, whichever of its names and addresses are used.
 fn is_at(place: &str, host: &Host, port: u16) -> bool {
     if port == 0 {
         return false;
@@ -192,7 +192,7 @@ fn is_at(place: &str, host: &Host, port: u16) -> bool {
     };
     addresses.into_iter().any(|address| {
         own.iter().any(|own| match own {
-            // A listener at `[::]` also has the addresses of IPv4.
+            // A listener at `[::]` also has all IPv4 addresses.
             own if own.is_unspecified() => {
                 (own.is_ipv6() || address.is_ipv4()) && is_local(address)
             }
@@ -201,7 +201,8 @@ fn is_at(place: &str, host: &Host, port: u16) -> bool {
     })
 }
 
-/// The addresses of a host without asking a name server about others: those of a name are only known if it is this machine's.
+/// Returns the addresses of a host without asking a name server about other machines: the addresses of a name are known only if
+/// the name belongs to this machine.
 fn addresses(host: &Host) -> Vec<IpAddr> {
     let name = match host {
         Host::Ipv4(address) => return vec![IpAddr::V4(*address)],
@@ -219,19 +220,19 @@ fn addresses(host: &Host) -> Vec<IpAddr> {
     found.unwrap_or_default()
 }
 
-/// Whether a name is that of this machine, or its first label.
+/// Returns whether a name is the name of this machine, or its first label.
 fn is_name_of(own: &str, name: &str) -> bool {
     let first = own.split('.').next().unwrap_or_default();
     !own.is_empty() && (own.eq_ignore_ascii_case(name) || first.eq_ignore_ascii_case(name))
 }
 
-/// The name of this machine.
+/// Returns the name of this machine.
 fn own_name() -> String {
     let system = rustix::system::uname();
     system.nodename().to_string_lossy().into_owned()
 }
 
-/// Whether an address is one of this machine's: only these can be bound to.
+/// Returns whether an address belongs to this machine: only such addresses can be bound to.
 fn is_local(address: IpAddr) -> bool {
     address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
 }
@@ -270,14 +271,14 @@ mod tests {
             (any, "[::1]", false),
             ("[::]:2100", "[::1]", true),
             ("[::]:2100", "127.0.0.1", true),
-            // Documentation, at no machine.
+            // An address for documentation, which no machine has.
             (any, "192.0.2.1", false),
             (any, "lib.example", false),
         ] {
             let parsed = Host::parse(host, Mode::Lenient).expect(host);
             assert_eq!(is_at(place, &parsed, 2100), expected, "{place} {host}");
         }
-        // A machine may have a name that leads nowhere, or that no URL has.
+        // A machine may have a name that does not resolve, or that cannot be in a URL.
         let parsed = Host::parse(&name, Mode::Lenient).ok();
         let leads = (&*name, 0).to_socket_addrs().is_ok();
         if let Some(host) = parsed.filter(|_| leads) {

@@ -149,7 +149,7 @@ async fn maintain(service: Service, mut signals: signals::Reload, manager: Arc<S
     let aside = async |work: fn(&mut Service)| {
         let service = Arc::clone(&service);
         let work = move || work(&mut service.lock().unwrap_or_else(PoisonError::into_inner));
-        // A panic was reported by the work itself.
+        // The work itself has reported a panic.
         let _ = tokio::task::spawn_blocking(work).await;
     };
     aside(Service::prepare).await;
@@ -167,7 +167,7 @@ fn summary(service: &Mutex<Service>) -> String {
     service.unwrap_or_else(PoisonError::into_inner).summary()
 }
 
-/// Answers questions about the status from now on.
+/// Begins to answer questions about the status.
 async fn show_status(place: &ListenAddress, status: &Arc<Status>) -> Result<(), Failure> {
     let failure = |error: io::Error| {
         let what = format!("cannot show the status on {place} (--status names another address)");
@@ -183,7 +183,7 @@ async fn show_status(place: &ListenAddress, status: &Arc<Status>) -> Result<(), 
     Ok(())
 }
 
-/// The listeners with TLS, by their addresses.
+/// Returns the listeners with TLS, by their addresses.
 fn certificates(config: &Config, tls: &[Option<Tls>]) -> Vec<(String, Tls)> {
     let listeners = config.listeners.iter().zip(tls);
     let certificates = listeners.filter_map(|(listener, tls)| {
@@ -222,7 +222,7 @@ async fn bind(
     })
 }
 
-/// What the server did, for its last line.
+/// Describes what the server did, for its last line.
 fn stopped(metrics: &Metrics, time: Duration) -> String {
     let kinds = OperationKind::ALL.iter();
     let of = |outcome| -> u64 {

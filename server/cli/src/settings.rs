@@ -1,4 +1,4 @@
-//! The settings: the settings file, overridden by the arguments, and a check of everything they name.
+//! The settings: the settings file, overridden by the arguments, and a check of everything that they name.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -21,12 +21,12 @@ use crate::profiles;
 /// The default address.
 const ADDRESS: &str = "127.0.0.1:2100";
 
-/// Whether settings come from the settings file or the command line.
+/// The origin of settings: the settings file or the command line.
 pub(super) struct SettingOrigin {
     file: Option<PathBuf>,
     /// The databases on the command line, in lower case.
     databases: BTreeSet<String>,
-    /// Whether the command line names the listeners.
+    /// Whether the listeners are given on the command line.
     listens: bool,
     given: GivenSettings,
 }
@@ -42,12 +42,12 @@ impl SettingOrigin {
         }
     }
 
-    /// The settings file, if there is one.
+    /// Returns the settings file, if there is one.
     pub(super) fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
 
-    /// `z3950d.toml: database cat: files` for a database in the file, with the key that names the path.
+    /// Returns `z3950d.toml: database cat: files` for a database in the file, with the key that names the path.
     pub(super) fn of_database(&self, database: &DatabaseFiles, path: Option<&Path>) -> String {
         let name = format!("database {}", database.name);
         let is_own = self.databases.contains(&database.name.to_lowercase());
@@ -62,7 +62,7 @@ impl SettingOrigin {
         format!("{}: {name}{key}", file.display())
     }
 
-    /// The settings file and key, as the beginning of a message.
+    /// Returns the settings file and key, as the beginning of a message.
     fn key(&self, key: &str) -> String {
         let is_replaced = match key {
             "listener" => self.listens,
@@ -76,7 +76,8 @@ impl SettingOrigin {
     }
 }
 
-/// The settings of the arguments and of the file they name, as far as they can be read, and what is wrong with them, line by line.
+/// Returns the settings of the arguments and of the file that they name, leaving out what cannot be read; and also what is wrong
+/// with them, line by line.
 pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     let read = arguments.config.as_deref().map(Config::read);
     let (config, mut wrong) = read.unwrap_or_else(|| (Some(Config::default()), Vec::new()));
@@ -144,7 +145,7 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     (Some(config), wrong)
 }
 
-/// Whether there are databases to serve.
+/// Returns whether there are databases to serve.
 fn has_databases(config: &Config) -> bool {
     config.demo
         || !config.databases.is_empty()
@@ -152,7 +153,7 @@ fn has_databases(config: &Config) -> bool {
         || !config.engines.is_empty()
 }
 
-/// What is wrong with the settings of a recorder.
+/// Returns what is wrong with the settings of a recorder.
 fn of_recording(config: &Config) -> Option<&'static str> {
     let own = has_databases(config);
     let others = own || config.imitate.is_some() || config.replay.is_some();
@@ -174,7 +175,8 @@ fn of_recording(config: &Config) -> Option<&'static str> {
     }
 }
 
-/// Outputs that are one file, or the recording to be replayed, which they would replace. Devices may be named several times.
+/// Returns the outputs that are the same file, or that would replace the recording to be replayed. Devices may be named several
+/// times.
 fn shared_outputs(config: &Config) -> Vec<String> {
     let outputs = [
         ("record", &config.record),
@@ -227,7 +229,7 @@ fn listener(listen: Listen, files: &Option<TlsFiles>) -> ListenerConfig {
     }
 }
 
-/// A complaint about the name of a database, if it is a path of the page or the gateway.
+/// Returns a complaint about the name of a database, if it is also a path of the page or the gateway.
 fn reserved(name: &str, config: &Config) -> Option<String> {
     let (of, off) = if config.gateway.is_some() && Gateway::reserves(name) {
         ("gateway", "enabled = false in [gateway]")
@@ -241,7 +243,7 @@ fn reserved(name: &str, config: &Config) -> Option<String> {
     ))
 }
 
-/// Complaints about files of the arguments for databases whose records are elsewhere.
+/// Returns complaints about databases for which the arguments give files although their records are elsewhere.
 fn twofold(config: &Config) -> Vec<String> {
     let remotes = config.remotes.iter();
     let remotes = remotes.map(|remote| (&remote.name, "at other servers (targets)"));
@@ -260,7 +262,7 @@ fn twofold(config: &Config) -> Vec<String> {
         .collect()
 }
 
-/// Databases of the arguments replace those of the same names.
+/// Replaces databases with the databases of the arguments that have the same names.
 fn databases(databases: &mut Vec<DatabaseFiles>, named: Vec<NamedFile>, save: Vec<NamedFile>) {
     let told: BTreeSet<_> = named
         .iter()
@@ -275,7 +277,7 @@ fn databases(databases: &mut Vec<DatabaseFiles>, named: Vec<NamedFile>, save: Ve
     }
 }
 
-/// Changes the database of a name, after adding it if necessary.
+/// Changes the database with a name, after adding it if necessary.
 fn change(databases: &mut Vec<DatabaseFiles>, name: &str, change: impl FnOnce(&mut DatabaseFiles)) {
     let mut known = databases.iter_mut();
     if let Some(database) = known.find(|known| known.name.to_lowercase() == name.to_lowercase()) {
@@ -287,7 +289,7 @@ fn change(databases: &mut Vec<DatabaseFiles>, name: &str, change: impl FnOnce(&m
     databases.push(database);
 }
 
-/// Certificate, key and authorities of a listener.
+/// Reads the certificate, key and authorities of a listener.
 pub(crate) fn tls(files: &TlsFiles) -> Result<Tls, TlsError> {
     let clients = match &files.clients {
         None => ClientCertificates::Unasked,
@@ -296,7 +298,7 @@ pub(crate) fn tls(files: &TlsFiles) -> Result<Tls, TlsError> {
     };
     let tls = Tls::load(&files.certificate, &files.key, &clients);
     tls.map_err(|error| match &files.clients {
-        // Errors about the other files name these already.
+        // Errors about the other files already name them.
         Some((authorities, _)) => error.in_file(authorities),
         None => error,
     })
@@ -362,13 +364,13 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
     wrong
 }
 
-/// The log of APDUs, appended to that of earlier runs.
+/// Opens the log of APDUs, which is appended to the log of earlier runs.
 pub(crate) fn apdu_log(config: &Config) -> Option<Result<Growing, file::Error>> {
     let resume = |path| no_pipe(path).and_then(|()| Growing::resume(path));
     config.apdu_log.as_deref().map(resume)
 }
 
-/// The log of sessions, appended to that of earlier runs.
+/// Opens the log of sessions, which is appended to the log of earlier runs.
 pub(crate) fn access_log(config: &Config) -> Option<Result<AccessLog, Failure>> {
     let path = config.access_log.as_deref()?;
     let open = || AccessLog::open(path, config.access_log_format);
@@ -377,7 +379,7 @@ pub(crate) fn access_log(config: &Config) -> Option<Result<AccessLog, Failure>> 
     Some(log.map_err(|error| unwritten("--access-log", error)))
 }
 
-/// Whether the log of sessions can be written; it is not created.
+/// Checks that the log of sessions can be written; the log is not created.
 pub(crate) fn check_access_log(config: &Config) -> Result<(), Failure> {
     let path = config.access_log.as_deref();
     match path.filter(|path| *path != Path::new(STDERR)) {
@@ -388,7 +390,7 @@ pub(crate) fn check_access_log(config: &Config) -> Result<(), Failure> {
     }
 }
 
-/// What is wrong with the recording to be replayed, or doubtful in it.
+/// Returns what is wrong with the recording to be replayed, or what is doubtful in it.
 pub(crate) fn check_recording(config: &Config, origin: &SettingOrigin) -> Vec<String> {
     let Some(path) = config.replay.as_deref() else {
         return Vec::new();
@@ -406,20 +408,20 @@ pub(crate) fn check_recording(config: &Config, origin: &SettingOrigin) -> Vec<St
     }
 }
 
-/// Says what was left out of a recording, or is doubtful in it.
+/// Reports what was left out of a recording, or what is doubtful in it.
 pub(crate) fn tell_remarks(path: &Path, remarks: &[String]) {
     for remark in remarks {
         complain(&format_args!("{}: {remark}", path.display()));
     }
 }
 
-/// The transcript. Because each run counts its sessions from 1, an existing transcript is not appended to.
+/// Opens the transcript. Because each run counts its sessions from 1, an existing transcript is not appended to.
 pub(crate) fn transcript(config: &Config) -> Option<Result<Growing, file::Error>> {
     let path = config.record.as_deref().or(config.transcript.as_deref());
     path.map(|path| created(path, config))
 }
 
-/// The report on requests that are not in the recording.
+/// Opens the report on requests that are not in the recording.
 pub(crate) fn missing(config: &Config) -> Option<Result<Growing, file::Error>> {
     let path = config.report_missing.as_deref();
     path.map(|path| created(path, config))
@@ -440,7 +442,7 @@ fn created(path: &Path, config: &Config) -> Result<Growing, file::Error> {
     Growing::create(path, Existing::forced(config.overwrite))
 }
 
-/// The setting that names the transcript.
+/// Returns the setting that names the transcript.
 pub(crate) fn transcript_key(config: &Config) -> &'static str {
     match config.record {
         Some(_) => "record",
@@ -448,8 +450,8 @@ pub(crate) fn transcript_key(config: &Config) -> &'static str {
     }
 }
 
-/// Whether a database can be saved to a file: its lock is free, a file can be created next to it, and its journal, if there is one,
-/// can be written.
+/// Checks that a database can be saved to a file: its lock is free, a file can be created next to it, and its journal, if there
+/// is one, can be written.
 fn savable(path: &Path) -> Result<(), file::Error> {
     let lock = Lock::take(path)?;
     Draft::hidden(lock.target())?;
@@ -465,7 +467,7 @@ fn savable(path: &Path) -> Result<(), file::Error> {
     }
 }
 
-/// The failure of a log, with advice.
+/// Returns the failure of a log, with advice.
 pub(crate) fn unwritten(option: &str, error: file::Error) -> Failure {
     match error {
         file::Error::Unwritable { path, source } => {

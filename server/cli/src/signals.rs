@@ -64,7 +64,7 @@ impl StopSignal {
     }
 }
 
-/// The signal to reload the databases.
+/// Receives the signal to reload the databases.
 pub(crate) struct Reload(#[cfg(unix)] tokio::signal::unix::Signal);
 
 impl Reload {
@@ -79,7 +79,7 @@ impl Reload {
         Ok(Self())
     }
 
-    /// Waits for the signal; for ever where the system has none.
+    /// Waits for the signal; waits for ever if the system does not have it.
     #[cfg(unix)]
     pub(crate) async fn next(&mut self) {
         if self.0.recv().await.is_none() {

@@ -1,4 +1,4 @@
-//! The status of the server over HTTP, on a listener of its own: `/metrics` for Prometheus, and `/healthz` (RFC 9110, 9112).
+//! The status of the server over HTTP, on its own listener: `/metrics` for Prometheus, and `/healthz` (RFC 9110, 9112).
 
 pub(crate) mod page;
 
@@ -26,10 +26,10 @@ use z3950_server::{SocketFile, listen_unix};
 use self::page::Status;
 use crate::config::ListenAddress;
 
-/// A socket that the status is asked on.
+/// A socket on which the status is requested.
 pub(crate) enum StatusListener {
     Tcp(TcpListener),
-    /// With its file, which is removed at the end.
+    /// A Unix socket with its file, which is removed at the end.
     #[cfg(unix)]
     Unix(
         UnixListener,
@@ -37,16 +37,16 @@ pub(crate) enum StatusListener {
     ),
 }
 
-/// Connections at once. If there are as many, the oldest gives way to a further one: it is idle, or slow with its request, because
-/// answers take no time.
+/// The maximum number of connections at once. A further connection takes the place of the oldest: the oldest is idle, or slow
+/// with its request, because answers take no time.
 const CONNECTIONS: usize = 16;
-/// From the connection, or the answer before, to the end of a request.
+/// The time from the connection, or from the previous answer, to the end of a request.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
-/// From the beginning to the end of a connection, with all its requests.
+/// The time from the beginning to the end of a connection, with all its requests.
 const CONNECTION_TIME: Duration = Duration::from_secs(120);
-/// Octets of a request's head; more get 431.
+/// The maximum number of octets of a request's head; longer heads get status 431.
 const HEAD: usize = 8192;
-/// Pause after an error of the listener, such as too many open files.
+/// The pause after an error of the listener, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
 
 impl StatusListener {
@@ -63,7 +63,7 @@ impl StatusListener {
         }
     }
 
-    /// Its address, as a URL or `unix:PATH`, and whether other machines may reach it.
+    /// Returns the address, as a URL or `unix:PATH`, and whether other machines can reach it.
     pub(crate) fn address(&self) -> io::Result<(String, bool)> {
         match self {
             Self::Tcp(listener) => {
@@ -79,7 +79,7 @@ impl StatusListener {
         }
     }
 
-    /// Answers requests until it is dropped.
+    /// Answers requests until the future is dropped.
     pub(crate) async fn serve(self, status: Arc<Status>) {
         let mut connections: VecDeque<AbortHandle> = VecDeque::new();
         loop {
@@ -109,7 +109,7 @@ impl StatusListener {
     }
 }
 
-/// Serves a connection in a task of its own.
+/// Serves a connection in its own task.
 fn begin(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     status: &Arc<Status>,
@@ -125,13 +125,13 @@ fn begin(
             .header_read_timeout(REQUEST_TIME)
             .max_buf_size(HEAD)
             .serve_connection(TokioIo::new(stream), service);
-        // Whatever ends it concerns this client alone.
+        // Whatever ends the connection concerns this client alone.
         let _ = timeout(CONNECTION_TIME, connection).await;
     });
     task.abort_handle()
 }
 
-/// The type of Prometheus' text format.
+/// The media type of Prometheus' text format.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 

@@ -1,4 +1,4 @@
-//! What answers requests of HTTP that are not SRU's: the page and the gateway.
+//! What answers HTTP requests that are not for SRU: the page and the gateway.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use crate::config::Config;
 /// Where the server listens.
 #[derive(Clone, Debug)]
 pub(crate) struct Listening {
-    /// All addresses.
+    /// All addresses of the server.
     all: Vec<SocketAddr>,
-    /// Those without TLS.
+    /// The addresses without TLS.
     plain: Vec<SocketAddr>,
 }
 
@@ -32,7 +32,7 @@ impl Listening {
     }
 }
 
-/// The page and the gateway of a server that listens there; `None` if both are off.
+/// Returns the page and the gateway of a server that listens there; `None` if both are off.
 pub(crate) fn web(config: &Config, listening: &Listening) -> Option<Arc<dyn Web>> {
     let gateway = gateway(config, listening.all.clone());
     if !config.page {
@@ -45,7 +45,7 @@ pub(crate) fn web(config: &Config, listening: &Listening) -> Option<Arc<dyn Web>
     })
 }
 
-/// The gateway; `None` if it is off.
+/// Returns the gateway; `None` if it is off.
 fn gateway(config: &Config, listeners: Vec<SocketAddr>) -> Option<Gateway> {
     let mut options = config.gateway.clone()?;
     options.has_page = config.page;

@@ -1,4 +1,4 @@
-//! The form for searches: what is typed, and the databases of the server to choose from.
+//! The form for searches: the text that was typed, and the databases of the server to choose from.
 
 use std::collections::HashSet;
 
@@ -11,9 +11,9 @@ use crate::text;
 /// A database, or a part of one, that can be chosen.
 pub(crate) struct DatabaseChoice {
     pub(crate) name: String,
-    /// Its title; of a part, without that of the whole.
+    /// The title; for a part, without the title of the whole.
     pub(crate) title: String,
-    /// Where its records are; empty for those of the server itself.
+    /// Where the records are; empty for records of the server itself.
     addresses: Vec<String>,
     pub(crate) is_chosen: bool,
 }
@@ -25,12 +25,12 @@ pub(crate) struct ShownDatabase {
     pub(crate) description: String,
     pub(crate) records: String,
     pub(crate) is_merged: bool,
-    /// The choice of all of it; none for one whose parts are searched side by side.
+    /// The choice of the whole database; `None` if its parts are searched separately.
     pub(crate) whole: Option<DatabaseChoice>,
     pub(crate) parts: Vec<DatabaseChoice>,
 }
 
-/// What a person wants to have ticked.
+/// The choices that a person wants to have ticked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ticks {
     All,
@@ -81,7 +81,7 @@ impl ShownDatabase {
         }
     }
 
-    /// What can be chosen of it.
+    /// Iterates over what can be chosen of the database.
     pub(crate) fn choices(&self) -> impl Iterator<Item = &DatabaseChoice> {
         self.whole.iter().chain(&self.parts)
     }
@@ -90,12 +90,13 @@ impl ShownDatabase {
         self.parts.iter().any(|part| part.is_chosen)
     }
 
-    /// Whether this is the name of the database. Of one that can be chosen as its parts only, it stands for these.
+    /// Returns whether this is the name of the database. If only the parts of a database can be chosen, its name stands for the
+    /// parts.
     fn is_named(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }
 
-    /// The title of a part.
+    /// Returns the title of a part.
     fn part(&self, name: &str) -> Option<&str> {
         let mut parts = self.parts.iter();
         let part = parts.find(|part| part.name.eq_ignore_ascii_case(name))?;
@@ -107,13 +108,14 @@ impl ShownDatabase {
 pub(crate) struct Catalogues(pub(crate) Vec<ShownDatabase>);
 
 impl Catalogues {
-    /// All of them, none of which is chosen.
+    /// Lists all databases of the client's server, none of which is chosen.
     pub(crate) fn of(client: &WebClient) -> Self {
         let databases = client.databases().into_iter();
         Self(databases.map(ShownDatabase::of).collect())
     }
 
-    /// The title of a database, or of a part with that of the whole before it. The name, if there is no such database.
+    /// Returns the title of a database, or of a part, preceded by the title of the whole. Returns the name if there is no such
+    /// database.
     pub(crate) fn title(&self, name: &str) -> String {
         let of_database = |database: &ShownDatabase| {
             if database.is_named(name) {
@@ -126,19 +128,19 @@ impl Catalogues {
         title.unwrap_or_else(|| text::clean(name))
     }
 
-    /// The title of a part alone, or else as [`title`](Self::title) has it.
+    /// Returns the title of a part alone, or otherwise the same as [`title`](Self::title).
     pub(crate) fn short_title(&self, name: &str) -> String {
         let part = self.0.iter().find_map(|database| database.part(name));
         part.map_or_else(|| self.title(name), str::to_owned)
     }
 
-    /// Whether there is a database or a part of this name.
+    /// Returns whether there is a database or a part with this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         let mut databases = self.0.iter();
         databases.any(|database| database.is_named(name) || database.part(name).is_some())
     }
 
-    /// The name of the first choice whose records are where a URL of Z39.50 or SRU leads.
+    /// Returns the name of the first choice whose records are at the place that a Z39.50 or SRU URL leads to.
     pub(crate) fn at(&self, url: &str) -> Option<String> {
         let address = url.parse::<Target>().ok()?.to_string();
         let address = address.trim_end_matches('/');
@@ -154,7 +156,7 @@ impl Catalogues {
         self.0.iter().flat_map(ShownDatabase::choices)
     }
 
-    /// Chooses what is named: databases, and parts of them.
+    /// Chooses the databases and parts that are named.
     fn choose(&mut self, names: &[String]) {
         for database in &mut self.0 {
             let is_named = names.iter().any(|name| database.is_named(name));
@@ -170,10 +172,11 @@ impl Catalogues {
         }
     }
 
-    /// Chooses everything once: no catalogue that a choice before has, and no part of a database that is chosen as a whole.
+    /// Chooses everything once: no catalogue that an earlier choice already has, and no part of a database that is chosen as a
+    /// whole.
     fn choose_all(&mut self) {
         let mut known: HashSet<String> = HashSet::new();
-        // Wholes first, because their records are merged.
+        // Whole databases come first, because their records are merged.
         let mut choices: Vec<&mut DatabaseChoice> = Vec::new();
         let mut parts = Vec::new();
         for database in &mut self.0 {
@@ -198,14 +201,14 @@ impl Catalogues {
 pub(crate) struct SearchForm {
     pub(crate) query: String,
     pub(crate) catalogues: Catalogues,
-    /// Whether other ways are tried where a search finds nothing or is refused.
+    /// Whether to try other ways if a search finds nothing or is refused.
     pub(crate) has_fallback: bool,
-    /// Whether only the best record of an identifier is wanted.
+    /// Whether only the best record for an identifier is wanted.
     pub(crate) has_best: bool,
 }
 
 impl SearchForm {
-    /// The form with what was typed and chosen; with everything chosen once if there was no choice.
+    /// Creates the form with what was typed and chosen; if nothing was chosen, everything is chosen once.
     pub(crate) fn new(
         client: &WebClient,
         query: &str,
@@ -227,7 +230,7 @@ impl SearchForm {
         }
     }
 
-    /// What is chosen, and the names that the server does not have.
+    /// Returns what is chosen, and the names that the server does not have.
     pub(crate) fn targets(&self, names: &[String]) -> Vec<String> {
         let chosen = self.catalogues.choices().filter(|choice| choice.is_chosen);
         let chosen = chosen.map(|choice| choice.name.clone());
@@ -235,7 +238,7 @@ impl SearchForm {
         chosen.chain(unknown.cloned()).collect()
     }
 
-    /// How many choices there are.
+    /// Returns how many choices there are.
     pub(crate) fn size(&self) -> usize {
         self.catalogues.choices().count()
     }
@@ -247,7 +250,7 @@ mod tests {
 
     use super::*;
 
-    /// A database with these parts, each a name and an address.
+    /// Returns a database with these parts, each a name and an address.
     fn database(name: &str, is_merged: bool, parts: &[(&str, &str)]) -> DatabaseInfo {
         let mut database = DatabaseInfo::default();
         database.name = name.to_owned();

@@ -1,15 +1,16 @@
-//! Files of records: the formats that both pages of a record offer, and what a file has before, between and after its records.
+//! Files of records: the formats that both pages of a record offer, and what a file contains before, between and after its
+//! records.
 
 use z3950::Record;
 use z3950::asn1::record::RetrievedRecord;
 use z3950::marc::table::{Columns, DEFAULT_COLUMNS, RowOrigin, Table, TableForm};
 use z3950::marc::{Form, iso2709};
 
-/// A format of files.
+/// A file format.
 pub(crate) struct FileFormat {
-    /// In the parameter `format`.
+    /// The name in the parameter `format`.
     pub(crate) name: &'static str,
-    /// As pages show it.
+    /// The title on pages.
     pub(crate) title: &'static str,
     pub(crate) media_type: &'static str,
     pub(crate) extension: &'static str,
@@ -18,15 +19,15 @@ pub(crate) struct FileFormat {
 
 #[derive(Clone, Copy)]
 enum FileWriter {
-    /// A form of MARC records.
+    /// MARC records in some form.
     Marc(Form),
-    /// One object, or an array of them.
+    /// One JSON object, or an array of objects.
     Json,
     /// A table with a header.
     Table(TableForm),
 }
 
-/// All formats.
+/// All file formats.
 pub(crate) static FORMATS: [FileFormat; 7] = [
     FileFormat {
         name: "marc",
@@ -82,15 +83,15 @@ pub(crate) static FORMATS: [FileFormat; 7] = [
 const NO_MARC: &str = "it is not MARC";
 
 impl FileFormat {
-    /// The format of this name.
+    /// Returns the format with this name.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.name == name)
     }
 
-    /// A record as a part of a file with this source.
+    /// Writes a record as a part of a file with this source.
     ///
     /// # Errors
-    /// Why it has no such form, in words.
+    /// The reason in words if the record cannot be in this format.
     pub(crate) fn written(&self, record: &Record, source: &str) -> Result<Vec<u8>, String> {
         let marc = || record.marc().ok_or(NO_MARC);
         let mut octets = Vec::new();
@@ -102,7 +103,7 @@ impl FileFormat {
                     _ => iso2709::encode(&marc).map_err(|error| error.to_string()),
                 };
             }
-            // Losses are those of the form.
+            // Any losses are inherent in the form, so they are not reported.
             FileWriter::Marc(form) => {
                 let lost = form.write(&marc()?, &mut octets);
                 lost.map_err(|error| error.to_string())?;
@@ -120,10 +121,10 @@ impl FileFormat {
         Ok(octets)
     }
 
-    /// A file of one record with this source: in MARCXML and JSON without what holds several together.
+    /// Writes a file of one record with this source: MARCXML and JSON are written without what holds several records together.
     ///
     /// # Errors
-    /// Why it has no such form, in words.
+    /// The reason in words if the record cannot be in this format.
     pub(crate) fn alone(&self, record: &Record, source: &str) -> Result<Vec<u8>, String> {
         match self.writer {
             FileWriter::Marc(Form::MarcXml) => Ok(record.marcxml().ok_or(NO_MARC)?.into_bytes()),
@@ -136,7 +137,7 @@ impl FileFormat {
         }
     }
 
-    /// A file of these records, in the order given.
+    /// Joins these records into a file, in the given order.
     pub(crate) fn file(&self, records: &[Vec<u8>]) -> Vec<u8> {
         let (begin, between, end) = match self.writer {
             FileWriter::Marc(form) => (form.begin().to_owned(), form.between(), form.end()),
@@ -150,13 +151,14 @@ impl FileFormat {
     }
 }
 
-/// The usual columns, and the source.
+/// Returns a table with the usual columns and the source.
 fn table(form: TableForm) -> Table {
     let columns = format!("{DEFAULT_COLUMNS},source").parse();
     Table::new(form, &columns.unwrap_or_else(|_| Columns::default()))
 }
 
-/// The name of a file for a docid: letters, digits, dots, hyphens and underscores, which no program takes for anything else.
+/// Returns the name of a file for a docid: letters, digits, dots, hyphens and underscores, which no program mistakes for anything
+/// else.
 pub(crate) fn file_name(docid: &[u8], extension: &str) -> String {
     let plain = |octet: &u8| match octet {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' => char::from(*octet),

@@ -1,5 +1,5 @@
-//! The gateway of RFC 1630: `z39.50r`, `z39.50s` and `gopher` URLs carried out for clients of HTTP. Its own server answers itself;
-//! other servers are asked only if the settings allow it.
+//! The gateway of RFC 1630: `z39.50r`, `z39.50s` and `gopher` URLs carried out for HTTP clients. URLs of its own server are
+//! answered by that server itself; other servers are asked only if the settings allow it.
 
 mod addresses;
 mod allowed;
@@ -50,17 +50,17 @@ use crate::text::encoded;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct GatewayOptions {
-    /// Whose servers are asked: by default its own alone.
+    /// The servers that may be asked: by default, only the gateway's own.
     pub targets: GatewayTargets,
-    /// The longest time for one URL: 20 seconds.
+    /// The maximum time for one URL; by default, 20 seconds.
     pub time: Duration,
-    /// Octets of a record or item, at most: 8 MiB.
+    /// The maximum number of octets of a record or item; by default, 8 MiB.
     pub octets: usize,
-    /// URLs that are carried out at once: 64. Further requests get 429.
+    /// The maximum number of URLs that are carried out at once; by default, 64. Further requests get status 429.
     pub requests: usize,
-    /// URLs that are carried out at once for one address: 8.
+    /// The maximum number of URLs that are carried out at once for one address; by default, 8.
     pub requests_per_address: usize,
-    /// Whether a page for searches is at `/search`, where `z39.50s` URLs lead.
+    /// Whether there is a page for searches at `/search`, to which `z39.50s` URLs lead.
     pub has_page: bool,
 }
 
@@ -77,27 +77,27 @@ impl Default for GatewayOptions {
     }
 }
 
-/// A gateway, as what answers requests of HTTP that are not SRU's.
+/// A gateway, which answers HTTP requests that are not for SRU.
 pub struct Gateway {
     options: GatewayOptions,
     slots: Arc<RequestSlots>,
-    /// For servers that the settings name: the limits and pauses of their profiles hold for all requests together.
+    /// The client for servers that the settings name: the limits and pauses of their profiles hold for all requests together.
     named: Client,
-    /// The routes to these.
+    /// The routes to servers that the settings name.
     named_routes: Routes,
-    /// For all others.
+    /// The routes to all other servers.
     public: Routes,
     listeners: Mutex<Vec<SocketAddr>>,
     layout: PageLayout,
 }
 
 impl Gateway {
-    /// A gateway that knows servers by these profiles.
+    /// Creates a gateway that knows servers by these profiles.
     pub fn new(options: GatewayOptions, profiles: impl Into<Arc<Profiles>>) -> Self {
         Self::with_resolver(options, profiles, Arc::new(SystemResolver))
     }
 
-    /// The same with another resolver of names.
+    /// Creates the same gateway with another resolver of names.
     pub fn with_resolver(
         options: GatewayOptions,
         profiles: impl Into<Arc<Profiles>>,
@@ -116,12 +116,13 @@ impl Gateway {
         }
     }
 
-    /// Whether no database may have this name where the gateway is served: its URLs over HTTP would be the gateway's.
+    /// Returns whether no database may have this name where the gateway is served, because its URLs over HTTP would be the
+    /// gateway's.
     pub fn reserves(name: &str) -> bool {
         locator::is_path(name)
     }
 
-    /// The addresses on which the server listens, so that URLs that lead there are answered by itself.
+    /// Sets the addresses on which the server listens, so that it answers URLs that lead there itself.
     pub fn set_listeners(&self, listeners: Vec<SocketAddr>) {
         *lock(&self.listeners) = listeners;
     }
@@ -180,7 +181,7 @@ impl Gateway {
         }
     }
 
-    /// Leads to the page with the databases of a URL chosen.
+    /// Redirects to the page, with the databases of a URL chosen.
     fn search_form(
         &self,
         url: &Z3950Url,
@@ -259,7 +260,7 @@ impl Gateway {
             self.admit(client).await?;
         }
         let mut options = ClientOptions::default().with_timeouts(self.timeouts());
-        // Which ports are allowed was decided before.
+        // Which ports are allowed has already been decided.
         options.plan.allow_reserved_port = true;
         let octets = i64::try_from(self.options.octets).unwrap_or(i64::MAX);
         options.plan.init.exceptional_record_size = octets;
@@ -299,7 +300,7 @@ impl Gateway {
         }
     }
 
-    /// Fetches a Gopher item within the limits. This server has none.
+    /// Fetches a Gopher item within the limits. This server does not have any.
     async fn gopher(
         &self,
         url: &GopherUrl,
@@ -370,7 +371,7 @@ impl Web for Gateway {
 }
 
 /// # Errors
-/// The profile of the server has credentials: they are those of the library, and only for its users.
+/// If the profile of the server has credentials: they belong to the library, and are only for its users.
 fn refuse_credentials(
     profiles: &Profiles,
     url: &Z3950Url,
@@ -389,7 +390,7 @@ fn refuse_credentials(
     Err(GatewayFailure::new(status, words))
 }
 
-/// The forms of a record that a request accepts.
+/// Returns the forms of a record that a request accepts.
 fn forms(
     url: &Z3950Url,
     asked: &GatewayRequest,

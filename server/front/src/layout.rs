@@ -1,4 +1,4 @@
-//! What all pages share: the frame with its style sheet, and the headers that keep scripts and other sites out.
+//! The parts that all pages share: the frame with its style sheet, and the headers that keep scripts and other sites out.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -13,7 +13,7 @@ use z3950_server::web::http::{Response, StatusCode};
 /// The style sheet.
 const STYLE: &str = include_str!("../templates/style.css");
 
-/// What a page may load, and where its form leads.
+/// The policy on what a page may load, and where its form leads.
 const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// The frame of pages.
@@ -21,7 +21,7 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; 
 pub(crate) struct PageLayout {
     /// The path of the style sheet, which changes with its text.
     pub(crate) style_path: String,
-    /// Whether there is a page for searches, to which the frame leads.
+    /// Whether there is a page for searches, to which the frame links.
     pub(crate) has_search: bool,
 }
 
@@ -36,7 +36,7 @@ impl PageLayout {
     }
 }
 
-/// What a page about a failure begins with.
+/// Returns the beginning of a page about a failure.
 pub(crate) fn heading(status: StatusCode) -> &'static str {
     match status {
         StatusCode::MULTIPLE_CHOICES => "Several records match",
@@ -52,7 +52,7 @@ pub(crate) fn heading(status: StatusCode) -> &'static str {
     }
 }
 
-/// The style sheet, for good.
+/// Returns the style sheet, which may be cached for ever.
 pub(crate) fn style() -> Response<WebBody> {
     let mut answer = with_type(StatusCode::OK, "text/css; charset=utf-8", STYLE);
     let value = HeaderValue::from_static("public, max-age=31536000, immutable");
@@ -60,7 +60,7 @@ pub(crate) fn style() -> Response<WebBody> {
     answer
 }
 
-/// A page.
+/// Returns a page made from a template.
 pub(crate) fn html(status: StatusCode, template: &impl Template) -> Response<WebBody> {
     match template.render() {
         Ok(page) => page_of(status, page),
@@ -73,12 +73,12 @@ pub(crate) fn html(status: StatusCode, template: &impl Template) -> Response<Web
     }
 }
 
-/// A page with this text.
+/// Returns a page with this text.
 pub(crate) fn page_of(status: StatusCode, body: impl Into<WebBody>) -> Response<WebBody> {
     with_type(status, "text/html; charset=utf-8", body)
 }
 
-/// An answer that leads elsewhere; `None` for what cannot be in a header.
+/// Returns an answer that redirects to `place`; `None` if that cannot be in a header.
 pub(crate) fn redirect(status: StatusCode, place: &str) -> Option<Response<WebBody>> {
     let mut answer = with_type(status, "text/plain; charset=utf-8", "");
     let place = HeaderValue::try_from(place).ok()?;
@@ -86,7 +86,7 @@ pub(crate) fn redirect(status: StatusCode, place: &str) -> Option<Response<WebBo
     Some(answer)
 }
 
-/// An answer of this type.
+/// Returns an answer of this media type.
 pub(crate) fn with_type(
     status: StatusCode,
     kind: &'static str,

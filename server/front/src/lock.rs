@@ -1,4 +1,4 @@
-//! Locks without a poisoned state: a panic of another holder is reported where it happens.
+//! Locks without a poisoned state: a panic of another holder is reported where it occurs.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,4 @@
-//! The server itself, asked through sessions in the name of a client of HTTP.
+//! The server itself, asked through sessions in the name of an HTTP client.
 
 use z3950::asn1::apdu::DiagRec;
 use z3950::asn1::bib1::diagnostics::Condition;
@@ -14,7 +14,7 @@ use crate::text::described;
 /// The server itself, as a target of [`own_client`].
 pub(crate) const OWN: &str = "z39.50s://localhost";
 
-/// A client whose connections all lead to the server itself, with the rights, limits and login of this client of HTTP.
+/// Returns a client whose connections all lead to the server itself, with the rights, limits and login of this HTTP client.
 pub(crate) fn own_client(asker: &WebClient, mut options: ClientOptions) -> Client {
     options.plan.init.id_authentication = asker
         .login()
@@ -23,10 +23,10 @@ pub(crate) fn own_client(asker: &WebClient, mut options: ClientOptions) -> Clien
     Client::with_routes(options, routes)
 }
 
-/// Whether the server admits the client.
+/// Checks whether the server admits the client.
 ///
 /// # Errors
-/// The status of the answer that says why it does not, and the reason in words.
+/// If it does not: the status of the answer that says so, and the reason in words.
 pub(crate) async fn admitted(client: &WebClient) -> Result<(), (StatusCode, String)> {
     let own = own_client(client, ClientOptions::default());
     if let Err(error) = own.connect(OWN).await {
@@ -48,7 +48,7 @@ pub(crate) async fn admitted(client: &WebClient) -> Result<(), (StatusCode, Stri
     }
 }
 
-/// Whether a password was not looked at, because too many wrong ones came from the address.
+/// Returns whether a password was not checked, because too many wrong ones came from the address.
 pub(crate) fn is_guessing(diagnostics: &[DiagRec]) -> bool {
     let waits = Condition::TEMPORARILY_OUT_OF_RESOURCES;
     diagnostics.iter().any(|one| match one {

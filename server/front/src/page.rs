@@ -1,5 +1,5 @@
-//! The page for people: a search form, the hits of each database as they come, records with their holdings, and downloads. It uses no
-//! script, and searches the server through sessions in the name of the client.
+//! The page for people: a search form, the hits of each database as they come, records with their holdings, and downloads. The
+//! page does not use scripts, and searches the server through sessions in the name of the client.
 
 mod asked;
 mod download;
@@ -27,18 +27,18 @@ use crate::layout::{PageLayout, heading, html, redirect, style};
 use crate::own::admitted;
 use crate::text;
 
-/// How long who guesses passwords is asked to wait, in seconds.
+/// How long a client that guesses passwords is asked to wait, in seconds.
 const RETRY_SECONDS: u16 = 5;
-/// Paths of the page, and of its gateway.
+/// The paths of the page, and of its gateway.
 const RESERVED_NAMES: [&str; 3] = ["search", "get", "targets"];
-/// What browsers ask every site for. There is none here.
+/// What browsers ask every site for. This site does not have it.
 const ICON: &str = "favicon.ico";
 
-/// An answer.
+/// An answer of the page.
 type PageAnswer = Response<WebBody>;
 
-/// The page, for [`Server::with_web`](z3950_server::Server::with_web). It answers `/`, `/search` and `/targets`; requests of SRU
-/// for `/` stay SRU's.
+/// The page, for [`Server::with_web`](z3950_server::Server::with_web). It answers `/`, `/search` and `/targets`; SRU requests for
+/// `/` are still answered by SRU.
 pub struct CataloguePage {
     layout: PageLayout,
     gateway: Option<Box<dyn Web>>,
@@ -47,7 +47,7 @@ pub struct CataloguePage {
 }
 
 impl CataloguePage {
-    /// The page of the server that it is given to.
+    /// Creates the page of the server that it is given to.
     pub fn new() -> Self {
         Self {
             layout: PageLayout::new(true),
@@ -56,13 +56,14 @@ impl CataloguePage {
         }
     }
 
-    /// Whether no database may have this name where the page is served: its URLs over HTTP would be the page's or its gateway's.
+    /// Returns whether no database may have this name where the page is served, because its URLs over HTTP would be the page's or
+    /// its gateway's.
     pub fn reserves(name: &str) -> bool {
         let mut paths = RESERVED_NAMES.iter();
         paths.any(|path| name.eq_ignore_ascii_case(path)) || Gateway::reserves(name)
     }
 
-    /// Gives this gateway the requests that are its own, and leads URLs that are typed to it, at `/get`.
+    /// Gives this gateway the requests that are its own, and sends URLs that are typed to it, at `/get`.
     #[must_use]
     pub fn with_gateway(self, gateway: impl Web + 'static) -> Self {
         Self {
@@ -71,14 +72,14 @@ impl CataloguePage {
         }
     }
 
-    /// Sets the addresses on which the server listens without TLS, so that people who read the page over TLS see `z39.50r` URLs of
-    /// records: these have no form for TLS (RFC 2056 §4).
+    /// Sets the addresses on which the server listens without TLS, so that people who read the page over TLS see `z39.50r` URLs
+    /// of records: such URLs do not have a form for TLS (RFC 2056 §4).
     #[must_use]
     pub fn with_plain_listeners(self, plain: Vec<SocketAddr>) -> Self {
         Self { plain, ..self }
     }
 
-    /// The gateway, if the request with this head is for it.
+    /// Returns the gateway, if the request with this head is for it.
     fn gateway(&self, head: &Parts) -> Option<&dyn Web> {
         let gateway = self.gateway.as_deref()?;
         gateway.takes(head).then_some(gateway)
@@ -157,7 +158,7 @@ impl CataloguePage {
         )
     }
 
-    /// Leads to a page under its own path.
+    /// Redirects to a page under its own path.
     fn moved(&self, page: &str, query: &str) -> PageAnswer {
         let mark = if query.is_empty() { "" } else { "?" };
         let place = format!("/{page}{mark}{query}");
@@ -181,7 +182,7 @@ impl CataloguePage {
         answer
     }
 
-    /// A failure, with the form to mend what was typed.
+    /// Returns a page about a failure, with the form to correct what was typed.
     fn problem(
         &self,
         status: StatusCode,
@@ -229,19 +230,19 @@ impl Web for CataloguePage {
     }
 }
 
-/// What is at a path.
+/// What there is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PagePath {
     Page,
-    /// A page, whose path is written otherwise: in capitals, with percent signs, with a slash at the end.
+    /// A page whose path is written in another way: in capitals, with percent signs, or with a slash at the end.
     Alias(&'static str),
-    /// Nothing; but no database can be there.
+    /// Nothing, but no database can be there either.
     Nothing,
-    /// What is not the page's.
+    /// Something that does not belong to the page.
     Elsewhere,
 }
 
-/// What is at a path other than that of the style sheet.
+/// Returns what there is at a path other than the path of the style sheet.
 fn page_at(path: &str) -> PagePath {
     let Some(path) = path.strip_prefix('/') else {
         return PagePath::Elsewhere;
@@ -259,7 +260,7 @@ fn page_at(path: &str) -> PagePath {
     match (known.copied().next(), rest) {
         (None, _) if path == ICON => PagePath::Nothing,
         (None, _) => PagePath::Elsewhere,
-        // Without a gateway.
+        // If there is no gateway.
         (Some("get"), None) if path == "get" => PagePath::Nothing,
         (Some(name), None) if path == name => PagePath::Page,
         (Some(name), None | Some("")) => PagePath::Alias(name),
@@ -288,11 +289,11 @@ struct Failed<'a> {
     layout: &'a PageLayout,
     title: &'a str,
     words: &'a str,
-    /// The form with what was typed, to be mended.
+    /// The form with what was typed, to be corrected.
     form: Option<SearchForm>,
 }
 
-/// The answer to a person without a valid user name and password.
+/// Returns the answer to a person without a valid user name and password.
 fn asks_for_login(client: &WebClient) -> String {
     let known = match client.login() {
         Some(_) => "This server does not know the user, or the password is wrong.",

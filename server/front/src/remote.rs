@@ -1,5 +1,5 @@
-//! Databases whose records are at other servers of Z39.50 or SRU: a search is passed on to all of them side by side, and their
-//! records come page by page, round robin by rank (Z39.50-2003 §3.2.2, §3.2.3).
+//! Databases whose records are at other servers, of Z39.50 or SRU: a search is passed on to all of them at the same time, and
+//! their records come page by page, round robin by rank (Z39.50-2003 §3.2.2, §3.2.3).
 //!
 //! ```text
 //!  search ─▶ shared ─▶ upstream ─▶ z3950::Connection     one search at each target, shared by equal ones
@@ -62,7 +62,7 @@ use self::via::Chains;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RemoteOptions {
-    /// The name of the database. `NAME@TARGET` is the part of it that one target has.
+    /// The name of the database. `NAME@TARGET` is the part of the database that one target has.
     pub name: String,
     /// The title.
     pub title: Option<String>,
@@ -70,33 +70,35 @@ pub struct RemoteOptions {
     pub description: Option<String>,
     /// The targets: profiles of the client, or addresses as [`Client::connect`] takes them.
     pub targets: Vec<String>,
-    /// How long equal searches share an answer after it arrived; searches under way are always shared. 10 s.
+    /// How long equal searches share an answer after it arrived; searches in progress are always shared. By default, 10 s.
     pub fresh: Duration,
-    /// The longest wait for a target: for a connection, and for each answer; 10 s.
+    /// The longest wait for a target, for a connection and for each answer. By default, 10 s.
     pub target_time: Duration,
-    /// The longest wait for all targets together; 20 s.
+    /// The longest wait for all targets together. By default, 20 s.
     pub total_time: Duration,
-    /// The most sessions with each target; 8. The profile of a target may allow fewer.
+    /// The maximum number of sessions with each target; by default, 8. The profile of a target may allow fewer.
     pub sessions: usize,
-    /// The most octets of records kept for the next request; 64 MiB.
+    /// The maximum number of octets of records kept for the next request; by default, 64 MiB.
     pub cache_octets: usize,
-    /// Whether records of one edition become one hit ([`merge`]), as far as they are among the first of each target; `false`.
+    /// Whether records of one edition become one hit ([`merge`]) if they are among the first records of each target; by default,
+    /// `false`.
     pub merge: bool,
-    /// How many of the first records of each target are read for that; 100, and at most [`Self::MAX_MERGE_RECORDS`].
+    /// How many of the first records of each target are read for merging; by default, 100, and at most
+    /// [`Self::MAX_MERGE_RECORDS`].
     pub merge_records: u64,
-    /// How many of the first records of several targets are put in order by a sort; 1000, and at most [`Self::MAX_SORTED_RECORDS`]. The
-    /// others cannot be retrieved then.
+    /// How many of the first records of several targets are put in order by a sort; by default, 1000, and at most
+    /// [`Self::MAX_SORTED_RECORDS`]. The other records then cannot be retrieved.
     pub sorted_records: u64,
 }
 
 impl RemoteOptions {
-    /// The most records of each target that are read to find those of one edition.
+    /// The maximum number of records of each target that are read to find records of the same edition.
     pub const MAX_MERGE_RECORDS: u64 = 1000;
 
-    /// The most records of several targets that are put in order.
+    /// The maximum number of records of several targets that are put in order.
     pub const MAX_SORTED_RECORDS: u64 = 100_000;
 
-    /// A database at these targets, with the default times and limits.
+    /// Creates the options of a database at these targets, with the default times and limits.
     pub fn new(
         name: impl Into<String>,
         targets: impl IntoIterator<Item = impl Into<String>>,
@@ -118,7 +120,7 @@ impl RemoteOptions {
     }
 }
 
-/// A database at other servers, as a backend. Targets are connected to when they are first searched.
+/// A database at other servers, as a backend. A connection to a target is made when it is first searched.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -136,23 +138,23 @@ pub struct RemoteDatabase {
     options: RemoteOptions,
     chains: Chains,
     cache: Arc<RecordCache>,
-    /// Of each target.
+    /// The health of each target.
     health: Vec<TargetHealth>,
-    /// Made once: every page asks for it.
+    /// The descriptions, made only once because every page asks for them.
     databases: Vec<DatabaseInfo>,
 }
 
 impl RemoteDatabase {
-    /// The database, with the profiles, routes and credentials of a client.
+    /// Creates the database, with the profiles, routes and credentials of a client.
     ///
     /// # Errors
-    /// A target that is neither a profile nor an address.
+    /// If a target is neither a profile nor an address.
     pub fn new(client: &Client, options: RemoteOptions) -> Result<Self, ProfileError> {
         let mut of_client = client.options().clone();
         let mut timeouts = Timeouts::default().with_answer(options.target_time);
         timeouts.connect = Some(options.target_time);
         of_client.timeouts = timeouts;
-        // Targets keep their idle sessions themselves.
+        // Targets keep their own idle sessions.
         of_client.idle_time = Some(Duration::from_secs(1));
         let client = client.with_options(of_client);
         let cache = Arc::new(RecordCache::new(options.cache_octets));
@@ -167,17 +169,18 @@ impl RemoteDatabase {
         })
     }
 
-    /// What it was made with.
+    /// Returns the options that the database was made with.
     pub fn options(&self) -> &RemoteOptions {
         &self.options
     }
 
-    /// How many searches each target had, and whether it answers.
+    /// Returns how many searches each target had, and whether it answers.
     pub fn counts(&self) -> Vec<TargetCounts> {
         self.health.iter().map(TargetHealth::counts).collect()
     }
 
-    /// Whether a database made of these would be the same. Then this one can stay, with its sessions and the records that it keeps.
+    /// Returns whether a database made from these would be the same. In that case, this one can stay, with its sessions and the
+    /// records that it keeps.
     pub fn is_same(&self, client: &Client, options: &RemoteOptions) -> bool {
         let resolved = |client: &Client, target| client.profiles().resolve(target).ok();
         self.options == *options
@@ -187,10 +190,10 @@ impl RemoteDatabase {
             })
     }
 
-    /// The targets that a request names: all, or the one of `NAME@TARGET`.
+    /// Returns the targets that a request names: all, or the one in `NAME@TARGET`.
     ///
     /// # Errors
-    /// Condition 235 for a target that the database does not have, 109 for a search that this database has passed on itself.
+    /// Condition 235 for a target that the database does not have, 109 for a search that this database has itself passed on.
     fn named(
         &self,
         databases: &[DatabaseName],
@@ -216,15 +219,15 @@ impl RemoteDatabase {
     }
 }
 
-/// The end of a time that begins now; one that an `Instant` cannot hold ends in a year.
+/// Returns the end of a time that begins now; if an `Instant` cannot hold it, the end is in a year.
 fn after(time: Duration) -> Instant {
     const YEAR: Duration = Duration::from_secs(365 * 86_400);
     let now = Instant::now();
     now.checked_add(time).unwrap_or_else(|| now + YEAR)
 }
 
-/// What is said of a database at these targets. The indexes and syntaxes are those of the server's own databases; a target may have
-/// others.
+/// Returns the description of a database at these targets. The indexes and syntaxes are the same as for the server's own
+/// databases; a target may have others.
 fn described(options: &RemoteOptions, chains: &Chains) -> Vec<DatabaseInfo> {
     let RemoteOptions {
         name,
@@ -252,7 +255,7 @@ fn described(options: &RemoteOptions, chains: &Chains) -> Vec<DatabaseInfo> {
     databases
 }
 
-/// What is said of a target.
+/// Returns the description of a target.
 fn part(client: &Client, target: &str, name: &str) -> DatabasePart {
     let mut part = DatabasePart::new(name);
     if let Ok(resolved) = client.profiles().resolve(target) {

@@ -1,4 +1,4 @@
-//! A record as pages show it: with labels, its holdings, its URL, and as MARC or as the server sent it.
+//! A record as pages show it: with labels, with its holdings and its URL, and as MARC or as the server sent it.
 
 use z3950::asn1::record::holdings::Holding;
 use z3950::marc::Form;
@@ -7,27 +7,27 @@ use z3950::{Record, RecordSource};
 
 use crate::text::{VALUE, clean, cut, encoded};
 
-/// A record as it is shown.
+/// A record in the form in which it is shown.
 pub(crate) struct ShownRecord {
     pub(crate) title: String,
-    /// Labels, each with its values.
+    /// The labels, each with its values.
     pub(crate) rows: Vec<(String, Vec<ShownValue>)>,
     pub(crate) holdings: Vec<ShownCopies>,
-    /// Its `z39.50r` URL; empty if there is none.
+    /// The record's `z39.50r` URL; empty if there is none.
     pub(crate) url: String,
-    /// The database that it leads to, if that is one of several.
+    /// The database that the URL leads to, if it is one of several.
     pub(crate) url_source: String,
-    /// Whether this server follows that.
+    /// Whether this server follows the URL.
     pub(crate) has_link: bool,
-    /// What the lines are.
+    /// The title that describes the lines.
     pub(crate) text_title: &'static str,
     /// The lines of the record itself.
     pub(crate) text: String,
-    /// The forms in which it can be had, each with its link.
+    /// The forms in which the record can be downloaded, each with its link.
     pub(crate) downloads: Vec<(&'static str, String)>,
 }
 
-/// A value as words, of which some are links.
+/// A value as words, some of which are links.
 pub(crate) struct ShownValue(pub(crate) Vec<(String, bool)>);
 
 /// Copies that one database has.
@@ -37,7 +37,7 @@ pub(crate) struct ShownCopies {
     pub(crate) copies: Vec<ShownCopy>,
 }
 
-/// A copy as it is shown.
+/// A copy in the form in which it is shown.
 pub(crate) struct ShownCopy {
     pub(crate) place: String,
     pub(crate) call_number: String,
@@ -45,7 +45,7 @@ pub(crate) struct ShownCopy {
 }
 
 impl ShownRecord {
-    /// A record with its URL and its files; `title` is what people call a database.
+    /// Creates a record with its URL and its files; `title` returns the name under which people know a database.
     pub(crate) fn of(
         record: &Record,
         url: String,
@@ -56,7 +56,7 @@ impl ShownRecord {
         let labelled = marc.as_ref().map(sutrs_text).unwrap_or_default();
         let mut rows: Vec<(String, Vec<ShownValue>)> = Vec::new();
         for (label, value) in labelled.lines().filter_map(|line| line.split_once(": ")) {
-            // Before subdivisions of subjects.
+            // Before the subdivisions of subjects.
             let value = value.replace(" -- ", " – ");
             let value = ShownValue::of(&cut(&value, VALUE));
             match rows.last_mut() {
@@ -86,7 +86,7 @@ impl ShownRecord {
         }
     }
 
-    /// Shows which of several databases the URL leads to, and that as a link if this server follows it.
+    /// Shows which of several databases the URL leads to, and shows the URL as a link if this server follows it.
     pub(crate) fn with_url(self, source: String, has_link: bool) -> Self {
         Self {
             url_source: source,
@@ -95,13 +95,13 @@ impl ShownRecord {
         }
     }
 
-    /// The path of the gateway for its URL.
+    /// Returns the path at the gateway for the record's URL.
     pub(crate) fn link(&self) -> String {
         format!("/get?url={}", encoded(&self.url))
     }
 }
 
-/// The copies of a record, those of each database together.
+/// Returns the copies of a record, grouped by database.
 fn copies(record: &Record, title: &impl Fn(&str) -> String) -> Vec<ShownCopies> {
     let mut all: Vec<ShownCopies> = Vec::new();
     for mut holding in record.holdings() {
@@ -119,7 +119,7 @@ fn copies(record: &Record, title: &impl Fn(&str) -> String) -> Vec<ShownCopies> 
     all
 }
 
-/// The database that has a copy: the end of its note, if that is the name of one of these.
+/// Takes the database that has a copy from the end of the copy's note, if that is the name of one of these databases.
 fn take_source(holding: &mut Holding, sources: &[RecordSource]) -> Option<String> {
     let note = holding.note.as_ref()?;
     let (rest, last) = note.rsplit_once("; ").unwrap_or(("", note));
@@ -132,7 +132,7 @@ fn take_source(holding: &mut Holding, sources: &[RecordSource]) -> Option<String
 }
 
 impl ShownValue {
-    /// A value, in which URLs of web pages and files are links.
+    /// Splits a value so that URLs of web pages and files become links.
     fn of(text: &str) -> Self {
         let mut parts: Vec<(String, bool)> = Vec::new();
         for word in text.split_inclusive(' ') {
@@ -168,7 +168,7 @@ impl ShownCopy {
             None => None,
         };
         let status = holding.status.as_deref().unwrap_or_default();
-        // Many servers say in words what the other elements say.
+        // Many servers repeat in words what the other elements say.
         let due = holding.due.as_ref();
         let due = due.filter(|due| !status.contains(due.as_str()));
         let due = due.map(|due| format!("due {due}"));

@@ -1,21 +1,21 @@
-//! Text of records and servers for pages: without controls, cut where it is too long, and percent-encoded for URLs.
+//! Text of records and servers for pages: without control characters, cut off if it is too long, and percent-encoded for URLs.
 
 use std::error::Error;
 use std::fmt::Write;
 
-/// Characters of a title or another line of a list.
+/// The maximum number of characters of a title or another line of a list.
 pub(super) const LINE: usize = 300;
-/// Characters of several lines as one.
+/// The maximum number of characters of several lines that are shown as one.
 const LINES: usize = 2000;
-/// Characters of a value of a record that is shown alone.
+/// The maximum number of characters of a value of a record that is shown alone.
 pub(super) const VALUE: usize = 20_000;
 
-/// A line of a list.
+/// Returns a line of a list.
 pub(super) fn clean(text: &str) -> String {
     cut(text, LINE)
 }
 
-/// The lines of a text as one line.
+/// Returns the lines of a text as one line.
 pub(super) fn one_line(text: &str) -> String {
     let lines = text.split(['\n', '\r']);
     let lines = lines.map(|line| line.trim_matches([' ', '\t', ';']));
@@ -23,7 +23,7 @@ pub(super) fn one_line(text: &str) -> String {
     cut(&lines.join("; "), LINES)
 }
 
-/// At most `most` characters of a text, with a note if there are more; all of them [`printable`].
+/// Returns at most `most` characters of a text, with a note if there are more; all characters are [`printable`].
 pub(super) fn cut(text: &str, most: usize) -> String {
     let mut shown: String = text.chars().take(most).map(printable).collect();
     let left = text.chars().skip(most).count();
@@ -34,8 +34,8 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     shown
 }
 
-/// The character, or U+FFFD in place of a control, among them those that change the direction of the text around it. Line ends and
-/// tabs stay.
+/// Returns the character, or U+FFFD in place of a control character; these include the characters that change the direction of
+/// the text around them. Line ends and tabs stay.
 pub(super) fn printable(character: char) -> char {
     match character {
         '\n' | '\t' => character,
@@ -46,17 +46,17 @@ pub(super) fn printable(character: char) -> char {
     }
 }
 
-/// The name of a part of a database as people know it: `TARGET` of `NAME@TARGET`.
+/// Returns the name of a part of a database as people know it: `TARGET` for `NAME@TARGET`.
 pub(super) fn part(name: &str) -> &str {
     name.split_once('@').map_or(name, |(_, target)| target)
 }
 
-/// An error with its causes, as a line.
+/// Describes an error with its causes, in one line.
 pub(super) fn described(error: &dyn Error) -> String {
     clean(&chain(error))
 }
 
-/// An error with those causes that say more than the error itself.
+/// Describes an error with those causes that say more than the error itself.
 pub(super) fn chain(error: &dyn Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();
@@ -72,7 +72,7 @@ pub(super) fn chain(error: &dyn Error) -> String {
     words
 }
 
-/// A part of a URL (RFC 3986 §2).
+/// Encodes a part of a URL (RFC 3986 §2).
 pub(super) fn encoded(text: impl AsRef<[u8]>) -> String {
     let mut encoded = String::new();
     for octet in text.as_ref() {
@@ -88,10 +88,10 @@ pub(super) fn encoded(text: impl AsRef<[u8]>) -> String {
     encoded
 }
 
-/// A part of a URL without its percent signs.
+/// Decodes a part of a URL, which contains percent signs.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// What is wrong with the text, in words.
 pub(super) fn decoded(text: &str) -> Result<String, String> {
     let mut octets = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

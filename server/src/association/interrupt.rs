@@ -34,13 +34,13 @@ struct Inner {
 struct Running {
     number: u64,
     reference_id: Option<ReferenceId>,
-    /// The diagnostic to end with, once the operation is stopped.
+    /// The diagnostic with which the operation ends, once it is stopped.
     stopped: Option<Diagnostic>,
     /// Whether resource control is in effect, so that the client can be sent reports.
     resource_control: bool,
 }
 
-/// An operation in progress, within its association. Its entry is removed when it is dropped.
+/// An operation in progress, within its association. The entry is removed when the operation is dropped.
 pub(crate) struct Operation {
     association: Arc<Association>,
     inner: Arc<Inner>,
@@ -51,9 +51,8 @@ pub(crate) struct Operation {
 }
 
 impl Interrupt {
-    /// Takes a request that arrives while the session is busy. Returns what to send at once, or `None` if the request
-    /// has to wait for its turn. Only TriggerResourceControl is taken; it has no effect if it names no operation in
-    /// progress.
+    /// Takes a request that arrives while the session is busy. Returns what to send at once, or `None` if the request has to wait
+    /// for its turn. Only TriggerResourceControl is taken; it has no effect if it does not name an operation in progress.
     pub fn take(&self, request: &Apdu) -> Option<Vec<Apdu>> {
         let Apdu::TriggerResourceControlRequest(trigger) = request else {
             return None;
@@ -77,8 +76,8 @@ impl Interrupt {
         Some(report.into_iter().collect())
     }
 
-    /// Stops the operation of this referenceId, which then fails with the diagnostic; a Present returns the records that it has.
-    /// Does nothing if there is no such operation.
+    /// Stops the operation with this referenceId, which then fails with the diagnostic; a Present returns the records that it has
+    /// so far. Does nothing if there is no such operation.
     pub fn stop(&self, reference_id: Option<&ReferenceId>, why: Diagnostic) {
         let mut running = lock(&self.0.running);
         let mut operations = running.iter_mut();
@@ -136,7 +135,7 @@ impl Operation {
     /// Waits for the backend's answer. If the operation is stopped first, fails with the reason: 105 if the client
     /// cancelled it.
     pub(crate) async fn or_stopped<T>(&self, mut answer: Answer<'_, T>) -> Result<T, Diagnostic> {
-        // Most answers are ready at once.
+        // Most answers are ready immediately.
         match poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await {
             Poll::Ready(answer) => return answer,
             Poll::Pending => {}
@@ -177,7 +176,7 @@ impl Drop for Operation {
     }
 }
 
-/// A report that the client need not answer. It has no figures, because backends report none.
+/// Returns a report that the client need not answer. The report has no figures, because backends report none.
 fn report(trigger: &TriggerResourceControlRequest) -> ResourceControlRequest {
     ResourceControlRequest {
         reference_id: trigger.reference_id.clone(),

@@ -8,7 +8,8 @@ use crate::budget::{Account, Charge};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::limits::Limits;
 
-/// Result sets by name, which is compared octet for octet (§3.2.2.1.4), limited in number, in total hits and in octets.
+/// Result sets by name. Names are compared octet by octet (§3.2.2.1.4); the number of sets, their total hits and their octets are
+/// limited.
 #[derive(Debug)]
 pub(crate) struct ResultSets {
     sets: BTreeMap<Box<[u8]>, NamedSet>,
@@ -23,10 +24,10 @@ pub(crate) struct ResultSets {
 /// The entry of a name.
 #[derive(Debug)]
 struct NamedSet {
-    /// `None` after the set was evicted.
+    /// The set; `None` after it was evicted.
     set: Option<ResultSet>,
     last_use: u64,
-    /// The octets of its list of hits.
+    /// The octets of the set's list of hits.
     octets: usize,
 }
 
@@ -34,7 +35,7 @@ struct NamedSet {
 const ENTRY: usize = 128;
 
 impl ResultSets {
-    /// No sets yet; their octets are charged to the account.
+    /// Creates an empty collection, whose sets are charged to the account.
     pub(crate) fn new(limits: &Limits, account: &Arc<Account>) -> Self {
         Self {
             sets: BTreeMap::new(),
@@ -46,10 +47,10 @@ impl ResultSets {
         }
     }
 
-    /// The set of this name, which shares its hits.
+    /// Returns the set of this name; the copy shares its hits.
     ///
     /// # Errors
-    /// Condition 30 with the name if there is none, 27 if it was evicted or the backend has given it up.
+    /// Condition 30 with the name if there is no such set, 27 if the set was evicted or the backend has given it up.
     pub(crate) fn find(&self, name: &[u8]) -> Result<ResultSet, Diagnostic> {
         match self.sets.get(name) {
             Some(NamedSet { set: Some(set), .. }) if !set.hits.is_gone() => Ok(set.clone()),
@@ -62,7 +63,7 @@ impl ResultSets {
         self.find(name).is_ok()
     }
 
-    /// [`ResultSets::find`], and marks the set as used.
+    /// Finds a set like [`ResultSets::find`], and marks it as used.
     pub(crate) fn look_up(&mut self, name: &[u8]) -> Result<ResultSet, Diagnostic> {
         self.uses += 1;
         if let Some(kept) = self.sets.get_mut(name) {
@@ -71,7 +72,7 @@ impl ResultSets {
         self.find(name)
     }
 
-    /// Whether there is room for a set of this name; checked before a search.
+    /// Returns whether there is room for a set of this name; checked before a search.
     ///
     /// # Errors
     /// Condition 112 with the largest number of sets.
@@ -83,11 +84,11 @@ impl ResultSets {
         Err(diagnostic(Condition::TOO_MANY_RESULT_SETS, most))
     }
 
-    /// Keeps a set, replacing an earlier one of that name and evicting the least recently used ones.
+    /// Keeps a set. It replaces an earlier set with the same name, and the least recently used sets are evicted to make room.
     ///
     /// # Errors
-    /// Condition 31 if its hits or octets alone are too many, and 112 as [`ResultSets::check_room`]. The earlier set is deleted
-    /// in either case.
+    /// Condition 31 if its hits or octets alone are too many, and 112 as for [`ResultSets::check_room`]. The earlier set is
+    /// deleted in either case.
     pub(crate) fn keep(&mut self, name: &[u8], set: ResultSet) -> Result<(), Diagnostic> {
         self.check_room(name)?;
         let hits = set.hits.len();

@@ -1,11 +1,11 @@
-//! Who asks a backend.
+//! The callers of a backend.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use z3950_asn1::via::Via;
 
-/// Who asks: a session, or a program that calls a backend. A backend shares its time among callers.
+/// A caller of a backend: a session, or another program. A backend shares its time among callers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Caller {
     number: u64,
@@ -14,7 +14,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// A caller unlike all others, on the server's host.
+    /// Creates a caller distinct from all others, on the server's host.
     #[expect(clippy::new_without_default, reason = "each one is different")]
     pub fn new() -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
@@ -25,30 +25,31 @@ impl Caller {
         }
     }
 
-    /// The same caller, from this address. A backend shares its time among addresses too.
+    /// Returns the same caller, from this address. A backend shares its time among addresses too.
     pub fn with_address(self, address: IpAddr) -> Self {
         let address = Some(network(address));
         Self { address, ..self }
     }
 
-    /// The same caller, whose requests have come through these servers. A backend that passes them on says so, and refuses those that it
-    /// has passed on itself.
+    /// Returns the same caller with the servers that its requests have come through. A backend that passes requests on adds
+    /// itself to them, and refuses requests that it has already passed on.
     pub fn with_via(self, via: Via) -> Self {
         Self { via, ..self }
     }
 
-    /// The servers that its requests have come through.
+    /// Returns the servers that the caller's requests have come through.
     pub fn via(&self) -> Via {
         self.via
     }
 
-    /// The address as it is counted; `None` for all callers without one.
+    /// Returns the address under which the caller is counted; `None` for all callers without an address.
     pub fn address(&self) -> Option<IpAddr> {
         self.address
     }
 }
 
-/// An address as it is counted: one of IPv6 by its first 64 bits, because a host may use all that begin with them.
+/// Returns the address under which a caller is counted: only the first 64 bits of an IPv6 address, because one host may use all
+/// addresses that begin with them.
 pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {

@@ -1,4 +1,4 @@
-//! What a backend says of a database.
+//! What a backend says about a database.
 
 use z3950_asn1::oid::Oid;
 
@@ -6,7 +6,7 @@ use z3950_asn1::oid::Oid;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct DatabaseInfo {
-    /// The name to search it by.
+    /// The name under which it is searched.
     pub name: String,
     /// The title.
     pub title: Option<String>,
@@ -26,16 +26,16 @@ pub struct DatabaseInfo {
     pub sort: bool,
     /// Whether records can be changed.
     pub update: bool,
-    /// The databases that it consists of; empty if it is one database.
+    /// The databases that this one consists of; empty if it is a single database.
     pub parts: Vec<DatabasePart>,
-    /// Where its records are, if they are at one other server: a target, as clients name it.
+    /// The place of the records, if it is one other server: a target, as clients name it.
     pub address: Option<String>,
-    /// Whether records of several parts are made one record, so that people want to search it as a whole.
+    /// Whether records of several parts are merged into one, so that people want to search the database as a whole.
     pub is_merged: bool,
 }
 
 impl DatabaseInfo {
-    /// The description for Explain, with the databases that this one consists of.
+    /// Returns the description for Explain, with the databases that this one consists of.
     pub(crate) fn full_description(&self) -> Option<String> {
         let own = self.description.as_deref().map(str::trim);
         let own = own.filter(|own| !own.is_empty());
@@ -51,20 +51,20 @@ impl DatabaseInfo {
     }
 }
 
-/// A database that another one consists of.
+/// A database that is part of another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DatabasePart {
-    /// The name to search it alone by.
+    /// The name under which this part alone is searched.
     pub name: String,
     /// The title.
     pub title: Option<String>,
-    /// Where its records are, if at another server: a target, as clients name it.
+    /// The place of the records, if it is another server: a target, as clients name it.
     pub address: Option<String>,
 }
 
 impl DatabasePart {
-    /// A part of this name.
+    /// Creates a part with this name.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -76,12 +76,12 @@ impl DatabasePart {
 /// An attribute that a query may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttributeInfo {
-    /// Its attribute set.
+    /// The attribute set.
     pub attribute_set: Oid,
-    /// Its type: 1 is Use.
+    /// The attribute type: 1 is Use.
     pub attribute_type: i64,
-    /// Its value.
+    /// The attribute value.
     pub value: i64,
-    /// What it is called, or what it means to this database.
+    /// The name, or what the attribute means to this database.
     pub name: String,
 }

@@ -1,4 +1,4 @@
-//! The records that a search finds: a list that its backend may keep as it likes.
+//! The records that a search finds: a list whose form is up to the backend.
 
 use std::any::Any;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Backend;
 
-/// A record of a result set, by a number that is valid as long as the result set.
+/// A record of a result set, identified by a number that is valid as long as the result set.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordId(pub u32);
 
@@ -17,22 +17,22 @@ impl fmt::Debug for RecordId {
     }
 }
 
-/// A backend's list of records, with whatever it needs to retrieve them later as they were when they were found, such as a
+/// A backend's list of records, with whatever it needs to retrieve the records later as they were when they were found, such as a
 /// snapshot of the database.
 #[expect(clippy::len_without_is_empty, reason = "Hits has it")]
 pub trait HitList: Any + Send + Sync {
-    /// The number of records, which must be known at once.
+    /// Returns the number of records, which must be known without waiting.
     fn len(&self) -> usize;
 
-    /// The records at these positions, counted from 0; positions past the end are ignored.
+    /// Returns the records at these positions, counted from 0; positions past the end are ignored.
     fn ids(&self, positions: Range<usize>) -> Vec<RecordId>;
 
-    /// The octets of the list, which count towards those of the session. What it shares with others is left out.
+    /// Returns the octets of the list, which count towards the octets of the session. Data shared with other lists is left out.
     fn octets(&self) -> usize {
         self.len().saturating_mul(size_of::<RecordId>())
     }
 
-    /// Whether its records can no longer be retrieved. Requests for the result set then give condition 27.
+    /// Returns whether its records can no longer be retrieved. Requests for the result set then give condition 27.
     fn is_gone(&self) -> bool {
         false
     }
@@ -43,37 +43,37 @@ pub trait HitList: Any + Send + Sync {
 pub struct Hits(Arc<dyn HitList>);
 
 impl Hits {
-    /// The records of a list.
+    /// Returns the records of a list.
     pub fn new(list: impl HitList) -> Self {
         Self(Arc::new(list))
     }
 
-    /// How many records there are.
+    /// Returns the number of records.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The records at these positions, counted from 0; positions past the end are ignored.
+    /// Returns the records at these positions, counted from 0; positions past the end are ignored.
     pub fn ids(&self, positions: Range<usize>) -> Vec<RecordId> {
         self.0.ids(positions)
     }
 
-    /// The octets of the list.
+    /// Returns the octets of the list.
     pub fn octets(&self) -> usize {
         self.0.octets()
     }
 
-    /// Whether the records can no longer be retrieved.
+    /// Returns whether the records can no longer be retrieved.
     pub fn is_gone(&self) -> bool {
         self.0.is_gone()
     }
 
-    /// The list, if it has this type: how a backend recognizes its own lists.
+    /// Returns the list if it has this type; this is how a backend recognizes its own lists.
     pub fn downcast<L: HitList>(&self) -> Option<&L> {
         let list: &dyn Any = &*self.0;
         list.downcast_ref()
@@ -86,7 +86,7 @@ impl fmt::Debug for Hits {
     }
 }
 
-/// For backends that identify records by number only.
+/// Used by backends that identify records by number only.
 impl FromIterator<RecordId> for Hits {
     fn from_iter<I: IntoIterator<Item = RecordId>>(records: I) -> Self {
         Self::new(RecordIds(records.into_iter().collect()))
@@ -105,7 +105,7 @@ impl HitList for RecordIds {
     }
 }
 
-/// The records at positions of a list; positions past the end are ignored.
+/// Returns the records at positions of a list; positions past the end are ignored.
 pub(crate) fn ids_of(records: &[RecordId], positions: Range<usize>) -> Vec<RecordId> {
     let end = positions.end.min(records.len());
     let ids = records.get(positions.start..end).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The operations of a connection: one after the other or, where concurrent operations are in effect, concurrently unless they
-//! conflict, each answered when it ends (Z39.50-2003 §3.4, §3.5).
+//! The operations of a connection. They run one after the other or, if concurrent operations are in effect, concurrently unless
+//! they conflict. Each is answered when it ends (Z39.50-2003 §3.4, §3.5).
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -17,24 +17,24 @@ use crate::fault::{Fault, Output};
 use crate::metrics::OperationTimer;
 use crate::session::{Done, Session, carry_out};
 
-/// Requests that are not answered yet, in the order received.
+/// The requests that are not answered yet, in the order received.
 #[derive(Default)]
 pub(super) struct Operations {
     pub(super) list: Vec<OperationState>,
 }
 
-/// A request and what belongs to its answer.
+/// A request and the data needed for its answer.
 pub(super) struct Asked {
     pub(super) request: Arc<Apdu>,
-    /// The faults that strike its answer.
+    /// The faults that strike the answer to the request.
     pub(super) striking: Vec<Fault>,
-    /// What it takes until it is answered.
+    /// The octets that the request takes until it is answered.
     pub(super) charge: Charge,
-    /// Times the operation, if it is one.
+    /// The timer, if the request is an operation.
     pub(super) timer: Option<OperationTimer>,
 }
 
-/// How a request ends.
+/// The way in which a request ends.
 pub(super) enum Ended {
     /// The session makes the reply.
     Done(Asked, Done),
@@ -48,20 +48,20 @@ pub(super) enum OperationState {
     Running(Asked, Run),
     /// The answer to the request is delayed.
     Delayed(Arc<Apdu>, Pin<Box<Sleep>>, Box<Output>),
-    /// Ended, and removed next.
+    /// Ended, and about to be removed.
     Over,
 }
 
 pub(super) struct Run {
     future: Pin<Box<dyn Future<Output = Done> + Send>>,
-    /// The beginning of its time limit.
+    /// When the time limit of the operation began.
     since: Option<Instant>,
-    /// Whether it was stopped because of its time limit.
+    /// Whether the operation was stopped because of its time limit.
     is_overdue: bool,
 }
 
 impl Operations {
-    /// Adds a request, begins it unless it has to wait, and returns the result if it ends at once.
+    /// Adds a request, begins it unless it has to wait, and returns the result if it ends immediately.
     pub(super) async fn take_on(&mut self, asked: Asked, session: &mut Session) -> Option<Ended> {
         let mut operation = if are_in_the_way(&self.list, &asked.request) {
             OperationState::Waiting(asked)
@@ -77,8 +77,8 @@ impl Operations {
         None
     }
 
-    /// Delays the answer to a request, and the later requests that conflict with it. Earlier ones that wait cannot conflict, or
-    /// the request would have waited for them.
+    /// Delays the answer to a request, and the later requests that conflict with it. Earlier requests that wait do not conflict
+    /// with it; otherwise it would have waited for them.
     pub(super) fn delay(&mut self, request: Arc<Apdu>, output: Output) {
         let delay = Box::pin(sleep(output.delay));
         let delayed = OperationState::Delayed(request, delay, Box::new(output));
@@ -118,7 +118,7 @@ impl Operations {
         }
     }
 
-    /// The next operation that ends; pending if there is none. Cancel safe.
+    /// Returns the next operation that ends; pending if there is none. Cancel safe.
     pub(super) async fn next(&mut self) -> Ended {
         poll_fn(|context| self.poll_next(context)).await
     }
@@ -135,7 +135,8 @@ impl Operations {
         Poll::Pending
     }
 
-    /// The next deadline of a running operation: `most` after its beginning, and `left` for all. Delayed answers have none.
+    /// Returns the next deadline of a running operation: `most` after it began, or `left`, which applies to all. Delayed answers
+    /// have no deadline.
     pub(super) fn deadline(
         &mut self,
         most: Option<Duration>,
@@ -173,14 +174,14 @@ impl Operations {
     }
 }
 
-/// Whether a request has to wait for an earlier one.
+/// Returns whether a request has to wait for an earlier one.
 fn are_in_the_way(before: &[OperationState], later: &Apdu) -> bool {
     let mut before = before.iter();
     before.any(|before| before.is_in_the_way_of(later))
 }
 
 impl Run {
-    /// When it is overdue; a time beyond what an `Instant` can hold is no deadline.
+    /// Returns when the operation becomes overdue; `None` for a time that an `Instant` cannot hold.
     fn deadline(&self, most: Option<Duration>) -> Option<Instant> {
         let since = self.since.filter(|_| !self.is_overdue)?;
         since.checked_add(most?)
@@ -212,7 +213,7 @@ impl OperationState {
         }
     }
 
-    /// Whether a later request has to wait for this one: both have the same referenceId, or they conflict.
+    /// Returns whether a later request has to wait for this one: both have the same referenceId, or they conflict.
     fn is_in_the_way_of(&self, later: &Apdu) -> bool {
         let Some(earlier) = self.request() else {
             return false;

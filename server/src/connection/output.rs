@@ -17,7 +17,7 @@ use crate::metrics::SessionEnd;
 use crate::session::refused;
 
 impl<S: Transport> Connection<'_, S> {
-    /// The answer to a request that has ended, unless it is delayed.
+    /// Returns the answer to a request that has ended, unless it is delayed.
     pub(super) fn answer(&mut self, ended: Ended) -> Option<Output> {
         let (mut asked, mut reply) = match ended {
             Ended::Done(asked, done) => (asked, self.session.finish(done)),
@@ -26,7 +26,7 @@ impl<S: Transport> Connection<'_, S> {
                 return Some(output);
             }
         };
-        // The records, and their copy in the encoded answer.
+        // Covers the records and their copy in the encoded answer.
         if let Err(why) = asked.charge.set(reply.octets().saturating_mul(2)) {
             reply = refused(&asked.request, why);
         }
@@ -55,7 +55,7 @@ impl<S: Transport> Connection<'_, S> {
         output
     }
 
-    /// The output to send now; `None` if it is delayed.
+    /// Returns the output to send now; `None` if it is delayed.
     pub(super) fn in_time(&mut self, request: Arc<Apdu>, output: Output) -> Option<Output> {
         if output.delay.is_zero() {
             return Some(output);
@@ -64,7 +64,7 @@ impl<S: Transport> Connection<'_, S> {
         None
     }
 
-    /// Writes the output; returns how the connection ends after it, if it does.
+    /// Writes the output; returns how the connection ends afterwards, if it ends.
     pub(super) async fn send(&mut self, mut output: Output) -> io::Result<Option<End>> {
         let later = self.inlet.rest();
         if !later.is_empty() {
@@ -90,7 +90,7 @@ impl<S: Transport> Connection<'_, S> {
             }
         }
         if output.hang_up || output.cut_after.is_some() {
-            // Every other end is known by now.
+            // Every other way of ending is already known here.
             self.tally.ends(SessionEnd::Fault, None);
         }
         Ok(
@@ -102,7 +102,7 @@ impl<S: Transport> Connection<'_, S> {
         )
     }
 
-    /// The octets of all items.
+    /// Returns the octets of all items.
     pub(super) fn encode(&mut self, items: Vec<Item>) -> io::Result<Vec<u8>> {
         let mut all = Vec::new();
         for item in items {

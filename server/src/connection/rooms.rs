@@ -1,9 +1,10 @@
 //! The connections of a server, and which of them give way if it is full (Z39.50-2003 §3.2.1, §3.2.11), so that no address keeps
-//! the others out:
+//! other addresses out:
 //!
-//! - an address has half of the sessions at most; the last tenth is for addresses that have none;
-//! - if there is no room, a connection without a session gives way, otherwise the session that is idle the longest of the address
-//!   that has the most. Both have some time before, and none gives way to an address that has more.
+//! - an address has at most half of the rooms; the last tenth is reserved for addresses that have none;
+//! - if there is no room, a connection without a session gives way; otherwise, at the address with the most sessions, the session
+//!   that has been idle longest. Both kinds are safe for some time first, and no connection gives way to an address that has more
+//!   rooms.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -27,13 +28,13 @@ use crate::lock::lock;
 pub(crate) struct Rooms(Arc<House>);
 
 struct House {
-    /// All times are counted from here.
+    /// The time from which all other times are counted.
     begun: Instant,
     sessions: usize,
     per_address: usize,
-    /// Rooms for addresses that have none.
+    /// Rooms reserved for addresses that have none.
     reserve: usize,
-    /// How long connections without a session, and idle sessions, need not give way.
+    /// How long connections without a session, and idle sessions, are safe from giving way.
     patience: [Duration; 2],
     occupants: Mutex<Occupants>,
     freed: Notify,
@@ -41,10 +42,10 @@ struct House {
 
 #[derive(Default)]
 struct Occupants {
-    /// By address, and by the order in which they came.
+    /// The occupants, by address and in order of arrival.
     of: HashMap<Option<IpAddr>, BTreeMap<u64, Arc<Occupant>>>,
     count: usize,
-    /// The number of the next one.
+    /// The number of the next occupant.
     next: u64,
 }
 
@@ -52,7 +53,8 @@ struct Occupants {
 struct Occupant {
     number: u64,
     address: Option<IpAddr>,
-    /// When it came or, for a session, when it became idle, in milliseconds; [`BUSY`] while it is not.
+    /// When the connection arrived or, for a session, when it became idle, in milliseconds; [`BUSY`] while the session is not
+    /// idle.
     since: AtomicU64,
     has_session: AtomicBool,
     gives_way: AtomicBool,
@@ -70,9 +72,9 @@ pub(crate) struct Room {
 /// Whether a connection is admitted.
 pub(crate) enum Entrance {
     Admitted(Room),
-    /// There is no room before this time, unless some becomes free; `None` if nobody can give way.
+    /// There is no room before this time, unless one becomes free; `None` if nobody can give way.
     Full(Option<Instant>),
-    /// Its address has as many sessions as it may.
+    /// The address has as many sessions as it may have.
     Refused,
 }
 
@@ -95,8 +97,8 @@ impl Rooms {
         }))
     }
 
-    /// Admits a connection from this address, if there is room or another one can give way. Unix sockets are one address,
-    /// `None`, without a limit of its own.
+    /// Admits a connection from this address, if there is room or another one can give way. Unix sockets count as one address,
+    /// `None`, which does not have a limit of its own.
     pub(crate) fn enter(&self, address: Option<IpAddr>) -> Entrance {
         let address = address.map(network);
         let mut occupants = lock(&self.0.occupants);
@@ -118,7 +120,8 @@ impl Rooms {
         Entrance::Admitted(self.occupy(&mut occupants, address))
     }
 
-    /// A room for a further session of somebody who has one at this address, if nobody has to give way for it. It is never idle.
+    /// Returns a room for a further session of a client that already has one at this address, if no connection has to give way
+    /// for it. The further session is never idle.
     #[cfg(feature = "sru")]
     pub(crate) fn spare(&self, address: Option<IpAddr>) -> Option<Room> {
         let address = address.map(network);
@@ -169,8 +172,8 @@ impl Rooms {
         self.0.freed.notified().await;
     }
 
-    /// The connection that gives way to one from this address, or the time at which there will be one: of the kinds in turn
-    /// (whether it has a session), the oldest of the address with the most.
+    /// Returns the connection that gives way to a new one from this address, or the time at which one will. Of each kind in turn
+    /// (whether it has a session), this is the oldest connection of the address with the most.
     fn leaving(
         &self,
         occupants: &Occupants,
@@ -230,7 +233,7 @@ impl Rooms {
 }
 
 impl Occupants {
-    /// How many connections of an address there are.
+    /// Returns the number of connections from an address.
     fn held(&self, address: &Option<IpAddr>) -> usize {
         self.of.get(address).map_or(0, BTreeMap::len)
     }
@@ -256,30 +259,30 @@ impl Occupants {
 }
 
 impl Room {
-    /// The rooms that it is one of.
+    /// Returns the rooms that this room is one of.
     #[cfg(feature = "sru")]
     pub(crate) fn rooms(&self) -> Rooms {
         self.rooms.clone()
     }
 
-    /// The connection has a session now, and is busy.
+    /// Notes that the connection now has a session and is busy.
     pub(crate) fn open(&self) {
         self.busy();
         self.occupant.has_session.store(true, Ordering::Relaxed);
     }
 
-    /// A request has arrived.
+    /// Notes that a request has arrived.
     pub(crate) fn busy(&self) {
         self.occupant.since.store(BUSY, Ordering::Relaxed);
     }
 
-    /// All requests are answered.
+    /// Notes that all requests are answered.
     pub(crate) fn idle(&self, now: Instant) {
         let since = self.rooms.milliseconds(now);
         self.occupant.since.store(since, Ordering::Relaxed);
     }
 
-    /// Ready when the connection has to give way.
+    /// Is ready when the connection has to give way.
     pub(crate) fn poll_called(&self, context: &Context<'_>) -> Poll<()> {
         self.occupant.waker.register(context.waker());
         if self.occupant.gives_way.load(Ordering::Acquire) {
@@ -290,7 +293,7 @@ impl Room {
     }
 }
 
-/// Waits until the connection in this room has to give way; without a room, for ever.
+/// Waits until the connection in this room has to give way; without a room, waits for ever.
 pub(crate) async fn gives_way(room: Option<&Room>) {
     poll_fn(|context| room.map_or(Poll::Pending, |room| room.poll_called(context))).await;
 }

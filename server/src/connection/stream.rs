@@ -1,5 +1,5 @@
-//! The stream of a connection: octets in, cut into APDUs, with a bounded look ahead while an operation runs; octets out, with
-//! time limits; and an end that loses no answer.
+//! The stream of a connection. Octets come in and are cut into APDUs, with a bounded look-ahead while an operation runs; octets
+//! go out, with time limits; and at the end, no answer is lost.
 
 use std::future::poll_fn;
 use std::io;
@@ -22,11 +22,11 @@ pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin {
     /// Whether each side announces the end of the connection, as in TLS.
     const ANNOUNCES_END: bool = false;
 
-    /// Whether it is TLS.
+    /// Whether the transport is TLS.
     #[cfg(feature = "sru")]
     const IS_ENCRYPTED: bool = false;
 
-    /// Resets the connection when it is dropped, if the transport can.
+    /// Makes the connection reset when it is dropped, if the transport can do this.
     fn reset(&mut self) {}
 }
 
@@ -54,21 +54,21 @@ impl Transport for tokio_rustls::server::TlsStream<tokio::net::TcpStream> {
 #[cfg(any(test, feature = "sru"))]
 impl Transport for tokio::io::DuplexStream {}
 
-/// Octets per read.
+/// The number of octets per read.
 const READ: usize = 8192;
 
 /// Cuts the octets that arrive into APDUs. An idle connection holds no buffer.
 pub(super) struct Inlet {
     buffer: BytesMut,
-    /// Finds the end of the first APDU, and has the size limit of the next.
+    /// Finds the end of the first APDU, and knows the size limit of the next.
     pub(super) scanner: Scanner,
-    /// Octets of the buffer that [`Inlet::ahead`] has examined.
+    /// The number of octets of the buffer that [`Inlet::ahead`] has examined.
     looked: usize,
-    /// Finds the end of the APDU after these, so that none is examined again from its beginning.
+    /// Finds the end of the APDU after these octets, so that no APDU is examined again from its beginning.
     ahead: Scanner,
     /// Whether the client has shut down its side, after everything that was read.
     pub(super) ended: bool,
-    /// What a long buffer takes.
+    /// The charge for a long buffer.
     charge: Charge,
 }
 
@@ -77,9 +77,9 @@ pub(super) struct Inlet {
 pub(super) enum Arrival {
     /// An encoded APDU.
     Apdu(Bytes),
-    /// The client has shut down its side, as it may without Close.
+    /// The client has shut down its side, which it may do without a Close.
     End,
-    /// Octets that are no APDU, or an error of the stream.
+    /// Octets that are not an APDU, or an error of the stream.
     Fault(StreamError),
 }
 
@@ -99,7 +99,8 @@ impl Inlet {
         }
     }
 
-    /// The next APDU or, with a limit of octets to read ahead, what interrupts the operations in progress. Cancel safe.
+    /// Returns the next APDU or, if given a number of octets to read ahead, the APDU that interrupts the operations in progress.
+    /// Cancel safe.
     pub(super) async fn heard(
         &mut self,
         stream: &mut (impl AsyncRead + Unpin),
@@ -159,12 +160,12 @@ impl Inlet {
         self.buffer.capacity()
     }
 
-    /// What has arrived and was not taken as an APDU.
+    /// Returns the octets that have arrived and were not taken as an APDU.
     pub(super) fn rest(&self) -> &[u8] {
         &self.buffer
     }
 
-    /// The same; nothing is left.
+    /// Takes the octets that [`Inlet::rest`] returns; nothing is left.
     pub(super) fn take_rest(&mut self) -> Bytes {
         std::mem::take(&mut self.buffer).freeze()
     }
@@ -191,7 +192,7 @@ impl Inlet {
         Ok(Some(apdu.freeze()))
     }
 
-    /// The tag and length of the next APDU to examine, if it is complete and well-formed.
+    /// Returns the tag and length of the next APDU to examine, if it is complete and well-formed.
     fn look(&mut self) -> Option<(u32, usize)> {
         let rest = self.buffer.get(self.looked..)?;
         self.ahead.max_apdu_size = self.scanner.max_apdu_size;
@@ -209,8 +210,8 @@ impl Inlet {
         apdu.freeze()
     }
 
-    /// Waits for octets. They are read into a space on the stack, so that no buffer is held while waiting. A buffer that exceeds
-    /// the octets of the session is an error.
+    /// Waits for octets. The octets are read into a buffer on the stack, so that no memory is held while waiting. A buffer that
+    /// exceeds the octets of the session is an error.
     async fn fill(&mut self, stream: &mut (impl AsyncRead + Unpin)) -> io::Result<()> {
         let taken = poll_fn(|context| {
             let mut space = [MaybeUninit::uninit(); READ];
@@ -228,7 +229,7 @@ impl Inlet {
     }
 }
 
-/// Writes octets; each part has to be taken within `limit`.
+/// Writes octets; each part has to be accepted within `limit`.
 pub(crate) async fn write(
     stream: &mut (impl AsyncWrite + Unpin),
     mut octets: &[u8],
@@ -244,7 +245,8 @@ pub(crate) async fn write(
     within(limit, stream.flush()).await
 }
 
-/// The result of some work, within `limit`. The timer is boxed and only made if the work is not ready at once.
+/// Returns the result of `work` if it is ready within `limit`. The timer is boxed and made only if the work is not ready
+/// immediately.
 async fn within<T>(limit: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     let mut work = pin!(work);
     match poll_immediate(work.as_mut()).await {
@@ -269,7 +271,7 @@ pub(crate) async fn trickle(
     Ok(())
 }
 
-/// The most reads after the last answer, of up to 4,096 octets each.
+/// The maximum number of reads after the last answer, of up to 4,096 octets each.
 const MAX_LINGERING_READS: usize = 1024;
 
 /// Shuts down the sending side and reads what still arrives: a connection that is dropped with unread octets is reset, and the client
@@ -293,9 +295,9 @@ pub(crate) async fn linger(
     };
     match timeout(limit, rest).await {
         Ok(Ok(has_ended)) => has_ended,
-        // It was reset.
+        // The connection was reset.
         Ok(Err(_)) => true,
-        // A client that does not end in time is dropped.
+        // A client that does not end its side in time is dropped.
         Err(_) => false,
     }
 }

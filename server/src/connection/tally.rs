@@ -1,4 +1,4 @@
-//! What is counted of a session, and its log: a line for each request, and its totals at the end.
+//! What is counted for a session, and its log: a line for each request, and its totals at the end.
 
 use std::fmt::Display;
 use std::io;
@@ -33,17 +33,17 @@ pub(crate) struct Tally {
     metrics: Arc<Metrics>,
     observer: Arc<dyn Observer>,
     begun: Instant,
-    /// `None` if nobody wants them. Boxed, so that idle sessions stay small.
+    /// The totals; `None` if nobody wants them. Boxed, so that idle sessions stay small.
     totals: Option<Box<SessionTotals>>,
-    /// How the session ended, once that is known.
+    /// How the session ended, once this is known.
     end: Option<SessionEnd>,
-    /// How it ends if its task is dropped.
+    /// How the session ends if its task is dropped.
     dropped: SessionEnd,
     stopping: watch::Receiver<bool>,
 }
 
 impl Tally {
-    /// Begins with an accepted connection.
+    /// Begins to count an accepted connection.
     pub(crate) fn new(
         session: u64,
         peer: Peer,
@@ -55,7 +55,7 @@ impl Tally {
         Self::begin(session, peer, metrics, observer, stopping)
     }
 
-    /// Begins with a session that the server has with itself.
+    /// Begins to count a session that the server has with itself.
     #[cfg(feature = "sru")]
     pub(crate) fn within(
         session: u64,
@@ -179,7 +179,7 @@ impl Tally {
         }
     }
 
-    /// Counts a request of HTTP, and the octets received and sent since the one before.
+    /// Counts an HTTP request, and the octets received and sent since the previous one.
     #[cfg(feature = "sru")]
     pub(crate) fn http_received(&mut self, counts: (u64, u64)) {
         self.http_counted(counts);
@@ -201,7 +201,7 @@ impl Tally {
         }
     }
 
-    /// Counts and logs an answer that is not SRU's.
+    /// Counts and logs an answer to a request that is not for SRU.
     #[cfg(feature = "sru")]
     pub(crate) fn http_answered(&mut self, timer: OperationTimer, status: u16) {
         let microseconds = timer.begun.elapsed().as_micros();
@@ -221,7 +221,7 @@ impl Tally {
         timer.answered(outcome);
     }
 
-    /// Counts and logs an answer of SRU.
+    /// Counts and logs an SRU answer.
     #[cfg(feature = "sru")]
     pub(crate) fn sru_answered(
         &mut self,
@@ -286,7 +286,7 @@ impl Tally {
         }
     }
 
-    /// Notes that the connection failed. A client that does not take an answer in time has not left.
+    /// Notes that the connection failed. A client that does not take an answer in time does not count as having left.
     pub(crate) fn lost(&mut self, error: &io::Error) {
         self.ends(SessionEnd::Lost, Some(error));
         if error.kind() != io::ErrorKind::TimedOut {
@@ -294,7 +294,7 @@ impl Tally {
         }
     }
 
-    /// Notes how the session ends, and why if that is a failure. The first end counts.
+    /// Notes how the session ends and, if it is a failure, the reason. Only the first end counts.
     pub(crate) fn ends(&mut self, end: SessionEnd, why: Option<&dyn Display>) {
         if self.end.is_none() {
             self.end = Some(end);
@@ -328,19 +328,19 @@ impl Drop for Tally {
     }
 }
 
-/// Who sent a request.
+/// The sender of a request.
 #[derive(Clone, Copy)]
 pub(crate) struct Requester<'a> {
-    /// `None` for a Unix socket.
+    /// The client's address; `None` for a Unix socket.
     pub(crate) peer: Option<IpAddr>,
-    /// Once authenticated.
+    /// The user, once authenticated.
     pub(crate) user: Option<&'a str>,
 }
 
-/// The most characters of a name that are logged.
+/// The maximum number of characters of a name that are logged.
 const MAX_NAME: usize = 100;
 
-/// The name of a user that a client gives.
+/// Returns the name of a user that a client gives.
 fn name(credentials: &Option<IdAuthentication>) -> Option<String> {
     let credentials = match credentials.as_ref()? {
         IdAuthentication::Open(text) => Credentials::open(text.as_bytes()),
@@ -351,7 +351,7 @@ fn name(credentials: &Option<IdAuthentication>) -> Option<String> {
     Some(name.chars().take(MAX_NAME).collect())
 }
 
-/// The query of a request.
+/// Returns the query of a request.
 #[cfg(feature = "sru")]
 fn query(request: &Request) -> Option<String> {
     match &request.operation {
@@ -362,7 +362,7 @@ fn query(request: &Request) -> Option<String> {
     }
 }
 
-/// Whether the client may not do what it asked for.
+/// Returns whether the client may not do what it asked for.
 fn is_by_leave(refused: &ExtendedServicesResponse) -> bool {
     let mut diagnostics = refused.diagnostics.iter().flatten();
     diagnostics.any(|diagnostic| match diagnostic {
@@ -385,7 +385,7 @@ fn log_totals(totals: &SessionTotals) {
     );
 }
 
-/// The numbers of records and of diagnostics in place of all records.
+/// Returns the numbers of records and of diagnostics in place of all records.
 fn records(records: &Option<Records>) -> (usize, u64) {
     match records {
         Some(Records::ResponseRecords(records)) => (records.len(), 0),
@@ -394,7 +394,7 @@ fn records(records: &Option<Records>) -> (usize, u64) {
     }
 }
 
-/// Whether an answer is a success, at least in part.
+/// Returns whether an answer is a success, at least in part.
 fn outcome(answer: &Apdu) -> OperationOutcome {
     let is_ok = match answer {
         Apdu::InitializeResponse(init) => init.result,
@@ -418,7 +418,7 @@ fn outcome(answer: &Apdu) -> OperationOutcome {
     }
 }
 
-/// The diagnostic of a failure, in words.
+/// Returns the diagnostic of a failure, in words.
 fn why(answer: &Apdu) -> Option<String> {
     let first = match answer {
         Apdu::InitializeResponse(init) => return why_not(init),
@@ -436,7 +436,7 @@ fn why(answer: &Apdu) -> Option<String> {
     first.as_ref()?.first().map(ToString::to_string)
 }
 
-/// Why Init was refused.
+/// Returns why Init was refused.
 fn why_not(init: &InitializeResponse) -> Option<String> {
     let information = UserInfo1::from_external(init.user_information_field.as_ref()?).ok()?;
     let DiagnosticFormat(units) = information.0.value()?;
@@ -446,7 +446,7 @@ fn why_not(init: &InitializeResponse) -> Option<String> {
     }
 }
 
-/// The diagnostic in place of records.
+/// Returns the diagnostic in place of records.
 fn in_place(records: &Option<Records>) -> Option<String> {
     match records.as_ref()? {
         Records::NonSurrogateDiagnostic(diagnostic) => Some(diagnostic.to_string()),
@@ -497,7 +497,7 @@ fn log_access(request: &Apdu, answer: Option<&Apdu>, begun: std::time::Instant) 
         }
     }
 }
-/// The targets of the lines, for filters.
+/// The `tracing` targets of the lines, for filters.
 const ACCESS: &str = "z3950_server::access";
 const METRICS: &str = "z3950_server::metrics";
 
@@ -508,10 +508,10 @@ fn diagnostic(records: &Option<Records>) -> Option<i64> {
     }
 }
 
-/// Most characters of a query in a line.
+/// The maximum number of characters of a query in a line.
 const MAX_QUERY: usize = 200;
 
-/// A query as text: PQF, or what the client wrote.
+/// Returns a query as text: PQF, or what the client wrote.
 fn shown(query: &Query) -> String {
     let text = match query {
         Query::Type1(query) | Query::Type101(query) => query.to_string(),

@@ -5,16 +5,16 @@ use z3950_asn1::codec::frame::Scanner;
 
 use crate::observer::Observer;
 
-/// The octets after the end of a session. Those that are not an APDU are reported when this is dropped.
+/// The octets after the end of a session. Octets that are not an APDU are reported when this is dropped.
 pub(crate) struct Trail<'a> {
     observer: &'a dyn Observer,
     session: u64,
     octets: Vec<u8>,
-    /// Whether there is no further APDU.
+    /// Whether no further APDU can come.
     is_over: bool,
 }
 
-/// The longest APDU that is looked for. Of other octets, no more are kept.
+/// The longest APDU that is looked for. No more than this is kept of other octets.
 const MAX_APDU: usize = 64 << 10;
 
 impl<'a> Trail<'a> {
@@ -110,7 +110,7 @@ mod tests {
                 vec![close, b"GET ", close],
                 vec![whole(close), broken(b"GET ")],
             ),
-            // Too long for an APDU: as much as came with its header.
+            // This is too long for an APDU: it is reported as far as it came with its header.
             (vec![begun, close], vec![broken(begun)]),
         ] {
             let told = Told::default();

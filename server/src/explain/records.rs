@@ -39,7 +39,7 @@ pub(super) const EXPLAIN: OwnDatabase = OwnDatabase {
     ],
 };
 
-/// Use attributes of Exp-1.
+/// The Use attributes of Exp-1.
 const CATEGORY: i64 = 1;
 const LANGUAGE: i64 = 2;
 const DATABASE: i64 = 3;
@@ -51,7 +51,7 @@ const TERM_LIST: i64 = 15;
 const PROPRIETARY: i64 = 20;
 const USER_FEE: i64 = 21;
 
-/// Who may update, if not anybody.
+/// Who may update, if not everybody.
 const LEAVE: &str = "For clients on the server's host, and users who may update";
 
 /// The language of all texts.
@@ -99,7 +99,7 @@ impl ExplainEntry {
         }
     }
 
-    /// The record without its lists of attributes and keys.
+    /// Returns the record without its lists of attributes and keys.
     pub(super) fn brief(&self) -> ExplainRecord {
         let mut record = self.record.clone();
         match &mut record {
@@ -112,7 +112,7 @@ impl ExplainEntry {
     }
 }
 
-/// All records: the categories, the server, and the records of each category.
+/// Returns all records: the categories, the server, and the records of each category.
 pub(super) fn entries(
     mut databases: Vec<DatabaseInfo>,
     offer: &Offer,
@@ -237,7 +237,7 @@ fn seconds(value: u64) -> IntUnit {
 }
 
 fn database_info(database: &DatabaseInfo, all: &BTreeSet<Oid>) -> ExplainEntry {
-    // Without a list of its syntaxes, a database has all of them.
+    // A database without a list of its syntaxes has all of them.
     let syntaxes: Vec<Oid> = if database.syntaxes.is_empty() {
         all.iter().copied().collect()
     } else {
@@ -361,7 +361,7 @@ fn attribute_details(database: &DatabaseInfo) -> ExplainEntry {
     )
 }
 
-/// The indexes of a database, each with its Use attributes.
+/// Returns the indexes of a database, each with its Use attributes.
 fn indexes(database: &DatabaseInfo) -> BTreeMap<&str, Vec<&AttributeInfo>> {
     let mut indexes = BTreeMap::<&str, Vec<&AttributeInfo>>::new();
     let all = database.attributes.iter();
@@ -391,7 +391,7 @@ fn term_list_info(database: &DatabaseInfo) -> ExplainEntry {
     )
 }
 
-/// A record for each term list, over all databases that have it.
+/// Returns a record for each term list, over all databases that have it.
 fn term_list_details<'a>(
     databases: impl Iterator<Item = &'a DatabaseInfo>,
 ) -> impl Iterator<Item = ExplainEntry> {
@@ -447,7 +447,7 @@ fn sort_details(database: &DatabaseInfo) -> ExplainEntry {
     )
 }
 
-/// Any one of these attributes.
+/// Allows any one of these attributes.
 fn combinations(attributes: &[&AttributeInfo]) -> Option<AttributeCombinations> {
     let default_attribute_set: Oid = attributes.first()?.attribute_set;
     let one_of = attributes.iter().map(|attribute| {

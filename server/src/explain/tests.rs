@@ -150,7 +150,7 @@ fn records_of_each_category() {
     );
 }
 
-/// A combination that requires a Use value.
+/// Returns a combination that requires a Use value.
 fn means(value: i64) -> AttributeCombinations {
     let occurrence = AttributeOccurrence {
         attribute_set: None,

@@ -22,9 +22,9 @@ pub(crate) struct OwnDatabase {
     pub(crate) title: &'static str,
     /// The record syntax, besides text and XML.
     pub(crate) syntax: Oid,
-    /// The attribute set of Use.
+    /// The attribute set that Use belongs to.
     pub(crate) attribute_set: Oid,
-    /// The values of Use that a query may have, with their names.
+    /// The Use values that a query may have, with their names.
     pub(crate) uses: &'static [(i64, &'static str)],
 }
 
@@ -49,7 +49,7 @@ impl OwnDatabase {
         [self.syntax, oid::SUTRS, oid::XML, oid::APPLICATION_XML].contains(syntax)
     }
 
-    /// A record in a syntax, its own by default; `root` is its element in XML. `None` if it cannot be encoded.
+    /// Returns a record in a syntax, its own by default; `root` is its element in XML. `None` if it cannot be encoded.
     pub(crate) fn shown(
         &self,
         record: &(impl Describe + BerValue),
@@ -68,13 +68,13 @@ impl OwnDatabase {
 
     /// Finds the records that match the query, in list order; their texts are in lower case.
     ///
-    /// A text matches if it equals the term without case, begins with it under right truncation, or compares as the relation
-    /// says. Position, structure and completeness are ignored, because a text is one value.
+    /// A text matches if it equals the term regardless of case, begins with it under right truncation, or compares as the
+    /// relation says. Position, structure and completeness are ignored, because a text is one value.
     ///
     /// # Errors
-    /// 121 for another attribute set, 113 for an unsupported attribute type and 114 to 122 for an unsupported value, 116 for a
-    /// term without Use, 229 for a term that is neither text nor number, 30 for an unknown result set, 201 and 245 for proximity
-    /// and restricted sets, 31 for too many terms.
+    /// Condition 121 for another attribute set, 113 for an unsupported attribute type and 114 to 122 for an unsupported value,
+    /// 116 for a term without Use, 229 for a term that is neither text nor number, 30 for an unknown result set, 201 and 245 for
+    /// proximity and restricted sets, 31 for too many terms.
     pub(crate) fn find(
         &self,
         search: &Search<'_>,
@@ -116,7 +116,7 @@ impl OwnDatabase {
     }
 }
 
-/// The most records that the terms of a query are compared with, all together; this takes some milliseconds.
+/// The maximum number of records that the terms of a query are compared with, all together; this takes some milliseconds.
 const MOST_COMPARISONS: usize = 100_000;
 
 /// What a text must match.
@@ -205,7 +205,7 @@ impl TextMatch {
     }
 }
 
-/// The condition for an unsupported value of a type of Bib-1.
+/// Returns the condition for an unsupported value of a type of Bib-1.
 fn value_of(attribute_type: i64) -> Condition {
     match attribute_type {
         2 => Condition::RELATION,
@@ -260,7 +260,7 @@ mod tests {
         uses: &[(1, ""), (3, ""), (9, "")],
     };
 
-    /// The positions found, or the condition and what it is about.
+    /// Returns the positions found, or the condition and what it is about.
     fn found(pqf: &str) -> String {
         let texts = [
             vec![(1, "targetinfo".to_owned()), (9, "20250101".to_owned())],

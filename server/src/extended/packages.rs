@@ -24,7 +24,7 @@ pub struct PackageDatabase {
     opened: Mutex<Vec<(Vec<u8>, ResultSet)>>,
 }
 
-/// Use attributes of Ext-1.
+/// The Use attributes of Ext-1.
 const USER_ID: i64 = 1;
 const PACKAGE_NAME: i64 = 2;
 const CREATION_DATE_TIME: i64 = 3;
@@ -47,7 +47,7 @@ pub(crate) const PACKAGES: OwnDatabase = OwnDatabase {
 };
 
 impl PackageDatabase {
-    /// The tasks that the user may see; `None` for a client that has not authenticated.
+    /// Creates the database of the tasks that the user may see; `user` is `None` for a client that has not authenticated.
     pub fn new(tasks: Arc<Tasks>, user: Option<String>) -> Self {
         Self {
             tasks,
@@ -80,7 +80,7 @@ impl PackageDatabase {
         shown.ok_or_else(failed)
     }
 
-    /// The task as presented: that of a persistent result set names a result set of the session.
+    /// Returns the task as presented: the task of a persistent result set names a result set of the session.
     fn open(&self, number: u32, task: &Task) -> Task {
         let mut task = task.clone();
         let Some(set) = task.result_set.clone() else {
@@ -100,7 +100,7 @@ impl PackageDatabase {
     }
 }
 
-/// The values of a task under the Use attributes, in lower case.
+/// Returns the values of a task under the Use attributes, in lower case.
 fn texts(task: &Task) -> Vec<(i64, String)> {
     let lower = |text: &InternationalString| text.to_string_lossy().to_lowercase();
     let created = task.created.as_ref().map(|time| time.to_string_lossy());

@@ -1,5 +1,5 @@
-//! The tasks of all sessions, and their permissions (Z39.50-2003 §3.2.9.1.8 permissions-list). They are kept while the server
-//! runs, within limits.
+//! The tasks of all sessions, and their permissions (Z39.50-2003 §3.2.9.1.8 permissions-list). The tasks are kept while the
+//! server runs, within limits.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -20,11 +20,11 @@ use crate::lock::lock;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskLimits {
-    /// Tasks: 10,000.
+    /// The maximum number of tasks; by default, 10,000.
     pub tasks: usize,
-    /// Octets of all packages: 64 MiB.
+    /// The maximum number of octets of all packages; by default, 64 MiB.
     pub octets: usize,
-    /// Records of all persistent result sets: 16,000,000.
+    /// The maximum number of records of all persistent result sets; by default, 16,000,000.
     pub hits: usize,
 }
 
@@ -44,9 +44,9 @@ pub struct Tasks(Mutex<TaskTable>);
 #[derive(Default)]
 struct TaskTable {
     limits: TaskLimits,
-    /// What the tasks take of the server's octets.
+    /// The octets that the tasks take of the server's.
     charge: Charge,
-    /// By number, ascending.
+    /// The tasks by number, in ascending order.
     tasks: BTreeMap<u32, Arc<Task>>,
     size: Size,
     last: u32,
@@ -57,12 +57,12 @@ struct TaskTable {
 struct Size {
     octets: usize,
     hits: usize,
-    /// The octets in memory, with those of the list of hits.
+    /// The number of octets in memory, including the octets of the list of hits.
     kept: usize,
 }
 
 impl Size {
-    /// The size of the package, which is most of a task, and the number of records kept for it.
+    /// Returns the size of the package, which is most of a task, and the number of records kept for it.
     fn of(task: &Task) -> Self {
         let package = task.package(0);
         let package = package.and_then(|package| encode_value(&package).ok());
@@ -70,7 +70,7 @@ impl Size {
         let hits = task.result_set.as_ref().map(|set| &set.hits);
         let decoded = match task.parameters {
             TaskParameters::PersistentQuery(_) => DECODED,
-            // Most of the others are records.
+            // Most of the other tasks consist of records.
             _ => 2,
         };
         Self {
@@ -80,7 +80,7 @@ impl Size {
         }
     }
 
-    /// The size after a change from `less` to `more`.
+    /// Returns the size after a change from `less` to `more`.
     fn changed(self, less: Self, more: Self) -> Self {
         let sum = |all: usize, less, more| all.saturating_sub(less).saturating_add(more);
         Self {
@@ -127,7 +127,7 @@ impl Default for Tasks {
 }
 
 impl Tasks {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new(limits: TaskLimits) -> Self {
         Self(Mutex::new(TaskTable {
             limits,
@@ -135,7 +135,7 @@ impl Tasks {
         }))
     }
 
-    /// The store, whose octets are charged to this account from now on.
+    /// Returns the store, whose octets are charged to this account from now on.
     pub(crate) fn charged_to(self, account: Arc<Account>) -> Self {
         lock(&self.0).charge = Charge::to(&account);
         self
@@ -144,7 +144,7 @@ impl Tasks {
     /// Checks whether a task of this kind could be added for the owner, before it is carried out.
     ///
     /// # Errors
-    /// 218 with the name, if the owner has a task of that name; 220 for too many tasks.
+    /// Condition 218 with the name, if the owner has a task of that name; 220 for too many tasks.
     pub(crate) fn check_room(
         &self,
         kind: &TaskKind,
@@ -156,7 +156,7 @@ impl Tasks {
     /// Adds a task, and returns its number, which is the package's targetReference.
     ///
     /// # Errors
-    /// As [`Tasks::check_room`].
+    /// The same as for [`Tasks::check_room`].
     pub(crate) fn add(&self, task: Task) -> Result<u32, Diagnostic> {
         let mut kept = lock(&self.0);
         kept.check_room(&task.kind, task.owner.as_deref())?;
@@ -169,7 +169,7 @@ impl Tasks {
     /// Replaces the task of this number.
     ///
     /// # Errors
-    /// 219 if it no longer exists, 220 if the packages become too large.
+    /// Condition 219 if it no longer exists, 220 if the packages become too large.
     pub(crate) fn replace(&self, number: u32, task: Task) -> Result<(), Diagnostic> {
         let mut kept = lock(&self.0);
         if kept.tasks.contains_key(&number) {
@@ -189,10 +189,10 @@ impl Tasks {
         }
     }
 
-    /// The task of a kind on which the user may carry out the function, preferably the user's own.
+    /// Returns the task of a kind on which the user may carry out the function, preferably the user's own.
     ///
     /// # Errors
-    /// 1008 for a kind without a name, 219 if there is no such task, 223 if the user has no permission.
+    /// Condition 1008 for a kind without a name, 219 if there is no such task, 223 if the user has no permission.
     pub(crate) fn named(
         &self,
         kind: &TaskKind,
@@ -217,13 +217,13 @@ impl Tasks {
         }
     }
 
-    /// The task of this number, if the user may see it.
+    /// Returns the task of this number, if the user may see it.
     pub(crate) fn of_number(&self, number: u32, user: Option<&str>) -> Option<Arc<Task>> {
         let task = lock(&self.0).tasks.get(&number).cloned();
         task.filter(|task| task.allows(user, Function::PRESENT))
     }
 
-    /// The tasks that the user may see, by number.
+    /// Returns the tasks that the user may see, by number.
     pub(crate) fn visible(&self, user: Option<&str>) -> Vec<(u32, Arc<Task>)> {
         let kept = lock(&self.0);
         let all = kept.tasks.iter();
@@ -273,7 +273,7 @@ fn unknown(kind: &TaskKind) -> Diagnostic {
 }
 
 impl Task {
-    /// The package; `None` if the parameters cannot be encoded.
+    /// Returns the package; `None` if the parameters cannot be encoded.
     pub(crate) fn package(&self, number: u32) -> Option<TaskPackage> {
         Some(TaskPackage {
             package_type: self.kind.package_type,
@@ -290,7 +290,7 @@ impl Task {
         })
     }
 
-    /// The parameters under the identifier of the package, which distinguishes the versions of an update.
+    /// Returns the parameters under the identifier of the package, which distinguishes the versions of an update.
     fn specific(&self) -> Option<z3950_asn1::apdu::External> {
         let encoded = match &self.parameters {
             TaskParameters::Update(update) => update.to_external_as(self.kind.package_type),
@@ -299,8 +299,8 @@ impl Task {
         encoded.ok()
     }
 
-    /// Whether the user may carry out the function. The owner may do anything, and so may everybody if there is neither an
-    /// owner nor a permissions-list; otherwise the list decides. An entry without a user applies to all.
+    /// Returns whether the user may carry out the function. The owner may do anything, and so may everybody if there is neither
+    /// an owner nor a permissions-list; otherwise the list decides. An entry without a user applies to all users.
     pub(crate) fn allows(&self, user: Option<&str>, function: Function) -> bool {
         if self.owner.is_some() && self.owner.as_deref() == user {
             return true;

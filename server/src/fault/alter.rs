@@ -153,7 +153,7 @@ pub(super) fn fail(answer: &mut Apdu, diagnostic: &Diagnostic) {
     }
 }
 
-/// The list of diagnostics, if the answer has one.
+/// Returns the list of diagnostics, if the answer has one.
 fn diagnostic_list(answer: &mut Apdu) -> Option<&mut Vec<DiagRec>> {
     match answer {
         Apdu::ScanResponse(scan) => scan.entries.as_mut()?.nonsurrogate_diagnostics.as_mut(),
@@ -204,7 +204,7 @@ fn retrieved(answer: &mut Apdu, change: impl Fn(&mut External)) {
     }
 }
 
-/// The number of records in an answer, and the records.
+/// Returns the number of records in an answer, and the records.
 fn records(answer: &mut Apdu) -> Option<(&mut i64, &mut Vec<NamePlusRecord>)> {
     let (count, records) = match answer {
         Apdu::SearchResponse(search) => {
@@ -222,7 +222,7 @@ fn records(answer: &mut Apdu) -> Option<(&mut i64, &mut Vec<NamePlusRecord>)> {
     }
 }
 
-/// Versions 1 and 2 in a full octet of bits, as other servers send them.
+/// Returns versions 1 and 2 in a full octet of bits, as other servers send them.
 fn version_2() -> ProtocolVersion {
     ProtocolVersion(Bits::of(&[0, 1, 7]).intersection(Bits::of(&[0, 1, 8])))
 }

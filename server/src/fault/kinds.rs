@@ -1,4 +1,4 @@
-//! Faults as text: name, arguments and meaning of each, and the parser.
+//! Faults as text: the name, arguments and meaning of each fault, and the parser.
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{Options, PresentStatus, ReferenceId};
@@ -12,7 +12,7 @@ use crate::units;
 /// The text form of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
     /// The arguments, optional ones in brackets.
     pub arguments: &'static str,
@@ -20,7 +20,7 @@ pub struct Kind {
     pub meaning: &'static str,
 }
 
-/// All faults that a [`super::Rule`] can name.
+/// Returns all faults that a [`super::Rule`] can name.
 pub fn kinds() -> impl Iterator<Item = Kind> {
     let lines = KINDS.lines().chain(OF_HTTP.lines());
     lines.filter_map(|line| {
@@ -39,7 +39,7 @@ pub fn kinds() -> impl Iterator<Item = Kind> {
     })
 }
 
-/// A line for each: `NAME ARGUMENTS: MEANING`.
+/// One line for each fault: `NAME ARGUMENTS: MEANING`.
 const KINDS: &str = "\
 delay TIME: the answer is sent after this time, or when the client cancels the operation
 trickle [OCTETS]: each octet is written by itself; with a number, this many per second
@@ -81,7 +81,7 @@ last APDU: the same, and the connection is closed
 close [REASON [WORDS]]: Close is sent instead of the answer, and the connection is closed
 challenge TEXT: the client is asked for credentials first, with this challenge";
 
-/// Those in answers of HTTP, on the same terms.
+/// The faults in HTTP answers, in the same form.
 #[cfg(feature = "sru")]
 const OF_HTTP: &str = "\
 html: HTTP: the answer is an HTML page
@@ -100,7 +100,7 @@ const OF_HTTP: &str = "";
 
 const OCTETS: &str = "a number of octets";
 const RECORDS: &str = "a number of records";
-/// The most octets of garbage, and copies of a record, in a rule.
+/// The maximum number of octets of garbage, and of copies of a record, in a rule.
 const MAX_GARBAGE: usize = 1 << 24;
 const MAX_MORE: usize = 10_000;
 
@@ -225,7 +225,7 @@ fn parsed<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
 }
 
-/// A condition of Bib-1 and its addinfo.
+/// Returns a condition of Bib-1 and its addinfo.
 fn condition(words: &mut Words<'_>) -> Result<Diagnostic, RuleError> {
     let code = words.parse("the number of a condition", parsed)?;
     let addinfo = words.next()?.unwrap_or_default();

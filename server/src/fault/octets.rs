@@ -61,9 +61,9 @@ pub(super) fn indefinite(octets: &[u8]) -> Vec<u8> {
     }
 }
 
-/// This many octets that cannot begin an APDU, always the same.
+/// Returns this many octets that cannot begin an APDU; they are always the same.
 pub(crate) fn garbage(count: usize) -> Vec<u8> {
-    // xorshift64; 0xff cannot begin an APDU.
+    // xorshift64. An octet 0xff cannot begin an APDU.
     let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
     let random = std::iter::repeat_with(|| {
         state ^= state << 13;
@@ -74,7 +74,7 @@ pub(crate) fn garbage(count: usize) -> Vec<u8> {
     std::iter::once(0xff).chain(random).take(count).collect()
 }
 
-/// The identifier octets of the first value.
+/// Returns the identifier octets of the first value.
 fn identifier(octets: &[u8]) -> Vec<u8> {
     let Some((first, rest)) = octets.split_first() else {
         return Vec::new();

@@ -12,18 +12,18 @@ use super::{Fault, When, kinds};
 /// The text form is `[on] REQUEST CONDITION…: FAULT ARGUMENT…`:
 ///
 /// - the request is `any`, `init`, `search`, `present`, `delete`, `scan`, `sort`, `access`, `resource`, `trigger`, `report`,
-///   `extended`, `duplicate`, `close`, or the standard's name of the APDU; `http` for every request of HTTP; `sru` for those of
-///   SRU, or `sru search`, `sru scan`, `sru explain` and `sru update`;
+///   `extended`, `duplicate`, `close`, or the standard's name of the APDU; `http` for every HTTP request; `sru` for SRU requests,
+///   or `sru search`, `sru scan`, `sru explain` and `sru update`;
 /// - the conditions are `session=N`, `nth=N`, `nth-of-all=N`, `db=NAME`, `docid=TERM` and `syntax=NAME`, like the methods of
 ///   [`When`];
-/// - the faults are those of [`super::kinds`];
+/// - the faults are those that [`super::kinds`] lists;
 /// - arguments with blanks or colons are quoted; inside the quotation marks, `\` escapes the next character.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Rule {
     /// The requests.
     pub when: When,
-    /// The fault in their answers.
+    /// The fault in the answers to these requests.
     pub fault: Fault,
     /// The rule as it was written.
     text: Option<Arc<str>>,
@@ -40,7 +40,7 @@ impl Rule {
     }
 }
 
-/// The rule as it was written; of one made in code, only what the fault is.
+/// Writes the rule as it was written; of a rule made in code, only its fault.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.text {
@@ -70,7 +70,7 @@ const REQUESTS: [(&str, &str); 13] = [
     ("duplicate", "duplicateDetectionRequest"),
 ];
 
-/// The operations of SRU, and their names in the protocol.
+/// The SRU operations, and their names in the protocol.
 const OPERATIONS: [(&str, &str); 4] = [
     ("search", "searchRetrieve"),
     ("scan", "scan"),
@@ -125,7 +125,7 @@ impl FromStr for Rule {
     }
 }
 
-/// A word before the colon.
+/// Reads a word before the colon.
 fn condition(words: &mut Words<'_>) -> Result<Option<String>, RuleError> {
     words.next_up_to(|character| character == ':')
 }
@@ -133,17 +133,17 @@ fn condition(words: &mut Words<'_>) -> Result<Option<String>, RuleError> {
 impl FromStr for Fault {
     type Err = RuleError;
 
-    /// Parses a fault as it follows the colon of a [`Rule`].
+    /// Parses a fault as written after the colon of a [`Rule`].
     fn from_str(text: &str) -> Result<Self, RuleError> {
         kinds::read(&mut Words::new(text, 0))
     }
 }
 
 impl When {
-    /// The requests with a name as at the beginning of a [`Rule`].
+    /// Returns the requests with a name as at the beginning of a [`Rule`].
     ///
     /// # Errors
-    /// A message, if there is no such request.
+    /// If there is no such request, a message.
     pub fn on(request: &str) -> Result<Self, String> {
         match request {
             "any" => return Ok(Self::always()),
@@ -164,7 +164,7 @@ impl When {
     /// Adds a condition by its name in a [`Rule`].
     ///
     /// # Errors
-    /// A message, if there is no such condition or its value is wrong.
+    /// If there is no such condition or its value is wrong, a message.
     pub fn with(self, name: &str, value: &str) -> Result<Self, String> {
         let number = || match value.parse() {
             Ok(number) if number > 0 => Ok(number),

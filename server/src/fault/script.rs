@@ -17,14 +17,14 @@ use crate::budget::Charge;
 use crate::diagnostic::{Condition, diagnostic};
 use crate::session::Reply;
 
-/// What to write, and how.
+/// What to write, and how to write it.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
-    /// Delay before the first octet.
+    /// The delay before the first octet.
     pub(crate) delay: Duration,
-    /// Written in one go.
+    /// What is written, in one go.
     pub(crate) items: Vec<Item>,
-    /// Writes the octets one by one, with this time between two.
+    /// Writes the octets one by one, with this pause between them.
     pub(crate) trickle: Option<Duration>,
     /// Ends the connection after this many octets.
     pub(crate) cut_after: Option<usize>,
@@ -32,7 +32,7 @@ pub(crate) struct Output {
     pub(crate) hang_up: bool,
     /// Whether the connection is reset when it ends.
     pub(crate) reset: bool,
-    /// What it takes until it is written.
+    /// The charge for the output until it is written.
     pub(crate) charge: Charge,
 }
 
@@ -44,7 +44,7 @@ pub(crate) enum Item {
 }
 
 impl Item {
-    /// The APDU, if the octets are one.
+    /// Returns the APDU, if the octets are one.
     pub(crate) fn apdu(&self) -> Option<Cow<'_, Apdu>> {
         match self {
             Self::Apdu(apdu) => Some(Cow::Borrowed(apdu)),
@@ -67,7 +67,7 @@ impl From<Reply> for Output {
 pub(crate) struct Script {
     faults: Arc<Faults>,
     session: u64,
-    /// How many requests of this session have met each rule's conditions.
+    /// The number of requests of this session that have met each rule's conditions.
     met: Vec<u64>,
     /// The searches that made the result sets, if any rule needs them.
     subjects: Option<Subjects>,
@@ -89,7 +89,7 @@ impl From<Item> for Output {
 }
 
 impl Script {
-    /// The rules at the beginning of a session.
+    /// Returns the rules at the beginning of a session.
     pub(crate) fn new(faults: Arc<Faults>, session: u64) -> Self {
         let mut rules = faults.rules.iter();
         Self {
@@ -108,7 +108,7 @@ impl Script {
     /// Applies the rules to a request; returns the faults that strike the session's answer.
     ///
     /// # Errors
-    /// The answer, if the session must not see the request.
+    /// If the session must not see the request, the answer.
     pub(crate) fn request(&mut self, request: &mut Apdu) -> Result<Vec<Fault>, Output> {
         if let Apdu::AccessControlResponse(response) = &request
             && let Some(reply) = self.challenged.take()
@@ -123,12 +123,12 @@ impl Script {
         Ok(striking)
     }
 
-    /// The rules that struck the last request, as text.
+    /// Returns the rules that struck the last request, as text.
     pub(crate) fn take_struck(&mut self) -> Vec<String> {
         std::mem::take(&mut self.struck)
     }
 
-    /// Whether answers wait for the next one.
+    /// Returns whether some answers are held back to be sent with the next one.
     pub(crate) fn holds(&self) -> bool {
         self.held.iter().any(|held| !held.is_empty())
     }
@@ -136,7 +136,7 @@ impl Script {
     /// Applies the faults to the session's reply.
     pub(crate) fn reply(&mut self, striking: &[Fault], request: &Apdu, reply: Reply) -> Output {
         let mut output = Output::from(reply);
-        // Faults in octets come last, because they leave no APDU to change.
+        // Faults in octets come last, because after them there is no APDU left to change.
         let (late, early): (Vec<_>, Vec<_>) =
             striking.iter().partition(|fault| is_of_octets(fault));
         for fault in early.into_iter().chain(late) {
@@ -156,7 +156,7 @@ impl Script {
         output
     }
 
-    /// The faults that strike the answer to a request of HTTP.
+    /// Returns the faults that strike the answer to an HTTP request.
     #[cfg(feature = "sru")]
     pub(crate) fn striking_http(&mut self, request: &HttpSubject) -> Vec<Fault> {
         let session = self.session;
@@ -269,7 +269,7 @@ fn is_of_octets(fault: &Fault) -> bool {
     )
 }
 
-/// The reply that was held, or a failure if the client gave no credentials.
+/// Returns the reply that was held, or a failure if the client gave no credentials.
 fn credentials(mut reply: Reply, given: bool) -> Output {
     if !given {
         let denied = diagnostic(Condition::DATABASE_ACCESS_DENIED, "");

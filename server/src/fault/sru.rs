@@ -1,11 +1,11 @@
-//! Faults in answers of SRU: habits of real servers, and damage (SRU 1.1, 1.2 and 2.0).
+//! Faults in SRU answers: habits of real servers, and damage (SRU 1.1, 1.2 and 2.0).
 
 use z3950_asn1::sru::{Response, SruDiagnostic, SruRecord};
 
 use super::Fault;
 pub(crate) use super::octets::garbage;
 
-/// Applies the fault to an answer of SRU as a value.
+/// Applies the fault to an SRU answer, as a value.
 pub(crate) fn answer(fault: &Fault, answer: &mut Response) {
     match (fault, answer) {
         (Fault::NextRecord(position), Response::SearchRetrieve(found)) => {
@@ -48,7 +48,7 @@ pub(crate) fn answer(fault: &Fault, answer: &mut Response) {
     }
 }
 
-/// Leaves nothing of an answer but diagnostics.
+/// Leaves only diagnostics in an answer.
 fn fail(answer: &mut Response, why: Vec<SruDiagnostic>) {
     match answer {
         Response::SearchRetrieve(found) => {
@@ -76,24 +76,24 @@ fn diagnostics(answer: &mut Response) -> &mut Vec<SruDiagnostic> {
     }
 }
 
-/// The namespaces of answers, as far as faults replace them.
+/// The namespaces of answers, those that faults replace.
 const NAMESPACES: [&str; 3] = [
     "http://www.loc.gov/zing/srw/",
     "http://docs.oasis-open.org/ns/search-ws/sruResponse",
     "http://docs.oasis-open.org/ns/search-ws/scan",
 ];
 
-/// A page as proxies send it.
+/// A page like those that proxies send.
 const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>Error</title></head><body><p>Try again later.<br></body></html>\n";
 
-/// Applies the fault to the body of an answer; other faults leave it as it is.
+/// Applies the fault to the body of an answer; other faults do not change the body.
 pub(crate) fn body(fault: &Fault, body: Vec<u8>) -> Vec<u8> {
     match fault {
         Fault::Html => PAGE.into(),
         Fault::ByteOrderMark => [&b"\xef\xbb\xbf"[..], &body].concat(),
         fault => match String::from_utf8(body) {
             Ok(text) => text_of(fault, text),
-            // Another fault has changed it.
+            // Another fault has already changed the body.
             Err(octets) => octets.into_bytes(),
         },
     }
@@ -150,7 +150,7 @@ fn text_of(fault: &Fault, text: String) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Replaces the first element that begins and ends so.
+/// Replaces the first element that begins with `begin` and ends with `end`.
 fn within(text: String, begin: &str, end: &str, other: &str) -> String {
     let split = text.split_once(begin).and_then(|(before, rest)| {
         let (_, after) = rest.split_once(end)?;

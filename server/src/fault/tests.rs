@@ -35,7 +35,7 @@ impl Scripted {
         }
     }
 
-    /// After Init, to which no fault of the test applies.
+    /// Returns a session after Init, to which no fault of the test applies.
     fn opened(faults: Faults) -> Self {
         let mut scripted = Self::new(faults);
         scripted.serve(init());
@@ -53,7 +53,7 @@ impl Scripted {
         }
     }
 
-    /// A short description of each APDU of the answer.
+    /// Returns a short description of each APDU of the answer.
     fn words(&mut self, request: Apdu) -> Vec<String> {
         self.serve(request).items.iter().map(word).collect()
     }
@@ -79,7 +79,7 @@ fn word(item: &Item) -> String {
     }
 }
 
-/// A Search that asks for the record of a single hit.
+/// Returns a Search that asks for the record of a single hit.
 fn piggyback(pqf: &str) -> Apdu {
     SearchRequest {
         small_set_upper_bound: 1,
@@ -190,7 +190,7 @@ fn init_is_rejected() {
     }
 }
 
-/// The diagnostic in a userInformationField.
+/// Returns the diagnostic in a userInformationField.
 fn told(field: &External) -> DefaultDiagFormat {
     let UserInfo1(information) = UserInfo1::from_external(field).expect("userInfo-1");
     let format = information.value::<DiagnosticFormat>().expect("diag-1");
@@ -313,7 +313,7 @@ fn challenges_come_before_the_answer() {
         let mut scripted = Scripted::opened(Faults::new().on(When::search(), challenge));
         assert_eq!(scripted.words(search("war")), ["accessControlRequest"]);
         assert_eq!(scripted.words(response(credentials)), [answer]);
-        // Credentials without a challenge are an error of the client.
+        // Credentials without a challenge are an error by the client.
         let unasked = scripted.serve(response(None));
         assert!(unasked.hang_up);
     }
@@ -353,7 +353,7 @@ fn rules_strike_when_all_their_conditions_are_met() {
 
 #[test]
 fn audit_d9_requests_are_counted_in_a_session_or_in_all() {
-    // Two sessions in turn, two searches each.
+    // Two sessions in turn, with two searches each.
     for (when, struck) in [
         (When::search().nth(2), [false, false, true, true]),
         (When::search().nth_of_all(2), [false, true, false, false]),

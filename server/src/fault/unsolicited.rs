@@ -40,7 +40,7 @@ pub(super) fn close(words: &mut Words<'_>) -> Result<Apdu, RuleError> {
     Ok(Close::new(reason, diagnostic_information.as_deref()).into())
 }
 
-/// A reason by the standard's name, or any number.
+/// Returns a reason by the standard's name, or any number.
 fn reason(text: &str) -> Option<CloseReason> {
     let mut named = (0..=9).map(CloseReason);
     named
@@ -48,7 +48,7 @@ fn reason(text: &str) -> Option<CloseReason> {
         .or_else(|| text.parse().ok().map(CloseReason))
 }
 
-/// A challenge in the simple form.
+/// Returns a challenge in the simple form.
 pub(super) fn access_control(challenge: impl Into<bytes::Bytes>) -> AccessControlRequest {
     AccessControlRequest {
         reference_id: None,
@@ -57,7 +57,7 @@ pub(super) fn access_control(challenge: impl Into<bytes::Bytes>) -> AccessContro
     }
 }
 
-/// A ResourceControlRequest, with or without a question.
+/// Returns a ResourceControlRequest, with or without a question.
 fn resource_control(response_required: bool) -> ResourceControlRequest {
     ResourceControlRequest {
         suspended_flag: response_required.then_some(true),
@@ -66,7 +66,7 @@ fn resource_control(response_required: bool) -> ResourceControlRequest {
     }
 }
 
-/// An InitResponse that grants version 3, Search and Present.
+/// Returns an InitResponse that grants version 3, Search and Present.
 fn init_response() -> InitializeResponse {
     InitializeResponse {
         protocol_version: ProtocolVersion::UP_TO_3,

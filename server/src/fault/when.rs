@@ -5,20 +5,20 @@ use std::collections::HashMap;
 use z3950_asn1::apdu::{Apdu, DatabaseName, Query, SearchRequest, Term};
 use z3950_asn1::oid::Oid;
 
-/// Requests of HTTP.
+/// HTTP requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HttpRequests {
-    /// All of them.
+    /// All HTTP requests.
     All,
-    /// Those of SRU, or those of this operation.
+    /// All SRU requests, or the SRU requests of this operation.
     Sru(Option<&'static str>),
 }
 
-/// A request of HTTP, as conditions see it.
+/// An HTTP request, as conditions see it.
 #[cfg(feature = "sru")]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HttpSubject {
-    /// The operation of SRU; `None` for another request.
+    /// The SRU operation; `None` for another request.
     pub(crate) operation: Option<&'static str>,
     pub(crate) database: String,
     /// The query, or the scan clause.
@@ -39,12 +39,12 @@ pub struct When {
 }
 
 impl When {
-    /// Every request.
+    /// Matches every request.
     pub fn always() -> Self {
         Self::default()
     }
 
-    /// Every request whose APDU has this name, see [`Apdu::name`].
+    /// Matches every request whose APDU has this name; see [`Apdu::name`].
     pub fn apdu(name: &'static str) -> Self {
         Self {
             apdu: Some(name),
@@ -52,42 +52,42 @@ impl When {
         }
     }
 
-    /// Every Init.
+    /// Matches every Init.
     pub fn init() -> Self {
         Self::apdu("initRequest")
     }
 
-    /// Every Search.
+    /// Matches every Search.
     pub fn search() -> Self {
         Self::apdu("searchRequest")
     }
 
-    /// Every Present.
+    /// Matches every Present.
     pub fn present() -> Self {
         Self::apdu("presentRequest")
     }
 
-    /// Every Scan.
+    /// Matches every Scan.
     pub fn scan() -> Self {
         Self::apdu("scanRequest")
     }
 
-    /// Every Sort.
+    /// Matches every Sort.
     pub fn sort() -> Self {
         Self::apdu("sortRequest")
     }
 
-    /// Every Delete.
+    /// Matches every Delete.
     pub fn delete() -> Self {
         Self::apdu("deleteResultSetRequest")
     }
 
-    /// Every Close of the client.
+    /// Matches every Close from the client.
     pub fn close() -> Self {
         Self::apdu("close")
     }
 
-    /// Every request of HTTP, whether of SRU or not.
+    /// Matches every HTTP request, whether for SRU or not.
     pub fn http() -> Self {
         Self {
             http: Some(HttpRequests::All),
@@ -95,7 +95,7 @@ impl When {
         }
     }
 
-    /// Every request of SRU, or those of this operation: `searchRetrieve`, `scan`, `explain` or `update`.
+    /// Matches every SRU request, or only requests of this operation: `searchRetrieve`, `scan`, `explain` or `update`.
     pub fn sru(operation: Option<&'static str>) -> Self {
         Self {
             http: Some(HttpRequests::Sru(operation)),
@@ -103,49 +103,50 @@ impl When {
         }
     }
 
-    /// Only in this session, counted from 1.
+    /// Matches only in this session, counted from 1.
     pub fn session(mut self, number: u64) -> Self {
         self.session = Some(number);
         self
     }
 
-    /// Only if this database is searched, compared without case: in the request, or in the Search that made its result set.
+    /// Matches only if this database is searched, in the request itself or in the Search that made its result set. Names are
+    /// compared without regard to case.
     pub fn database(mut self, name: &str) -> Self {
         self.database = Some(name.to_lowercase());
         self
     }
 
-    /// Only if this docid or any other term is searched, compared by octets: in the request, or in the Search that made its
-    /// result set.
+    /// Matches only if this docid or any other term is searched, in the request itself or in the Search that made its result set.
+    /// Terms are compared octet by octet.
     pub fn docid(mut self, docid: &str) -> Self {
         self.docid = Some(docid.as_bytes().to_vec());
         self
     }
 
-    /// Only if this record syntax is preferred.
+    /// Matches only if this record syntax is preferred.
     pub fn syntax(mut self, syntax: Oid) -> Self {
         self.syntax = Some(syntax);
         self
     }
 
-    /// Only the Nth request of a session that meets the other conditions, counted from 1.
+    /// Matches only the Nth request of a session that meets the other conditions, counted from 1.
     pub fn nth(mut self, number: u64) -> Self {
         self.nth = Some(number);
         self
     }
 
-    /// Only the Nth request of all sessions that meets the other conditions, counted from 1 in the order of arrival.
+    /// Matches only the Nth request of all sessions that meets the other conditions, counted from 1 in the order of arrival.
     pub fn nth_of_all(mut self, number: u64) -> Self {
         self.nth_of_all = Some(number);
         self
     }
 
-    /// Whether a condition depends on the search that made a result set.
+    /// Returns whether a condition depends on the search that made a result set.
     pub(super) fn asks_for_subject(&self) -> bool {
         self.database.is_some() || self.docid.is_some()
     }
 
-    /// Whether all conditions except the numbers are met.
+    /// Returns whether all conditions except the numbers are met.
     pub(super) fn is_met(&self, session: u64, request: &Apdu, subject: &Subject) -> bool {
         let syntax = match request {
             Apdu::SearchRequest(search) => search.preferred_record_syntax,
@@ -169,7 +170,7 @@ impl When {
 
 #[cfg(feature = "sru")]
 impl When {
-    /// Whether a request of HTTP meets all conditions except the numbers. A docid may be anywhere in the query.
+    /// Returns whether an HTTP request meets all conditions except the numbers. A docid may be anywhere in the query.
     pub(super) fn is_met_by_http(&self, session: u64, request: &HttpSubject) -> bool {
         let is_of_kind = match self.http {
             None => self.apdu.is_none(),
@@ -193,7 +194,7 @@ impl When {
     }
 }
 
-/// What a request searches: the databases, in lower case, and the terms.
+/// What a request searches for: the databases, in lower case, and the terms.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Subject {
     databases: Vec<String>,
@@ -220,11 +221,11 @@ impl Subject {
 #[derive(Debug, Default)]
 pub(super) struct Subjects(HashMap<Vec<u8>, Subject>);
 
-/// The most result sets remembered.
+/// The maximum number of result sets remembered.
 const MAX_SETS: usize = 1_000;
 
 impl Subjects {
-    /// What a request searches. A Search is remembered for later requests on its result set.
+    /// Returns what a request searches for. A Search is remembered for later requests on its result set.
     pub(super) fn of(&mut self, request: &Apdu) -> Subject {
         let set = match request {
             Apdu::SearchRequest(search) => {

@@ -5,29 +5,29 @@ use z3950_asn1::oid::Oid;
 /// The rest of a text, word by word.
 pub(super) struct Words<'a> {
     text: &'a str,
-    /// Octets read so far.
+    /// The number of octets read so far.
     at: usize,
 }
 
 impl<'a> Words<'a> {
-    /// The words of `text` from octet `at` on.
+    /// Returns the words of `text` from octet `at` on.
     pub(super) fn new(text: &'a str, at: usize) -> Self {
         Self { text, at }
     }
 
-    /// Octets read so far, including blanks before the next word.
+    /// Returns the number of octets read so far, including blanks before the next word.
     pub(super) fn position(&mut self) -> usize {
         let rest = self.rest();
         self.at += rest.len() - rest.trim_start().len();
         self.at
     }
 
-    /// The next word; `None` at the end.
+    /// Returns the next word; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<String>, RuleError> {
         self.next_up_to(|_| false)
     }
 
-    /// The next word, which outside of quotation marks also ends before a character that `ends` accepts.
+    /// Returns the next word, which outside of quotation marks also ends before a character that `ends` accepts.
     pub(super) fn next_up_to(
         &mut self,
         ends: impl Fn(char) -> bool,
@@ -59,14 +59,14 @@ impl<'a> Words<'a> {
         Ok((end > begin).then_some(word))
     }
 
-    /// The next word, which must exist; `what` describes it in the error.
+    /// Returns the next word, which must exist; `what` describes it in the error.
     pub(super) fn need(&mut self, what: &str) -> Result<String, RuleError> {
         let at = self.position();
         self.next()?
             .ok_or_else(|| RuleError::new(at, format!("{what} is missing")))
     }
 
-    /// The next word as a value; `what` describes it in the error.
+    /// Returns the next word as a value; `what` describes it in the error.
     pub(super) fn parse<T>(
         &mut self,
         what: &str,
@@ -77,7 +77,7 @@ impl<'a> Words<'a> {
         read(&word).ok_or_else(|| RuleError::new(at, format!("{word:?} where {what} is expected")))
     }
 
-    /// [`Words::parse`], or `None` at the end.
+    /// Parses a value like [`Words::parse`], or returns `None` at the end.
     pub(super) fn parse_if_any<T>(
         &mut self,
         what: &str,
@@ -100,7 +100,7 @@ impl<'a> Words<'a> {
         found
     }
 
-    /// Whether only blanks are left.
+    /// Returns whether only blanks are left.
     pub(super) fn is_at_end(&self) -> bool {
         self.rest().trim_start().is_empty()
     }
@@ -110,18 +110,18 @@ impl<'a> Words<'a> {
     }
 }
 
-/// A record syntax by its name or in dotted form.
+/// Returns a record syntax by its name or in dotted form.
 pub(super) fn syntax(text: &str) -> Option<Oid> {
     Oid::by_name(text).or_else(|| text.parse().ok())
 }
 
-/// Why a text is not a rule.
+/// The reason why a text is not a rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", located(.reason, *.offset))]
 pub struct RuleError {
-    /// Octets of the text before the error.
+    /// The number of octets of the text before the error.
     pub offset: usize,
-    /// It may end with the [`choices`].
+    /// The reason, which may end with the [`choices`].
     reason: String,
 }
 
@@ -132,7 +132,7 @@ impl RuleError {
     }
 }
 
-/// The reason with its position, which goes before the choices.
+/// Returns the reason with its position, which goes before the choices.
 fn located(reason: &str, offset: usize) -> String {
     let end = reason.find(CHOICES).unwrap_or(reason.len());
     let (reason, choices) = reason.split_at(end);
@@ -141,7 +141,7 @@ fn located(reason: &str, offset: usize) -> String {
 
 const CHOICES: &str = "; known are ";
 
-/// The end of a message with the valid names.
+/// Returns the end of a message with the valid names.
 pub(super) fn choices(names: &str) -> String {
     format!("{CHOICES}{names}")
 }

@@ -19,7 +19,7 @@ fn address(text: &str) -> Option<IpAddr> {
     Some(text.parse().expect("an address"))
 }
 
-/// An attempt; returns the penalty, and whether the password was checked.
+/// Makes an attempt; returns the penalty, and whether the password was checked.
 fn attempt(
     guesses: &Guesses,
     address: Option<IpAddr>,
@@ -46,7 +46,7 @@ fn attempt(
     (penalty, is_checked)
 }
 
-/// The delay of an attempt that is checked, in milliseconds.
+/// Returns the delay of an attempt that is checked, in milliseconds.
 fn delay(guesses: &Guesses, from: &str, is_right: bool) -> u128 {
     let limits = Limits::default();
     let (penalty, is_checked) = attempt(guesses, address(from), &limits, is_right);
@@ -62,10 +62,10 @@ async fn each_wrong_password_doubles_the_delay() {
         assert_eq!(delay(&guesses, "192.0.2.2", true), 0);
         advance(Duration::from_millis(expected as u64)).await;
     }
-    // A right one begins again, and is itself not late.
+    // A right password resets the delays, and its answer is not late.
     assert_eq!(delay(&guesses, "192.0.2.1", true), 0);
     assert_eq!(delay(&guesses, "192.0.2.1", false), 100);
-    // More refusals than a factor of 32 bits counts.
+    // More refusals than a factor of 32 bits can count.
     let limits = limits(Duration::from_nanos(1));
     let guesses = Guesses::default();
     for _ in 0..100 {
@@ -81,7 +81,7 @@ async fn answers_to_an_address_wait_for_each_other() {
     for expected in [100, 300, 700, 1500] {
         assert_eq!(delay(&guesses, "192.0.2.1", false), expected);
     }
-    // The answer to a right password does not come sooner, nor does what follows it.
+    // The answer to a right password does not come sooner, and neither does what follows it.
     assert_eq!(delay(&guesses, "192.0.2.1", true), 1500);
     assert_eq!(delay(&guesses, "192.0.2.1", false), 1600);
     advance(SECOND).await;
@@ -101,9 +101,9 @@ async fn no_password_is_checked_while_too_many_answers_wait() {
     for is_right in [false, true] {
         assert!(!attempt(&guesses, from, &limits, is_right).1);
     }
-    // Another address is not concerned.
+    // Another address is not affected.
     assert!(attempt(&guesses, address("192.0.2.2"), &limits, true).1);
-    // 63 s in all, of which 32 s may be left.
+    // 63 s in total, of which 32 s may be left.
     advance(31 * SECOND - Duration::from_millis(1)).await;
     assert!(!attempt(&guesses, from, &limits, true).1);
     advance(Duration::from_millis(1)).await;
@@ -155,13 +155,13 @@ async fn remembered_addresses_are_limited() {
         advance(SECOND).await;
     }
     assert_eq!(count(), 3);
-    // One more takes the place of the first; one that is known takes none.
+    // One more address takes the place of the first; a known address does not take another place.
     for (number, expected) in [(4, 100), (4, 300), (2, 200), (1, 100)] {
         let (penalty, _) = attempt(&guesses, host(number), &limits, false);
         assert_eq!(penalty.delay.as_millis(), expected, "{number}");
         assert_eq!(count(), 3);
     }
-    // Those that are forgotten go together.
+    // Addresses that are forgotten go together.
     advance(QUIET + SECOND).await;
     attempt(&guesses, host(9), &limits, false);
     assert_eq!(count(), 1);

@@ -1,4 +1,4 @@
-//! Answers of HTTP (RFC 9110 §8, §15): their status, headers and body.
+//! HTTP answers (RFC 9110 §8, §15): their status, headers and body.
 
 use bytes::Bytes;
 use hyper::header::{
@@ -14,26 +14,26 @@ use super::request::METHODS;
 #[derive(Clone, Debug)]
 pub(super) struct HttpAnswer {
     pub(super) status: StatusCode,
-    /// The type of the body, unless it is among the headers.
+    /// The media type of the body, unless it is among the headers.
     pub(super) kind: Option<&'static str>,
-    /// Headers of its own.
+    /// Headers that only this answer has.
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
-    /// Whether the connection ends after it.
+    /// Whether the connection ends after this answer.
     pub(super) is_last: bool,
 }
 
-/// The types of answers.
+/// The media types of answers.
 pub(super) const XML: &str = "text/xml; charset=utf-8";
 pub(super) const SRU_XML: &str = "application/sru+xml";
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// What a browser may do with an answer. Records may hold XHTML, whose scripts would have the origin of the server; stylesheets that
-/// the request names have that origin, too, and browsers count XSLT as a script.
+/// What a browser may do with an answer. Records may hold XHTML, whose scripts would have the origin of the server; stylesheets
+/// named by the request also have that origin, and browsers count XSLT as a script.
 const POLICY: &str =
     "default-src 'self'; style-src 'self' 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// An answer in words.
+/// Creates an answer of plain text.
 pub(super) fn plain(status: StatusCode, words: impl Into<Bytes>) -> HttpAnswer {
     HttpAnswer {
         status,
@@ -45,7 +45,7 @@ pub(super) fn plain(status: StatusCode, words: impl Into<Bytes>) -> HttpAnswer {
 }
 
 impl HttpAnswer {
-    /// The headers beside those of every answer.
+    /// Returns the headers, other than those that every answer has.
     fn headers(&self) -> impl Iterator<Item = (HeaderName, &'static str)> {
         let challenge = r#"Basic realm="z3950", charset="UTF-8""#;
         let of_status = match self.status {
@@ -67,7 +67,7 @@ impl HttpAnswer {
             .chain(end)
     }
 
-    /// For hyper to write.
+    /// Converts the answer for hyper to write.
     pub(super) fn into_response(mut self, server: Option<&HeaderValue>) -> Response<Outgoing> {
         let body = std::mem::take(&mut self.body);
         let mut response = Response::new(Outgoing::from(body));
@@ -83,7 +83,7 @@ impl HttpAnswer {
         response
     }
 
-    /// As octets, for a connection that ends with it because its request cannot be read.
+    /// Returns the answer as octets, for a connection that ends with it because its request cannot be read.
     pub(super) fn last_octets(mut self, server: Option<&HeaderValue>) -> Vec<u8> {
         self.is_last = true;
         let (code, reason) = (self.status.as_u16(), self.status.canonical_reason());
@@ -100,7 +100,8 @@ impl HttpAnswer {
     }
 }
 
-/// The type of an answer for what a client accepts (RFC 9110 §12.5.1, RFC 6207): XML, unless it names that of SRU.
+/// Returns the type of an answer for what a client accepts (RFC 9110 §12.5.1, RFC 6207): XML, unless the client names the type of
+/// SRU.
 pub(super) fn kind_for(accepted: &str) -> &'static str {
     let mut ranges = accepted.split(',').map(|range| {
         let mut parts = range.split(';').map(str::trim);

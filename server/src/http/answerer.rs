@@ -1,4 +1,4 @@
-//! Answers the requests of a connection: from the head and body of each to SRU, and back.
+//! Answers the requests of a connection: passes the head and body of each to SRU, and returns the result.
 
 mod web;
 
@@ -40,14 +40,14 @@ pub(super) struct Answerer<'a> {
     session: SruSession,
     session_number: u64,
     peer: Peer,
-    /// Where further sessions of the client are counted, if they are.
+    /// The rooms in which further sessions of the client are counted, if they are counted.
     rooms: Option<Rooms>,
     context: &'a Arc<Context>,
     exchange: &'a Arc<Mutex<Exchange>>,
     stopping: &'a watch::Receiver<bool>,
     tally: &'a mut Tally,
     limits: SruLimits,
-    /// The value of Server.
+    /// The value of the header field Server.
     server: Option<HeaderValue>,
     is_encrypted: bool,
     /// The faults of the connection, if the server has any.
@@ -58,24 +58,24 @@ pub(super) struct Answerer<'a> {
 
 /// A request that has been read.
 enum HttpRequest {
-    /// OPTIONS.
+    /// An OPTIONS request.
     Options,
     Sru(Box<OfSru>),
     Web(Box<Heading>, Bytes),
 }
 
-/// A request of SRU.
+/// An SRU request.
 struct OfSru {
     heading: Heading,
     request: Result<sru::Request, Refusal>,
-    /// What Accept says.
+    /// The value of Accept.
     accepted: Option<HeaderValue>,
 }
 
 /// An answer with the faults that strike it.
 struct Answered {
     answer: HttpAnswer,
-    /// What follows the body of the answer.
+    /// The parts that follow the body of the answer.
     parts: Option<WebParts>,
     striking: Vec<Fault>,
 }
@@ -115,7 +115,7 @@ impl<'a> Answerer<'a> {
 
     /// Answers a request. Dropping the future cancels the operation.
     ///
-    /// `octets` are what is known of the head as the client wrote it.
+    /// `octets` are the known part of the head as the client wrote it.
     pub(super) async fn answer(
         &mut self,
         request: Request<Incoming>,
@@ -185,7 +185,7 @@ impl<'a> Answerer<'a> {
         Ok(response)
     }
 
-    /// Applies faults to an answer of HTTP; returns the manner in which it is written.
+    /// Applies faults to an HTTP answer; returns how it is to be written.
     async fn strike(&self, striking: &[Fault], answer: &mut HttpAnswer) -> Manner {
         let struck = fault::strike(striking, answer);
         if struck.is_silent || !struck.delay.is_zero() {
@@ -200,7 +200,7 @@ impl<'a> Answerer<'a> {
         struck.manner
     }
 
-    /// The faults that strike a request.
+    /// Returns the faults that strike a request.
     fn striking(&mut self, request: impl FnOnce() -> HttpSubject) -> Vec<Fault> {
         let script = self.script.as_mut();
         script.map_or_else(Vec::new, |script| script.striking_http(&request()))
@@ -254,7 +254,7 @@ impl<'a> Answerer<'a> {
         })))
     }
 
-    /// Has a request of SRU answered.
+    /// Carries out an SRU request and returns its answer.
     async fn carry_out(&mut self, asked: OfSru) -> Answered {
         let OfSru {
             heading,
@@ -291,7 +291,7 @@ impl<'a> Answerer<'a> {
         for fault in &striking {
             sru_faults::answer(fault, &mut reply.response);
         }
-        // The records, and their copy in the body.
+        // Covers the records and their copy in the body.
         let octets = octets(&reply.response).saturating_mul(2);
         let charged = lock(self.exchange).charge.set(octets);
         if !reply.silence.is_zero() {
@@ -304,7 +304,7 @@ impl<'a> Answerer<'a> {
         Answered::whole(answer(&reply, heading.carrier, accepted), striking)
     }
 
-    /// Counts an answer that is not SRU's.
+    /// Counts an answer to a request that is not SRU's.
     fn told(&mut self, answer: HttpAnswer) -> Answered {
         let timer = OperationTimer::begin(OperationKind::Http, &self.context.metrics);
         self.tally.http_answered(timer, answer.status.as_u16());
@@ -330,7 +330,7 @@ impl Answered {
 }
 
 impl Problem {
-    /// A body that is no request of SRU.
+    /// Creates the problem of a body that is not an SRU request.
     fn fault(error: &dyn Display) -> Self {
         let words = error.to_string();
         Self {
@@ -340,7 +340,7 @@ impl Problem {
     }
 }
 
-/// The answer to a request that is refused.
+/// Returns the answer to a request that is refused.
 fn refused(problem: Problem) -> HttpAnswer {
     let Problem {
         status,
@@ -364,7 +364,7 @@ fn without_room(why: &Diagnostic) -> HttpAnswer {
     plain(StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n"))
 }
 
-/// Octets of the records of an answer.
+/// Returns the number of octets of the records of an answer.
 fn octets(response: &sru::Response) -> usize {
     let sru::Response::SearchRetrieve(found) = response else {
         return 0;
@@ -373,7 +373,7 @@ fn octets(response: &sru::Response) -> usize {
     found.records.iter().map(taken).sum()
 }
 
-/// The answer of SRU.
+/// Returns the SRU answer.
 fn answer(reply: &SruReply, carrier: Carrier, kind: &'static str) -> HttpAnswer {
     let (body, kind) = match carrier {
         Carrier::Soap => (reply.response.to_soap(), XML),
@@ -394,7 +394,7 @@ fn answer(reply: &SruReply, carrier: Carrier, kind: &'static str) -> HttpAnswer 
     }
 }
 
-/// A request as the rules of faults see it.
+/// Returns a request as the rules of faults see it.
 fn subject(database: &str, request: &sru::Request) -> HttpSubject {
     let query = match &request.operation {
         SruOperation::SearchRetrieve(search) => search.query.clone(),
@@ -421,7 +421,7 @@ fn kind(request: &sru::Request) -> OperationKind {
     }
 }
 
-/// Whether the client wants no other answer on the connection.
+/// Returns whether the client wants no further answer on the connection.
 fn is_last(head: &Parts) -> bool {
     let options = head.headers.get_all(CONNECTION).iter();
     let mut options = options.flat_map(|value| value.to_str().unwrap_or_default().split(','));
@@ -433,7 +433,7 @@ fn is_last(head: &Parts) -> bool {
     }
 }
 
-/// The value of Server.
+/// Returns the value of the header field Server.
 pub(super) fn server_name(target: &Target) -> Option<HeaderValue> {
     let name = target.offer.implementation_name.as_deref();
     let version = target.offer.implementation_version.as_deref();
@@ -441,7 +441,7 @@ pub(super) fn server_name(target: &Target) -> Option<HeaderValue> {
     server.join("/").parse().ok()
 }
 
-/// A session of SRU for a connection.
+/// Returns the SRU session of a connection.
 pub(super) fn session(client: &Client, context: &Context) -> SruSession {
     let session = SruSession::new(Arc::clone(&context.target));
     match client.peer.ip() {

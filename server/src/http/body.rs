@@ -7,10 +7,10 @@ use hyper::body::Incoming;
 
 use super::request::Problem;
 
-/// Reads a body of at most `most` octets, of which the client has given the length or not.
+/// Reads a body of at most `most` octets, whether or not the client has given its length.
 ///
 /// # Errors
-/// 413 for a longer one, 400 for one that is cut short or is not well-formed.
+/// Status 413 for a longer body, 400 for a body that is cut short or is not well-formed.
 pub(super) async fn read(
     mut body: Incoming,
     length: Option<u64>,

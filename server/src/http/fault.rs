@@ -1,4 +1,4 @@
-//! Faults in answers of HTTP: what is written instead, and how.
+//! Faults in HTTP answers: what is written instead, and how.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use super::answer::HttpAnswer;
 use super::wire::Manner;
 use crate::fault::{Fault, sru};
 
-/// What faults do to an answer besides changing it.
+/// The effects of faults on an answer, besides changes to it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Struck {
     pub(super) manner: Manner,
-    /// Before the first octet.
+    /// The delay before the first octet.
     pub(super) delay: Duration,
     /// Whether there is no answer.
     pub(super) is_silent: bool,
@@ -51,7 +51,7 @@ pub(super) fn strike(faults: &[Fault], answer: &mut HttpAnswer) -> Struck {
 
 const HTML: &str = "text/html; charset=utf-8";
 
-/// The status of a rule, if HTTP has such a status as the last one of an answer.
+/// Returns the status that a rule names, if HTTP has such a status for a final answer.
 fn http_status(wanted: PresentStatus, known: StatusCode) -> StatusCode {
     let wanted = u16::try_from(wanted.0).ok().filter(|code| *code >= 200);
     let wanted = wanted.and_then(|code| StatusCode::from_u16(code).ok());

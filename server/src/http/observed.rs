@@ -9,14 +9,14 @@ use hyper::{Response, Version};
 
 use crate::observer::HttpMessage;
 
-/// A request with its body.
+/// Returns a request with its body.
 pub(super) fn request(head: &Parts, body: Bytes) -> HttpMessage {
     let (method, target) = (&head.method, &head.uri);
     let start = format!("{method} {target} {}", version(head.version));
     message(start, &head.headers, body)
 }
 
-/// An answer with its body. The headers are those that the server sets; hyper adds the length and the date.
+/// Returns an answer with its body. The headers are those that the server sets; hyper adds the length and the date.
 pub(super) fn answer<B>(answer: &Response<B>, body: Bytes) -> HttpMessage {
     let start = format!("{} {}", version(answer.version()), answer.status());
     message(start, answer.headers(), body)

@@ -1,4 +1,4 @@
-//! The body of an answer as hyper writes it: octets that are known, or parts as they come.
+//! The body of an answer as hyper writes it: known octets, or parts as they arrive.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -44,7 +44,7 @@ impl Body for Outgoing {
                     exchange.awaits_part();
                     return Poll::Pending;
                 }
-                // An empty one would end the coding of the transfer.
+                // An empty part would end the transfer coding.
                 Poll::Ready(Some(part)) if part.is_empty() => {}
                 Poll::Ready(Some(part)) => {
                     exchange.has_part();

@@ -1,5 +1,5 @@
-//! What a request is about, by its head: the database, and where the request of SRU is (RFC 9110 §9, §8.3; SRU 1.1 and 1.2, "SRU
-//! via HTTP GET", "via POST", "via SOAP").
+//! What a request is about, according to its head: the database, and where to find the SRU request (RFC 9110 §9, §8.3; SRU 1.1
+//! and 1.2, "SRU via HTTP GET", "via POST", "via SOAP").
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,7 +13,7 @@ use hyper::{Method, StatusCode, Version};
 use z3950_asn1::sru::SruLogin;
 use z3950_asn1::via::Via;
 
-/// Where the request of SRU is.
+/// Where the SRU request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carrier {
     /// In the query of the URL.
@@ -22,16 +22,16 @@ pub(super) enum Carrier {
     Form,
     /// In an envelope, which is the body.
     Soap,
-    /// There is none: the request is not SRU's.
+    /// Nowhere: the request is not for SRU.
     Web,
-    /// There is none: OPTIONS.
+    /// Nowhere: the request is an OPTIONS request.
     Nothing,
 }
 
-/// What the head of a request says.
+/// The contents of the head of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Heading {
-    /// The path, decoded, without the slashes around it; empty if the request is not SRU's.
+    /// The path, decoded, without the slashes around it; empty if the request is not for SRU.
     pub(super) database: String,
     pub(super) carrier: Carrier,
     /// The host and port under which the client knows the server.
@@ -39,20 +39,20 @@ pub(super) struct Heading {
     pub(super) login: Option<SruLogin>,
     /// The length of the body, if the client gives it.
     pub(super) length: Option<u64>,
-    /// Whether a page in a browser sends it.
+    /// Whether a page in a browser sends the request.
     pub(super) is_of_page: bool,
-    /// The servers that it has come through.
+    /// The servers that the request has come through.
     pub(super) via: Via,
-    /// What the client calls itself.
+    /// The name that the client gives itself.
     pub(super) user_agent: String,
 }
 
-/// Why a request is refused without a look at its body.
+/// Why a request is refused before its body is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
     pub(super) status: StatusCode,
     pub(super) words: String,
-    /// Whether the client speaks SOAP, and is answered with a fault.
+    /// Whether the client speaks SOAP, and gets a SOAP fault as its answer.
     pub(super) is_of_soap: bool,
 }
 
@@ -73,7 +73,8 @@ impl Problem {
 /// The methods that are answered.
 pub(super) const METHODS: &str = "GET, HEAD, POST, OPTIONS";
 
-/// Reads the head of a request, of which `octets` are as the client wrote them. `is_web` if it is not SRU's.
+/// Reads the head of a request, of which `octets` are as the client wrote them. `is_web` is true for a request that is not for
+/// SRU.
 pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading, Problem> {
     let carrier = match carrier(head) {
         Ok(Carrier::Nothing) => Carrier::Nothing,
@@ -98,7 +99,7 @@ pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading,
         return Err(Problem::bad("exactly one Host is required"));
     }
     let of_url = if is_web {
-        // It may be that of a URL for a gateway.
+        // This may be the host of a URL for a gateway.
         None
     } else {
         head.uri.authority()
@@ -129,7 +130,7 @@ pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading,
     })
 }
 
-/// Reads a value of Host (RFC 9110 §7.2); `None` if it is malformed, has a user, or a port above 65535.
+/// Reads a value of Host (RFC 9110 §7.2); `None` if it is malformed, or has a user or a port above 65535.
 fn host_and_port(text: &str) -> Option<(String, Option<u16>)> {
     let authority: Authority = text.parse().ok()?;
     let host = authority.host();
@@ -141,7 +142,7 @@ fn host_and_port(text: &str) -> Option<(String, Option<u16>)> {
     Some((host.to_owned(), port))
 }
 
-/// Whether a script of another site makes the request (RFC 6454 §7.2).
+/// Returns whether a script from another site makes the request (RFC 6454 §7.2).
 fn is_of_other_site(headers: &HeaderMap, (host, port): &(String, Option<u16>)) -> bool {
     let Some(origin) = headers.get(ORIGIN) else {
         return false;
@@ -187,13 +188,13 @@ fn carrier(head: &Parts) -> Result<Carrier, Problem> {
     }
 }
 
-/// Whether a field has another value than the one that is supported.
+/// Returns whether a field has a value other than the supported one.
 fn other_value(headers: &HeaderMap, name: HeaderName, known: &str) -> bool {
     let mut values = headers.get_all(name).iter();
     values.any(|value| !value.as_bytes().eq_ignore_ascii_case(known.as_bytes()))
 }
 
-/// Whether the parameters of a media type leave UTF-8, of which US-ASCII is a part.
+/// Returns whether the parameters of a media type are compatible with UTF-8, of which US-ASCII is a part.
 fn is_utf8(parameters: &str) -> bool {
     parameters.split(';').all(|parameter| {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
@@ -204,7 +205,7 @@ fn is_utf8(parameters: &str) -> bool {
     })
 }
 
-/// Whether the head names a length. hyper drops it where it also finds a transfer coding.
+/// Returns whether the head names a length. hyper drops the length if it also finds a transfer coding.
 fn names_length(octets: &[u8]) -> bool {
     let is_empty = |line: &&[u8]| matches!(line, [] | [b'\r']);
     let lines = octets.split(|octet| *octet == b'\n');
@@ -218,7 +219,7 @@ fn names_length(octets: &[u8]) -> bool {
     })
 }
 
-/// The database that a path names.
+/// Returns the database that a path names.
 fn database(path: &str) -> Result<String, Problem> {
     let path = path.strip_prefix('/').unwrap_or(path);
     let path = path.strip_suffix('/').unwrap_or(path);
@@ -245,7 +246,7 @@ fn database(path: &str) -> Result<String, Problem> {
     }
 }
 
-/// The servers that a request has come through (RFC 9110 §7.6.3).
+/// Returns the servers that a request has come through (RFC 9110 §7.6.3).
 fn via(headers: &HeaderMap) -> Via {
     let values = headers.get_all(VIA).iter();
     Via::of_header(values.filter_map(|value| value.to_str().ok()))
@@ -257,7 +258,7 @@ fn user_agent(headers: &HeaderMap) -> String {
     value.unwrap_or_default().to_owned()
 }
 
-/// The credentials of Basic authentication (RFC 7617). Those of other schemes are none.
+/// Returns the credentials of Basic authentication (RFC 7617). Credentials of other schemes are ignored.
 fn login(headers: &HeaderMap) -> Result<Option<SruLogin>, Problem> {
     let Some(credentials) = headers.get(AUTHORIZATION) else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Sessions of Z39.50 that a request of HTTP has with the server itself, over pipes in memory.
+//! Z39.50 sessions that an HTTP request has with the server itself, over pipes in memory.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,8 +18,8 @@ use crate::lock::lock;
 use crate::observer::Peer;
 use crate::web::{Opening, OwnSessions, SruLogin, Standing};
 
-/// Opens sessions in the name of a client; dropping it ends them. The first one is in the room of the client's connection; each further
-/// one needs a room of its own, and waits for others of the request while there is none.
+/// Opens sessions in the name of a client; dropping it ends them. The first one is in the room of the client's connection; each
+/// further one needs a room of its own, and while none is free, it waits for another session of the request to end.
 pub(super) struct SessionsOfRequest {
     peer: Peer,
     rooms: Option<Rooms>,
@@ -29,7 +29,7 @@ pub(super) struct SessionsOfRequest {
     tasks: Mutex<JoinSet<()>>,
 }
 
-/// How many sessions of a request there are.
+/// Counts the sessions of a request.
 struct SessionPlaces {
     most: usize,
     taken: Mutex<usize>,
@@ -42,7 +42,7 @@ struct SessionPlace {
     _room: Option<Room>,
 }
 
-/// Octets that wait in each direction of a pipe, at most.
+/// The maximum number of octets that wait in each direction of a pipe.
 const PIPE: usize = 16 << 10;
 
 impl SessionsOfRequest {
@@ -67,13 +67,13 @@ impl SessionsOfRequest {
         }
     }
 
-    /// Waits for the place of another session.
+    /// Waits until another session gives up its place.
     async fn place(&self) -> SessionPlace {
         loop {
             if let Some(place) = self.free_place() {
                 return place;
             }
-            // It is not missed if it comes before this line: one is then remembered.
+            // A notification before this line is not missed, because one is remembered.
             self.places.freed.notified().await;
         }
     }
@@ -103,7 +103,7 @@ impl Drop for SessionPlace {
 }
 
 impl SessionsOfRequest {
-    /// How Init admits a client with this login; `None` if it does not.
+    /// Returns how Init admits a client with this login; `None` if it does not admit the client.
     fn admission(&self, login: Option<&SruLogin>) -> Option<Admission> {
         let credentials = login.map(|login| {
             IdAuthentication::IdPass(IdPass {
@@ -165,7 +165,7 @@ impl OwnSessions for SessionsOfRequest {
                 drop(place);
             };
             let mut tasks = lock(&self.tasks);
-            // Those that have ended are forgotten.
+            // Tasks that have ended are forgotten.
             while tasks.try_join_next().is_some() {}
             tasks.spawn(served.instrument(span));
             ours

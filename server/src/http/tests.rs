@@ -1,4 +1,4 @@
-//! Connections of HTTP over a pipe in memory, with a paused clock.
+//! HTTP connections over a pipe in memory, with a paused clock.
 
 mod faults;
 mod guesses;
@@ -106,7 +106,7 @@ impl Caller {
         self.answer().await.expect("an answer")
     }
 
-    /// The next answer; `None` if the connection has ended.
+    /// Returns the next answer; `None` if the connection has ended.
     async fn answer(&mut self) -> Option<Answer> {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
@@ -286,7 +286,7 @@ async fn each_request_gets_its_status() {
             "www-authenticate: basic realm=",
             "credentials",
         ),
-        // hyper refuses these.
+        // hyper refuses these requests.
         (
             format!("GET / HTTP/1.1\r\n{host}A b\r\n\r\n"),
             "400",
@@ -367,7 +367,7 @@ async fn a_connection_is_kept() {
         head.contains(&format!("content-length: {}\r\n", full.body.len())),
         "{head}"
     );
-    // Several requests at once are answered in order.
+    // Several requests sent at once are answered in order.
     caller
         .send(get(&war) + &get("/no?query=a") + &post("/cat", FORM, WAR) + &get("/"))
         .await;

@@ -1,5 +1,5 @@
-//! The stream of a connection as hyper reads and writes it, and what is known of the exchange of requests and answers from the octets
-//! that pass.
+//! The stream of a connection as hyper reads and writes it, and what the octets that pass reveal about the exchange of requests
+//! and answers.
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
@@ -20,14 +20,14 @@ use crate::limits::Limits;
 use crate::lock::lock;
 use crate::metrics::SessionEnd;
 
-/// Where a connection is.
+/// The phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// No octet of the next request has arrived.
     Idle,
-    /// A request arrives.
+    /// A request is arriving.
     Asking,
-    /// It is being answered.
+    /// The request is being answered.
     Answering,
     /// A fault delays or withholds the answer.
     Delayed,
@@ -42,58 +42,58 @@ pub(super) struct Exchange {
     pub(super) phase: Phase,
     /// When the phase began.
     since: Instant,
-    /// Since when the client has not taken an octet of the answer.
+    /// The time since which the client has not taken an octet of the answer.
     blocked: Option<Instant>,
     /// When the client shut down its side.
     ended: Option<Instant>,
-    /// Requests whose answers were written.
+    /// The number of requests whose answers were written.
     pub(super) answered: u64,
     /// The beginning of the request, while its head arrives.
     head: Vec<u8>,
     /// Whether the head has arrived.
     has_head: bool,
-    /// What the request and then its answer take.
+    /// The charge for the request, and then for its answer.
     pub(super) charge: Charge,
-    /// Octets of the request so far.
+    /// The number of octets of the request so far.
     asked: usize,
-    /// Octets since they were counted last.
+    /// The number of octets received since they were last counted.
     received: u64,
     sent: u64,
-    /// Octets of the answer that were written.
+    /// The number of octets of the answer that were written.
     written: usize,
     manner: Manner,
     /// Whether parts of the answer are still to come.
     has_more: bool,
-    /// Since when the next part has been waited for.
+    /// The time since which the next part has been awaited.
     awaited: Option<Instant>,
     /// Whether a fault has cut the answer.
     is_cut: bool,
-    /// The status that hyper answers a head with that it cannot read. Its answer has no words, and is not sent.
+    /// The status of hyper's answer to a head that it cannot read. That answer has no words, and is not sent.
     pub(super) refused: Option<StatusCode>,
     /// Whether the client or the answer ends the connection after this exchange.
     pub(super) is_last: bool,
 }
 
-/// How a fault has an answer written.
+/// How an answer is written because of a fault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Manner {
-    /// Octet by octet, with this time between two.
+    /// Octet by octet, with this pause between them.
     pub(super) trickle: Option<Duration>,
-    /// No further than this many octets.
+    /// Only up to this many octets.
     pub(super) cut_after: Option<usize>,
-    /// Whether the connection ends after it.
+    /// Whether the connection ends after the answer.
     pub(super) hang_up: bool,
-    /// Whether the connection is reset where it ends.
+    /// Whether the connection is reset when it ends.
     pub(super) reset: bool,
-    /// These octets instead of the answer.
+    /// The octets to send instead of the answer.
     pub(super) instead: Option<Bytes>,
 }
 
-/// Octets of a request that are not counted in the budget: those of most requests.
+/// The number of octets of a request that are not counted in the budget; most requests do not exceed it.
 const FREE: usize = 8192;
 
 impl Exchange {
-    /// A connection that was accepted at this time.
+    /// Creates the exchange of a connection that was accepted at this time.
     pub(super) fn new(begun: Instant, charge: Charge) -> Self {
         Self {
             phase: Phase::Idle,
@@ -132,7 +132,7 @@ impl Exchange {
         }
         if self.phase == Phase::Idle {
             self.asked = 0;
-            // The first request is limited from the connection on.
+            // The time for the first request begins with the connection.
             let since = self.since;
             self.enter(Phase::Asking);
             if self.answered == 0 {
@@ -153,8 +153,8 @@ impl Exchange {
         Ok(())
     }
 
-    /// The head of a request has arrived. Returns the octets of it that are known, which are none if it was sent together with the
-    /// request before.
+    /// Notes that the head of a request has arrived. Returns those of its octets that are known; there are none if the head was
+    /// sent together with the previous request.
     pub(super) fn take_head(&mut self) -> Vec<u8> {
         if self.phase == Phase::Idle {
             self.enter(Phase::Asking);
@@ -163,24 +163,24 @@ impl Exchange {
         std::mem::take(&mut self.head)
     }
 
-    /// The request is complete. `is_last` if the client wants no other.
+    /// Notes that the request is complete. `is_last` is true if the client wants no further one.
     pub(super) fn answering(&mut self, is_last: bool) {
         self.is_last = is_last;
         self.has_head = false;
         self.enter(Phase::Answering);
     }
 
-    /// A fault delays the answer.
+    /// Notes that a fault delays the answer.
     pub(super) fn delayed(&mut self) {
         self.enter(Phase::Delayed);
     }
 
-    /// The answer is withheld.
+    /// Notes that the answer is withheld.
     pub(super) fn withheld(&mut self) {
         self.enter(Phase::Withheld);
     }
 
-    /// The answer is known, and written in this manner; `has_more` if it comes in parts.
+    /// Notes that the answer is known, and is written in this manner; `has_more` is true if it comes in parts.
     pub(super) fn sending(&mut self, manner: Manner, has_more: bool) {
         self.manner = manner;
         self.has_more = has_more;
@@ -189,23 +189,23 @@ impl Exchange {
         self.enter(Phase::Sending);
     }
 
-    /// The next part of the answer is not there yet.
+    /// Notes that the next part of the answer is not there yet.
     pub(super) fn awaits_part(&mut self) {
         self.awaited.get_or_insert_with(Instant::now);
     }
 
-    /// A part of the answer is there.
+    /// Notes that a part of the answer is there.
     pub(super) fn has_part(&mut self) {
         self.awaited = None;
     }
 
-    /// No part follows.
+    /// Notes that no part follows.
     pub(super) fn has_last_part(&mut self) {
         self.awaited = None;
         self.has_more = false;
     }
 
-    /// When the request was complete, while it is answered.
+    /// Returns when the request was complete, while it is being answered.
     pub(super) fn answered_since(&self) -> Instant {
         self.since
     }
@@ -228,7 +228,7 @@ impl Exchange {
         }
     }
 
-    /// Whether what hyper writes is its own answer to a head that it cannot read; notes the status.
+    /// Returns whether hyper is writing its own answer to a head that it cannot read; notes the status.
     fn refuses(&mut self, octets: &[u8]) -> bool {
         let is_own = !self.has_head && matches!(self.phase, Phase::Idle | Phase::Asking);
         if is_own && self.refused.is_none() {
@@ -240,13 +240,13 @@ impl Exchange {
         is_own
     }
 
-    /// Octets of the current answer that may still be written.
+    /// Returns the number of octets of the current answer that may still be written.
     fn left_to_write(&self) -> Option<usize> {
         let cut_after = self.manner.cut_after?;
         (self.phase == Phase::Sending).then(|| cut_after.saturating_sub(self.written))
     }
 
-    /// Octets received and sent since this was called last.
+    /// Returns the numbers of octets received and sent since the last call.
     pub(super) fn take_counts(&mut self) -> (u64, u64) {
         (
             std::mem::take(&mut self.received),
@@ -254,17 +254,17 @@ impl Exchange {
         )
     }
 
-    /// Whether the client has shut down its side.
+    /// Returns whether the client has shut down its side.
     pub(super) fn has_ended(&self) -> bool {
         self.ended.is_some()
     }
 
-    /// Whether a fault has cut the answer, and then whether the connection is reset.
+    /// Returns whether a fault has cut the answer; if so, returns whether the connection is reset.
     pub(super) fn is_cut(&self) -> Option<bool> {
         self.is_cut.then_some(self.manner.reset)
     }
 
-    /// How a connection without failure ends.
+    /// Returns how a connection that did not fail ends.
     pub(super) fn end(&self) -> SessionEnd {
         if self.is_last {
             SessionEnd::Closed
@@ -273,7 +273,7 @@ impl Exchange {
         }
     }
 
-    /// Until when the phase may last.
+    /// Returns the time until which the phase may last.
     pub(super) fn deadline(&self, limits: &Limits) -> Option<Instant> {
         let after = |time: Instant, most: Duration| time.checked_add(most);
         // The client may still read, but the server does not wait for it long.
@@ -283,7 +283,7 @@ impl Exchange {
             Phase::Idle => after(self.since, limits.idle_time?),
             Phase::Asking => after(self.since, limits.init_time),
             Phase::Answering => {
-                // What answers has its own limits, except updates, which are never stopped.
+                // What answers the request has its own limits, except for updates, which are never stopped.
                 let told = self.blocked;
                 let stops = told.and_then(|told| after(told, Duration::from_secs(1)));
                 stops.into_iter().chain(ended).min()
@@ -305,7 +305,7 @@ impl Exchange {
     }
 }
 
-/// The stream, with octets of it that were read before.
+/// The stream, with octets that were already read from it.
 pub(super) struct Wire<'a, S> {
     stream: &'a mut S,
     first: Bytes,
@@ -325,7 +325,7 @@ impl<'a, S> Wire<'a, S> {
     }
 }
 
-/// Octets per read.
+/// The number of octets per read.
 const READ: usize = 8192;
 
 impl<S: Transport> Read for Wire<'_, S> {
@@ -381,7 +381,7 @@ impl<S: Transport> Wire<'_, S> {
             (exchange.left_to_write(), exchange.manner.trickle, instead)
         };
         if let Some(mut instead) = instead {
-            // hyper is told that its answer is written.
+            // hyper is told that its answer has been written.
             while !instead.is_empty() {
                 let written = Pin::new(&mut *self.stream).poll_write(context, &instead);
                 match written {
@@ -423,7 +423,7 @@ impl<S: Transport> Wire<'_, S> {
         match &written {
             Poll::Ready(Ok(count)) => exchange.wrote(*count),
             Poll::Ready(Err(_)) => {}
-            // A pause of a trickle is not the client's.
+            // A pause of a trickle is not a delay by the client.
             Poll::Pending if self.pause.is_some() => {}
             Poll::Pending => {
                 exchange.blocked.get_or_insert_with(Instant::now);
@@ -485,7 +485,7 @@ impl<S: Transport> Write for Wire<'_, S> {
         flushed
     }
 
-    /// Does nothing: the end of the stream is not hyper's.
+    /// Does nothing: ending the stream is not up to hyper.
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

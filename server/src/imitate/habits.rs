@@ -29,7 +29,7 @@ pub(super) fn faults() -> Faults {
         .on(When::close(), Fault::alter(closed))
 }
 
-/// What Init grants.
+/// Returns the options that Init grants.
 fn options() -> Options {
     Options::SEARCH
         | Options::PRESENT
@@ -43,7 +43,7 @@ fn options() -> Options {
         | Options::NEGOTIATION_MODEL
 }
 
-/// Init selects ISO 8859-1, whatever is proposed, and no language.
+/// Selects ISO 8859-1 in Init, whatever is proposed, and no language.
 fn negotiated(answer: &mut Apdu) {
     let Apdu::InitializeResponse(init) = answer else {
         return;
@@ -65,7 +65,7 @@ fn negotiated(answer: &mut Apdu) {
     }
 }
 
-/// Delete succeeds for a single set named `1`. The status of each set is success in any case.
+/// Lets Delete succeed for a single set named `1`. The status of each set is success in any case.
 fn deleted(answer: &mut Apdu) {
     let Apdu::DeleteResultSetResponse(delete) = answer else {
         return;
@@ -83,7 +83,7 @@ fn deleted(answer: &mut Apdu) {
     }
 }
 
-/// The next position of a failed Present is after the requested range.
+/// Sets the next position of a failed Present to the one after the requested range.
 fn presented(request: &Apdu, answer: &mut Apdu) {
     if let (Apdu::PresentRequest(asked), Apdu::PresentResponse(failed)) = (request, answer)
         && let Some(Records::NonSurrogateDiagnostic(diagnostic)) = failed.records.as_ref()
@@ -94,8 +94,7 @@ fn presented(request: &Apdu, answer: &mut Apdu) {
     }
 }
 
-/// Tasks are accepted without effect. An update and an order have a package; an update of the first version has a diagnostic
-/// instead.
+/// Accepts tasks without effect. An update and an order have a package; an update of the first version has a diagnostic instead.
 fn carried_out(request: &Apdu, answer: &mut Apdu) {
     let (Apdu::ExtendedServicesRequest(request), Apdu::ExtendedServicesResponse(response)) =
         (request, answer)
@@ -123,7 +122,7 @@ fn carried_out(request: &Apdu, answer: &mut Apdu) {
     };
 }
 
-/// Reports one record, whatever the update contains.
+/// Reports one record as updated, whatever the update contains.
 fn updated(request: &ExtendedServicesRequest, update: Update) -> Option<External> {
     let Update::EsRequest(asked) = update else {
         return None;
@@ -149,7 +148,7 @@ fn updated(request: &ExtendedServicesRequest, update: Update) -> Option<External
     )
 }
 
-/// An order in XML returns a document.
+/// Returns a document for an order in XML.
 fn ordered(request: &ExtendedServicesRequest, order: ItemOrder) -> Option<External> {
     let ItemOrder::EsRequest(asked) = order else {
         return None;
@@ -188,7 +187,7 @@ fn package(
     package.to_external().ok()
 }
 
-/// Close says that the client ended the session.
+/// Makes Close say that the client ended the session.
 fn closed(answer: &mut Apdu) {
     if let Apdu::Close(close) = answer {
         close.diagnostic_information = Some("Association terminated by client".into());

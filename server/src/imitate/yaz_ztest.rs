@@ -1,4 +1,4 @@
-//! The databases of yaz-ztest: hit counts from terms, 24 repeating records, delays on request.
+//! The databases of yaz-ztest: hit counts taken from terms, 24 repeating records, and delays on request.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,18 +18,18 @@ use crate::backend::{
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::memory::MemoryBackend;
 
-/// The number of different records.
+/// The number of distinct records.
 const RECORDS: usize = 24;
-/// Relation 103: every record.
+/// Relation 103: matches every record.
 const ALWAYS_MATCHES: i64 = 103;
 /// The default delay of `Slow` databases, in seconds.
 const SLOW: f64 = 3.0;
-/// The most terms of a Scan.
+/// The maximum number of terms in a Scan.
 const MAX_TERMS: usize = 200;
-/// The longest delay by a parameter, in seconds.
+/// The longest delay that a parameter can set, in seconds.
 const MAX_DELAY: f64 = 3600.0;
 
-/// The words of a Scan.
+/// The words that a Scan finds.
 const WORDS: [(&str, usize); 24] = [
     ("ALGEBRA", 4),
     ("ATLAS", 2),
@@ -61,7 +61,7 @@ pub(super) struct YazZtest {
     catalogue: MemoryBackend,
     /// Records of the catalogue, of which the first 24 are used.
     records: Option<Hits>,
-    /// The state of the random generator.
+    /// The state of the random number generator.
     chance: AtomicU64,
 }
 
@@ -72,14 +72,14 @@ struct Named {
     name: String,
     /// The delay in the name itself, in seconds.
     slow: Option<f64>,
-    /// The least and greatest delays of a Search, a Present and each record, in seconds.
+    /// The minimum and maximum delays of a Search, a Present and each record, in seconds.
     search: Option<(f64, f64)>,
     present: Option<(f64, f64)>,
     fetch: Option<(f64, f64)>,
     seed: Option<u64>,
 }
 
-/// A result set of this many positions.
+/// A result set with this many positions.
 struct Positions {
     count: usize,
     database: Named,
@@ -117,12 +117,12 @@ impl YazZtest {
         }
     }
 
-    /// Waits a random time between the two.
+    /// Waits for a random time between the two.
     async fn wait(&self, seconds: Option<(f64, f64)>) {
         let Some((least, most)) = seconds else {
             return;
         };
-        // Knuth's MMIX.
+        // Knuth's generator for MMIX.
         let next = |state: u64| {
             let product = state.wrapping_mul(6_364_136_223_846_793_005);
             Some(product.wrapping_add(1_442_695_040_888_963_407))
@@ -135,7 +135,7 @@ impl YazZtest {
         sleep(Duration::try_from_secs_f64(time.clamp(0.0, MAX_DELAY)).unwrap_or_default()).await;
     }
 
-    /// A record of the catalogue.
+    /// Returns a record of the catalogue.
     async fn of_catalogue(&self, position: u32, syntax: Oid) -> Result<External, Diagnostic> {
         let lost = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "");
         let hits = self.records.as_ref().ok_or_else(lost)?;
@@ -263,14 +263,14 @@ impl Named {
     }
 }
 
-/// `least:most`, or one number for both.
+/// Parses `least:most`, or one number for both.
 fn between(text: &str) -> (f64, f64) {
     let (least, most) = text.split_once(':').unwrap_or((text, text));
     let seconds = |text: &str| text.parse().unwrap_or(0.0_f64);
     (seconds(least), seconds(most))
 }
 
-/// The value of the first term that begins with a digit, otherwise a number derived from the first term.
+/// Returns the value of the first term that begins with a digit, or else a number derived from the first term.
 fn count(tree: &RpnStructure) -> usize {
     let mut first = None;
     for term in tree.terms().filter_map(|operand| octets(&operand.term)) {
@@ -299,7 +299,7 @@ fn octets(term: &Term) -> Option<&[u8]> {
     }
 }
 
-/// The record at a position as SUTRS.
+/// Returns the record at a position as SUTRS.
 fn text(position: u32) -> Result<External, Diagnostic> {
     let number = u64::from(position) + 1;
     let text = sutrs_external(&format!("This is dummy SUTRS record number {number}\n"));

@@ -1,5 +1,5 @@
-//! Accepts connections from all sockets in turn. Those for which there is no room wait; meanwhile others are accepted, so that
-//! no address waits for another.
+//! Accepts connections from all sockets in turn. Connections for which there is no room wait; meanwhile others are accepted, so
+//! that no address waits for another one.
 
 use std::collections::VecDeque;
 use std::future::{pending, poll_fn};
@@ -57,7 +57,7 @@ impl Acceptor {
         }
     }
 
-    /// The next connection for which there is room. Cancel safe.
+    /// Returns the next connection for which there is room. Cancel safe.
     pub(super) async fn accept(&mut self) -> Admitted {
         loop {
             let due = match self.admit_waiting() {
@@ -82,7 +82,7 @@ impl Acceptor {
         }
     }
 
-    /// The first of those who wait for which there is room, or the next time to look.
+    /// Returns the first waiting connection for which there is room, or the next time to look.
     fn admit_waiting(&mut self) -> Result<Admitted, Option<Instant>> {
         let mut soonest = None;
         let mut index = 0;
@@ -105,7 +105,7 @@ impl Acceptor {
         Err(soonest)
     }
 
-    /// Closes a connection without a word to the client: which protocol it speaks is not known yet.
+    /// Closes a connection without a word to the client, because it is not known yet which protocol the client speaks.
     fn refuse(&self, peer: Peer, why: ConnectionRefusal) {
         self.metrics.connection_refused(why);
         let refusal = match why {
@@ -125,14 +125,14 @@ impl Acceptor {
         }
     }
 
-    /// Whether one more connection from this peer may wait.
+    /// Returns whether one more connection from this peer may wait.
     fn may_wait(&self, peer: Peer) -> bool {
         let others = self.waiting.iter();
         let of_address = others.filter(|other| other.peer.ip() == peer.ip());
         self.waiting.len() < self.most_waiting && of_address.count() < self.most_waiting.div_ceil(2)
     }
 
-    /// The next connection. Cancel safe.
+    /// Returns the next connection. Cancel safe.
     async fn arrival(&mut self) -> Arrival {
         loop {
             if let Some(retry) = self.retry {
@@ -169,7 +169,7 @@ impl Acceptor {
     }
 }
 
-/// Waits until a time; `None` never comes.
+/// Waits until a time; waits for ever if it is `None`.
 async fn at(time: Option<Instant>) {
     match time {
         Some(time) => sleep_until(time).await,

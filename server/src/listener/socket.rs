@@ -15,7 +15,7 @@ use crate::observer::Peer;
 #[cfg(feature = "tls")]
 use crate::tls::Tls;
 
-/// Where a server listens, as text: `127.0.0.1:2100`, `tls:127.0.0.1:2100`, `unix:/run/z3950d`.
+/// Where a server listens. As text: `127.0.0.1:2100`, `tls:127.0.0.1:2100`, `unix:/run/z3950d`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Endpoint {
@@ -30,7 +30,7 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// Its address; `None` for a Unix socket.
+    /// Returns the address; `None` for a Unix socket.
     pub fn address(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(address) => Some(*address),
@@ -54,7 +54,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// A socket that is listened on.
+/// A socket that the server listens on.
 pub(super) enum Socket {
     Tcp(TcpListener),
     #[cfg(feature = "tls")]
@@ -66,7 +66,7 @@ pub(super) enum Socket {
 /// A socket, and how it is used.
 pub(super) struct Listening {
     pub(super) socket: Socket,
-    /// Whether it answers HTTP, too.
+    /// Whether the socket also answers HTTP.
     #[cfg(feature = "sru")]
     pub(super) speaks_http: bool,
 }
@@ -88,14 +88,14 @@ pub(super) enum Accepted {
     Unix(UnixStream),
 }
 
-/// Connections that the system queues until they are accepted.
+/// The number of connections that the system queues until they are accepted.
 const BACKLOG: u32 = 1024;
 
 /// Listens on the first of the addresses that can be bound.
 ///
 /// # Errors
 ///
-/// The error for the last address.
+/// If none can be bound, the error for the last address.
 pub(super) async fn listen(addresses: impl ToSocketAddrs) -> io::Result<TcpListener> {
     let mut refused = io::Error::new(io::ErrorKind::InvalidInput, "no address to listen on");
     for address in lookup_host(addresses).await? {
@@ -112,7 +112,7 @@ fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
         SocketAddr::V4(_) => TcpSocket::new_v4(),
         SocketAddr::V6(_) => TcpSocket::new_v6(),
     }?;
-    // On other systems it would let another program take over the address.
+    // On other systems, this option would let another program take over the address.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
@@ -194,7 +194,7 @@ pub async fn listen_unix(path: &Path) -> io::Result<(UnixListener, SocketFile)> 
     Ok((listener, SocketFile(path.to_owned())))
 }
 
-/// Whether there is a socket file without a server.
+/// Returns whether there is a socket file without a server.
 #[cfg(unix)]
 async fn is_left_over(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt;
@@ -203,7 +203,7 @@ async fn is_left_over(path: &Path) -> bool {
     is_socket && refused.is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-/// The file of a Unix socket, removed when this is dropped.
+/// The file of a Unix socket, which is removed when this is dropped.
 #[cfg(unix)]
 #[derive(Debug)]
 pub struct SocketFile(PathBuf);
@@ -211,7 +211,7 @@ pub struct SocketFile(PathBuf);
 #[cfg(unix)]
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // It may have been removed already.
+        // The file may have been removed already.
         let _ = std::fs::remove_file(&self.0);
     }
 }

@@ -13,7 +13,7 @@
 mod expression;
 #[cfg(not(feature = "regex"))]
 mod expression {
-    /// No regular expression: `support` has no truncation 102 then.
+    /// Supports no regular expression; without the feature, `support` does not have truncation 102.
     pub(super) fn regular(_: &str) -> Option<crate::memory::index::Pattern> {
         None
     }

@@ -1,5 +1,5 @@
-//! Runs long work off the threads that serve connections: in turns (see `turns`), on all processors but one. Work is cancelled
-//! when its caller is gone.
+//! Runs long work off the threads that serve connections: in turns (see `turns`), and on all processors but one. Work is
+//! cancelled when its caller is gone.
 
 use std::collections::HashMap;
 use std::num::NonZero;
@@ -20,36 +20,36 @@ use crate::lock::lock;
 #[derive(Clone)]
 pub(super) struct Background {
     queue: Arc<Mutex<Queue>>,
-    /// A permit for each change that is made or waits for another.
+    /// The permits for changes: each change that is being made or waits for another one holds a permit.
     changes: Arc<Semaphore>,
-    /// How to find out what memory is left.
+    /// Finds out how much memory is left.
     probe: Option<HeadroomProbe>,
 }
 
 struct Queue {
     turns: Turns,
-    /// For each job that waits, whom to tell that it has a place.
+    /// The sender for each waiting job that tells it that it has a place.
     waiting: HashMap<Ticket, oneshot::Sender<()>>,
 }
 
-/// The place of some work and what is left of its slice of time. Dropping it frees the place.
+/// The place of some work, and what is left of its time slice. Dropping it frees the place.
 pub(super) struct TimeSlice {
     background: Background,
     ticket: Ticket,
-    /// Set when nobody waits for the work any more.
+    /// Set when nobody waits for the work any longer.
     is_cancelled: Arc<AtomicBool>,
-    /// The units left.
+    /// The number of units left.
     left: u64,
 }
 
-/// The units of work in a slice, after which others may go first; about 10 ms.
+/// The number of units of work in a slice, after which others may go first; a slice takes about 10 ms.
 const SLICE: u64 = 200_000;
-/// The most changes at once: each one has a thread.
+/// The maximum number of changes at once: each one has a thread.
 const MOST_CHANGES: usize = 32;
 
 impl Background {
-    /// One processor is left for the threads that serve connections, if there are several. Long work ends when the reserve of
-    /// memory is touched (see [`Headroom::reserve`]).
+    /// Creates the background, which leaves one processor for the threads that serve connections, if there are several. Long work
+    /// ends when the reserve of memory is touched (see [`Headroom::reserve`]).
     ///
     /// [`Headroom::reserve`]: crate::headroom::Headroom::reserve
     pub(super) fn new(probe: Option<HeadroomProbe>) -> Self {
@@ -72,7 +72,8 @@ impl Background {
         }
     }
 
-    /// The answer of some work, done on another thread if there is a runtime. Dropping the answer cancels the work.
+    /// Returns the answer of some work, which is done on another thread if there is a runtime. Dropping the answer cancels the
+    /// work.
     pub(super) fn answer<'a, T: Send + 'static>(
         &self,
         caller: Caller,
@@ -95,8 +96,8 @@ impl Background {
         })
     }
 
-    /// The answer of a change, which is not interrupted once it has begun, and takes no turn: changes are made one after the
-    /// other anyway.
+    /// Returns the answer of a change. The change is not interrupted once it has begun, and takes no turn, because changes are
+    /// made one after the other anyway.
     pub(super) fn change<'a, T: Send + 'static>(
         &self,
         change: impl FnOnce() -> Result<T, Diagnostic> + Send + 'static,
@@ -120,7 +121,7 @@ impl Background {
         lock(&self.queue).turns.counts()
     }
 
-    /// Adds a job; the receiver is told when it has a place.
+    /// Adds a job; the receiver is told when the job has a place.
     fn enter(&self, caller: Caller) -> (TimeSlice, oneshot::Receiver<()>) {
         let (tell, told) = oneshot::channel();
         let mut queue = lock(&self.queue);
@@ -145,15 +146,15 @@ impl Queue {
     /// Gives the free places to the jobs whose turn it is.
     fn go_on(&mut self) {
         while let Some(next) = self.turns.next() {
-            // A job whose receiver is gone leaves by itself.
+            // A job whose receiver is gone removes itself.
             let _ = self.waiting.remove(&next).map(|tell| tell.send(()));
         }
     }
 }
 
 impl TimeSlice {
-    /// Counts units of work. At the end of a slice, blocks while others go first. Returns whether to go on: false once the work is
-    /// cancelled, or memory is short.
+    /// Counts units of work. At the end of a slice, blocks while others go first. Returns whether to go on; this is false once
+    /// the work is cancelled, or if memory is short.
     pub(super) fn spend(&mut self, units: u64) -> bool {
         if let Some(left) = self.left.checked_sub(units) {
             self.left = left;
@@ -216,7 +217,7 @@ mod tests {
     use super::*;
     use crate::headroom::Headroom;
 
-    /// Work that begins, and goes on until it is cancelled.
+    /// Checks that work begins, and goes on until it is cancelled.
     async fn check_cancelled(background: &Background, others: &mut Answer<'static, ()>) {
         let (begun, has_begun) = oneshot::channel();
         let (ended, has_ended) = mpsc::channel();

@@ -24,13 +24,13 @@ pub struct MemoryBackendBuilder {
 }
 
 impl MemoryBackendBuilder {
-    /// The docid field; by default 001.
+    /// Sets the docid field; by default 001.
     pub fn docid(mut self, field: DocidField) -> Self {
         self.docid = field;
         self
     }
 
-    /// The access points and their fields.
+    /// Sets the access points and their fields.
     pub fn access_points(self, access_points: AccessPoints) -> Self {
         Self {
             access_points,
@@ -38,19 +38,19 @@ impl MemoryBackendBuilder {
         }
     }
 
-    /// The attributes that queries may use.
+    /// Sets the attributes that queries may use.
     pub fn profile(self, profile: Profile) -> Self {
         Self { profile, ..self }
     }
 
-    /// The octets of changes in a journal from which it is folded into its file; by default 16 MiB.
+    /// Sets the number of octets of changes in a journal at which it is folded into its file; by default 16 MiB.
     #[cfg(feature = "save")]
     pub fn journal_octets(mut self, octets: u64) -> Self {
         self.journal_octets = Some(octets);
         self
     }
 
-    /// How to find out what memory is left. Without it, loads and updates assume that there is enough.
+    /// Sets how to find out how much memory is left. Without this, loads and updates assume that there is enough.
     pub fn headroom(mut self, probe: HeadroomProbe) -> Self {
         self.headroom = Some(probe);
         self
@@ -94,11 +94,11 @@ impl MemoryBackendBuilder {
         self
     }
 
-    /// A backend of the records added.
+    /// Builds a backend with the records added.
     pub fn build(self) -> MemoryBackend {
         let probe = self.headroom;
         let (fields, databases) = self.finished();
-        // Only files can fail.
+        // Only files can cause a failure.
         let loaded = load::load(&fields, &databases, None, None, &|_| {});
         let Loaded { index, .. } = loaded.unwrap_or_default();
         MemoryBackend::new(
@@ -109,8 +109,8 @@ impl MemoryBackendBuilder {
         )
     }
 
-    /// Builds a backend of the records added and those of files, which are read in parallel; `progress` is called from time to
-    /// time. Blocks until done.
+    /// Builds a backend with the records added and the records of files, which are read in parallel; `progress` is called from
+    /// time to time. Blocks until done.
     ///
     /// # Errors
     /// The files that cannot be read, or have no records; journals that cannot be read, are damaged, or do not belong to their
@@ -133,7 +133,7 @@ impl MemoryBackendBuilder {
         Ok((backend, loaded.notes))
     }
 
-    /// Adds databases of files.
+    /// Adds databases whose records are in files.
     pub(super) fn with_files(mut self, files: impl IntoIterator<Item = DatabaseFiles>) -> Self {
         for files in files {
             let known = self.database(&files.name);
@@ -171,7 +171,7 @@ impl MemoryBackendBuilder {
     }
 }
 
-/// The demo catalogue, well-known works in the public domain: the name, title, description and records of each database.
+/// The demo catalogue of well-known works in the public domain: the name, title, description and records of each database.
 const DEMO: [(&str, &str, &str, &str); 2] = [
     (
         "books",

@@ -1,4 +1,4 @@
-//! A snapshot of the databases, as a search and its result sets see them.
+//! A snapshot of the databases, as seen by a search and its result sets.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) struct Catalogue {
     syntaxes: Vec<Oid>,
     /// The number of records of each database.
     pub(super) counts: Vec<usize>,
-    /// The number of changes of each database since it was read.
+    /// The number of changes to each database since it was read.
     pub(super) changes: Vec<u64>,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Catalogue {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct DatabaseFiles {
-    /// The name to search it by.
+    /// The name under which it is searched.
     pub name: String,
     /// The title.
     pub title: Option<String>,
@@ -54,7 +54,7 @@ pub struct DatabaseFiles {
     pub(crate) records: Vec<Bytes>,
 }
 
-/// A change of one record: records of this docid are removed, and the new one is added.
+/// A change to one record: records with this docid are removed, and the new record is added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RecordChange {
     /// The docid.
@@ -64,7 +64,7 @@ pub(super) struct RecordChange {
 }
 
 impl DatabaseFiles {
-    /// The file that the database is saved to, if it exists.
+    /// Returns the file that the database is saved to, if it exists.
     pub(super) fn saved(&self) -> Option<&PathBuf> {
         #[cfg(feature = "save")]
         return self.save.as_ref().filter(|path| path.exists());
@@ -72,7 +72,7 @@ impl DatabaseFiles {
         None
     }
 
-    /// Whether changes of the database are saved.
+    /// Returns whether changes of the database are saved.
     pub(super) fn is_saved(&self) -> bool {
         #[cfg(feature = "save")]
         return self.save.is_some();
@@ -81,11 +81,11 @@ impl DatabaseFiles {
     }
 }
 
-/// The name that selects all databases, unless a database is called that.
+/// The name that selects all databases, unless a database has this name.
 const ALL: &str = "Default";
 
 impl Catalogue {
-    /// The catalogue of these databases and records.
+    /// Creates the catalogue of these databases and records.
     pub(super) fn new(fields: Arc<Fields>, databases: Arc<[DatabaseFiles]>, index: Index) -> Self {
         let mut counts = vec![0; databases.len()];
         for (_, segment, deleted) in index.segments() {
@@ -108,8 +108,8 @@ impl Catalogue {
         }
     }
 
-    /// The catalogue after changes of one database, which has that many records more and fewer. The cost does not depend on the
-    /// number of records.
+    /// Returns the catalogue after changes to one database, to which this many records were added and from which this many were
+    /// removed. The cost does not depend on the number of records.
     pub(super) fn changed(
         &self,
         index: Index,
@@ -134,12 +134,12 @@ impl Catalogue {
         }
     }
 
-    /// The catalogue with the same records in other segments.
+    /// Returns the catalogue with the same records in other segments.
     pub(super) fn merged(&self, index: Index) -> Self {
         self.changed(index, 0, (0, 0, 0))
     }
 
-    /// The numbers of the named databases; `None` for all.
+    /// Returns the numbers of the named databases; `None` for all.
     ///
     /// # Errors
     /// Condition 235 with the first unknown name.
@@ -158,14 +158,14 @@ impl Catalogue {
         Ok((!all && numbers.len() < self.databases.len()).then_some(numbers))
     }
 
-    /// The number of the database with this name.
+    /// Returns the number of the database with this name.
     pub(super) fn number(&self, name: &str) -> Option<u16> {
         let mut databases = self.databases.iter();
         let place = databases.position(|database| same_name(&database.name, name));
         u16::try_from(place?).ok()
     }
 
-    /// The number of a database that a client names.
+    /// Returns the number of a database that a client names.
     ///
     /// # Errors
     /// Condition 235 if it does not exist.
@@ -175,34 +175,34 @@ impl Catalogue {
         number.ok_or_else(unknown)
     }
 
-    /// The name of the database of a record.
+    /// Returns the name of the database of a record.
     pub(super) fn database_of(&self, record: RecordId) -> &str {
         let segment = self.index.segment(record);
         let number = segment.and_then(|(segment, number)| segment.database(number));
         number.map_or("", |number| self.name(number))
     }
 
-    /// The number of records of a database.
+    /// Returns the number of records of a database.
     pub(super) fn count(&self, number: u16) -> usize {
         let count = self.counts.get(usize::from(number));
         count.copied().unwrap_or_default()
     }
 
-    /// The name of a database.
+    /// Returns the name of a database.
     pub(super) fn name(&self, number: u16) -> &str {
         let database = self.databases.get(usize::from(number));
         database.map_or("", |database| &database.name)
     }
 
-    /// Whether any record is available in the syntax: its own, or one that all can be converted to. A server without records
-    /// has USMARC.
+    /// Returns whether any record is available in the syntax: its own syntax, or one that all records can be converted to. A
+    /// server without records has USMARC.
     pub(super) fn has_syntax(&self, syntax: &Oid) -> bool {
         forms::SYNTAXES.contains(syntax)
             || self.syntaxes.contains(syntax)
             || (self.index.records() == 0 && *syntax == USMARC)
     }
 
-    /// The syntaxes of [`Catalogue::has_syntax`].
+    /// Returns the syntaxes that [`Catalogue::has_syntax`] accepts.
     pub(super) fn syntaxes(&self) -> Vec<Oid> {
         let mut syntaxes = self.syntaxes.clone();
         if syntaxes.is_empty() {
@@ -213,7 +213,7 @@ impl Catalogue {
     }
 }
 
-/// Whether the same databases, by their numbers, are saved to the same files.
+/// Returns whether the same databases, by their numbers, are saved to the same files.
 #[cfg(feature = "save")]
 pub(super) fn have_same_saves(before: &[DatabaseFiles], after: &[DatabaseFiles]) -> bool {
     let saves = |databases: &[DatabaseFiles]| -> Vec<_> {
@@ -226,7 +226,7 @@ pub(super) fn have_same_saves(before: &[DatabaseFiles], after: &[DatabaseFiles])
     saves(before) == saves(after)
 }
 
-/// The syntaxes in which the records of an index are stored.
+/// Returns the syntaxes in which the records of an index are stored.
 fn syntaxes_of(index: &Index) -> Vec<Oid> {
     let mut syntaxes: Vec<Oid> = Vec::new();
     for (_, segment, _) in index.segments() {
@@ -239,7 +239,7 @@ fn syntaxes_of(index: &Index) -> Vec<Oid> {
     syntaxes
 }
 
-/// Compares database names without case (Z39.50-2003 §3.1.2).
+/// Compares database names without regard to case (Z39.50-2003 §3.1.2).
 pub(super) fn same_name(left: &str, right: &str) -> bool {
     left.eq_ignore_ascii_case(right) || left.to_lowercase() == right.to_lowercase()
 }

@@ -1,5 +1,5 @@
-//! Commits: changes become visible in their order, and those of a saved database once they are durable. Changes that arrive while a
-//! commit runs share the next one. Segments are merged next to both.
+//! Commits: changes become visible in their order, and changes to a saved database once they are durable. Changes that arrive
+//! while a commit runs share the next one. Segments are merged at the same time as changes and commits.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, MutexGuard};
@@ -18,7 +18,8 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::headroom::Headroom;
 use crate::lock::{lock, try_lock};
 
-/// How often the processor is given up before a quick change is made on another thread. Others take as long as a few of these times.
+/// How many times the processor is yielded to others before a quick change is made on another thread. Another quick change holds
+/// the queue for as long as a few of these yields.
 const ATTEMPTS: usize = 32;
 /// The longest time for which a commit waits for more changes to share it.
 const GATHERING: Duration = Duration::from_millis(1);
@@ -27,7 +28,7 @@ const GATHERING: Duration = Duration::from_millis(1);
 #[derive(Debug, Default)]
 pub(super) struct CommitQueue {
     waiting: VecDeque<WaitingChange>,
-    /// The catalogue after all changes made so far; `None` if that is the visible one.
+    /// The catalogue after all changes made so far; `None` if this is the visible catalogue.
     newest: Option<Arc<Catalogue>>,
     /// Whether [`MemoryBackend::commit`] runs or is about to.
     is_committing: bool,
@@ -43,18 +44,18 @@ struct WaitingChange {
     done: oneshot::Sender<Commit>,
 }
 
-/// What became of a change.
+/// The outcome of a change.
 #[derive(Clone, Debug)]
 pub(super) enum Commit {
-    /// It is visible, and durable if its database is saved.
+    /// The change is visible, and durable if its database is saved.
     Done,
-    /// It cannot be saved, and is not made.
+    /// The change cannot be saved, and is not made.
     Failed(Diagnostic),
-    /// What it was built on is gone: it has to be made again.
+    /// The catalogue that the change was built on is gone: the change has to be made again.
     Overtaken,
 }
 
-/// A change that is made, or waits for its commit.
+/// A change that is being made, or waits for its commit.
 pub(super) enum Begun {
     Done(Outcomes),
     Waiting(Outcomes, oneshot::Receiver<Commit>),
@@ -64,14 +65,14 @@ impl MemoryBackend {
     /// Makes a change, and has it committed.
     ///
     /// # Errors
-    /// 235 if the database does not exist, 220 if the memory for more records is short.
+    /// Condition 235 if the database does not exist, 220 if the memory for more records is short.
     pub(super) fn change(&self, update: &Update<'_>) -> Result<Begun, Diagnostic> {
         let headroom = self.headroom();
         self.changed(lock(&self.0.queue), update, headroom)
     }
 
-    /// As [`MemoryBackend::change`], if that takes some microseconds: `None` if there is much to change, or another change is being made
-    /// that has much.
+    /// Makes a change like [`MemoryBackend::change`] if that takes some microseconds. Returns `None` if there is much to change,
+    /// or if another large change is being made.
     pub(super) fn change_at_once(&self, update: &Update<'_>) -> Option<Result<Begun, Diagnostic>> {
         if !update::is_quick(update) {
             return None;
@@ -127,7 +128,7 @@ impl MemoryBackend {
         Ok(Begun::Waiting(outcomes, is_done))
     }
 
-    /// The catalogue after all changes made so far.
+    /// Returns the catalogue after all changes made so far.
     fn newest(&self, queue: &CommitQueue) -> Arc<Catalogue> {
         let newest = queue.newest.clone();
         newest.unwrap_or_else(|| self.current())
@@ -156,7 +157,7 @@ impl MemoryBackend {
             let mut queue = lock(&self.0.queue);
             let outcome = match saved {
                 Ok(()) => {
-                    // Its segments may have been merged since.
+                    // The segments of the visible catalogue may have been merged since.
                     if queue.waiting.is_empty() {
                         catalogue = queue.newest.take().unwrap_or(catalogue);
                     }
@@ -182,8 +183,8 @@ impl MemoryBackend {
         }
     }
 
-    /// Lets the sessions go first whose changes are about to join the next commit: as long as there is another one each time that
-    /// other threads had the processor. Where none waits for a processor, this takes a microsecond.
+    /// Lets the sessions go first whose changes are about to join the next commit: it continues as long as a new change has
+    /// arrived each time that other threads had the processor. If no thread waits for a processor, this takes a microsecond.
     fn gather(&self) {
         let begun = Instant::now();
         let mut joined = 0;
@@ -197,7 +198,7 @@ impl MemoryBackend {
         }
     }
 
-    /// Has segments merged if that is due, unless it is being done.
+    /// Starts to merge segments if that is due, unless a merge is already running.
     fn merge_if_due(&self, mut queue: MutexGuard<'_, CommitQueue>, catalogue: &Catalogue) {
         if queue.is_merging || Merge::due(&catalogue.index, None).is_none() {
             return;
@@ -208,7 +209,7 @@ impl MemoryBackend {
         aside(move || backend.merge());
     }
 
-    /// Makes all merges that are due, next to the changes.
+    /// Makes all merges that are due, at the same time as changes.
     fn merge(&self) {
         let _cleared = ClearOnPanic(&self.0, |queue| queue.is_merging = false);
         loop {
@@ -224,7 +225,7 @@ impl MemoryBackend {
             let merged = due.made(&fields);
             let mut queue = lock(&self.0.queue);
             let newest = self.newest(&queue);
-            // After a reload, there are other segments.
+            // After a reload, the segments are different.
             if let Some(index) = merged.put_into(&newest.index) {
                 let catalogue = Arc::new(newest.merged(index));
                 match &mut queue.newest {
@@ -235,7 +236,7 @@ impl MemoryBackend {
         }
     }
 
-    /// Replaces the databases by others than changes lead to; those that wait are made again.
+    /// Replaces the databases with a catalogue that does not result from the changes so far; waiting changes are made again.
     pub(super) fn overtake(&self, catalogue: Catalogue) {
         let mut queue = lock(&self.0.queue);
         queue.overtake();
@@ -244,13 +245,13 @@ impl MemoryBackend {
 }
 
 impl CommitQueue {
-    /// The number of changes that wait.
+    /// Returns the number of changes that wait.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Takes the changes of the next commit: those of one database.
+    /// Takes the changes for the next commit, which all belong to one database.
     fn group(&mut self) -> Vec<WaitingChange> {
         let mut waiting = self.waiting.iter();
         let first = waiting.next().map(|change| change.database);
@@ -259,7 +260,7 @@ impl CommitQueue {
         self.waiting.drain(..length).collect()
     }
 
-    /// Has all waiting changes made again.
+    /// Marks all waiting changes as overtaken, so that they are made again.
     fn overtake(&mut self) {
         self.newest = None;
         for change in self.waiting.drain(..) {
@@ -269,13 +270,13 @@ impl CommitQueue {
 }
 
 impl Commit {
-    /// What became of a change whose sender is gone.
+    /// Returns the outcome of a change whose sender is gone.
     pub(super) fn lost() -> Self {
         Self::Failed(diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, ""))
     }
 }
 
-/// Sets the queue right if a commit or merge panics, so that later ones take place.
+/// Repairs the queue if a commit or merge panics, so that later ones take place.
 struct ClearOnPanic<'a>(&'a Shared, fn(&mut CommitQueue));
 
 impl Drop for ClearOnPanic<'_> {
@@ -286,7 +287,7 @@ impl Drop for ClearOnPanic<'_> {
     }
 }
 
-/// Does work on another thread if there is a runtime, otherwise at once.
+/// Does work on another thread if there is a runtime, or on this thread otherwise.
 fn aside(work: impl FnOnce() + Send + 'static) {
     match Handle::try_current() {
         Ok(runtime) => drop(runtime.spawn_blocking(work)),

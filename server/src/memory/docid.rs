@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use z3950_marc::{Field, MarcRecord, Tag};
 
-/// A field, and a subfield of it unless it is a control field: `001`, `035$a`.
+/// A field and, unless it is a control field, a subfield: `001`, `035$a`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DocidField {
     tag: Tag,
@@ -22,7 +22,7 @@ impl Default for DocidField {
 }
 
 impl DocidField {
-    /// The docid of a record, trimmed: that of the first such field that has one.
+    /// Returns the docid of a record, trimmed: the docid of the first such field that has one.
     pub fn of<'a>(&self, record: &'a MarcRecord) -> Option<&'a [u8]> {
         let values = record
             .fields_by_tag(self.tag)
@@ -37,7 +37,7 @@ impl DocidField {
 }
 
 impl DocidField {
-    /// The fields of a record that are nothing but a docid, if any are.
+    /// Returns the fields of a record that contain only a docid, if there are any.
     pub(super) fn alone<'a>(
         &self,
         record: &'a MarcRecord,
@@ -46,16 +46,16 @@ impl DocidField {
         record.fields_by_tag(self.tag).filter(move |_| is_alone)
     }
 
-    /// Sets the docid of a record that has none.
+    /// Sets the docid of a record that does not have one.
     pub(super) fn set(&self, record: &mut MarcRecord, docid: &[u8]) {
         let fields = &mut record.fields;
-        // Those without a value.
+        // Fields without a value.
         fields.retain(|field| self.code.is_some() || field.tag != self.tag);
         let place = fields.iter().position(|known| known.tag > self.tag);
         fields.insert(place.unwrap_or(fields.len()), self.field(docid));
     }
 
-    /// A field with only this docid.
+    /// Returns a field with only this docid.
     fn field(&self, docid: &[u8]) -> Field {
         match self.code {
             None => Field::control(self.tag, docid.to_vec()),
@@ -64,7 +64,7 @@ impl DocidField {
     }
 }
 
-/// Why a text is not a field.
+/// The reason why a text is not a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a control field such as 001, or a field and subfield such as 035$a")]
 pub struct DocidFieldError;

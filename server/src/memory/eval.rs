@@ -25,11 +25,11 @@ pub(in crate::memory) struct Evaluated<'a> {
     pub(in crate::memory) term_counts: Vec<TermCount>,
 }
 
-/// The most operators of a query.
+/// The maximum number of operators of a query.
 const MOST_OPERATORS: usize = 20_000;
-/// Octets of a term that are folded in a unit of work.
+/// The number of octets of a term that are folded in a unit of work.
 const OCTETS_A_UNIT: usize = 4;
-/// The most octets of sets and positions that wait for their operators; a query that needs more gives condition 31.
+/// The maximum number of octets of sets and positions that wait for their operators; a query that needs more gives condition 31.
 const MOST_OCTETS: usize = 16 * 1024 * 1024;
 
 /// Evaluates a query. Terms are counted in these databases (`None`: in all).
@@ -53,16 +53,16 @@ pub(in crate::memory) fn find<'a>(
     })
 }
 
-/// A step to do.
+/// A step of the evaluation.
 enum Step<'q> {
-    /// The records of a tree, or its positions in its records.
+    /// Find the records of a tree, or its positions in these records.
     Tree {
         tree: &'q RpnStructure,
         places: bool,
     },
-    /// Combines two sets of records.
+    /// Combine two sets of records.
     Combine(&'q Operator),
-    /// The records, or the positions, where two operands are near each other.
+    /// Find the records, or the positions, where two operands are near each other.
     Near { proximity: Proximity, places: bool },
 }
 
@@ -72,13 +72,13 @@ struct Evaluation<'a, 'q> {
     search: &'q Search<'q>,
     databases: Option<&'q [u16]>,
     work: &'q mut Work,
-    /// The next step is the last.
+    /// The steps that remain; the next one is the last in the list.
     steps: Vec<Step<'q>>,
     /// The results of trees whose operator has not been reached yet.
     sets: Vec<HitSet<'a>>,
     /// The operands whose proximity has not been reached yet.
     near: Vec<Near<'a>>,
-    /// Octets of these two.
+    /// The octets of the sets and the positions that wait.
     octets: usize,
     term_counts: Vec<TermCount>,
     operators: usize,
@@ -139,7 +139,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
                     }
                     // Records found by other operators have no positions.
                     _ if places => return Err(diagnostic(Condition::PROXIMITY_OF_SETS, "")),
-                    // `a or (b or c)` is done as `(a or b) or c`, so that a chain needs no more than two sets at once.
+                    // `a or (b or c)` is evaluated as `(a or b) or c`, so that a chain needs at most two sets at a time.
                     operator if self.is_chained(operator) => {
                         for step in [
                             Step::Tree {
@@ -198,7 +198,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         }
     }
 
-    /// Whether the tree is the second operand of the same operator, and may be in any order with it.
+    /// Returns whether the tree is the second operand of the same operator, one whose operands may be in any order.
     fn is_chained(&self, operator: &Operator) -> bool {
         match self.steps.last() {
             Some(Step::Combine(Operator::And)) => matches!(operator, Operator::And),
@@ -281,7 +281,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         Ok(self.keep(set)?)
     }
 
-    /// A term with positions: a word or a phrase.
+    /// Looks up a term with positions: a word or a phrase.
     fn phrase(&mut self, operand: &Operand) -> Result<(), Diagnostic> {
         let of_set = |name: &ResultSetId| {
             let name = name.0.as_bytes();
@@ -398,13 +398,13 @@ impl Near<'_> {
     }
 }
 
-/// The positions of an operand, looked up once it is known in which records they matter.
+/// The positions of an operand, looked up once it is known in which records the positions matter.
 enum Where {
     Phrase { words: Vec<Pattern>, edges: Edges },
     Spans(Spans),
 }
 
-/// The records that a lookup finds.
+/// Returns the records that a lookup finds.
 ///
 /// # Errors
 /// If the work is exhausted.
@@ -440,7 +440,7 @@ pub(super) fn records<'a>(
     })
 }
 
-/// The records with an entry in the index; all records, for that of docids and that of everything.
+/// Returns the records with an entry in the index; for the indexes of docids and of everything, these are all records.
 fn having<'a>(index: &'a Index, of: IndexId, work: &mut Work) -> Result<HitSet<'a>, Exhausted> {
     match of {
         IndexId::DOCID | IndexId::ANY => Ok(index.all()),

@@ -7,7 +7,7 @@
 //! | `table` | [`AccessPoints`]: those rows, and changes to them in the settings |
 //! | `source` | the text form of a field, `245$^ch` |
 //! | `key` | numbers, dates and codes in the form in which they are compared |
-//! | `format` | the rows inverted: rules by tag |
+//! | `format` | the inverted rows: rules by tag |
 //! | `feed` | the entries of a record, index by index |
 
 mod feed;
@@ -33,7 +33,7 @@ pub use self::table::{AccessPoint, AccessPoints, AccessPointsError};
 pub struct IndexId(pub(super) u8);
 
 impl IndexId {
-    /// The number of the row, from 0.
+    /// Returns the number of the row, from 0.
     pub fn number(self) -> u8 {
         self.0
     }
@@ -44,10 +44,10 @@ impl IndexId {
     pub const ANY: Self = Self(1);
 }
 
-/// The access points of Bib-1 alone, for records and terms that are in no database here.
+/// The access points of Bib-1 alone, for records and terms that do not belong to a database here.
 pub(super) static OF_BIB_1: LazyLock<Fields> = LazyLock::new(Fields::default);
 
-/// The most indexes of a backend.
+/// The maximum number of indexes of a backend.
 pub(super) const MAX_INDEXES: usize = 128;
 
 /// A set of indexes, as bits.

@@ -1,4 +1,4 @@
-//! Writes databases to their files: all of it, or when journals are folded.
+//! Writes databases to their files: whole databases, or folded journals.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -17,15 +17,15 @@ pub struct FoldedFile {
     pub database: String,
     /// The file.
     pub path: PathBuf,
-    /// The changes that were in its journal.
+    /// The number of changes that were in its journal.
     pub changes: u64,
-    /// The records in the file now.
+    /// The number of records that are now in the file.
     pub records: usize,
 }
 
 impl MemoryBackend {
-    /// Writes the records of a database to a file, in the format of its extension, or ISO 2709 if it has none. The file is
-    /// replaced atomically. Blocks until done.
+    /// Writes the records of a database to a file, in the format of its extension, or in ISO 2709 if the file has no extension.
+    /// The file is replaced atomically. Blocks until done.
     ///
     /// # Errors
     /// See [`SaveError`].
@@ -38,21 +38,22 @@ impl MemoryBackend {
         files.save_to(&catalogue.index, number, path)
     }
 
-    /// Folds the journals of all databases into their files. To be called when the backend is no longer needed; otherwise the next
-    /// one reads the journals. Blocks until done. Returns what was done with each journal that had changes.
+    /// Folds the journals of all databases into their files. Call this when the backend is no longer needed; otherwise, the next
+    /// backend reads the journals. Blocks until done. Returns what was done with each journal that had changes.
     ///
     /// # Errors
-    /// For each file, why it cannot be written. Its journal keeps the changes.
+    /// For each file that cannot be written, the reason. Its journal keeps the changes.
     pub fn fold(&self) -> Vec<Result<FoldedFile, SaveError>> {
         let folding = lock(&self.0.folding);
         self.fold_each(&folding)
     }
 
-    /// Writes the files of saved databases that do not exist yet, such as after the first start with them; otherwise the first update
-    /// of each writes its file before it is answered. Blocks until done; updates of these databases wait.
+    /// Writes the files of saved databases that do not exist yet, such as after the first start with these databases; otherwise,
+    /// the first update of each database writes its file before the update is answered. Blocks until done; updates of these
+    /// databases wait.
     ///
     /// # Errors
-    /// For each file, why it cannot be written.
+    /// For each file that cannot be written, the reason.
     pub fn write_new_files(&self) -> Vec<Result<FoldedFile, SaveError>> {
         let _folding = lock(&self.0.folding);
         let mut files = lock(&self.0.files);
@@ -69,7 +70,7 @@ impl MemoryBackend {
         described.collect()
     }
 
-    /// The journals of the saved databases.
+    /// Returns the journals of the saved databases.
     pub fn journals(&self) -> Vec<JournalTotals> {
         let catalogue = self.current();
         let journals = self.0.journals.iter();
@@ -88,7 +89,7 @@ impl MemoryBackend {
         self.fold_each(folding).into_iter().for_each(log);
     }
 
-    /// Folds the journal of a database if it is due, unless one is being folded.
+    /// Folds the journal of a database if it is due, unless another journal is being folded.
     pub(super) fn fold_when_due(&self, number: u16) {
         let Ok(folding) = self.0.folding.try_lock() else {
             return;
@@ -104,7 +105,7 @@ impl MemoryBackend {
         }
     }
 
-    /// Folds the journal of a database, while changes go on; `None` if it has no changes.
+    /// Folds the journal of a database, while changes go on; returns `None` if there are no changes.
     fn fold_one(
         &self,
         number: u16,
@@ -119,7 +120,7 @@ impl MemoryBackend {
         };
         let drafted = drafted(&catalogue.index, number, &target);
         let path = lock(&self.0.files).end_fold(number, drafted, point)?;
-        // It is whole now.
+        // The journal is whole now.
         lock(&self.0.damaged).remove(&path);
         Ok(Some(FoldedFile {
             database: catalogue.name(number).to_owned(),

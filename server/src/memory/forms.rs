@@ -1,4 +1,4 @@
-//! The record syntaxes: as stored, and as SUTRS, XML, OPAC and GRS-1 (Z39.50-2003 Appendix REC); and element set B, the fields
+//! The record syntaxes: the stored one, and SUTRS, XML, OPAC and GRS-1 (Z39.50-2003 Appendix REC); and element set B, the fields
 //! that identify a record in a list (§3.6.2 leaves these to the server).
 
 use std::borrow::Cow;
@@ -19,15 +19,15 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 /// The syntaxes that any MARC record can be converted to, besides its own.
 pub const SYNTAXES: [Oid; 4] = [SUTRS, XML, OPAC, GRS_1];
 
-/// Element set of XML: MARCXML, like F.
+/// An element set of XML: MARCXML, like F.
 const MARCXML: &str = "marcxml";
-/// Element set of XML: Dublin Core.
+/// An element set of XML: Dublin Core.
 const DUBLIN_CORE: &str = "dc";
 
-/// The element sets of XML, besides F and B; other syntaxes have only these.
+/// The element sets of XML, besides F and B; other syntaxes have only F and B.
 pub(super) const XML_ELEMENT_SETS: [&str; 2] = [MARCXML, DUBLIN_CORE];
 
-/// Whether records in the syntax have the element set.
+/// Returns whether records in the syntax have the element set.
 pub fn has_element_set(name: &str, syntax: Option<&Oid>) -> bool {
     let of_xml = XML_ELEMENT_SETS.iter();
     let mut known = ["F", "B"]
@@ -36,7 +36,7 @@ pub fn has_element_set(name: &str, syntax: Option<&Oid>) -> bool {
     known.any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// The element set for a schema in the syntax.
+/// Returns the element set for a schema in the syntax.
 pub fn element_set_of_schema(schema: &Schema, syntax: Option<&Oid>) -> Option<String> {
     let Schema::Uri(address) = schema else {
         return None;
@@ -45,7 +45,7 @@ pub fn element_set_of_schema(schema: &Schema, syntax: Option<&Oid>) -> Option<St
     known.filter(|_| syntax == Some(&XML)).map(str::to_owned)
 }
 
-/// The element set of XML for a schema, by its identifier or by its name in SRU.
+/// Returns the element set of XML for a schema, by its identifier or by its name in SRU.
 fn of_schema(address: &str) -> Option<&'static str> {
     Some(match address.to_ascii_lowercase().as_str() {
         "http://www.loc.gov/marc21/slim" | "info:srw/schema/1/marcxml-v1.1" | MARCXML => MARCXML,
@@ -57,7 +57,8 @@ fn of_schema(address: &str) -> Option<&'static str> {
     })
 }
 
-/// A record in `syntax`; its own is `stored`. Text is UTF-8. MARC is sent as stored, unless it is reduced to element set B.
+/// Returns a record in `syntax`; its own is `stored`. Text is UTF-8. MARC is sent as stored, unless it is reduced to element set
+/// B.
 ///
 /// # Errors
 /// Condition 238 if the syntax is neither the record's own nor one of [`SYNTAXES`], 14 if the record cannot be converted to it.
@@ -80,8 +81,8 @@ pub fn record(
     conversion.of(&whole, || Ok(octets.clone()))
 }
 
-/// A MARC record in `syntax`, as [`record`] converts one that is stored. Only the syntaxes of MARC and OPAC have the limits of ISO 2709:
-/// 99,999 octets, and 9,999 for a field.
+/// Returns a MARC record in `syntax`, converted as [`record`] converts a stored record. Only the MARC syntaxes and OPAC have the
+/// limits of ISO 2709: 99,999 octets, and 9,999 for a field.
 ///
 /// # Errors
 /// Condition 238 if the syntax is neither the record's own nor one of [`SYNTAXES`], 14 if the record cannot be converted to it.
@@ -128,18 +129,18 @@ fn encoded(record: &MarcRecord) -> Result<Bytes, Diagnostic> {
 
 /// A conversion of records from one syntax to another.
 struct Conversion<'a> {
-    /// The syntax of MARC that the record is in.
+    /// The MARC syntax of the record.
     stored: Oid,
-    /// One that it can be converted to.
+    /// The syntax to convert the record to.
     syntax: &'a Oid,
     element_set: &'a str,
 }
 
 impl Conversion<'_> {
-    /// The record converted; `octets` are all of it in ISO 2709.
+    /// Converts the record; `octets` are all of it in ISO 2709.
     ///
     /// # Errors
-    /// Condition 14 if the form cannot hold it.
+    /// Condition 14 if the syntax cannot hold the record.
     fn of(
         &self,
         whole: &MarcRecord,
@@ -174,7 +175,7 @@ impl Conversion<'_> {
     }
 }
 
-/// The record in UTF-8, whatever its character set.
+/// Returns the record in UTF-8, whatever its character set.
 fn readable(record: &MarcRecord) -> MarcRecord {
     charset::to_utf8(record, &charset::Options::default()).record
 }
@@ -188,13 +189,13 @@ const BRIEF: &[&str] = &[
     "001", "003", "005", "008", "020", "022", "100", "110", "111", "130", "245", "250", "260",
     "264", "300",
 ];
-/// The corresponding fields of UNIMARC; 100 has the character set.
+/// The corresponding fields of UNIMARC; field 100 contains the character set.
 const BRIEF_UNIMARC: &[&str] = &[
     "001", "003", "005", "010", "011", "100", "101", "200", "205", "210", "214", "215", "700",
     "710", "720",
 ];
 
-/// The record with only the fields of element set B, including those in another script.
+/// Returns the record with only the fields of element set B, including those in another script.
 fn brief(record: &MarcRecord) -> MarcRecord {
     let brief = if marc_syntax(record) == UNIMARC {
         BRIEF_UNIMARC

@@ -1,4 +1,4 @@
-//! Sets of records and their algebra. A set has a part of at most 8 KiB for each segment of the index that has any of its
+//! Sets of records and their algebra. A set has a part of at most 8 KiB for each segment of the index in which it has any
 //! records, so that a query of a thousand operators and a result set of a million records stay cheap.
 
 mod part;
@@ -12,12 +12,12 @@ use crate::backend::RecordId;
 /// A set of records of an index. Parts that the index holds are borrowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HitSet<'a> {
-    /// Ascending by segment, and not empty.
+    /// The parts, in ascending order of segments, and not empty.
     parts: Vec<(u16, Part<'a>)>,
 }
 
 impl<'a> HitSet<'a> {
-    /// The set of these parts, which are in the order of their segments; empty ones are left out.
+    /// Returns the set of these parts, which are in the order of their segments; empty parts are left out.
     pub(super) fn of_parts(parts: impl IntoIterator<Item = (u16, Part<'a>)>) -> Self {
         let parts = parts.into_iter().filter(|(_, part)| !part.is_empty());
         Self {
@@ -25,7 +25,7 @@ impl<'a> HitSet<'a> {
         }
     }
 
-    /// The set of records in ascending order.
+    /// Returns the set of records in ascending order.
     pub(super) fn of_sorted(records: impl IntoIterator<Item = RecordId>) -> HitSet<'static> {
         let mut parts: Vec<(u16, Vec<u16>)> = Vec::new();
         for record in records {
@@ -50,28 +50,28 @@ impl<'a> HitSet<'a> {
         self.parts.is_empty()
     }
 
-    /// The parts with the numbers of their segments.
+    /// Returns the parts with the numbers of their segments.
     pub(super) fn parts(&self) -> impl Iterator<Item = (u16, &Part<'a>)> {
         self.parts.iter().map(|(segment, part)| (*segment, part))
     }
 
-    /// The records of each segment.
+    /// Returns the records of each segment.
     pub(super) fn by_segment(&self) -> impl Iterator<Item = HitSet<'a>> {
         let parts = self.parts.iter().cloned();
         parts.map(|part| HitSet { parts: vec![part] })
     }
 
-    /// The units of work that an operator on this set takes.
+    /// Returns the units of work that an operator on this set takes.
     pub(super) fn units(&self) -> usize {
         self.parts.iter().map(|(_, part)| part.units()).sum()
     }
 
-    /// Octets of memory that belong to this set alone.
+    /// Returns the number of octets of memory that belong to this set alone.
     pub(super) fn octets(&self) -> usize {
         self.parts.iter().map(|(_, part)| part.octets()).sum()
     }
 
-    /// The part in a segment.
+    /// Returns the part of the set in a segment.
     pub(super) fn part(&self, segment: u16) -> Option<&Part<'a>> {
         let found = self
             .parts
@@ -79,13 +79,13 @@ impl<'a> HitSet<'a> {
         self.parts.get(found.ok()?).map(|(_, part)| part)
     }
 
-    /// The records, ascending.
+    /// Returns the records, in ascending order.
     pub(super) fn iter(&self) -> impl Iterator<Item = RecordId> {
         let parts = self.parts.iter();
         parts.flat_map(|(segment, part)| part.iter().map(|number| join(*segment, number)))
     }
 
-    /// The records at these positions, counted from 0; positions past the end are ignored.
+    /// Returns the records at these positions, counted from 0; positions past the end are ignored.
     pub(super) fn at(&self, places: Range<usize>) -> Vec<RecordId> {
         let mut found = Vec::with_capacity(places.len().min(self.len()));
         let mut before = 0;
@@ -104,7 +104,7 @@ impl<'a> HitSet<'a> {
         found
     }
 
-    /// The intersection.
+    /// Returns the intersection.
     pub(super) fn and(self, other: Self) -> Self {
         self.merged(other, |left, right| match (left, right) {
             (Some(left), Some(right)) => Some(left.and(&right)),
@@ -112,7 +112,7 @@ impl<'a> HitSet<'a> {
         })
     }
 
-    /// The union.
+    /// Returns the union.
     pub(super) fn or(self, other: Self) -> Self {
         self.merged(other, |left, right| match (left, right) {
             (Some(left), Some(right)) => Some(left.or(&right)),
@@ -120,7 +120,7 @@ impl<'a> HitSet<'a> {
         })
     }
 
-    /// The difference.
+    /// Returns the difference.
     pub(super) fn and_not(self, other: Self) -> Self {
         self.merged(other, |left, right| match (left, right) {
             (Some(left), Some(right)) => Some(left.and_not(&right)),
@@ -177,13 +177,13 @@ impl<'a> HitSet<'a> {
     }
 }
 
-/// The segment of a record and its number there.
+/// Returns the segment of a record and the record's number there.
 pub(super) fn split(record: RecordId) -> (u16, u16) {
     let [a, b, c, d] = record.0.to_be_bytes();
     (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
 }
 
-/// The record with a number in a segment.
+/// Returns the record with a number in a segment.
 pub(super) fn join(segment: u16, number: u16) -> RecordId {
     RecordId(u32::from(segment) << 16 | u32::from(number))
 }
@@ -196,7 +196,7 @@ mod tests {
 
     use super::*;
 
-    /// Numbers in three segments, few or many in each.
+    /// Returns numbers in three segments, few or many in each.
     fn numbers() -> impl Strategy<Value = BTreeSet<u32>> {
         let segment = |number: u32| {
             prop_oneof![

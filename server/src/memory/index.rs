@@ -1,14 +1,14 @@
-//! The indexes: for each one its words and keys in order, with their records and positions. Records are in segments of at most
+//! The indexes: for each index its words and keys in order, with their records and positions. Records are in segments of at most
 //! 65,536, which are built in parallel and never change.
 //!
 //! | file | what it does |
 //! |---|---|
 //! | `strings`, `postings`, `dictionary` | sorted strings; their records and positions, packed; the terms of one index among
 //! them |
-//! | `segment`, `notes` | some records with their indexes, and how these are built |
+//! | `segment`, `notes` | some of the records with their indexes, and how these are built |
 //! | `find`, `mask` | patterns, and the records of terms that match |
 //! | `phrase` | positions of words, and phrases |
-//! | `browse` | terms in order, and the number of given records that have each |
+//! | `browse` | terms in order, each with the number of given records that have it |
 
 mod browse;
 mod dictionary;
@@ -41,7 +41,7 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 /// class of no index.
 const BOUNDARY: &str = "";
 
-/// The classes of docids, which have their own lists: one class, of one index.
+/// The classes of docids, whose lists are separate: one class, with one index.
 const DOCIDS: &[IndexSet] = &[IndexSet::of(IndexId::DOCID)];
 
 /// The terms of an index, by kind.
@@ -54,7 +54,7 @@ pub enum Terms {
 }
 
 impl Terms {
-    /// The first string of a segment that is not a marker.
+    /// Returns the first string of a segment that is not a marker.
     fn first(self, strings: &Strings) -> u32 {
         match self {
             Self::Words(_) => strings.first_from(b" "),
@@ -63,29 +63,29 @@ impl Terms {
     }
 }
 
-/// The work that is left for a query, in units of about 50 ns of processor time.
+/// The work left for a query, in units of about 50 ns of processor time.
 #[derive(Debug)]
 pub(super) struct Work {
     left: u64,
-    /// What is left of its turn; `None` for work that takes no turns.
+    /// What is left of the turn; `None` for work that takes no turns.
     slice: Option<TimeSlice>,
-    /// What it keeps until it is done.
+    /// The charge for what the work keeps until it is done.
     charge: Charge,
     /// Whether the budget was exceeded.
     pub(super) ran_out: bool,
 }
 
-/// The time of a unit of work. What each kind of work costs was measured on one machine; only the ratios matter.
+/// The time of a unit of work. The cost of each kind of work was measured on one machine; only the ratios matter.
 const UNIT: Duration = Duration::from_nanos(50);
 
-/// The least change of the octets that are kept to be counted.
+/// The smallest change in kept octets that is counted.
 const COUNTED: usize = 64 * 1024;
 
 /// The work is used up, or was cancelled, or keeps too many octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exhausted;
 
-/// 31: too much work.
+/// Converts to condition 31: too much work.
 impl From<Exhausted> for Diagnostic {
     fn from(_: Exhausted) -> Self {
         let words = "more work or memory than a request may take";
@@ -94,7 +94,7 @@ impl From<Exhausted> for Diagnostic {
 }
 
 impl Work {
-    /// A budget of units.
+    /// Creates a budget of units.
     pub(super) fn new(units: u64) -> Self {
         Self {
             left: units,
@@ -104,12 +104,12 @@ impl Work {
         }
     }
 
-    /// The same budget, for work that takes turns with other work.
+    /// Returns the same budget, for work that takes turns with other work.
     pub(super) fn in_turns(self, slice: Option<TimeSlice>) -> Self {
         Self { slice, ..self }
     }
 
-    /// The same budget, for work that counts the octets it keeps in an account.
+    /// Returns the same budget, for work that counts the octets it keeps in an account.
     pub(super) fn charged_to(self, account: Option<Arc<Account>>) -> Self {
         let charge = account.map(|account| Charge::to(&account));
         Self {
@@ -122,7 +122,7 @@ impl Work {
         self.left
     }
 
-    /// Octets that the work keeps now, as they are counted.
+    /// Returns the octets that the work keeps now, as they are counted.
     pub(super) fn kept(&self) -> usize {
         self.charge.octets()
     }
@@ -130,7 +130,7 @@ impl Work {
     /// Notes how many octets the work keeps now. Small changes are not counted.
     ///
     /// # Errors
-    /// If the account has no room for them.
+    /// If the account does not have room for them.
     pub(super) fn keep(&mut self, octets: usize) -> Result<(), Exhausted> {
         if octets.abs_diff(self.charge.octets()) < COUNTED {
             Ok(())
@@ -139,10 +139,11 @@ impl Work {
         }
     }
 
-    /// Uses up units, and lets other work go first when it is their turn. Called before or after every few microseconds of work.
+    /// Uses up units, and lets other work go first when it is its turn. This is called before or after every few microseconds of
+    /// work.
     ///
     /// # Errors
-    /// If fewer units are left, or the work was cancelled; then none are left.
+    /// If fewer units are left, or the work was cancelled; in both cases none are left afterwards.
     pub(super) fn spend(&mut self, units: usize) -> Result<(), Exhausted> {
         let units = u64::try_from(units).unwrap_or(u64::MAX);
         let left = self.left.checked_sub(units);
@@ -155,31 +156,31 @@ impl Work {
         left.map(|_| ()).ok_or(Exhausted)
     }
 
-    /// Uses up the units of some time, for work whose cost cannot be told beforehand.
+    /// Uses up the units of some time, for work whose cost cannot be known beforehand.
     ///
     /// # Errors
-    /// As [`Work::spend`].
+    /// The same as for [`Work::spend`].
     pub(super) fn spend_time(&mut self, time: Duration) -> Result<(), Exhausted> {
         let units = time.as_nanos() / UNIT.as_nanos();
         self.spend(usize::try_from(units).unwrap_or(usize::MAX))
     }
 }
 
-/// Strings of other indexes that are skipped in a unit of work.
+/// The number of strings of other indexes that are skipped in a unit of work.
 const STRINGS_A_UNIT: usize = 4;
 
 /// A snapshot of the records of a backend, and their indexes. Clones share the segments.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index {
     segments: Vec<Arc<Segment>>,
-    /// For each segment, its deleted records.
+    /// The deleted records of each segment.
     pub(super) deleted: Vec<Arc<Part<'static>>>,
-    /// Shared by the indexes that result from changes to this one.
+    /// A value shared by all indexes that result from changes to the same one.
     origin: Arc<()>,
 }
 
 impl Index {
-    /// An index of these segments, with the deleted records of each.
+    /// Creates an index of these segments, with the deleted records of each.
     pub(super) fn new(
         segments: impl IntoIterator<Item = (Arc<Segment>, Arc<Part<'static>>)>,
     ) -> Self {
@@ -191,7 +192,7 @@ impl Index {
         }
     }
 
-    /// The index after a change: some of its segments, and new ones in place of the rest.
+    /// Returns the index after a change: some of its segments, and new ones in place of the rest.
     pub(super) fn changed(
         &self,
         segments: impl IntoIterator<Item = (Arc<Segment>, Arc<Part<'static>>)>,
@@ -202,26 +203,26 @@ impl Index {
         }
     }
 
-    /// Whether both indexes result from changes to the same one.
+    /// Returns whether both indexes result from changes to the same one.
     pub(super) fn is_akin(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.origin, &other.origin)
     }
 
-    /// Indexes what is otherwise indexed on first use. Blocks until done.
+    /// Indexes the texts that would otherwise be indexed on first use. Blocks until done.
     pub(super) fn prepare(&self) {
         for segment in &self.segments {
             segment.texts();
         }
     }
 
-    /// The number of records.
+    /// Returns the number of records.
     pub(super) fn records(&self) -> usize {
         let all: usize = self.segments.iter().map(|segment| segment.len()).sum();
         let deleted: usize = self.deleted.iter().map(|deleted| deleted.len()).sum();
         all - deleted
     }
 
-    /// The segments with their numbers and deleted records.
+    /// Returns the segments with their numbers and deleted records.
     pub(super) fn segments(
         &self,
     ) -> impl Iterator<Item = (u16, &Arc<Segment>, &Arc<Part<'static>>)> {
@@ -232,13 +233,13 @@ impl Index {
             .map(|(number, (segment, deleted))| (number, segment, deleted))
     }
 
-    /// The segment of a record, and its number there.
+    /// Returns the segment of a record, and its number there.
     pub(super) fn segment(&self, record: RecordId) -> Option<(&Arc<Segment>, u16)> {
         let (segment, number) = split(record);
         Some((self.segments.get(usize::from(segment))?, number))
     }
 
-    /// Every record, including deleted ones.
+    /// Returns every record, including deleted ones.
     pub(super) fn all(&self) -> HitSet<'_> {
         HitSet::of_parts(
             self.segments()
@@ -246,7 +247,7 @@ impl Index {
         )
     }
 
-    /// The records that are not deleted and in these databases (`None`: in any).
+    /// Returns the records that are not deleted and in these databases (`None`: in any).
     pub(super) fn visible<'a>(&self, hits: HitSet<'a>, databases: Option<&[u16]>) -> HitSet<'a> {
         let within: Vec<_> = hits
             .parts()
@@ -267,7 +268,7 @@ impl Index {
     }
 }
 
-/// The records of a part that belong to one of the databases.
+/// Returns the records of a part that belong to one of the databases.
 fn restricted<'a>(part: Part<'a>, segment: &Segment, databases: &[u16]) -> Part<'a> {
     let wanted = |database: &u16| databases.contains(database);
     if segment

@@ -1,6 +1,6 @@
-//! The access points for a backend whose indexes are elsewhere, such as in a search engine: terms of queries as lookups in these
-//! indexes, and records as entries of them. They mean what they mean to [`MemoryBackend`](super::MemoryBackend), which reads them
-//! by the same code.
+//! The access points for a backend whose indexes are elsewhere, such as in a search engine: terms of queries become lookups in
+//! these indexes, and records become entries of them. Terms and records mean the same as to
+//! [`MemoryBackend`](super::MemoryBackend), which reads them with the same code.
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{AttributeList, AttributesPlusTerm, External, SortKey};
@@ -27,7 +27,7 @@ pub struct IndexMap {
 }
 
 impl PartialEq for IndexMap {
-    /// Maps of the same access points, attributes and docid field are the same.
+    /// Maps are equal if they have the same access points, attributes and docid field.
     fn eq(&self, other: &Self) -> bool {
         self.points() == other.points()
             && self.profile() == other.profile()
@@ -36,44 +36,44 @@ impl PartialEq for IndexMap {
 }
 
 impl IndexMap {
-    /// A map with these access points.
+    /// Creates a map with these access points.
     pub fn new(points: AccessPoints, profile: Profile, docid: DocidField) -> Self {
         Self {
             fields: Fields::new(points, profile, [docid]),
         }
     }
 
-    /// The access points.
+    /// Returns the access points.
     pub fn points(&self) -> &AccessPoints {
         &self.fields.points
     }
 
-    /// The supported attributes.
+    /// Returns the supported attributes.
     pub fn profile(&self) -> &Profile {
         &self.fields.profile
     }
 
-    /// The attributes that queries may use, for Explain.
+    /// Returns the attributes that queries may use, for Explain.
     pub fn attributes(&self) -> Vec<AttributeInfo> {
         infos(&self.fields)
     }
 
-    /// The index with this name, or with one of its names in query languages.
+    /// Returns the index with this name, or with this name in a query language.
     pub fn by_name(&self, name: &str) -> Option<IndexId> {
         self.fields.points.by_name(name).map(|(index, _)| index)
     }
 
-    /// What an index holds.
+    /// Returns the kind of an index.
     pub fn kind(&self, index: IndexId) -> Kind {
         self.fields.kind(index)
     }
 
-    /// Whether an index has whole entries.
+    /// Returns whether an index has whole entries.
     pub fn has_keys(&self, index: IndexId) -> bool {
         self.fields.has_keys(index)
     }
 
-    /// The lookup of a term; `attribute_set` is the default set of the query.
+    /// Returns the lookup of a term; `attribute_set` is the default set of the query.
     ///
     /// # Errors
     /// The first unsupported attribute, or the term if it does not fit its attributes.
@@ -85,7 +85,7 @@ impl IndexMap {
         look(&self.fields, attribute_set, operand)
     }
 
-    /// The terms to scan, and the starting term in their form; empty for the first term.
+    /// Returns the terms to scan, and the starting term in the same form; it is empty for the first term.
     ///
     /// # Errors
     /// The first unsupported attribute.
@@ -97,21 +97,21 @@ impl IndexMap {
         scan_start(&self.fields, attribute_set, start)
     }
 
-    /// The index of a sort key.
+    /// Returns the index of a sort key.
     ///
     /// # Errors
-    /// 207 for a key without an index; for attributes, the first unsupported one.
+    /// Condition 207 for a key without an index; for attributes, the first unsupported one.
     pub fn sort_index(&self, key: &SortKey) -> Result<IndexId, Diagnostic> {
         sort_index(&self.fields, key)
     }
 
-    /// The terms that a facet counts; `None` for a field without an index.
+    /// Returns the terms that a facet counts; `None` for a field without an index.
     pub fn facet_terms(&self, attributes: &AttributeList) -> Option<Terms> {
         scan::terms(&self.fields, scan::of(&self.fields, attributes)?)
     }
 
-    /// Emits every entry of a record with the indexes that it feeds: texts as they are, other entries as keys. The field that names
-    /// the record comes first.
+    /// Emits every entry of a record with the indexes that the entry feeds: texts as they are, other entries as keys. The field
+    /// that names the record comes first.
     pub fn entries(
         &self,
         record: &MarcRecord,
@@ -122,15 +122,15 @@ impl IndexMap {
         });
     }
 
-    /// The identifier of a record.
+    /// Returns the identifier of a record.
     pub fn docid<'r>(&self, record: &'r MarcRecord) -> Option<&'r [u8]> {
         self.fields.docid(0).of(record)
     }
 
-    /// The record with the identifier, which is added if necessary, and its ISO 2709 form.
+    /// Returns the record with the identifier, which is added if necessary, and the record in its ISO 2709 form.
     ///
     /// # Errors
-    /// An identifier that the record cannot have.
+    /// If the record cannot have the identifier.
     pub fn identified(
         &self,
         record: MarcRecord,
@@ -140,7 +140,7 @@ impl IndexMap {
     }
 }
 
-/// The subfields of a text entry.
+/// Returns the subfields of a text entry.
 pub fn subfields(text: &str) -> impl Iterator<Item = &str> {
     text.split(SUBFIELD_MARK)
 }
@@ -150,25 +150,25 @@ pub fn each_word(text: &str, buffer: &mut String, emit: impl FnMut(&str)) {
     words::each_word(text, buffer, emit);
 }
 
-/// The text of an entry without its nonfiling characters, as it is sorted with case.
+/// Returns the text of an entry without its nonfiling characters, as it is sorted; case is kept.
 pub fn filed(text: &str) -> String {
     sort::filed(text).replace(SUBFIELD_MARK, " ")
 }
 
-/// The record of an update.
+/// Reads the record of an update.
 ///
 /// # Errors
-/// A record that cannot be read without repairs, or is not MARC.
+/// If a record cannot be read without repairs, or is not MARC.
 pub fn updated_record(external: &External) -> Result<MarcRecord, Diagnostic> {
     update::marc(external)
 }
 
-/// Replaces the fields of a record by those of the same tags in the elements.
+/// Replaces the fields of a record with the fields in the elements that have the same tags.
 pub fn with_elements(whole: MarcRecord, elements: MarcRecord) -> MarcRecord {
     update::with_elements(whole, elements)
 }
 
-/// A record that cannot be changed.
+/// Returns the diagnostic for a record that cannot be changed.
 pub fn refused(why: impl std::fmt::Display, about: &[u8]) -> Diagnostic {
     update::refused(why, about)
 }

@@ -1,8 +1,8 @@
 //! The journal of a saved file: changes that are durable but not in the file yet. It is a redb database next to the file,
-//! `FILE.journal`, with a row for each change and the facts that say which file it belongs to.
+//! `FILE.journal`, with a row for each change and facts that say which file the journal belongs to.
 //!
-//! Commits are in two phases, each synced: what redb takes for the last commit is whole, or the journal is damaged. redb may panic
-//! on damaged files, so they are read from a copy in memory, and panics become errors.
+//! Commits have two phases, each of which is synced: either what redb takes for the last commit is whole, or the journal is
+//! damaged. redb may panic on damaged files, so they are read from a copy in memory, and panics become errors.
 
 mod contents;
 mod error;
@@ -23,17 +23,17 @@ pub use self::error::JournalError;
 pub(super) use self::fingerprint::{Fingerprint, Hashed};
 use super::catalogue::RecordChange;
 
-/// For each change, by number: the docid, and the record unless it was deleted.
+/// Each change, by number: the docid, and the record unless it was deleted.
 const CHANGES: TableDefinition<'_, u64, (&[u8], Option<&[u8]>)> = TableDefinition::new("changes");
-/// The facts below.
+/// The facts named below.
 const FACTS: TableDefinition<'_, &str, &str> = TableDefinition::new("facts");
-/// The version of these tables: [`VERSION`].
+/// The name of the fact with the version of these tables, [`VERSION`].
 const FORMAT: &str = "format";
-/// The docid field of the database.
+/// The name of the fact with the docid field of the database.
 const DOCID: &str = "docid";
-/// The fingerprint of the file that the changes apply to.
+/// The name of the fact with the fingerprint of the file that the changes apply to.
 const BASE: &str = "base";
-/// The fingerprint of a file that has some of the changes already, and may have replaced the base.
+/// The name of the fact with the fingerprint of a file that already has some of the changes, and may have replaced the base.
 const FOLDED: &str = "folded";
 
 const VERSION: &str = "1";
@@ -41,7 +41,7 @@ const VERSION: &str = "1";
 /// The memory for pages of an open journal, in octets.
 const CACHE: usize = 1 << 20;
 
-/// The path of a file's journal. `file` is a path without links.
+/// Returns the path of a file's journal. `file` is a path without links.
 pub fn path_of(file: &Path) -> PathBuf {
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(".journal");
@@ -56,10 +56,11 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Begins the journal of a file with this fingerprint, in place of an earlier one. It gets the permissions of the file.
+    /// Begins the journal of a file with this fingerprint, in place of an earlier journal. The journal gets the permissions of
+    /// the file.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The journal cannot be written.
     pub(super) fn create(
         file: &Path,
         base: &Fingerprint,
@@ -89,15 +90,15 @@ impl Journal {
             database,
         };
         journal.begin(base, docid)?;
-        // The database keeps its open file.
+        // The database keeps its file open.
         draft.persist(Existing::Replace, true).map_err(of_draft)?;
         Ok(journal)
     }
 
-    /// Opens a journal that was read before.
+    /// Opens a journal that has been read before.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The journal cannot be written.
     pub(super) fn open(file: &Path) -> Result<Self, JournalError> {
         let path = path_of(file);
         let opened = guarded(|| Ok(Builder::new().set_cache_size(CACHE).open(&path)?));
@@ -107,7 +108,7 @@ impl Journal {
         }
     }
 
-    /// Closes the journal; without this, the next reader repairs it. Errors change none of its rows.
+    /// Closes the journal; without this, the next reader repairs it. Errors do not change any of its rows.
     pub(super) fn close(self) {
         let _ = guarded(|| {
             drop(self.database);
@@ -126,10 +127,10 @@ impl Journal {
         })
     }
 
-    /// Adds changes after the one with the number `last`, durably and all together. Returns the number of the last one.
+    /// Adds changes after the change with the number `last`, durably and all together. Returns the number of the last change.
     ///
     /// # Errors
-    /// They cannot be written. Some may be in the journal nevertheless, until the next call.
+    /// The changes cannot be written. Even so, some may be in the journal until the next call.
     pub(super) fn append<'a>(
         &self,
         last: u64,
@@ -137,7 +138,7 @@ impl Journal {
     ) -> Result<u64, JournalError> {
         self.commit(|writing| {
             let mut rows = writing.open_table(CHANGES)?;
-            // Those of a failed call.
+            // Removes the changes of a failed call.
             rows.retain_in(last + 1.., |_, _| false)?;
             let mut number = last;
             for change in changes {
@@ -148,10 +149,10 @@ impl Journal {
         })
     }
 
-    /// Notes that the file is as in `base`, and that one which has some of the changes already is about to replace it.
+    /// Notes that the file is as in `base`, and that a file that already has some of the changes is about to replace it.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The journal cannot be written.
     pub(super) fn announce(
         &self,
         base: &Fingerprint,
@@ -168,7 +169,7 @@ impl Journal {
     /// Removes the changes up to a number, which are in the file with this fingerprint.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The journal cannot be written.
     pub(super) fn rebase(&self, base: &Fingerprint, through: u64) -> Result<(), JournalError> {
         self.commit(|writing| {
             let mut facts = writing.open_table(FACTS)?;
@@ -197,7 +198,7 @@ impl Journal {
 
 type Cause = Box<dyn Error + Send + Sync>;
 
-/// [`JournalError::Unwritable`], for `map_err`.
+/// Returns a function that makes a [`JournalError::Unwritable`], for `map_err`.
 fn unwritable(path: &Path) -> impl Fn(Cause) -> JournalError + use<> {
     let path = path.to_owned();
     move |source| JournalError::Unwritable {
@@ -206,7 +207,7 @@ fn unwritable(path: &Path) -> impl Fn(Cause) -> JournalError + use<> {
     }
 }
 
-/// An error of redb; those of the system without redb's words.
+/// Returns the cause of an error from redb; for system errors, without redb's words.
 fn cause(error: redb::Error) -> Cause {
     match error {
         redb::Error::Io(error) => error.into(),

@@ -22,15 +22,15 @@ use crate::headroom::{Headroom, MEGABYTE};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Files to read.
+    /// The number of files to read.
     pub files: usize,
-    /// Files read to the end.
+    /// The number of files read to the end.
     pub files_read: usize,
-    /// Octets of all files.
+    /// The number of octets of all files.
     pub octets: u64,
-    /// Octets read.
+    /// The number of octets read.
     pub octets_read: u64,
-    /// Records read.
+    /// The number of records read.
     pub records: u64,
 }
 
@@ -46,7 +46,7 @@ pub struct FileNotes {
     pub more: usize,
 }
 
-/// The most notes kept per file.
+/// The maximum number of notes kept per file.
 pub const MAX_NOTES: usize = 100;
 
 /// What is wrong with a record of a file.
@@ -58,9 +58,9 @@ pub enum Note {
         "record {number} at octet {offset} {}: {repair}{}", if *.is_loss { "is incomplete" } else { "repaired" }, further(*.more)
     )]
     Repaired {
-        /// Counted from 1.
+        /// The number of the record, from 1.
         number: u64,
-        /// Of the record's first octet in the file.
+        /// The offset of the record's first octet in the file.
         offset: u64,
         /// The first repair, described.
         repair: String,
@@ -72,19 +72,19 @@ pub enum Note {
     /// The record is left out.
     #[error("record {number} at octet {offset} left out: {reason}")]
     LeftOut {
-        /// Counted from 1.
+        /// The number of the record, from 1.
         number: u64,
-        /// Of the record's first octet in the file.
+        /// The offset of the record's first octet in the file.
         offset: u64,
-        /// Why it is not a record, or cannot be served.
+        /// The reason why it is not a record, or cannot be served.
         reason: String,
     },
     /// The record is served as it is, with a structural fault.
     #[error("record {number} at octet {offset}: {fault}")]
     Faulty {
-        /// Counted from 1.
+        /// The number of the record, from 1.
         number: u64,
-        /// Of the record's first octet in the file.
+        /// The offset of the record's first octet in the file.
         offset: u64,
         /// The fault.
         fault: String,
@@ -92,7 +92,7 @@ pub enum Note {
 }
 
 impl Note {
-    /// The number of the record, from 1.
+    /// Returns the number of the record, from 1.
     pub fn number(&self) -> u64 {
         match self {
             Self::Repaired { number, .. }
@@ -101,7 +101,7 @@ impl Note {
         }
     }
 
-    /// Whether the record, or part of it, is missing.
+    /// Returns whether the record, or part of it, is missing.
     pub fn is_loss(&self) -> bool {
         match self {
             Self::Repaired { is_loss, .. } => *is_loss,
@@ -118,11 +118,11 @@ fn further(repairs: usize) -> String {
     }
 }
 
-/// Why databases cannot be loaded.
+/// The reason why databases cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// The file that a database is saved to is in use: another process writes it.
+    /// The file that a database is saved to is in use: another process writes to it.
     #[cfg(feature = "save")]
     #[error(transparent)]
     Saved(#[from] z3950_asn1::file::Error),
@@ -130,7 +130,7 @@ pub enum LoadError {
     #[cfg(feature = "save")]
     #[error(transparent)]
     Journal(#[from] super::journal::JournalError),
-    /// A file or folder cannot be read.
+    /// A file or folder could not be read.
     #[error("cannot read {}", path.display())]
     Unreadable {
         /// The file or folder.
@@ -146,14 +146,14 @@ pub enum LoadError {
         /// What is wrong with its contents.
         notes: Vec<Note>,
     },
-    /// A file is worse than what is served already: more records are lost or incomplete, or none is intact.
+    /// A file is in a worse state than what is already served: more records are lost or incomplete, or none is intact.
     #[error(
         "{} is damaged, and does not replace what is served{}{}", path.display(), first(.notes), further(*.more + .notes.len().saturating_sub(1))
     )]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, losses first.
+        /// What is wrong with the file, losses first.
         notes: Vec<Note>,
         /// The number of further notes.
         more: usize,
@@ -167,19 +167,19 @@ pub enum LoadError {
         /// The file.
         path: PathBuf,
     },
-    /// A reload names other databases to save, or other files for them.
+    /// A reload names other databases to save, or other files for saving them.
     #[cfg(feature = "save")]
     #[error("which databases are saved, their files and their order change at the next start only")]
     OtherSaves,
     /// The files need more memory than the process may still take.
     #[error("loading the files needs about {} MB of memory, and {headroom}", needed.div_ceil(MEGABYTE))]
     NoMemory {
-        /// Octets.
+        /// The number of octets needed.
         needed: u64,
-        /// What is left.
+        /// The memory that is left.
         headroom: Headroom,
     },
-    /// A folder has no file with a known extension.
+    /// A folder does not contain any file with a known extension.
     #[error("no file of records in {}", path.display())]
     NoFile {
         /// The folder.
@@ -197,7 +197,7 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// Nothing, or all of these errors as one.
+    /// Returns all of these errors as one, or `Ok` if there are none.
     fn of_all(errors: Vec<Self>) -> Result<(), Self> {
         if errors.is_empty() {
             Ok(())
@@ -213,7 +213,7 @@ impl LoadError {
         }
     }
 
-    /// The errors one by one.
+    /// Returns the errors one by one.
     pub fn each(&self) -> Vec<&Self> {
         match self {
             Self::Several(errors) => errors.iter().flat_map(Self::each).collect(),
@@ -222,7 +222,7 @@ impl LoadError {
     }
 }
 
-/// Two results, or the errors of both and those before.
+/// Returns two results, or the errors of both and those before.
 pub(super) fn both<A, B, E: Into<LoadError>>(
     mut errors: Vec<LoadError>,
     first: Result<A, Vec<E>>,
@@ -238,7 +238,7 @@ pub(super) fn both<A, B, E: Into<LoadError>>(
     }
 }
 
-/// A line for each error, with its causes.
+/// Returns a line for each error, with its causes.
 fn lines(errors: &[LoadError]) -> String {
     let mut lines = String::new();
     for error in errors {
@@ -262,10 +262,10 @@ fn first(notes: &[Note]) -> String {
         .unwrap_or_default()
 }
 
-/// The records in their ISO 2709 form.
+/// Returns the records in their ISO 2709 form.
 ///
 /// # Errors
-/// The first record that cannot be encoded.
+/// If a record cannot be encoded; the first such record is named.
 pub(super) fn encoded(records: impl IntoIterator<Item = MarcRecord>) -> Result<Vec<Bytes>, Note> {
     let encoded = (1..).zip(records).map(|(number, record)| {
         let left_out = |reason: Iso2709Error| Note::LeftOut {

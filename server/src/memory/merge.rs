@@ -1,5 +1,6 @@
-//! Merges small segments, and rewrites large ones of which most records are deleted. That takes up to a second or two, so changes add
-//! segments only; a merge is made from segments as they are, and put into whatever index there is then.
+//! Merges small segments, and rewrites large segments most of whose records are deleted. This takes up to a second or two, so
+//! changes only add segments; a merge is made from the segments as they are, and put into the index that is current when it is
+//! done.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,12 +15,13 @@ use crate::headroom::Headroom;
 /// This many segments of about the same size are merged into one: a record is indexed again each time its segment has become this many
 /// times as large.
 const ALIKE: usize = 16;
-/// The texts of up to this many records are indexed on first use, which takes a millisecond or two: segments of a few records are soon
-/// merged.
+/// The texts of up to this many records are indexed on first use, which takes a millisecond or two, because segments with few
+/// records are soon merged.
 const FEW: usize = 64;
-/// The most octets of records that are merged.
+/// The maximum number of octets of records that are merged.
 const MERGED_OCTETS: usize = 64 * 1024 * 1024;
-/// The memory that merging takes for each octet of the records: nine octets were measured where no word occurs twice.
+/// The memory that merging takes for each octet of the records: nine octets were measured for records in which no word occurs
+/// twice.
 const MERGE_FACTOR: u64 = 10;
 
 /// A segment and its deleted records.
@@ -27,18 +29,18 @@ type Slice = (Arc<Segment>, Arc<Part<'static>>);
 
 /// Neighbouring segments that are due to become one.
 pub(super) struct Merge {
-    /// The number of the first.
+    /// The number of the first segment.
     first: usize,
     slices: Vec<Slice>,
 }
 
-/// A segment with the records of others that were not deleted when it was made.
+/// A segment made from the records of other segments that were not deleted when it was made.
 pub(super) struct Merged {
     merge: Merge,
     segment: Segment,
 }
 
-/// A builder of a segment of this many records.
+/// Creates a builder for a segment of this many records.
 pub(super) fn builder(records: usize, fields: &Arc<Fields>) -> SegmentBuilder {
     match records {
         0..=FEW => SegmentBuilder::deferred(Arc::clone(fields)),
@@ -47,7 +49,7 @@ pub(super) fn builder(records: usize, fields: &Arc<Fields>) -> SegmentBuilder {
 }
 
 impl Merge {
-    /// The merge that is due, if there is one, and memory for it.
+    /// Returns the merge that is due, if there is one and there is memory for it.
     pub(super) fn due(index: &Index, headroom: Option<Headroom>) -> Option<Self> {
         let slices: Vec<_> = index.segments().collect();
         let tail = slices.len().saturating_sub(ALIKE)..slices.len();
@@ -69,7 +71,7 @@ impl Merge {
         (due.octets() <= most).then_some(due)
     }
 
-    /// The octets of the records.
+    /// Returns the octets of the records.
     fn octets(&self) -> usize {
         let octets = self.slices.iter().flat_map(|(segment, _)| {
             let records = (0..=u16::MAX).take(segment.len());
@@ -84,7 +86,7 @@ impl Merge {
         let mut builder = builder(self.slices.iter().map(kept).sum(), fields);
         for (segment, deleted) in &self.slices {
             for number in present(segment, deleted) {
-                // It has been parsed before.
+                // The record has been parsed before.
                 if let Some((octets, _)) = segment.record(number)
                     && let Some(database) = segment.database(number)
                     && let Ok(parsed) = iso2709::parse(octets)
@@ -101,8 +103,8 @@ impl Merge {
 }
 
 impl Merged {
-    /// The index with the new segment in place of the others, where records that were deleted since are deleted. `None` if the index
-    /// does not have the others any more.
+    /// Returns the index with the new segment in place of the old ones; records deleted since then are deleted in it. Returns
+    /// `None` if the index no longer has the old segments.
     pub(super) fn put_into(self, index: &Index) -> Option<Index> {
         let Merge { first, slices } = self.merge;
         let places: Range<usize> = first..first + slices.len();
@@ -130,13 +132,14 @@ impl Merged {
     }
 }
 
-/// The records of a segment that are not deleted.
+/// Returns the records of a segment that are not deleted.
 fn present(segment: &Segment, deleted: &Part<'_>) -> impl Iterator<Item = u16> {
     let all = (0..=u16::MAX).take(segment.len());
     all.filter(|number| !deleted.contains(*number))
 }
 
-/// Whether these are as many segments as are merged, none is of a higher order of magnitude than the last, and one has room for all.
+/// Returns whether these are as many segments as are merged at a time, none is of a higher order of magnitude than the last, and
+/// one segment has room for all of them.
 fn are_alike(slices: &[(u16, &Arc<Segment>, &Arc<Part<'static>>)]) -> bool {
     let records = slices
         .iter()
@@ -147,7 +150,7 @@ fn are_alike(slices: &[(u16, &Arc<Segment>, &Arc<Part<'static>>)]) -> bool {
         && records.sum::<usize>() <= SEGMENT
 }
 
-/// Whether more than half of the records are deleted. Small segments are soon merged.
+/// Returns whether more than half of the records are deleted. Small segments do not count, because they are soon merged.
 fn is_wasteful((_, segment, deleted): &(u16, &Arc<Segment>, &Arc<Part<'static>>)) -> bool {
     segment.len() > FEW && deleted.len() * 2 > segment.len()
 }

@@ -14,7 +14,7 @@ use z3950_asn1::bib1::diagnostics::Condition;
 /// use z3950_asn1::bib1::attributes::{STRUCTURE, TRUNCATION, USE};
 /// use z3950_server::memory::Profile;
 ///
-/// // Three access points, no truncation, and several words are a phrase.
+/// // Three access points and no truncation; several words are a phrase.
 /// let profile = Profile::default()
 ///     .only(USE, [4, 1003, 1032])
 ///     .only(TRUNCATION, [100])
@@ -28,15 +28,15 @@ pub struct Profile {
     pub types: [TypeProfile; 6],
     /// The treatment of attributes of other types.
     pub other_types: Treatment,
-    /// The treatment of attributes of other sets.
+    /// The treatment of attributes from other sets.
     pub other_sets: Treatment,
-    /// Whether a term without a Use attribute is refused (116); otherwise it is searched anywhere.
+    /// Whether a term without a Use attribute is refused (116); otherwise, the term is searched anywhere.
     pub use_required: bool,
     /// Whether proximity is supported; otherwise it is refused (110).
     pub proximity: bool,
     /// Whether result sets can be operands; otherwise they are refused (18).
     pub result_sets: bool,
-    /// The minimum length of a truncated word; shorter ones are refused (9).
+    /// The minimum length of a truncated word; shorter words are refused (9).
     pub shortest_truncated: usize,
     /// The diagnostic for a term of a type that its index cannot compare.
     pub term_type: Condition,
@@ -46,7 +46,7 @@ pub struct Profile {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TypeProfile {
-    /// The supported values, if the backend supports them too.
+    /// The supported values, provided that the backend supports them too.
     pub values: Values,
     /// The treatment of other values.
     pub others: Treatment,
@@ -57,11 +57,11 @@ pub struct TypeProfile {
 /// A set of supported values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Values {
-    /// All that the backend supports.
+    /// All values that the backend supports.
     All,
-    /// Only these.
+    /// Only these values.
     Only(BTreeSet<i64>),
-    /// All but these.
+    /// All values but these.
     AllBut(BTreeSet<i64>),
 }
 
@@ -118,7 +118,7 @@ impl Profile {
     /// The names of the predefined profiles: `bib-1` (the default), `zebra` and `yaz-ztest`.
     pub const NAMES: &[&str] = &["bib-1", "zebra", "yaz-ztest"];
 
-    /// A predefined profile.
+    /// Returns a predefined profile.
     pub fn by_name(name: &str) -> Option<Self> {
         match name {
             "bib-1" => Some(Self::default()),
@@ -128,8 +128,8 @@ impl Profile {
         }
     }
 
-    /// Zebra's profile: unknown structures and completenesses are ignored, an unknown relation is refused without its value,
-    /// and terms that are not text get condition 124.
+    /// Zebra's profile: unknown values of structure and completeness are ignored, an unknown relation is refused without naming
+    /// its value, and terms that are not text get condition 124.
     pub fn zebra() -> Self {
         let profile = Self {
             term_type: Condition::TERM_CODED_VALUE,
@@ -142,7 +142,7 @@ impl Profile {
             .others(RELATION, Treatment::RefuseBriefly(Condition::RELATION))
     }
 
-    /// The profile of yaz-ztest: attributes are ignored.
+    /// Returns the profile of yaz-ztest: attributes are ignored.
     pub fn yaz_ztest() -> Self {
         let ignoring = Self {
             other_types: Treatment::Ignore,
@@ -157,7 +157,7 @@ impl Profile {
         })
     }
 
-    /// Supports only these values of a type (1 to 6; other types have none).
+    /// Supports only these values of a type (1 to 6; other types do not have rules).
     #[must_use]
     pub fn only(self, attribute_type: i64, values: impl IntoIterator<Item = i64>) -> Self {
         let values = Values::Only(values.into_iter().collect());
@@ -183,25 +183,25 @@ impl Profile {
         self.others(attribute_type, Treatment::Ignore)
     }
 
-    /// Sets the default value of a type: structure 1 makes phrases of terms of several words.
+    /// Sets the default value of a type: structure 1 turns terms of several words into phrases.
     #[must_use]
     pub fn suppose(self, attribute_type: i64, value: i64) -> Self {
         self.change(attribute_type, |rules| rules.supposed = Some(value))
     }
 
-    /// Sets the default structure 1, phrase, like most servers.
+    /// Sets the default structure to 1, phrase, like most servers.
     #[must_use]
     pub fn suppose_phrases(self) -> Self {
         self.suppose(STRUCTURE, STRUCTURE_PHRASE)
     }
 
-    /// Whether a value of a type is supported, if the backend supports it.
+    /// Returns whether a value of a type is supported, if the backend supports it.
     pub fn takes(&self, attribute_type: i64, value: i64) -> bool {
         self.of(attribute_type)
             .is_some_and(|rules| rules.values.take(value))
     }
 
-    /// The rules of a type; `None` beyond the six.
+    /// Returns the rules of a type; `None` for other types.
     pub(super) fn of(&self, attribute_type: i64) -> Option<&TypeProfile> {
         self.types.get(place(attribute_type)?)
     }
@@ -214,7 +214,7 @@ impl Profile {
     }
 }
 
-/// The index of a type among the six.
+/// Returns the index of a type among the six.
 pub(super) fn place(attribute_type: i64) -> Option<usize> {
     usize::try_from(attribute_type.checked_sub(1)?)
         .ok()

@@ -1,4 +1,4 @@
-//! Reloads databases in two steps: everything is read, then it replaces what is served.
+//! Reloads databases in two steps: first everything is read, and then it replaces what is served.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -12,7 +12,7 @@ use super::{MemoryBackend, MemoryBackendBuilder, SavedFiles, update};
 use super::{catalogue, save::FoundFiles};
 use crate::lock::lock;
 
-/// Databases that have been read, and are not served yet. Until this is dropped, updates of saved databases wait.
+/// Databases that have been read but are not served yet. Until this is dropped, updates of saved databases wait.
 #[must_use = "nothing is served before `finish`"]
 pub struct PendingReload<'a> {
     backend: &'a MemoryBackend,
@@ -25,7 +25,7 @@ pub struct PendingReload<'a> {
 }
 
 impl PendingReload<'_> {
-    /// Serves the databases from now on. Returns the notes on their files.
+    /// Begins to serve the databases. Returns the notes on their files.
     pub fn finish(mut self) -> Vec<FileNotes> {
         let changes = self.files.read(self.found);
         *lock(&self.backend.0.damaged) = self.damaged;
@@ -36,7 +36,8 @@ impl PendingReload<'_> {
 }
 
 impl MemoryBackend {
-    /// The databases with changes that are in memory only, and how many: a reload or the end of the process drops them.
+    /// Returns the databases with changes that are only in memory, and how many there are: a reload or the end of the process
+    /// drops these changes.
     pub fn unsaved_changes(&self) -> Vec<(String, u64)> {
         let current = self.current();
         let databases = current.databases.iter().zip(&current.changes);
@@ -46,14 +47,14 @@ impl MemoryBackend {
             .collect()
     }
 
-    /// Reloads the databases from their files; `progress` is called from time to time. Updates that were not saved are lost; those in
-    /// journals are first folded into their files. Blocks until done; searches continue.
+    /// Reloads the databases from their files; `progress` is called from time to time. Updates that were not saved are lost;
+    /// updates in journals are first folded into their files. Blocks until done; searches continue.
     ///
     /// # Errors
-    /// As for [`MemoryBackendBuilder::load`]; [`LoadError::Damaged`] for a file in which a record would be left out or is
-    /// incomplete, or none is intact, unless it is served in such a state already; [`LoadError::NoRecord`] for a file without a
-    /// record, unless its database is empty and saved to it; and [`LoadError::Removed`] for a file to save to that was removed. On
-    /// errors nothing changes.
+    /// As for [`MemoryBackendBuilder::load`], and: [`LoadError::Damaged`] for a file in which a record would be left out or is
+    /// incomplete, or no record is intact, unless the file is already served in such a state; [`LoadError::NoRecord`] for a file
+    /// without a record, unless its database is empty and saved to this file; [`LoadError::Removed`] for a file to save to that
+    /// was removed. On errors, nothing changes.
     pub fn reload(&self, progress: &dyn Fn(&Progress)) -> Result<Vec<FileNotes>, LoadError> {
         let current = self.current();
         let (fields, databases) = (&current.fields, &current.databases);
@@ -61,12 +62,12 @@ impl MemoryBackend {
         read.map(PendingReload::finish)
     }
 
-    /// [`MemoryBackend::reload`] with the databases of a builder and those of files in place of the current ones, as soon as the
-    /// result is finished. A database that is saved must have its place in the list and its file as before; others may be added,
-    /// changed and removed.
+    /// Reloads like [`MemoryBackend::reload`], but replaces the current databases with the databases of a builder and of files,
+    /// as soon as the result is finished. A saved database must keep its place in the list and its file; other databases may be
+    /// added, changed and removed.
     ///
     /// # Errors
-    /// As [`MemoryBackend::reload`]; [`LoadError::OtherSaves`].
+    /// As for [`MemoryBackend::reload`], and [`LoadError::OtherSaves`].
     pub fn reload_as(
         &self,
         builder: MemoryBackendBuilder,
@@ -97,7 +98,7 @@ impl MemoryBackend {
             errors.push(LoadError::OtherSaves);
         }
         if errors.is_empty() {
-            // So that a file that is edited by hand afterwards holds everything.
+            // This is done so that a file that is edited by hand afterwards holds everything.
             self.fold_all(&folding);
         }
         let mut files = lock(&self.0.files);

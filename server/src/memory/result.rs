@@ -17,7 +17,7 @@ pub(super) struct ResultList {
 
 /// Records in presentation order.
 enum RecordOrder {
-    /// By number.
+    /// The records, ordered by number.
     Numbers(HitSet<'static>),
     Sorted(Box<[RecordId]>),
 }
@@ -37,7 +37,7 @@ impl ResultList {
         })
     }
 
-    /// The catalogue that it was found in, unless that has been given up.
+    /// Returns the catalogue that the result set was found in, unless the catalogue has been given up.
     pub(super) fn view(&self) -> Option<View> {
         Some(View {
             catalogue: self.snapshot.catalogue()?,
@@ -45,7 +45,7 @@ impl ResultList {
         })
     }
 
-    /// The units of work that it takes to make a set.
+    /// Returns the units of work that it takes to make a set.
     fn units(&self) -> usize {
         match &self.records {
             RecordOrder::Numbers(set) => 1 + set.units(),
@@ -93,8 +93,8 @@ impl HitList for ResultList {
 }
 
 impl Index {
-    /// The records of a result set that still exist, by their numbers in this index; `None` if the set belongs to another
-    /// backend, or to this one before a reload.
+    /// Returns the records of a result set that still exist, by their numbers in this index; `None` if the set belongs to another
+    /// backend, or to this one from before a reload.
     ///
     /// # Errors
     /// If the work is exhausted.
@@ -118,8 +118,8 @@ impl Index {
     }
 }
 
-/// Renumbers the records of one index in another that results from changes to it. Segments in both are taken over; records of
-/// others are identified by the address of their octets, which no update moves.
+/// Renumbers the records of one index for another index that results from changes to it. Segments that are in both are taken
+/// over; records of other segments are identified by the address of their octets, which updates never move.
 fn moved(
     set: HitSet<'static>,
     from: &Index,
@@ -155,7 +155,7 @@ fn moved(
     Ok(HitSet::of_sorted(moved))
 }
 
-/// The records of new segments.
+/// Returns the records of new segments.
 fn by_octets(from: &Index, to: &Index) -> HashMap<*const u8, RecordId> {
     let is_new =
         |segment: &Arc<Segment>| !from.segments().any(|(_, old, _)| Arc::ptr_eq(old, segment));

@@ -1,6 +1,6 @@
-//! Saves databases to files. Changes go to a journal next to the file; now and then the file is written anew with all of them, replaced
-//! atomically, and the journal is emptied: it is folded into the file. If the process ends in between, the file may have changes that
-//! the journal still holds; they are made again when both are read, which changes nothing.
+//! Saves databases to files. Changes go to a journal next to the file; now and then the file is rewritten with all changes and
+//! replaced atomically, and the journal is emptied: it is folded into the file. If the process ends in between, the file may have
+//! changes that the journal still holds; these changes are repeated when both are read, which has no effect.
 
 mod draft;
 mod failures;
@@ -23,14 +23,14 @@ use super::journal::tally::JournalTally;
 use super::journal::{self, JournalError};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
-/// The octets of changes in a journal from which it is folded into its file, by default.
+/// The default number of octets of changes in a journal at which it is folded into its file.
 pub(super) const JOURNAL_OCTETS: u64 = 16 << 20;
 
-/// Why a database cannot be saved.
+/// The reason why a database cannot be saved.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SaveError {
-    /// There is no database of this name.
+    /// There is no database with this name.
     #[error("no database {0}")]
     NoDatabase(
         /// The name.
@@ -53,8 +53,8 @@ pub enum SaveError {
     },
 }
 
-/// The files that databases are saved to. Each is locked as long as the backend exists, and remembered as it was when last read
-/// or written.
+/// The files that databases are saved to. Each file is locked as long as the backend exists, and remembered as it was when last
+/// read or written.
 #[derive(Debug, Default)]
 pub(super) struct SavedFiles(BTreeMap<u16, SavedFile>);
 
@@ -64,7 +64,7 @@ pub(super) struct FoundFiles(BTreeMap<u16, FoundFile>);
 
 impl SavedFiles {
     /// Locks the files of databases, and removes temporary files that a killed process left next to them. Journals are folded
-    /// from `most` octets on.
+    /// when they reach `most` octets.
     ///
     /// # Errors
     /// A file is in use by another process or database.
@@ -78,7 +78,7 @@ impl SavedFiles {
                 lock => lock.ok(),
             };
             if let Some(lock) = &lock {
-                // They may belong to another user.
+                // These files may belong to another user.
                 let _ = Draft::remove_hidden(lock.target());
                 let _ = Draft::remove_hidden(&journal::path_of(lock.target()));
             }
@@ -87,7 +87,7 @@ impl SavedFiles {
         Ok(Self(files))
     }
 
-    /// The current states of the files and their journals, before the files are read with these fields.
+    /// Returns the current states of the files and their journals, before the files are read with these fields.
     ///
     /// # Errors
     /// Journals that cannot be read, are damaged, or do not belong to their files.
@@ -107,7 +107,7 @@ impl SavedFiles {
         }
     }
 
-    /// A file that was removed since it was last read or written.
+    /// Returns a file that was removed since it was last read or written.
     pub(super) fn removed(&self) -> Option<&Path> {
         let mut files = self.0.values();
         let removed = files.find(|file| file.stamp.is_some() && !file.path.exists());
@@ -126,10 +126,11 @@ impl SavedFiles {
         all
     }
 
-    /// Makes changes durable, if their database is saved. `catalogue` has them.
+    /// Makes changes durable, if their database is saved. `catalogue` already has these changes.
     ///
     /// # Errors
-    /// 2 if they cannot be written, such as to a full disk, with the reason; 1 if another program has changed the file.
+    /// Condition 2 with the reason if the changes cannot be written, such as to a full disk; 1 if another program has changed the
+    /// file.
     pub(super) fn commit<'a>(
         &mut self,
         catalogue: &Catalogue,
@@ -145,20 +146,20 @@ impl SavedFiles {
         committed.map_err(|error| refusal(&error))
     }
 
-    /// Whether the journal of a database has reached the size at which it is folded.
+    /// Returns whether the journal of a database has reached the size at which it is folded.
     pub(super) fn is_due(&self, number: u16) -> bool {
         let file = self.0.get(&number);
         file.is_some_and(|file| file.octets >= file.due && !file.is_drafting)
     }
 
-    /// Waits another while before the journal of a database is due.
+    /// Lets the journal of a database grow by its limit once more before it is due.
     pub(super) fn postpone(&mut self, number: u16) {
         if let Some(file) = self.0.get_mut(&number) {
             file.due = file.octets + file.most;
         }
     }
 
-    /// Writes the files that do not exist and never have, and returns the paths, by database.
+    /// Writes the files that do not exist and never have, and returns their paths, by database.
     pub(super) fn write_new(&mut self, index: &Index) -> Vec<(u16, Result<PathBuf, SaveError>)> {
         let mut all = Vec::new();
         for (number, file) in &mut self.0 {
@@ -172,20 +173,20 @@ impl SavedFiles {
         all
     }
 
-    /// What is counted of each journal, by database.
+    /// Returns the counters of each journal, by database.
     pub(super) fn tallies(&self) -> Vec<(u16, Arc<JournalTally>)> {
         let files = self.0.iter();
         let tallies = files.map(|(number, file)| (*number, Arc::clone(&file.tally)));
         tallies.collect()
     }
 
-    /// The numbers of the databases that are saved.
+    /// Returns the numbers of the databases that are saved.
     pub(super) fn numbers(&self) -> Vec<u16> {
         self.0.keys().copied().collect()
     }
 
-    /// Begins to fold the journal of a database: the path of the file without links, and what it will include. `None` if there are no
-    /// changes.
+    /// Begins to fold the journal of a database. Returns the path of the file without links, and what the fold will include;
+    /// `None` if there are no changes.
     pub(super) fn begin_fold(&mut self, number: u16) -> Option<(PathBuf, FoldPoint)> {
         let file = self.0.get_mut(&number);
         let file = file.filter(|file| file.last > file.folded)?;
@@ -193,7 +194,7 @@ impl SavedFiles {
         Some((file.target().to_owned(), file.point()))
     }
 
-    /// Ends what [`SavedFiles::begin_fold`] began. Returns the path of the file.
+    /// Finishes what [`SavedFiles::begin_fold`] began. Returns the path of the file.
     ///
     /// # Errors
     /// The draft could not be written, or cannot replace the file.
@@ -215,7 +216,7 @@ impl SavedFiles {
     /// Saves a database to any file.
     ///
     /// # Errors
-    /// If it cannot be written; if another program has changed the file of the database.
+    /// If the database cannot be written, or if another program has changed its file.
     pub(super) fn save_to(
         &mut self,
         index: &Index,
@@ -238,7 +239,7 @@ impl SavedFiles {
     }
 }
 
-/// The reason for a client: without the path, which it need not know.
+/// Returns the reason for a client: without the path, which the client need not know.
 fn refusal(error: &SaveError) -> Diagnostic {
     if let SaveError::Changed { .. } | SaveError::Journal(JournalError::Foreign { .. }) = error {
         let words = "the file of the database was changed by another program";
@@ -259,7 +260,7 @@ fn refusal(error: &SaveError) -> Diagnostic {
 }
 
 impl Drop for SavedFiles {
-    /// Warns of changes that are lost when the process ends.
+    /// Warns about changes that are lost when the process ends.
     fn drop(&mut self) {
         if let Some(path) = self.removed() {
             let path = path.display();

@@ -1,5 +1,5 @@
-//! Scan: the terms around a starting term, with the number of records that have each (Z39.50-2003 §3.2.8.1). Facets: the terms of
-//! an index, and the number of records found that have each (Index Data's facets, 1.2.840.10003.10.1000.81.5).
+//! Scan: the terms around a starting term, each with the number of records that have it (Z39.50-2003 §3.2.8.1). Facets: the terms
+//! of an index, each with the number of records found that have it (Index Data's facets, 1.2.840.10003.10.1000.81.5).
 
 mod display;
 
@@ -58,14 +58,14 @@ pub(super) fn scan(
     Ok(scanned)
 }
 
-/// The most terms of a facet.
+/// The maximum number of terms in a facet.
 const MOST_TERMS: usize = 1000;
-/// The most octets of a term of a facet as it is printed. Longer ones are shown folded.
+/// The maximum number of octets of a facet's term as it is printed. Longer terms are shown folded.
 const MAX_TERM: usize = 256;
 
-/// The facets of some records. Those of fields without an index are left out.
+/// Counts the facets of some records. Facets of fields without an index are left out.
 ///
-/// Counts whole entries if the index has them, which are shown as the first record prints them, otherwise words.
+/// Counts whole entries if the index has them, which are shown as the first record prints them; otherwise, counts words.
 ///
 /// # Errors
 /// If the work is exhausted.
@@ -86,7 +86,7 @@ pub(super) fn facets(
         let mut counted = index.tally(terms, hits, work)?;
         if !request.alphabetical {
             work.spend(counted.len())?;
-            // Stable: terms of the same count keep their order.
+            // The sort is stable: terms with the same count keep their order.
             counted.sort_by_key(|(_, records)| Reverse(*records));
         }
         let wanted = counted
@@ -95,7 +95,7 @@ pub(super) fn facets(
             .take(request.terms.min(MOST_TERMS));
         let mut printed = PrintedEntries::new((index, fields), terms, Some(hits));
         let wanted = wanted.map(|(term, records)| {
-            // Without work left, the remaining terms are shown folded.
+            // If no work is left, the remaining terms are shown folded.
             let shown = printed.as_mut().map(|printed| printed.of(term, work));
             let shown = shown.and_then(Result::ok).flatten();
             let shown = shown.filter(|shown| shown.len() <= MAX_TERM);
@@ -111,7 +111,7 @@ pub(super) fn facets(
     Ok(facets)
 }
 
-/// The index of a facet's field. Other attributes of a facet are not Bib-1.
+/// Returns the index of a facet's field. Other attributes of a facet are not Bib-1.
 pub(super) fn of(fields: &Fields, attributes: &AttributeList) -> Option<IndexId> {
     let is_field = |attribute: &&AttributeElement| attribute.attribute_type == USE;
     let field = attributes.0.iter().find(is_field)?;

@@ -1,5 +1,5 @@
-//! The catalogues that result sets were found in. They are kept until the databases have been reloaded twice, so that sessions which
-//! stay open do not keep the records of all reloads.
+//! The catalogues that result sets were found in. The catalogues are kept until the databases have been reloaded twice, so that
+//! sessions which stay open do not keep the records of all reloads.
 
 use std::mem::{replace, take};
 use std::sync::{Arc, Mutex, Weak};
@@ -12,13 +12,13 @@ use crate::lock::lock;
 pub(super) struct Snapshot(Mutex<Option<Arc<Catalogue>>>);
 
 impl Snapshot {
-    /// The catalogue, unless it has been given up.
+    /// Returns the catalogue, unless it has been given up.
     pub(super) fn catalogue(&self) -> Option<Arc<Catalogue>> {
         lock(&self.0).clone()
     }
 }
 
-/// A catalogue in use, and how result sets keep it.
+/// A catalogue in use, and the snapshot by which result sets keep it.
 #[derive(Clone)]
 pub(super) struct View {
     pub(super) catalogue: Arc<Catalogue>,
@@ -35,10 +35,10 @@ impl View {
     }
 }
 
-/// The current catalogue, and those that result sets keep.
+/// The current catalogue, and the catalogues that result sets keep.
 pub(super) struct Snapshots {
     current: View,
-    /// Those since the last reload, and those between it and the one before.
+    /// The snapshots since the last reload, and those between the last reload and the one before.
     recent: [Vec<Weak<Snapshot>>; 2],
 }
 
@@ -55,7 +55,7 @@ impl Snapshots {
         &self.current
     }
 
-    /// Makes another catalogue the current one. Returns what is given up, to be dropped without a lock.
+    /// Makes another catalogue the current one. Returns the snapshots that are given up, to be dropped without holding a lock.
     pub(super) fn replace(&mut self, catalogue: Arc<Catalogue>) -> Vec<Arc<Catalogue>> {
         let is_reload = !catalogue.index.is_akin(&self.current.catalogue.index);
         self.current = View::new(catalogue);

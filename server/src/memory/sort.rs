@@ -19,14 +19,14 @@ use super::snapshot::View;
 use crate::backend::{Hits, RecordId, Sort};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
-/// The most records that are sorted.
+/// The maximum number of records that are sorted.
 const MOST_RECORDS: usize = 2_000_000;
-/// The most keys.
+/// The maximum number of keys.
 const MOST_KEYS: usize = 16;
 /// Up to this many records are sorted without another thread.
 pub(super) const QUICK: usize = 1000;
 
-/// A sort that was checked.
+/// A sort that has been checked.
 pub(super) struct Prepared {
     view: View,
     records: Vec<RecordId>,
@@ -36,8 +36,8 @@ pub(super) struct Prepared {
 /// Checks a sort.
 ///
 /// # Errors
-/// 30 for a result set of another backend or from before a reload, 207 for a key that cannot be sorted by, 211 for too many
-/// keys, 214 for an order by frequency, 230 for too many records, 235 for a database that does not exist.
+/// Condition 30 for a result set of another backend or from before a reload, 207 for a key that cannot be sorted by, 211 for too
+/// many keys, 214 for an order by frequency, 230 for too many records, 235 for a database that does not exist.
 pub(super) fn prepared(
     current: &View,
     sort: &Sort<'_>,
@@ -63,8 +63,8 @@ pub(super) fn prepared(
     })
 }
 
-/// The records of the sets, each once, in the order of the sets. If all sets come from one catalogue, that one is used;
-/// otherwise the current one, with the records that still exist.
+/// Returns the records of the sets, each once, in the order of the sets. If all sets come from one catalogue, that catalogue is
+/// used; otherwise, the current one is used, with the records that still exist.
 fn merged(
     current: &View,
     inputs: &[Hits],
@@ -101,13 +101,13 @@ fn merged(
     Ok((view, records))
 }
 
-/// Rows that are sorted in the first step.
+/// The number of rows that are sorted in the first step.
 const FIRST_STEP: usize = 16_384;
-/// The units of work that a value of a row takes, and a row in each step.
+/// The units of work that each value of a row takes, and each row in each step.
 const ROW_UNITS: usize = 4;
-/// Records that are listed in a unit of work.
+/// The number of records that are listed in a unit of work.
 const RECORDS_A_UNIT: usize = 16;
-/// Octets of a record that are parsed in a unit of work.
+/// The number of octets of a record that are parsed in a unit of work.
 const OCTETS_A_UNIT: usize = 32;
 
 /// A record with the values of its keys.
@@ -117,7 +117,7 @@ struct Row<'a> {
 }
 
 impl Prepared {
-    /// Whether the sort is fast: few records, with their keys at hand.
+    /// Returns whether the sort is fast: few records, with their keys at hand.
     pub(super) fn is_quick(&self) -> bool {
         let values = || self.keys.iter().flat_map(|key| &key.by);
         let at_hand = |record: &RecordId| {
@@ -133,10 +133,10 @@ impl Prepared {
         self.records.len() <= QUICK && self.records.iter().all(at_hand)
     }
 
-    /// The sorted records. The sort is stable.
+    /// Returns the sorted records. The sort is stable.
     ///
     /// # Errors
-    /// 213 for a record without a required key; 31 if the work is exhausted.
+    /// Condition 213 for a record without a required key; 31 if the work is exhausted.
     pub(super) fn sorted(self, work: &mut Work) -> Result<Hits, Diagnostic> {
         let mut rows = Vec::with_capacity(self.records.len());
         for record in &self.records {
@@ -149,7 +149,7 @@ impl Prepared {
                 values,
             });
         }
-        // In steps, so that other work can go first: the standard sort merges the two sorted halves of each part.
+        // Sorted in steps, so that other work can go first: the standard sort merges the two sorted halves of each part.
         let mut sorted = FIRST_STEP;
         loop {
             for part in rows.chunks_mut(sorted) {

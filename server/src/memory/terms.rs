@@ -12,7 +12,7 @@ use super::words::words;
 pub struct TermOrder(Kind);
 
 impl TermOrder {
-    /// The order of the index in which a scan starts; that of a text for an index that Bib-1 does not have.
+    /// Returns the order of the index in which a scan starts; for an index that Bib-1 does not have, the order of texts.
     pub fn of(start: &AttributesPlusTerm) -> Self {
         let mut attributes = start.attributes.iter();
         let field = attributes.find(|attribute| attribute.attribute_type == USE);
@@ -20,7 +20,8 @@ impl TermOrder {
         Self(index.map_or(Kind::Text, |index| OF_BIB_1.kind(index)))
     }
 
-    /// The form of a term that is compared: equal for the same term in the forms of different servers, such as `War` and `war`.
+    /// Returns the form of a term that is compared. It is equal for the same term as written by different servers, such as `War`
+    /// and `war`.
     pub fn key(self, term: &str) -> String {
         let key = self.0.key(term).unwrap_or_else(|| words(term).join(" "));
         if key.is_empty() {
@@ -46,7 +47,7 @@ mod tests {
             (31, &["c1999", "1999"], "1999"),
             (31, &["19uu"], "19uu"),
             (54, &["ENG", "eng"], "eng"),
-            // An index that Bib-1 does not have.
+            // An index that does not exist in Bib-1.
             (99_999, &["B-2", "b 2"], "b 2"),
             (4, &["***"], "***"),
             (4, &[""], ""),

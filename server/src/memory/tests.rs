@@ -18,7 +18,7 @@ use crate::backend::RecordId;
 use crate::requests::{now, record_of};
 use crate::testing::record;
 
-/// The numbers of the records found, or `condition addinfo`.
+/// Returns the numbers of the records found, or `condition addinfo`.
 fn found(backend: &dyn Backend, databases: &[&str], query: &RpnQuery) -> Result<Vec<u32>, String> {
     let databases: Vec<_> = databases
         .iter()
@@ -224,7 +224,7 @@ fn deep_queries_are_answered() {
     );
 }
 
-/// A record in its syntax, as text.
+/// Returns a record in its syntax, as text.
 fn shown(backend: &MemoryBackend, syntax: Oid, element_set: &str) -> String {
     let external = record_of(backend, 0, Some(syntax), element_set).expect("a record");
     assert_eq!(external.direct_reference, Some(syntax));

@@ -1,8 +1,9 @@
-//! Whose turn it is: jobs share a few places, one slice of work at a time. Knows neither threads nor clocks.
+//! Whose turn it is: jobs share a few places, one slice of work at a time. This module knows neither threads nor clocks.
 //!
-//! A job begins short and becomes longer with each slice. Shorter jobs go first, so that a query of some milliseconds does not
-//! wait for queries of seconds; jobs of the same length go in the order in which they reached it. Every few turns the job that has
-//! waited longest goes first, so that long jobs make progress whatever happens. A caller has one job in progress at a time.
+//! A job counts as short at first, and as longer with each slice. Shorter jobs go first, so that a query of some milliseconds
+//! does not wait for queries of seconds; jobs of the same length go in the order in which they reached that length. Every few
+//! turns the job that has waited longest goes first, so that long jobs make progress whatever happens. A caller has one job in
+//! progress at a time.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -12,17 +13,17 @@ use crate::backend::Caller;
 /// The jobs that have a place or wait for one.
 #[derive(Debug)]
 pub(super) struct Turns {
-    /// Places that no job has.
+    /// The number of places that no job has.
     free: usize,
-    /// Places given so far.
+    /// The number of places given so far.
     given: u64,
-    /// The order in which jobs began to wait.
+    /// The number of times that a job has begun to wait, which orders the jobs.
     arrivals: u64,
-    /// In the order in which they came.
+    /// The jobs, in the order in which they came.
     jobs: Vec<Job>,
 }
 
-/// The name of a job.
+/// The identifier of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Ticket(u64);
 
@@ -31,42 +32,42 @@ struct Job {
     ticket: Ticket,
     caller: Caller,
     state: JobState,
-    /// Slices done.
+    /// The number of slices done.
     slices: u64,
-    /// When it reached its length, as a number of arrivals.
+    /// When the job reached its length, as a number of arrivals.
     since: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum JobState {
-    /// Not begun.
+    /// The job has not begun.
     Queued,
-    /// Begun, and without a place.
+    /// The job has begun, but does not have a place.
     Paused,
-    /// It has a place.
+    /// The job has a place.
     Working,
 }
 
-/// The long work at one time: searches, scans and sorts that take more than a few milliseconds.
+/// The long work at a given time: searches, scans and sorts that take more than a few milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JobCounts {
-    /// Jobs that have a place.
+    /// The number of jobs that have a place.
     pub running: usize,
-    /// Jobs that wait for one.
+    /// The number of jobs that wait for a place.
     pub waiting: usize,
-    /// The most that run at once.
+    /// The maximum number of jobs that run at once.
     pub places: usize,
 }
 
-/// The slices from which a job is longer than those before: about 50 and 200 ms. Of jobs of the greatest length, the one that reached it first
-/// goes on to its end.
+/// The numbers of slices from which a job counts as longer: about 50 and 200 ms. Of the jobs of the greatest length, the one that
+/// reached it first continues to its end.
 const LENGTHS: [u64; 2] = [5, 20];
-/// Of this many turns, one goes to the job that has waited longest.
+/// One of this many turns goes to the job that has waited longest.
 const TURNS_TO_THE_OLDEST: u64 = 4;
-/// The most jobs in progress: each one has a thread, and keeps what it has found so far.
+/// The maximum number of jobs in progress: each one has a thread, and keeps what it has found so far.
 const MOST_BEGUN: usize = 128;
-/// The most of these from one address, so that one alone cannot keep all others from beginning.
+/// The maximum number of jobs in progress from one address, so that a single address cannot keep all others from beginning.
 const MOST_BEGUN_OF_ADDRESS: usize = 32;
 
 impl Job {
@@ -96,7 +97,7 @@ impl Turns {
         }
     }
 
-    /// Adds a job, which waits.
+    /// Adds a job that waits.
     pub(super) fn enter(&mut self, caller: Caller) -> Ticket {
         self.arrivals += 1;
         let ticket = Ticket(self.arrivals);
@@ -110,7 +111,7 @@ impl Turns {
         ticket
     }
 
-    /// Takes the place of a job that has done some slices more.
+    /// Takes back the place of a job that has done some more slices.
     pub(super) fn pause(&mut self, ticket: Ticket, slices: u64) {
         let mut jobs = self.jobs.iter_mut();
         let Some(job) = jobs.find(|job| job.ticket == ticket && job.state == JobState::Working)
@@ -136,7 +137,7 @@ impl Turns {
             if state == JobState::Queued {
                 return;
             }
-            // The other callers that wait go before the next job of this one.
+            // The other waiting callers go before the next job of this caller.
             let next = self.jobs.iter_mut().filter(|job| job.caller == caller);
             for job in next {
                 self.arrivals += 1;
@@ -145,7 +146,7 @@ impl Turns {
         }
     }
 
-    /// Gives a place to the next job, if there is one of each.
+    /// Gives a place to the next job, if there is both a place and a job.
     pub(super) fn next(&mut self) -> Option<Ticket> {
         if self.free == 0 {
             return None;
@@ -188,8 +189,8 @@ impl Turns {
 mod tests {
     use super::*;
 
-    /// Jobs on one place: each has a letter and the slices that it needs; callers are numbers. Returns the letters in the order of
-    /// the slices done. The last number of a job is that of the slices done when it arrives.
+    /// Jobs on one place: each has a letter and the slices that it needs; callers are numbers. Returns the letters in the order
+    /// of the slices done. The last number of a job is the number of slices done when it arrives.
     fn order(places: usize, jobs: &[(char, usize, u64, usize)]) -> String {
         let callers: Vec<Caller> = (0..10).map(|_| Caller::new()).collect();
         let mut turns = Turns::new(places);
@@ -233,16 +234,16 @@ mod tests {
                 &[('a', 0, 2, 0), ('b', 1, 2, 0), ('c', 2, 1, 0)][..],
                 "aabbc",
             ),
-            // One of each session before the second of any.
+            // One job of each session comes before the second of any.
             (&[('a', 0, 2, 0), ('a', 0, 2, 0), ('b', 1, 1, 0)], "aabaa"),
             // A job that turns out to be longer lets the shorter ones pass.
             (&[('a', 0, 7, 0), ('b', 1, 2, 0)], "aaaaabbaa"),
-            // The fourth turn is for the oldest.
+            // The fourth turn goes to the oldest job.
             (
                 &[('a', 0, 12, 0), ('b', 1, 4, 8), ('c', 2, 4, 8)],
                 "aaaaaaaabbbabccaccaa",
             ),
-            // The short one arrives while long ones are in progress.
+            // The short job arrives while long ones are in progress.
             (
                 &[('a', 0, 9, 0), ('b', 1, 9, 0), ('c', 2, 2, 12)],
                 "aaaaabbbbbaaccaabbbb",
@@ -264,7 +265,7 @@ mod tests {
         assert_eq!(order(1, &jobs), "aabbcaa");
     }
 
-    /// A caller from an address of this number.
+    /// Returns a caller from the address with this number.
     fn from(address: usize) -> Caller {
         let address = u8::try_from(address).expect("few addresses");
         Caller::new().with_address([192, 0, 2, address].into())

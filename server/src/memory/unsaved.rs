@@ -11,11 +11,11 @@ use crate::diagnostic::Diagnostic;
 
 pub(super) const JOURNAL_OCTETS: u64 = 0;
 
-/// No files: the counterpart of the type in `save`.
+/// Files that databases are saved to: none. The counterpart of the type in `save`.
 #[derive(Debug, Default)]
 pub(super) struct SavedFiles {}
 
-/// No states of files.
+/// States of such files: none.
 #[derive(Debug)]
 pub(super) struct FoundFiles {}
 

@@ -21,23 +21,23 @@ use crate::headroom::Headroom;
 /// The outcome for each record: its identifier, or a diagnostic.
 pub(super) type Outcomes = Vec<Result<Bytes, Diagnostic>>;
 
-/// The most records of a change that is quick, and their most octets.
+/// The maximum number of records of a quick change, and the maximum number of their octets.
 const QUICK_RECORDS: usize = 4;
 const QUICK_OCTETS: usize = 16 * 1024;
 
-/// A change, made but not visible yet.
+/// A change that was made but is not visible yet.
 pub(super) struct Changed {
-    /// For each record.
+    /// The outcome for each record.
     pub(super) outcomes: Outcomes,
     /// The database.
     pub(super) number: u16,
     /// The catalogue after the change.
     pub(super) catalogue: Catalogue,
-    /// What to save.
+    /// The changes to save.
     pub(super) changes: Vec<RecordChange>,
 }
 
-/// Whether a change takes some microseconds: one of a few records that are not large.
+/// Returns whether a change takes only some microseconds: a change of a few records that are not large.
 pub(super) fn is_quick(update: &Update<'_>) -> bool {
     let octets = |record: &UpdateRecord| {
         record
@@ -52,8 +52,8 @@ pub(super) fn is_quick(update: &Update<'_>) -> bool {
 /// Makes a change.
 ///
 /// # Errors
-/// 235 if the database does not exist, 220 if the memory for more records is short; the outcomes if a record is refused. Then
-/// nothing changes.
+/// Condition 235 if the database does not exist, 220 if the memory for more records is short; the outcomes if a record is
+/// refused. In all these cases, nothing changes.
 pub(super) fn changed(
     catalogue: &Catalogue,
     update: &Update<'_>,
@@ -84,7 +84,8 @@ pub(super) fn changed(
     }))
 }
 
-/// The catalogue after changes of databases that were made before. Those that it has already change nothing.
+/// Returns the catalogue after changes to databases that were made before. Changes that the catalogue already has make no
+/// difference.
 pub(super) fn repeated(
     mut catalogue: Catalogue,
     all: impl IntoIterator<Item = (u16, Vec<RecordChange>)>,
@@ -92,7 +93,7 @@ pub(super) fn repeated(
     for (number, changes) in all {
         let mut draft = Draft::new(&catalogue, number);
         for RecordChange { id, record } in changes {
-            // It has been parsed before.
+            // The record has been parsed before.
             let parsed = record.and_then(|octets| {
                 let parsed = iso2709::parse(&octets).ok()?;
                 Some((octets, parsed.record))
@@ -110,22 +111,22 @@ struct Draft<'a> {
     index: &'a Index,
     number: u16,
     docid: DocidField,
-    /// Records that are new or replace others, each with its ISO 2709 form; `None` for a record that was deleted again.
+    /// Records that are new or replace existing ones, each with its ISO 2709 form; `None` for a record that was deleted again.
     new: Vec<Option<(Bytes, MarcRecord)>>,
-    /// Their indexes in the list, by identifier.
+    /// The indexes of these records in the list, by identifier.
     new_by_id: HashMap<Bytes, usize>,
     deleted: HitSet<'a>,
     /// All changes, in order.
     changes: Vec<RecordChange>,
-    /// The next number to try as the identifier of a record without one.
+    /// The next number to try as the identifier of a record that does not have one.
     next_id: usize,
 }
 
 /// An existing record.
 enum Known<'a> {
-    /// By its index among the new ones.
+    /// A new record, by its index among the new ones.
     New(usize),
-    /// By number; several records may have the same docid.
+    /// Stored records, by number; several records may have the same docid.
     Stored(HitSet<'a>),
 }
 
@@ -184,7 +185,7 @@ impl<'a> Draft<'a> {
         Ok(id)
     }
 
-    /// Puts a record, or nothing, in place of the known ones with its docid.
+    /// Puts a record, or nothing, in place of the known records with its docid.
     fn put(&mut self, id: Bytes, known: Option<Known<'a>>, record: Option<(Bytes, MarcRecord)>) {
         self.changes.push(RecordChange {
             id: id.clone(),
@@ -232,7 +233,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The first unused number, starting at the record count.
+    /// Returns the first unused number, starting at the record count.
     fn free_id(&mut self) -> Bytes {
         loop {
             self.next_id += 1;
@@ -243,7 +244,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The catalogue after the changes, and these.
+    /// Returns the catalogue after the changes, and the changes.
     fn finish(mut self, catalogue: &Catalogue) -> (Catalogue, Vec<RecordChange>) {
         let fields = &catalogue.fields;
         let changes = std::mem::take(&mut self.changes);
@@ -254,7 +255,7 @@ impl<'a> Draft<'a> {
         (catalogue, changes)
     }
 
-    /// The index with the new records in segments of their own.
+    /// Returns the index with the new records in segments of their own.
     fn indexed(self, fields: &Arc<Fields>) -> Index {
         let before = self.index.segments().map(|(number, segment, deleted)| {
             let deleted = match self.deleted.part(number) {
@@ -275,10 +276,10 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// The record with the identifier, which is added if necessary, and its ISO 2709 form.
+/// Returns the record with the identifier, which is added if necessary, and the record in its ISO 2709 form.
 ///
 /// # Errors
-/// An identifier that the record cannot have.
+/// If the record cannot have the identifier.
 pub(super) fn identified(
     docid: DocidField,
     mut record: MarcRecord,
@@ -302,10 +303,10 @@ pub(super) fn identified(
     Ok((octets, parsed.record))
 }
 
-/// The MARC record of a client.
+/// Returns the MARC record that a client sent.
 ///
 /// # Errors
-/// A record that cannot be read without repairs, or is not MARC.
+/// If a record cannot be read without repairs, or is not MARC.
 pub(super) fn marc(external: &External) -> Result<MarcRecord, Diagnostic> {
     match RetrievedRecord::of(external) {
         RetrievedRecord::Marc(octets) => {
@@ -315,7 +316,8 @@ pub(super) fn marc(external: &External) -> Result<MarcRecord, Diagnostic> {
         RetrievedRecord::Xml(octets) => {
             let text = std::str::from_utf8(&octets).map_err(|error| refused(error, b""))?;
             let read = marcxml::only_from_xml(text).map_err(|error| refused(error, b""))?;
-            // What would be repaired or left out is for the client to correct: it has the record as it should be.
+            // Anything that would be repaired or left out is for the client to correct, because the client has the record as it
+            // should be.
             match read.remarks.notes.first() {
                 Some(note) => Err(refused(note, b"")),
                 None => Ok(read.record),
@@ -329,7 +331,7 @@ pub(super) fn marc(external: &External) -> Result<MarcRecord, Diagnostic> {
     }
 }
 
-/// Replaces the fields of a record by those of the same tags in the elements.
+/// Replaces the fields of a record with the fields in the elements that have the same tags.
 pub(super) fn with_elements(mut whole: MarcRecord, elements: MarcRecord) -> MarcRecord {
     let mut fields: Vec<Field> = elements.fields;
     fields.sort_by_key(|field| field.tag);
@@ -339,7 +341,7 @@ pub(super) fn with_elements(mut whole: MarcRecord, elements: MarcRecord) -> Marc
         };
         let first = whole.fields.iter().position(|field| field.tag == tag);
         let behind = || whole.fields.iter().position(|field| field.tag > tag);
-        // Fields without a counterpart go after the first.
+        // In the place of the first field with this tag, or else before the first field with a higher tag.
         let at = first.or_else(behind).unwrap_or(whole.fields.len());
         whole.fields.retain(|field| field.tag != tag);
         whole.fields.splice(at..at, group.iter().cloned());
@@ -347,7 +349,7 @@ pub(super) fn with_elements(mut whole: MarcRecord, elements: MarcRecord) -> Marc
     whole
 }
 
-/// A record cannot be changed. Bib-1 has no condition for this, so the message says why.
+/// Returns the diagnostic for a record that cannot be changed. Bib-1 does not have a condition for this, so the message says why.
 pub(super) fn refused(why: impl std::fmt::Display, about: &[u8]) -> Diagnostic {
     let about = String::from_utf8_lossy(about);
     let text = match &*about {

@@ -1,11 +1,11 @@
-//! Splits text into words for searching: without case and diacritics, at everything that is neither letter nor digit. The
-//! standard leaves words to the server (Z39.50-2003 Appendix ATR, structure `word`).
+//! Splits text into words for searching: words are separated by everything that is neither a letter nor a digit, and lose case
+//! and diacritics. The standard leaves the definition of words to the server (Z39.50-2003 Appendix ATR, structure `word`).
 
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
-/// The words of a text, in order.
+/// Returns the words of a text, in order.
 ///
-/// Ideographs and kana, which are written without blanks, are single words: 紅樓夢 has three.
+/// Ideographs and kana, which are written without blanks, are single words: 紅樓夢 has three words.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     each_word(text, &mut String::new(), |word| words.push(word.to_owned()));
@@ -65,7 +65,7 @@ fn fold(character: char, mut emit: impl FnMut(char)) {
     });
 }
 
-/// The usual catalogue spelling of letters that Unicode does not decompose.
+/// Returns the usual spelling, in catalogues, of letters that Unicode does not decompose.
 fn spelled(letter: char) -> &'static str {
     match letter {
         'æ' => "ae",

@@ -1,9 +1,9 @@
-//! What is counted separately, and how it is named in logs and metrics.
+//! What is counted separately, and its names in logs and metrics.
 
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::oid::{DATABASE_UPDATE, DATABASE_UPDATE_1, DATABASE_UPDATE_2, Oid, XML_ES};
 
-/// Enumerations whose values have a place in an array and a name.
+/// Defines enumerations whose values have a place in an array and a name.
 macro_rules! named {
     ($(#[$about:meta])* $type:ident { $($(#[$meaning:meta])* $variant:ident $name:literal,)+ }) => {
         $(#[$about])*
@@ -17,7 +17,7 @@ macro_rules! named {
             /// All values.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
-            /// Its name in logs.
+            /// Returns the name in logs.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
@@ -56,17 +56,17 @@ named! {
         SruExplain "sru-explain",
         /// SRU: update.
         SruUpdate "sru-update",
-        /// An HTTP request that is not SRU's.
+        /// An HTTP request that is not for SRU.
         Http "http",
     }
 }
 
 named! {
-    /// How an operation ended.
+    /// The outcome of an operation.
     OperationOutcome {
-        /// It succeeded, at least in part.
+        /// The operation succeeded, at least in part.
         Ok "ok",
-        /// It was answered with a diagnostic.
+        /// The operation was answered with a diagnostic.
         Failed "failed",
         /// The session ended before the answer.
         Abandoned "abandoned",
@@ -74,7 +74,7 @@ named! {
 }
 
 named! {
-    /// How a session ended.
+    /// The way in which a session ended.
     SessionEnd {
         /// The client sent Close.
         Closed "closed",
@@ -82,7 +82,7 @@ named! {
         Left "left",
         /// The connection failed, or the client did not take an answer.
         Lost "lost",
-        /// The client sent something that is no request.
+        /// The client sent something that is not a request.
         ProtocolError "protocol-error",
         /// The client sent no request in time.
         Idle "idle",
@@ -94,37 +94,37 @@ named! {
         Refused "refused",
         /// The connection was closed to make room for another one.
         GaveWay "gave-way",
-        /// A fault ended it on request.
+        /// A fault ended the session on request.
         Fault "fault",
-        /// The server that is recorded ended the connection, broke off, or could not be reached.
+        /// The recorded server ended the connection, broke it off, or could not be reached.
         Upstream "upstream",
         /// The server stopped.
         Stopped "stopped",
-        /// A bug in the server ended it.
+        /// A bug in the server ended the session.
         Bug "bug",
     }
 }
 
 named! {
-    /// Why a connection was closed at once.
+    /// The reason why a connection was closed at once.
     ConnectionRefusal {
-        /// The address holds as many sessions as it may.
+        /// The address holds as many sessions as it may hold.
         Address "address",
-        /// There is no room, and too many connections wait for some.
+        /// There is no room, and too many connections are already waiting for room.
         Full "full",
     }
 }
 
 named! {
-    /// What is refused, in the log.
+    /// What is refused, in the words of the log.
     LoggedRefusal {
-        /// A connection of an address that holds as many sessions as it may.
+        /// A connection from an address that holds as many sessions as it may hold.
         Address "too many sessions from one address",
         /// A connection for which there is no room.
         Full "no room for a further session",
         /// Init.
         Init "Init",
-        /// An update without leave.
+        /// An update without permission.
         Update "update",
     }
 }
@@ -138,7 +138,7 @@ const UPDATES: [Oid; 4] = [
 ];
 
 impl OperationKind {
-    /// The kind of a request; `None` for a request that is no operation.
+    /// Returns the kind of a request; `None` for a request that is not an operation.
     pub(crate) fn of(request: &Apdu) -> Option<Self> {
         Some(match request {
             Apdu::InitializeRequest(_) => Self::Init,

@@ -1,4 +1,4 @@
-//! What a relay knows of a session: the requests that wait for answers, the faults that strike them, and who has ended.
+//! What a relay knows about a session: the requests that wait for answers, the faults that strike them, and which side has ended.
 
 use std::collections::VecDeque;
 use std::io;
@@ -33,9 +33,9 @@ struct RelayState<'a> {
     /// The faults of the session, if there are any.
     script: Option<Script>,
     waiting: VecDeque<WaitingRequest>,
-    /// Octets of the client that are no APDU, and that the observer does not know yet.
+    /// Octets from the client that are not an APDU and have not been reported to the observer yet.
     raw: Vec<u8>,
-    /// When either side said something.
+    /// When either side last sent something.
     heard: Instant,
     client_ended: bool,
     /// Whether either side has sent Close.
@@ -50,18 +50,18 @@ struct WaitingRequest {
     timer: Option<OperationTimer>,
 }
 
-/// The most requests that are remembered; of more, the first are forgotten.
+/// The maximum number of requests that are remembered; beyond that, the first are forgotten.
 const MAX_WAITING: usize = 1_000;
-/// The most octets that are no APDU in one message to the observer, and the last piece.
+/// The maximum number of octets that are not an APDU in one message to the observer, and in the last piece.
 const MAX_RAW: usize = 4096;
 /// How long the server may be silent after the client has shut down its side.
 const LAST_ANSWERS: Duration = Duration::from_secs(30);
 
-/// Where a request goes.
+/// The destination of a request.
 pub(super) enum Passed {
-    /// To the server.
+    /// The server.
     On(Bytes),
-    /// Nowhere: a fault answers it.
+    /// None: a fault answers the request.
     Answered(Output),
 }
 
@@ -85,7 +85,7 @@ impl<'a> RelayedSession<'a> {
         }
     }
 
-    /// A request of the client.
+    /// Handles a request from the client.
     pub(super) fn request(&self, octets: Bytes) -> Passed {
         let decoded = codec::decode(&octets);
         let number = self.client.number;
@@ -135,7 +135,7 @@ impl<'a> RelayedSession<'a> {
         Passed::On(octets)
     }
 
-    /// Octets of the client that are not an APDU. They are reported together, however they arrive.
+    /// Notes octets from the client that are not an APDU. They are reported together, however they arrive.
     pub(super) fn raw_request(&self, octets: &[u8]) {
         let state = &mut *lock(&self.state);
         state.heard = Instant::now();
@@ -145,7 +145,7 @@ impl<'a> RelayedSession<'a> {
         }
     }
 
-    /// Tells of the octets that are no APDU, before what comes next.
+    /// Reports the octets that are not an APDU, before what comes next.
     fn tell_raw(&self, state: &mut RelayState<'_>) {
         let octets = std::mem::take(&mut state.raw);
         if octets.is_empty() {
@@ -159,7 +159,7 @@ impl<'a> RelayedSession<'a> {
         state.tally.received(octets.len(), None);
     }
 
-    /// What to send for an answer of the server: the same octets, unless a fault strikes.
+    /// Returns what to send for an answer from the server: the same octets, unless a fault strikes.
     pub(super) fn answer(&self, octets: Bytes) -> Output {
         let state = &mut *lock(&self.state);
         state.heard = Instant::now();
@@ -198,7 +198,7 @@ impl<'a> RelayedSession<'a> {
         }
     }
 
-    /// The octets of items that are about to be sent to the client.
+    /// Returns the octets of items that are about to be sent to the client.
     pub(super) fn sent(&self, items: Vec<Item>) -> io::Result<Bytes> {
         let mut all: Vec<Bytes> = Vec::with_capacity(items.len());
         let state = &mut *lock(&self.state);
@@ -226,20 +226,20 @@ impl<'a> RelayedSession<'a> {
         })
     }
 
-    /// An answer is being written until the value is dropped.
+    /// Marks that an answer is being written until the returned value is dropped.
     pub(super) fn writing(&self) -> Writing<'_, 'a> {
         lock(&self.state).is_writing = true;
         Writing(&self.state)
     }
 
-    /// The client has shut down its side.
+    /// Notes that the client has shut down its side.
     pub(super) fn client_ended(&self) {
         let state = &mut *lock(&self.state);
         state.client_ended = true;
         state.heard = Instant::now();
     }
 
-    /// How the connection ends after the server has ended its side.
+    /// Returns how the connection ends after the server has ended its side.
     pub(super) fn server_ended(&self, server: &dyn RecordedServer) -> RelayEnd {
         let state = lock(&self.state);
         let owed = state.waiting.len();
@@ -280,7 +280,7 @@ impl<'a> RelayedSession<'a> {
         }
     }
 
-    /// The end, if it may come at any time: in the middle of an answer, nothing can be sent after it.
+    /// Returns the end, if it may come at any time: in the middle of an answer, nothing can be sent after it.
     pub(super) fn interrupted(&self, end: RelayEnd) -> RelayEnd {
         let state = &mut *lock(&self.state);
         self.tell_raw(state);
@@ -294,10 +294,10 @@ impl<'a> RelayedSession<'a> {
 }
 
 impl RelayState<'_> {
-    /// The request that an answer is for.
+    /// Returns the request that an answer is for.
     fn answered(&mut self, answer: &Apdu) -> Option<WaitingRequest> {
         let is_close = match answer {
-            // They come before the answer.
+            // These APDUs come before the answer.
             Apdu::Segment(_) | Apdu::AccessControlRequest(_) | Apdu::ResourceControlRequest(_) => {
                 return None;
             }
@@ -321,7 +321,7 @@ impl Drop for Writing<'_, '_> {
     }
 }
 
-/// Whether a server answers this.
+/// Returns whether a server answers this request.
 fn is_answered(request: &Apdu) -> bool {
     !matches!(
         request,

@@ -1,4 +1,4 @@
-//! Cuts what one side sends into APDUs or, where it is none, into pieces as they come.
+//! Cuts what one side sends into APDUs or, where it does not contain an APDU, into pieces as they arrive.
 
 use std::io;
 
@@ -8,22 +8,22 @@ use z3950_asn1::codec::frame::Scanner;
 
 use crate::budget::Charge;
 
-/// What one side sends.
+/// A piece of what one side sends.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// The octets of one BER value with the tag of an APDU. It may still be no APDU that can be decoded.
+    /// The octets of one BER value with the tag of an APDU. Even so, it may not be an APDU that can be decoded.
     Apdu(Bytes),
     /// Other octets.
     Raw(Bytes),
 }
 
-/// The stream of one side. From the first octets that are no APDU, or too many for one, everything is raw.
+/// The stream of one side. From the first octets that are not an APDU, or are too many for one, everything is raw.
 pub(super) struct Pieces {
     buffer: BytesMut,
     scanner: Scanner,
-    /// Whether no APDUs come any more.
+    /// Whether no more APDUs are expected.
     is_raw: bool,
-    /// What a long buffer takes.
+    /// The charge for a long buffer.
     charge: Charge,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Pieces {
 const SMALL: usize = 8192;
 
 impl Pieces {
-    /// A stream that begins with these octets, with APDUs of at most `max_apdu_size` octets.
+    /// Creates a stream that begins with these octets, with APDUs of at most `max_apdu_size` octets.
     pub(super) fn new(buffer: BytesMut, max_apdu_size: usize, charge: Charge) -> Self {
         Self {
             buffer,
@@ -41,10 +41,10 @@ impl Pieces {
         }
     }
 
-    /// The next piece; `None` at the end of the stream.
+    /// Returns the next piece; `None` at the end of the stream.
     ///
     /// # Errors
-    /// Those of the stream.
+    /// The errors of the stream.
     pub(super) async fn next(
         &mut self,
         from: &mut (impl AsyncRead + Unpin),
@@ -54,7 +54,7 @@ impl Pieces {
                 return Ok(Some(piece));
             }
             if from.read_buf(&mut self.buffer).await? == 0 {
-                // An APDU that is cut off is passed on as far as it came.
+                // An APDU that is cut off is passed on as far as it arrived.
                 self.is_raw = true;
                 return Ok(self.take());
             }

@@ -1,4 +1,4 @@
-//! A relay between clients and servers over real sockets: a test server, and servers by hand.
+//! A relay between clients and servers over real sockets: a test server, and handwritten servers.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -25,12 +25,12 @@ use crate::testing::{Direction, TestServer, TestServerBuilder, record};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A relay to this address.
+/// Returns a relay to this address.
 fn before(address: SocketAddr) -> TestServerBuilder {
     TestServer::builder().passing_to(RecordedHost(address.to_string()))
 }
 
-/// A server with the database that the requests name.
+/// Returns a server with the database that the requests name.
 fn library() -> TestServer {
     let books = [record("id7", "War"), record("id8", "War and peace")];
     TestServer::builder().database("cat", books).start()
@@ -51,7 +51,7 @@ fn encoded(requests: &[Apdu]) -> Vec<u8> {
     octets.collect::<Vec<_>>().concat()
 }
 
-/// What is answered to these octets, up to the end of the connection.
+/// Returns what is answered to these octets, up to the end of the connection.
 fn answers(address: SocketAddr, octets: &[u8]) -> Vec<u8> {
     let mut stream = connect(address);
     stream.write_all(octets).expect("the server listens");
@@ -61,7 +61,7 @@ fn answers(address: SocketAddr, octets: &[u8]) -> Vec<u8> {
     answers
 }
 
-/// A server by hand: the first octets of each connection are given to `serve`.
+/// Starts a handwritten server: the first octets of each connection are given to `serve`.
 fn by_hand(serve: impl Fn(Vec<u8>, TcpStream) + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
@@ -150,7 +150,7 @@ fn texts_and_broken_inits_are_not_recorded() {
     }
 }
 
-/// One line of a transcript, not one for each packet.
+/// Reported in one line of a transcript, not one for each packet.
 #[test]
 fn octets_that_are_no_apdu_are_told_together() {
     let server = by_hand(|_, mut stream| {
@@ -207,7 +207,7 @@ fn faults_strike_on_the_way() {
 
 #[test]
 fn a_server_that_is_not_there_is_told_by_close() {
-    // Bound, so that nobody else listens there.
+    // Bound, so that no other program listens there.
     let nowhere = tokio::net::TcpSocket::new_v4().expect("a socket");
     let any = ([127, 0, 0, 1], 0).into();
     nowhere.bind(any).expect("a port");
@@ -224,7 +224,7 @@ fn a_server_that_is_not_there_is_told_by_close() {
         words.contains(&format!("{address} cannot be reached")),
         "{words}"
     );
-    // What the client said is recorded, although it was not passed on.
+    // What the client sent is recorded, although it was not passed on.
     let entries = between.wait_for_end();
     let names: Vec<_> = entries.iter().map(|entry| entry.name()).collect();
     assert_eq!(names, ["initRequest", "close"]);
@@ -232,7 +232,7 @@ fn a_server_that_is_not_there_is_told_by_close() {
 
 #[test]
 fn a_server_that_dies_resets_the_connection() {
-    // It closes its side without the answer that it owes.
+    // The server closes its side without the answer that it owes.
     let dying = by_hand(|_, stream| drop(stream));
     let between = before(dying).start();
     let mut client = connect(between.addr());
@@ -246,7 +246,7 @@ fn a_server_that_dies_resets_the_connection() {
 
 #[tokio::test]
 async fn an_end_of_the_server_is_told_from_one_of_the_client() {
-    // The server answers Init, and ends the connection then or when the client does.
+    // The server answers Init, and ends the connection either then or when the client does.
     for (client_ends, end) in [(false, SessionEnd::Upstream), (true, SessionEnd::Left)] {
         let recorded = by_hand(move |_, mut stream| {
             let accepted = InitializeResponse {
@@ -277,7 +277,7 @@ async fn an_end_of_the_server_is_told_from_one_of_the_client() {
             client.shutdown().await.expect("ends");
         }
         client.read_to_end(&mut octets).await.expect("an end");
-        // The server may have ended it by now.
+        // The server may already have ended the connection.
         let _ = client.shutdown().await;
         drop(stop);
         running.await.expect("no panic");
@@ -323,7 +323,7 @@ fn silence_of_both_sides_ends_the_session() {
 
 #[test]
 fn a_client_that_does_not_read_stops_the_server() {
-    /// More than the buffers of four sockets hold.
+    /// More octets than the buffers of four sockets can hold.
     const FLOOD: usize = 256 << 20;
     let (tell, written) = std::sync::mpsc::channel();
     let flooding = by_hand(move |_, mut stream| {

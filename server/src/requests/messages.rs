@@ -1,4 +1,4 @@
-//! APDUs as clients send them, for tests; those of the judge use them too.
+//! APDUs as clients send them, for tests. The tests of the judge use them too.
 
 use z3950_asn1::apdu::{
     Apdu, AttributesPlusTerm, CaseSensitivity, DatabaseName, ElementSetNames, InitializeRequest,
@@ -6,7 +6,7 @@ use z3950_asn1::apdu::{
     SortElement, SortKey, SortKeySpec, SortRelation, SortRequest, Term,
 };
 
-/// Init of a client that speaks these versions and wants everything.
+/// Returns the Init of a client that speaks these versions and wants everything.
 pub(crate) fn init_of(protocol_version: ProtocolVersion) -> InitializeRequest {
     InitializeRequest {
         protocol_version,
@@ -26,12 +26,12 @@ pub(crate) fn init_of(protocol_version: ProtocolVersion) -> InitializeRequest {
     }
 }
 
-/// Init of a client of version 3.
+/// Returns the Init of a client of version 3.
 pub(crate) fn init() -> Apdu {
     init_of(ProtocolVersion::UP_TO_3).into()
 }
 
-/// A Search in `cat` for a query in PQF, without records, into the set `default`.
+/// Returns a Search in `cat` for a query in PQF, without records, into the set `default`.
 pub(crate) fn search_request(pqf: &str) -> SearchRequest {
     SearchRequest {
         reference_id: None,
@@ -50,12 +50,12 @@ pub(crate) fn search_request(pqf: &str) -> SearchRequest {
     }
 }
 
-/// [`search_request`] as an APDU.
+/// Returns [`search_request`] as an APDU.
 pub(crate) fn search(pqf: &str) -> Apdu {
     search_request(pqf).into()
 }
 
-/// A Present of the set `default`.
+/// Returns a Present of the set `default`.
 pub(crate) fn present_request(start: i64, number: i64) -> PresentRequest {
     PresentRequest {
         result_set_id: ResultSetId::from("default"),
@@ -65,12 +65,12 @@ pub(crate) fn present_request(start: i64, number: i64) -> PresentRequest {
     }
 }
 
-/// [`present_request`] as an APDU.
+/// Returns [`present_request`] as an APDU.
 pub(crate) fn present(start: i64, number: i64) -> Apdu {
     present_request(start, number).into()
 }
 
-/// A Scan of three terms from this one on.
+/// Returns a Scan of three terms, starting with this one.
 pub(crate) fn scan_request(start: &str) -> ScanRequest {
     ScanRequest {
         reference_id: None,
@@ -87,7 +87,7 @@ pub(crate) fn scan_request(start: &str) -> ScanRequest {
     }
 }
 
-/// A Sort by title of the input sets into the output set.
+/// Returns a Sort by title of the input sets into the output set.
 pub(crate) fn sort_request(inputs: &[&str], output: &str) -> SortRequest {
     SortRequest {
         input_result_set_names: inputs.iter().map(|name| (*name).into()).collect(),
@@ -102,7 +102,7 @@ pub(crate) fn sort_request(inputs: &[&str], output: &str) -> SortRequest {
     }
 }
 
-/// An element set name for all databases.
+/// Returns an element set name for all databases.
 pub(crate) fn elements(name: &str) -> ElementSetNames {
     ElementSetNames::GenericElementSetName(name.into())
 }

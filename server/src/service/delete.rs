@@ -1,4 +1,4 @@
-//! Delete (Z39.50-2003 §3.2.4): result sets by name, or all of the session's.
+//! Delete (Z39.50-2003 §3.2.4): result sets by name, or all result sets of the session.
 
 use z3950_asn1::apdu::{
     DeleteFunction, DeleteResultSetRequest, DeleteResultSetResponse, DeleteSetStatus, ListStatus,
@@ -8,10 +8,10 @@ use z3950_asn1::bib1::diagnostics::Condition;
 
 use crate::association::Operation;
 
-/// Deletes the result sets. `None` for an undefined function.
+/// Deletes the result sets. Returns `None` for an undefined function.
 ///
-/// The status of the operation is that of the set if only one is named; if any of several does not exist,
-/// notAllRequestedResultSetsDeleted.
+/// The status of the operation is the status of the set if only one is named; if several are named and one of them does not
+/// exist, it is notAllRequestedResultSetsDeleted.
 pub(super) fn answer(
     operation: &Operation,
     request: &DeleteResultSetRequest,

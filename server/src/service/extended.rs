@@ -1,10 +1,10 @@
-//! Extended services (Z39.50-2003 §3.2.9, Appendix EXT): updates, orders, persistent result sets and queries, and XML
-//! documents. Updates need leave ([`crate::access`]). A task is carried out before it is answered; then its package is kept in IR-Extend-1, that of an update only if
-//! it has a name. Where the standard leaves it open:
+//! Extended services (Z39.50-2003 §3.2.9, Appendix EXT): updates, orders, persistent result sets and queries, and XML documents.
+//! Updates need permission ([`crate::access`]). A task is carried out before it is answered; then its package is kept in
+//! IR-Extend-1, but the package of an update only if it has a name. Where the standard leaves a choice:
 //!
-//! - a task that fails leaves no package, though the answer has one;
-//! - packages are kept while the server runs, whatever retention time the client asks for;
-//! - an order is accepted, but never done: people carry it out.
+//! - a task that fails leaves no package in the database, although the answer contains one;
+//! - packages are kept while the server runs, whatever retention time the client requests;
+//! - an order is accepted but never completed here: people carry it out.
 
 mod order;
 mod persistent;
@@ -32,9 +32,9 @@ struct Outcome {
     status: TaskStatus,
     /// The alternative `taskPackage` of the service's type.
     parameters: TaskParameters,
-    /// Why the task failed, if it did.
+    /// The reason why the task failed, if it did.
     failure: Option<Diagnostic>,
-    /// The records to keep with it.
+    /// The records to keep with the task.
     result_set: Option<ResultSet>,
 }
 
@@ -48,7 +48,7 @@ impl Outcome {
         }
     }
 
-    /// The outcome of an update, which is done unless it failed.
+    /// Returns the outcome of an update, which is done unless it failed.
     fn of_update(failure: Option<Diagnostic>, parameters: impl Into<TaskParameters>) -> Self {
         let status = match failure {
             None => TaskStatus::COMPLETE,
@@ -61,7 +61,7 @@ impl Outcome {
     }
 }
 
-/// Carries out the task and answers with its package, unless the client wants none.
+/// Carries out the task and answers with its package, unless the client does not want the package.
 ///
 /// # Errors
 /// The diagnostic to answer with instead.
@@ -92,10 +92,10 @@ pub(super) async fn answer(
     }
 }
 
-/// The authenticated user.
+/// Returns the authenticated user.
 ///
 /// # Errors
-/// 222 for a request in the name of another user, if users are listed.
+/// Condition 222 for a request in the name of another user, if users are listed.
 fn user(
     association: &Association,
     request: &ExtendedServicesRequest,
@@ -124,7 +124,7 @@ async fn create(
     if is_update {
         operation.check_update()?;
     }
-    // The package of an update is only kept if a name makes it accessible.
+    // The package of an update is kept only if a name makes it accessible.
     let is_kept = !is_update || kind.name.is_some();
     if is_kept {
         tasks.check_room(&kind, owner.as_deref())?;
@@ -185,7 +185,7 @@ async fn create(
     })
 }
 
-/// The response with the package of a task, if the client wants it.
+/// Returns the response with the package of a task, if the client wants it.
 ///
 /// # Errors
 /// Condition 14 if the package cannot be encoded.
@@ -210,10 +210,10 @@ fn with_package(
     })
 }
 
-/// The parameters of the request.
+/// Returns the parameters of the request.
 ///
 /// # Errors
-/// 1008 if there are none, 1043 if they belong to another service, 1057 if they are malformed.
+/// Condition 1008 if there are no parameters, 1043 if they belong to another service, 1057 if they are malformed.
 fn parameters(request: &ExtendedServicesRequest) -> Result<TaskParameters, Diagnostic> {
     let external = request.task_specific_parameters.as_ref();
     let external = external.ok_or_else(|| missing("taskSpecificParameters"))?;
@@ -233,7 +233,7 @@ fn parameters(request: &ExtendedServicesRequest) -> Result<TaskParameters, Diagn
     })
 }
 
-/// Changes the contents, permissions and description of a task, as far as the request has them.
+/// Changes the contents, permissions and description of a task, if the request has them.
 fn modify(
     operation: &Operation,
     request: &ExtendedServicesRequest,
@@ -286,7 +286,7 @@ fn delete(
     })
 }
 
-/// Why an update failed, if it did: because of the diagnostic of one record.
+/// Returns why an update failed, if it failed: the reason is the diagnostic of one record.
 fn failure_of(outcomes: &[Result<Bytes, Diagnostic>]) -> Option<Diagnostic> {
     let why = outcomes.iter().find_map(|outcome| outcome.as_ref().err())?;
     Some(match why.addinfo.as_bytes() {

@@ -22,8 +22,9 @@ use crate::offer::Offer;
 use crate::target::{Seat, Target};
 use crate::units::count;
 
-/// The answer, and what is agreed on; `None` if there is no common version or the client is not admitted. Then the result is
-/// FALSE, with the reason in the userInformationField, as other servers send it. The penalty is that for a wrong password.
+/// Returns the answer and the agreed terms, which are `None` if there is no common version or the client is not admitted. In that
+/// case, the result is FALSE, with the reason in the userInformationField, as other servers send it. Also returns the penalty for
+/// a wrong password.
 pub(crate) fn answer(
     request: &InitializeRequest,
     target: &Arc<Target>,
@@ -78,7 +79,7 @@ pub(crate) fn answer(
     (response.into(), admitted.ok(), penalty)
 }
 
-/// The seat of the client, if it is a user, and whether it must still authenticate.
+/// Returns the seat of the client, if it is a user, and whether it must still authenticate.
 fn admit(
     request: &InitializeRequest,
     target: &Arc<Target>,
@@ -112,15 +113,15 @@ fn admit(
     }
 }
 
-/// The options of version 3: in version 2, an answer is one APDU, and operations are serial (Z39.50-2003 §3.3, §3.5).
+/// The options that need version 3: in version 2, an answer is one APDU, and operations are serial (Z39.50-2003 §3.3, §3.5).
 const OF_VERSION_3: [Options; 3] = [
     Options::SEGMENTATION_1,
     Options::SEGMENTATION_2,
     Options::CONCURRENT_OPERATIONS,
 ];
 
-/// The options that are both requested and offered, and exist in the version in force. The negotiation model is only granted if
-/// there is something to negotiate.
+/// Returns the options that are both requested and offered, and exist in the version in force. The negotiation model is granted
+/// only if there is something to negotiate.
 fn options(
     request: &InitializeRequest,
     offer: &Offer,
@@ -138,7 +139,7 @@ fn options(
     Options(granted.fold(Bits::default(), Bits::with))
 }
 
-/// The smaller of the requested size and the server's limit; zero or less requests no limit.
+/// Returns the smaller of the requested size and the server's limit; zero or less means that no limit is requested.
 fn agreed(asked: i64, own: usize) -> usize {
     match usize::try_from(asked) {
         Ok(asked) if asked > 0 => asked.min(own),
@@ -156,7 +157,7 @@ fn other_information(value: &impl ExternalValue) -> Option<OtherInformation> {
     Some(information)
 }
 
-/// The client's proposal, if there is one.
+/// Returns the client's proposal, if there is one.
 fn proposal(request: &InitializeRequest) -> Option<OriginProposal> {
     let information = request.other_info.as_ref();
     match information.and_then(OtherInformation::value)? {
@@ -165,7 +166,7 @@ fn proposal(request: &InitializeRequest) -> Option<OriginProposal> {
     }
 }
 
-/// The server's selection. Of the languages, it is the first that the server offers.
+/// Returns the server's selection. The language is the first proposed one that the server offers.
 fn selection(proposal: &OriginProposal, offer: &Offer) -> TargetResponse {
     let sets = proposal.proposed_char_sets.as_deref();
     let languages = proposal.proposedlanguages.as_deref().unwrap_or_default();
@@ -188,7 +189,7 @@ fn is_utf_8(set: &ProposedCharSet) -> bool {
     name.is_some_and(|name| name.eq_ignore_ascii_case("utf-8") || name.eq_ignore_ascii_case("utf8"))
 }
 
-/// Selects a set as it was proposed, by number or by name.
+/// Returns the selection of a set in the way in which it was proposed: by number or by name.
 fn selected(set: &ProposedCharSet) -> SelectedCharSet {
     match set {
         ProposedCharSet::Iso2022(_) => SelectedCharSet::None,

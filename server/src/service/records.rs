@@ -1,5 +1,5 @@
-//! The records of a response: their syntax and elements (Z39.50-2003 §3.2.3.1.5, §3.6), and as many of them as fit the agreed
-//! sizes, in segments where these are in effect (§3.3). A record that can never be sent becomes a diagnostic (16, 17).
+//! The records of a response: their syntax and elements (Z39.50-2003 §3.2.3.1.5, §3.6), and how many of them fit into the agreed
+//! sizes, in segments if these are in effect (§3.3). A record that can never be sent becomes a diagnostic (16, 17).
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{
@@ -18,7 +18,7 @@ use crate::backend::{
 use crate::budget::Charge;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
-/// The composition of the records in the answer to a Search.
+/// Returns the composition of the records in the answer to a Search.
 ///
 /// # Errors
 /// Condition 239 for a syntax and 25 for an element set that the backend does not have.
@@ -44,10 +44,10 @@ pub(super) fn of_names(
     Ok(composition)
 }
 
-/// The composition of the records of a Present. The syntaxes of a CompSpec take precedence over the preferred one.
+/// Returns the composition of the records of a Present. The syntaxes of a CompSpec take precedence over the preferred one.
 ///
 /// # Errors
-/// As [`of_names`]; 1066 for a schema and 244 for an element specification that the backend does not have.
+/// The same as for [`of_names`]; 1066 for a schema and 244 for an element specification that the backend does not have.
 pub(super) fn of_present(
     backend: &dyn Backend,
     syntax: Option<Oid>,
@@ -89,7 +89,7 @@ fn known_element_set(
     }
 }
 
-/// The element sets for particular databases.
+/// Returns the element sets for particular databases.
 fn by_database<'a>(
     element_sets: impl Iterator<Item = (&'a DatabaseName, Result<String, Diagnostic>)>,
 ) -> Result<Vec<(String, String)>, Diagnostic> {
@@ -98,7 +98,8 @@ fn by_database<'a>(
     named.collect()
 }
 
-/// The first listed syntax that the backend has. If it has none, selectAlternativeSyntax leaves the choice to the backend.
+/// Returns the first listed syntax that the backend has. If it does not have any of them, selectAlternativeSyntax leaves the
+/// choice to the backend.
 fn specified_syntax(
     backend: &dyn Backend,
     specification: &CompSpec,
@@ -146,32 +147,33 @@ pub(super) struct Packed {
     pub(super) last: Vec<NamePlusRecord>,
     /// The number of records in all segments, each counted once.
     pub(super) records: usize,
-    /// Success, partial-2 where not all fitted, partial-3 where the client stopped the operation, partial-4 where the server did.
+    /// Success; partial-2 if not all records fitted, partial-3 if the client stopped the operation, partial-4 if the server
+    /// stopped it.
     pub(super) status: PresentStatus,
-    /// The databases of records that are made of several.
+    /// The databases of records that are made of several records.
     sources: Vec<OtherInformationUnit>,
     sizes: Sizes,
-    /// Octets of records in the last segment.
+    /// The octets of the records in the last segment.
     octets: usize,
-    /// What the records of all segments take.
+    /// The charge for the records of all segments.
     charge: Charge,
 }
 
 /// Size limits, in octets of records.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
-    /// Of a segment, or of the response where there are no segments.
+    /// The limit of a segment, or of the response if there are no segments.
     pub(super) segment: usize,
-    /// The most segments, including the response itself.
+    /// The maximum number of segments, including the response itself.
     pub(super) segments: usize,
-    /// Of a record.
+    /// The limit of a record.
     pub(super) record: usize,
     /// Whether a record may span segments (level 2).
     pub(super) fragments: bool,
 }
 
 impl Sizes {
-    /// The limits without segmentation.
+    /// Returns the limits without segmentation.
     pub(super) fn of(association: &Association) -> Self {
         Self {
             segment: association.terms.preferred_message_size,
@@ -182,16 +184,17 @@ impl Sizes {
     }
 }
 
-/// The most records of a response that is not large, and those that are packed before other sessions may go first: about half a millisecond.
+/// The maximum number of records in a response that is not large, and the number of records packed before other sessions may go
+/// first: this takes about half a millisecond.
 const RECORDS_AT_ONCE: usize = 64;
 
-/// One record more than a response may hold, to see whether there are more.
+/// Returns one record more than a response may hold, to find out whether there are more.
 pub(super) fn most_records(association: &Association) -> usize {
     let most = association.target.limits.records_per_response.max(1);
     most.saturating_add(1)
 }
 
-/// The octets of a unit of otherInfo.
+/// Returns the number of octets in a unit of otherInfo.
 fn octets_of(unit: Option<&OtherInformationUnit>) -> usize {
     match unit.map(|unit| &unit.information) {
         Some(Information::ExternallyDefinedInfo(external)) => external.octets().len(),
@@ -199,20 +202,20 @@ fn octets_of(unit: Option<&OtherInformationUnit>) -> usize {
     }
 }
 
-/// What a record takes besides its octets.
+/// The octets that a record takes besides its own.
 const RECORD: usize = size_of::<NamePlusRecord>();
 
-/// Packs the wanted records, up to the first that does not fit.
+/// Packs the wanted records, up to the first record that does not fit.
 ///
-/// They are charged to the session until the response is made. Of large responses, only some are made at once
+/// The records are charged to the session until the response is made. Only some large responses are made at the same time
 /// ([`Limits::large_answers`](crate::Limits::large_answers)).
 ///
-/// Without fragments, a record larger than the preferred message size is sent if it is the only one wanted, up to the
-/// exceptional record size. So a client always makes progress: a response begins with a record or its diagnostic.
+/// Without fragments, a record larger than the preferred message size is sent if it is the only one wanted, up to the exceptional
+/// record size. A client therefore always makes progress: a response begins with a record or its diagnostic.
 ///
 /// # Errors
-/// The backend's, if it has no records at all; the reason if the operation was stopped before the first record; condition 31 if
-/// there is no room for the records.
+/// The backend's diagnostic, if there are no records at all; the reason if the operation was stopped before the first record;
+/// condition 31 if there is no room for the records.
 pub(super) async fn pack(
     operation: &Operation,
     set: &ResultSet,
@@ -224,7 +227,7 @@ pub(super) async fn pack(
     let only = wanted.len() == 1;
     let packers = &operation.target.packers;
     let _turn = if wanted.len() > RECORDS_AT_ONCE {
-        // It is never closed.
+        // The semaphore is never closed.
         operation
             .or_stopped(Box::pin(async { Ok(packers.acquire().await.ok()) }))
             .await?
@@ -291,19 +294,20 @@ pub(super) async fn pack(
 }
 
 impl Packed {
-    /// The databases of those records that are made of several.
+    /// Returns the databases of the records that are made of several records.
     pub(super) fn other_info(&self) -> Option<OtherInformation> {
         (!self.sources.is_empty()).then(|| OtherInformation(self.sources.clone()))
     }
 
-    /// The databases of the record that is added next.
+    /// Returns the databases of the record that is added next.
     fn next_sources(&self, sources: Vec<RecordSource>) -> Option<OtherInformationUnit> {
         let number = u64::try_from(self.records).map(|number| number.saturating_add(1));
         let named = RecordSources::new(number.ok(), sources);
         (!named.sources.is_empty()).then(|| named.to_unit())
     }
 
-    /// Adds a record, or the diagnostic in its place, with what is said of it elsewhere in the response; returns whether there was room.
+    /// Adds a record, or the diagnostic in its place, with the information about it elsewhere in the response; returns whether
+    /// there was room.
     fn add(
         &mut self,
         database: DatabaseName,
@@ -334,7 +338,7 @@ impl Packed {
         true
     }
 
-    /// The condition if a record of this size can never be sent.
+    /// Returns the condition if a record of this size can never be sent.
     fn never_fits(&self, size: usize, only: bool) -> Option<Condition> {
         let Sizes {
             segment,
@@ -355,7 +359,7 @@ impl Packed {
         self.sizes.segment.saturating_sub(self.octets)
     }
 
-    /// How many more segments may begin.
+    /// Returns how many more segments may begin.
     fn left(&self) -> usize {
         self.sizes.segments.saturating_sub(self.segments.len() + 1)
     }

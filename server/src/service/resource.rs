@@ -42,7 +42,8 @@ pub(super) fn ask(request: &SearchRequest, response: SearchResponse) -> (Held, A
     (held, question.into())
 }
 
-/// The held answer if the client continues, otherwise a failed one. Then the result set is kept only if the client wants it.
+/// Returns the held answer if the client continues, and a failed one otherwise. In that case, the result set is kept only if the
+/// client wants it.
 pub(crate) fn resume(
     association: &Association,
     held: Held,
@@ -61,7 +62,7 @@ pub(crate) fn resume(
     response
 }
 
-/// Reports what the session has done: never a single operation, and always in this format.
+/// Reports what the session has done. The report is never about a single operation, and always in this format.
 pub(super) fn report(
     association: &Association,
     request: &ResourceReportRequest,

@@ -42,20 +42,20 @@ pub(super) async fn answer(
 
 /// The window of terms around the starting point.
 struct Window {
-    /// Terms before it.
+    /// The number of terms before the starting point.
     before: usize,
-    /// Terms from it on.
+    /// The number of terms from the starting point onwards.
     after: usize,
-    /// Whether it is before the first term of the answer, and left out itself.
+    /// Whether the starting point is before the first term of the answer, and is itself left out.
     beyond: bool,
 }
 
 impl Window {
-    /// The default preferred position of the starting point is 1. With 0 it is before the first term of the answer, with one
-    /// more than the number of terms after the last.
+    /// Reads the window. The default preferred position of the starting point is 1. With 0, the starting point is before the
+    /// first term of the answer; with one more than the number of terms, it is after the last.
     ///
     /// # Errors
-    /// Condition 228 for no term, 31 for more than the limit, 233 for a position outside the answer.
+    /// Condition 228 if no terms are requested, 31 for more terms than the limit, 233 for a position outside the answer.
     fn of(association: &Association, request: &ScanRequest) -> Result<Self, Diagnostic> {
         let wanted = request.number_of_terms_requested;
         let most = association.target.limits.scan_terms;
@@ -125,7 +125,7 @@ fn response(
     }
 }
 
-/// The terms that fit, and whether some did not.
+/// Returns the terms that fit, and whether some did not.
 fn packed(terms: impl Iterator<Item = ScanTerm>, most: usize) -> (Vec<Entry>, bool) {
     let mut octets: usize = 0;
     let mut entries = Vec::with_capacity(terms.size_hint().0);
@@ -147,9 +147,9 @@ fn packed(terms: impl Iterator<Item = ScanTerm>, most: usize) -> (Vec<Entry>, bo
     (entries, false)
 }
 
-/// The approximate size of a term in an answer, in octets.
+/// Returns the approximate size of a term in an answer, in octets.
 fn size(term: &ScanTerm) -> usize {
-    /// Tags, lengths and the count.
+    /// The octets of tags, lengths and the count.
     const AROUND: usize = 24;
     let octets = match &term.term {
         Term::General(octets) => octets.len(),

@@ -1,5 +1,5 @@
-//! Search (Z39.50-2003 §3.2.2): makes a result set of a query, and sends its first records as the small, medium and large set
-//! parameters ask for them.
+//! Search (Z39.50-2003 §3.2.2): makes a result set from a query, and sends its first records as requested by the parameters for
+//! small, medium and large sets.
 
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
@@ -25,9 +25,9 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::target::Target;
 use crate::units::count;
 
-/// Searches, keeps the result set and answers.
+/// Searches, keeps the result set, and answers.
 ///
-/// A search that fails deletes the result set of its name, unless the set exists and must not be replaced.
+/// A search that fails deletes the result set with its name, unless the set exists and must not be replaced.
 pub(super) async fn answer(operation: &Operation, request: &SearchRequest) -> SearchResponse {
     let (response, found) = match search(operation, request).await {
         Ok((set, found)) => (
@@ -104,7 +104,7 @@ async fn evaluate(
     let found = operation.or_stopped(search).await;
     let found = found.map_err(|why| {
         let is_set = why.condition == Condition::RESULT_SET_DOES_NOT_EXIST.0;
-        // The backend cannot tell an evicted set from one that never existed.
+        // The backend cannot distinguish an evicted set from one that never existed.
         match operation.result_sets().find(why.addinfo.as_bytes()) {
             Err(deleted) if is_set => deleted,
             _ => why,
@@ -114,8 +114,8 @@ async fn evaluate(
     Ok((ResultSet { backend, hits }, found))
 }
 
-/// The answer to a successful search, with the records that it asks for. If these cannot be retrieved, the Present part of the
-/// answer fails, not the search. An interrupted search fails with a subset as its result set.
+/// Returns the answer to a successful search, with the records that the search asks for. If these cannot be retrieved, the
+/// Present part of the answer fails, not the search. An interrupted search fails with a subset as its result set.
 async fn response(
     operation: &Operation,
     request: &SearchRequest,
@@ -159,7 +159,7 @@ async fn response(
     response
 }
 
-/// The records to send with the answer; `None` for none.
+/// Returns the records to send with the answer; `None` for none.
 async fn first_records(
     operation: &Operation,
     request: &SearchRequest,
@@ -177,8 +177,8 @@ async fn first_records(
     Ok(Some(packed))
 }
 
-/// How many records to send with the answer, and their element sets (Z39.50-2003 §3.2.2.1.6): all of a small set,
-/// mediumSetPresentNumber of a medium one, none of a large one.
+/// Returns how many records to send with the answer, and their element set (Z39.50-2003 §3.2.2.1.6): all records of a small set,
+/// mediumSetPresentNumber records of a medium set, and none of a large set.
 fn records_wanted(request: &SearchRequest, hits: usize) -> (usize, Option<&ElementSetNames>) {
     let found = count(hits);
     if found <= request.small_set_upper_bound {
@@ -194,7 +194,7 @@ fn records_wanted(request: &SearchRequest, hits: usize) -> (usize, Option<&Eleme
     }
 }
 
-/// The most records that the answer may have, whatever the search finds.
+/// Returns the maximum number of records in the answer, whatever the search finds.
 fn first_records_wanted(request: &SearchRequest) -> usize {
     let small = request.small_set_upper_bound;
     // There is a medium set only between the two bounds.
@@ -210,11 +210,11 @@ fn first_records_wanted(request: &SearchRequest) -> usize {
 /// The qualifiers of CCL and the indexes of CQL.
 static DIALECTS: LazyLock<Dialects> = LazyLock::new(Dialects::built_in);
 
-/// The query as type-1 (Z39.50-2003 §3.7): type-1 and type-101 as they are, CCL (type-2) and CQL (type-104,
+/// Returns the query as type-1 (Z39.50-2003 §3.7): type-1 and type-101 as they are, CCL (type-2) and CQL (type-104,
 /// 1.2.840.10003.16.2) translated.
 ///
 /// # Errors
-/// 107 for an unsupported query type, 108 for a text that is too long or cannot be parsed.
+/// Condition 107 for an unsupported query type, 108 for a text that is too long or cannot be parsed.
 fn rpn<'q>(query: &'q Query, association: &Association) -> Result<Cow<'q, RpnQuery>, Diagnostic> {
     let Target { limits, offer, .. } = &*association.target;
     let type_104 = offer.options.contains(Options::QUERY_TYPE_104);
@@ -246,7 +246,7 @@ fn rpn<'q>(query: &'q Query, association: &Association) -> Result<Cow<'q, RpnQue
     }
 }
 
-/// The CQL is an InternationalString, or its octets.
+/// Returns the CQL text, which is sent as an InternationalString or as its octets.
 fn cql(
     external: &External,
     read: impl Fn(Language, &[u8]) -> Result<Cow<'static, RpnQuery>, Diagnostic>,
@@ -280,8 +280,8 @@ fn read(language: Language, text: &[u8]) -> Result<Cow<'static, RpnQuery>, Diagn
         .map_err(|error| diagnostic(Condition::MALFORMED_QUERY, error.to_string()))
 }
 
-/// Whether to count the records of each term: in version 3, for queries of several terms, or if the client asks for it with an
-/// empty report. The count of a single term is that of the result set.
+/// Returns whether to count the records of each term: in version 3, for queries of several terms, or if the client asks for it
+/// with an empty report. A single term would have the same count as the result set.
 fn term_counts_wanted(
     association: &Association,
     request: &SearchRequest,
@@ -304,7 +304,7 @@ fn is_asked(request: &SearchRequest) -> bool {
     })
 }
 
-/// The requested facets, within the limits.
+/// Returns the requested facets, within the limits.
 fn facets_wanted(association: &Association, request: &SearchRequest) -> Vec<FacetRequest> {
     let information = request.additional_search_info.as_ref();
     let list = information.and_then(OtherInformation::value::<FacetList>);
@@ -324,14 +324,14 @@ fn facets_wanted(association: &Association, request: &SearchRequest) -> Vec<Face
     wanted.collect()
 }
 
-/// The default number of terms of a facet.
+/// The default number of terms in a facet.
 const DEFAULT_TERMS: usize = 10;
 
 fn natural(number: i64) -> usize {
     usize::try_from(number).unwrap_or(0)
 }
 
-/// What is particular about the result set: records of a source that failed are missing, or the count is an estimate.
+/// Returns what is special about the result set: records of a failed source are missing, or the count is an estimate.
 fn status(found: &Found) -> Option<ResultSetStatus> {
     let has_failed = found.sources.iter().any(|source| source.failure.is_some());
     if has_failed {
@@ -341,8 +341,8 @@ fn status(found: &Found) -> Option<ResultSetStatus> {
     }
 }
 
-/// The additional search information of the response (Z39.50-2003 §3.2.2.1.12): the records of each source and term
-/// (SearchResult-1, Appendix USR.1), facets as Index Data defines them, failures of sources and remarks (diag-1).
+/// Returns the additional search information of the response (Z39.50-2003 §3.2.2.1.12): the records of each source and term
+/// (SearchResult-1, Appendix USR.1), facets as defined by Index Data, and failures of sources and remarks (diag-1).
 fn information(association: &Association, found: &Found) -> Option<OtherInformation> {
     let mut information = OtherInformation::default();
     let most = association.target.limits.term_counts;
@@ -383,7 +383,7 @@ fn information(association: &Association, found: &Found) -> Option<OtherInformat
     (!information.0.is_empty()).then_some(information)
 }
 
-/// What a source found, or why it has no answer.
+/// Returns what a source found, or why it did not answer.
 fn source(report: &SourceReport) -> SearchSource {
     let records = u64::try_from(report.records).unwrap_or(u64::MAX);
     SearchSource {
@@ -393,7 +393,7 @@ fn source(report: &SourceReport) -> SearchSource {
     }
 }
 
-/// That the facets lack the records of a source.
+/// Returns the remark that the facets do not include the records of a source.
 fn without_facets(source: &SourceReport) -> DiagnosticUnit {
     let service = diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "facets");
     let message = format!("{}: its records are not counted in facets", source.name);

@@ -1,4 +1,4 @@
-//! Sort (Z39.50-2003 §3.2.7.1): merges and sorts result sets, into one of them or another.
+//! Sort (Z39.50-2003 §3.2.7.1): merges and sorts result sets, into one of them or into another one.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::budget::Charge;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::units::count;
 
-/// Sorts, keeps the set and answers. A failed sort leaves all sets as they are.
+/// Sorts, keeps the set, and answers. A sort that fails leaves all sets as they are.
 pub(super) async fn answer(operation: &Operation, request: &SortRequest) -> Apdu {
     let mut response = SortResponse::default();
     let why = match sort(operation, request).await {
@@ -36,11 +36,11 @@ pub(super) async fn answer(operation: &Operation, request: &SortRequest) -> Apdu
     response.into()
 }
 
-/// The octets that a sort needs for a record and for each of its keys, as far as they are not in the index.
+/// The octets that a sort needs for a record and for each of its keys, if they are not in the index.
 pub(super) const OCTETS_A_RECORD: usize = 64;
 pub(super) const OCTETS_A_KEY: usize = 64;
 
-/// Returns the number of records.
+/// Sorts the sets; returns the number of records.
 async fn sort(operation: &Operation, request: &SortRequest) -> Result<usize, Diagnostic> {
     let name = request.sorted_result_set_name.as_bytes();
     operation.check_set_name(name)?;
@@ -69,7 +69,7 @@ async fn sort(operation: &Operation, request: &SortRequest) -> Result<usize, Dia
     Ok(records)
 }
 
-/// The result sets to be sorted.
+/// Returns the result sets to be sorted.
 ///
 /// # Errors
 /// Condition 30 or 27 for a missing set, 230 for too many records, 237 for sets of different databases.
@@ -97,10 +97,10 @@ fn inputs(operation: &Operation, request: &SortRequest) -> Result<Vec<ResultSet>
     Ok(inputs)
 }
 
-/// Checks the keys as far as they do not depend on the database.
+/// Checks the keys to the extent that they do not depend on the database.
 ///
 /// # Errors
-/// Condition 207 for no keys, 211 for too many, 212 for a duplicate, 214 and 215 for values that the standard does not have.
+/// Condition 207 for no keys, 211 for too many, 212 for a duplicate, 214 and 215 for values that the standard does not define.
 fn check_keys(association: &Association, keys: &[SortKeySpec]) -> Result<(), Diagnostic> {
     let most = association.target.limits.sort_keys;
     if keys.is_empty() {

@@ -1,14 +1,14 @@
-//! Requests and answers that wait for the client to answer a question of the server (Z39.50-2003 §3.2.5, §3.2.6).
+//! Requests and answers that wait for the client to answer a question from the server (Z39.50-2003 §3.2.5, §3.2.6).
 
 use z3950_asn1::apdu::{Apdu, ReferenceId};
 
 use crate::budget::Charge;
 use crate::service::resource::Held;
 
-/// What waits for the client's answer (Z39.50-2003 §3.2.5, §3.2.6), oldest first. If there is no room for more, the
-/// oldest is dropped.
+/// Requests and answers that wait for the client's answer (Z39.50-2003 §3.2.5, §3.2.6), oldest first. If there is no room for
+/// another one, the oldest is dropped.
 pub(super) struct Pending {
-    /// Each with what it takes.
+    /// What waits, each with its charge.
     pub(super) waiting: Vec<(Waiting, Charge)>,
     pub(super) most: usize,
 }
@@ -30,7 +30,7 @@ impl Pending {
         self.waiting.push((new, charge));
     }
 
-    /// Takes what waits under the referenceId, or else the newest.
+    /// Takes what waits under the referenceId, or the newest if there is none.
     pub(super) fn take(&mut self, reference_id: Option<&ReferenceId>) -> Option<Waiting> {
         let mut waiting = self.waiting.iter();
         let taken = match waiting.position(|(one, _)| one.reference_id() == reference_id) {

@@ -1,4 +1,4 @@
-//! What a session answers, and how much room the records in an answer take (Z39.50-2003 §3.2.2.1.5, §3.3).
+//! The answers of a session, and how much room the records in an answer take (Z39.50-2003 §3.2.2.1.5, §3.3).
 
 use z3950_asn1::apdu::{Apdu, FragmentSyntax, NamePlusRecord, Record, Records, ReferenceId};
 
@@ -13,7 +13,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// The end of the connection, without an APDU.
+    /// Ends the connection without sending an APDU.
     pub fn hang_up() -> Self {
         Self {
             hang_up: true,
@@ -21,7 +21,7 @@ impl Reply {
         }
     }
 
-    /// Octets of the records in it.
+    /// Returns the number of octets of the records in the reply.
     pub(crate) fn octets(&self) -> usize {
         self.apdus.iter().map(octets_of_records).sum()
     }
@@ -50,7 +50,7 @@ impl From<Vec<Apdu>> for Reply {
     }
 }
 
-/// Octets of the records in an answer.
+/// Returns the number of octets of the records in an answer.
 fn octets_of_records(answer: &Apdu) -> usize {
     match answer {
         Apdu::SearchResponse(search) => octets_in(&search.records),

@@ -1,4 +1,4 @@
-//! A session with hand-made APDUs of all 25 kinds, and with thousands of mutated ones.
+//! A session that receives hand-made APDUs of all 25 kinds, and thousands of mutated ones.
 
 use std::sync::Arc;
 
@@ -145,7 +145,7 @@ fn another_init_restarts_the_session() {
     assert_eq!(crate::requests::shown(&response.records), "30 default");
 }
 
-/// The answer to a request in an open session of version 3: the APDU's name, or the message of a Close.
+/// Returns the answer to a request in an open session of version 3: the APDU's name, or the message of a Close.
 fn answer_to(request: Apdu) -> (String, bool) {
     let mut session = open(catalogue(), Limits::default());
     let mut request = request;
@@ -306,7 +306,7 @@ fn only_version_3_gets_a_close_with_the_reason() {
                 }
             );
         }
-        // The client's own Close is answered in any version.
+        // A Close from the client is answered in any version.
         let closed = now(opened().answer(&Close::new(CloseReason::FINISHED, None).into()));
         let finished = Close::new(CloseReason::FINISHED, None).into();
         assert_eq!(
@@ -348,7 +348,7 @@ fn nothing_is_answered_after_the_end() {
     assert_eq!(now(session.receive(b"\xff")), Reply::hang_up());
 }
 
-/// SplitMix64, so that a failure can be repeated.
+/// SplitMix64: the numbers are the same in each run, so that a failure can be repeated.
 struct Random(u64);
 
 impl Random {

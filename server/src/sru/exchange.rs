@@ -1,4 +1,4 @@
-//! A request of Z39.50 and its answer, within the time of an operation.
+//! A Z39.50 request and its answer, within the time of an operation.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -15,7 +15,7 @@ use super::failure::SruFailure;
 use crate::diagnostic::{Condition, diagnostic};
 use crate::session::carry_out;
 
-/// When a request of SRU, with all of its operations, has to be answered.
+/// The time by which an SRU request, with all of its operations, has to be answered.
 #[derive(Clone, Copy)]
 pub(super) struct Deadline {
     since: Instant,
@@ -23,7 +23,7 @@ pub(super) struct Deadline {
 }
 
 impl SruSession {
-    /// The deadline of a request that has just arrived.
+    /// Returns the deadline of a request that has just arrived.
     pub(super) fn deadline(&self) -> Deadline {
         Deadline {
             since: Instant::now(),
@@ -34,7 +34,7 @@ impl SruSession {
     /// Carries out an operation.
     ///
     /// # Errors
-    /// 2 if it takes too long, or the session has ended. A response that reports a failure is no error.
+    /// Condition 2 if it takes too long, or the session has ended. A response that reports a failure is not an error.
     pub(super) async fn exchange(
         &mut self,
         request: Apdu,
@@ -46,7 +46,7 @@ impl SruSession {
         };
         let interrupt = self.session.interrupt();
         let mut done = pin!(carry_out(operation, &request));
-        // Most operations end at once, and need no timer.
+        // Most operations end immediately, and do not need a timer.
         let ready = poll_fn(|context| Poll::Ready(done.as_mut().poll(context))).await;
         let mut is_overdue = false;
         let done = match (ready, deadline.at()) {
@@ -83,7 +83,7 @@ impl SruSession {
 }
 
 impl Deadline {
-    /// A time beyond what an `Instant` can hold is no deadline.
+    /// Returns the deadline; `None` for a time that an `Instant` cannot hold.
     fn at(self) -> Option<Instant> {
         self.since.checked_add(self.most?)
     }

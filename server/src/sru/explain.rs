@@ -1,4 +1,4 @@
-//! explain: the description of a database (ZeeRex 2.0), made from what its backend says of it.
+//! explain: the description of a database (ZeeRex 2.0), made from what its backend says about it.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -27,7 +27,7 @@ impl SruSession {
     /// Answers an explain.
     ///
     /// # Errors
-    /// 235 if there is no database of this name, 236 if the user may not have it.
+    /// Condition 235 if there is no database with this name, 236 if the user may not search it.
     pub(super) fn explain(
         &self,
         context: &Context,
@@ -66,7 +66,7 @@ impl SruSession {
             let path = encoded(&database.name);
             links.push(("z39.50".to_owned(), format!("z39.50s://{authority}/{path}")));
         }
-        // Those of other databases: of the ones that the user may have.
+        // Links to the other databases that the user may search.
         let others = self.target.databases().into_iter().map(|one| one.name);
         let others = others.filter(|name| name.to_lowercase() != database.name.to_lowercase());
         let may_have = |name: &String| {
@@ -83,7 +83,7 @@ impl SruSession {
     }
 }
 
-/// The database of this name, or the part of one, compared without case.
+/// Returns the database with this name, or the part of a database with this name, compared regardless of case.
 fn described(backend: &dyn Backend, name: &str) -> Option<DatabaseInfo> {
     let is = |one: &String| one.to_lowercase() == name.to_lowercase();
     backend.databases().into_iter().find_map(|database| {
@@ -102,7 +102,7 @@ fn described(backend: &dyn Backend, name: &str) -> Option<DatabaseInfo> {
     })
 }
 
-/// The description, without host and port.
+/// Returns the description, without host and port.
 fn zeerex(database: &DatabaseInfo, backend: &dyn Backend, target: &Target) -> ZeeRex {
     let mut description = ZeeRex::default();
     description.server.database = database.name.clone();
@@ -207,19 +207,19 @@ fn config(database: &DatabaseInfo, schemas: &[ZeeRexSchema], target: &Target) ->
     config
 }
 
-/// Whether queries may use an attribute of Bib-1.
+/// Returns whether queries may use an attribute of Bib-1.
 fn has(database: &DatabaseInfo, (attribute_type, value): (i64, i64)) -> bool {
     database.attributes.iter().any(|one| {
         one.attribute_set == BIB_1 && one.attribute_type == attribute_type && one.value == value
     })
 }
 
-/// What the properties of CQL say, sorted for descriptions.
+/// The contents of CQL's properties, sorted for descriptions.
 struct CqlIndexes {
     sets: Vec<ContextSet>,
     /// The names of each Use value.
     names: BTreeMap<i64, Vec<ZeeRexMap>>,
-    /// Relations, and modifiers of them, with the attributes that they stand for.
+    /// Relations and relation modifiers, with the attributes that they stand for.
     relations: Vec<(String, Vec<(i64, i64)>)>,
     modifiers: Vec<(String, Vec<(i64, i64)>)>,
 }
@@ -227,7 +227,7 @@ struct CqlIndexes {
 /// Truncation 104: masks within terms (ANSI Z39.58).
 const Z39_58: i64 = 104;
 
-/// The context set of indexes by their numbers.
+/// The context set of indexes that are named by their numbers.
 const BIB1: &str = "bib1";
 
 static INDEXES: LazyLock<CqlIndexes> = LazyLock::new(|| CqlIndexes::of(&PROPERTIES));
@@ -266,7 +266,7 @@ impl CqlIndexes {
     }
 }
 
-/// The names of a category with the attributes that they stand for.
+/// Returns the names of a category with the attributes that they stand for.
 fn with_attributes(properties: &Properties, category: &str) -> Vec<(String, Vec<(i64, i64)>)> {
     let named = properties.names(category).map(|name| {
         let attributes = properties.attributes(&format!("{category}.{name}"));
@@ -277,7 +277,7 @@ fn with_attributes(properties: &Properties, category: &str) -> Vec<(String, Vec<
                 let value = attribute.value.parse().ok()?;
                 Some((attribute.attribute_type, value))
             });
-        // The signs have names in properties.
+        // In properties, the signs have names.
         let name = match name {
             "eq" => "=",
             "le" => "<=",
@@ -289,7 +289,7 @@ fn with_attributes(properties: &Properties, category: &str) -> Vec<(String, Vec<
     named.collect()
 }
 
-/// A name as a segment of a path (RFC 3986 §3.3).
+/// Encodes a name as a segment of a path (RFC 3986 §3.3).
 fn encoded(name: &str) -> String {
     let mut path = String::with_capacity(name.len());
     for octet in name.bytes() {

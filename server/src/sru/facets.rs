@@ -1,4 +1,4 @@
-//! Facets (OASIS searchRetrieve 1.0, part 3), as the fields that Z39.50 has them in.
+//! Facets (OASIS searchRetrieve 1.0, part 3), as the fields used for them in Z39.50.
 
 use z3950_asn1::apdu::{AttributeList, OtherInformation, Term};
 use z3950_asn1::format::facets::{FacetField, FacetList};
@@ -8,7 +8,7 @@ use z3950_asn1::sru::{
 
 use super::query;
 
-/// The facets of a request: the name of each and its field.
+/// The facets of a request, each with its name and its field.
 #[derive(Debug, Default)]
 pub(super) struct WantedFacets(Vec<(String, FacetField)>);
 
@@ -19,7 +19,7 @@ impl WantedFacets {
     /// Reads the parameters.
     ///
     /// # Errors
-    /// 8 for those on ranges, 6 for invalid values, 16 for unknown indexes.
+    /// Diagnostic 8 for parameters on ranges, 6 for invalid values, 16 for unknown indexes.
     pub(super) fn read(parameters: &FacetParameters) -> Result<Self, SruDiagnostic> {
         let unsupported = [
             ("facetRangeField", &parameters.range_field),
@@ -59,7 +59,7 @@ impl WantedFacets {
         self.0.is_empty()
     }
 
-    /// What a Search has of them; `None` for none.
+    /// Returns the request for these facets that a Search carries; `None` if there are no facets.
     pub(super) fn information(&self) -> Option<OtherInformation> {
         if self.0.is_empty() {
             return None;
@@ -70,7 +70,7 @@ impl WantedFacets {
         Some(information)
     }
 
-    /// The facets in the answer to the Search. Indexes without terms are left out.
+    /// Returns the facets in the answer to the Search. Indexes without terms are left out.
     pub(super) fn found(&self, information: Option<&OtherInformation>) -> Vec<SruFacet> {
         if self.0.is_empty() {
             return Vec::new();
@@ -102,7 +102,8 @@ impl WantedFacets {
     }
 }
 
-/// Whether terms are in their own order, by the first part of `facetSort`; the standard's names and those of YAZ.
+/// Returns whether terms are in their own order, according to the first part of `facetSort`, which has the standard's names or
+/// those of YAZ.
 fn by_term(sort: Option<&str>) -> Result<bool, SruDiagnostic> {
     let parts: Vec<&str> = sort
         .unwrap_or("recordCount")
@@ -117,7 +118,7 @@ fn by_term(sort: Option<&str>) -> Result<bool, SruDiagnostic> {
     } else {
         "descending"
     };
-    // Neither the other direction nor a treatment of case is supported.
+    // Neither the opposite direction nor a treatment of case is supported.
     let is_known = is_by_term || is("recordCount") || is("count");
     if is_known && rest.iter().all(|part| part.eq_ignore_ascii_case(order)) {
         Ok(is_by_term)
@@ -129,7 +130,7 @@ fn by_term(sort: Option<&str>) -> Result<bool, SruDiagnostic> {
     }
 }
 
-/// The first terms, which are counted from 1: a number, or numbers with their indexes.
+/// Parses the first terms, which are counted from 1: a number, or numbers with their indexes.
 fn starts(start: Option<&str>) -> Result<FacetLimit, SruDiagnostic> {
     let refused = || SruDiagnostic::new(SruCondition::PARAMETER_VALUE, "facetStart");
     let starts = FacetLimit::parse(start.unwrap_or_default()).map_err(|_| refused())?;

@@ -1,4 +1,4 @@
-//! Why a request of SRU failed: diagnostics for the answer, and what they mean for HTTP.
+//! Why an SRU request failed: diagnostics for the answer, and their meaning for HTTP.
 
 use z3950_asn1::apdu::{DiagRec, Records};
 use z3950_asn1::sru::{Request, SruCondition, SruDiagnostic};
@@ -6,39 +6,39 @@ use z3950_asn1::sru::{Request, SruCondition, SruDiagnostic};
 use super::SruStatus;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
-/// Diagnostics, and what they mean for HTTP.
+/// Diagnostics, and their meaning for HTTP.
 #[derive(Debug)]
 pub(super) struct SruFailure {
     pub(super) diagnostics: Vec<SruDiagnostic>,
     cause: FailureCause,
 }
 
-/// What the status of HTTP depends on.
+/// What the HTTP status depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FailureCause {
     Request,
     Database,
-    /// The credentials, or their lack.
+    /// The credentials are wrong or missing.
     Credentials,
-    /// Too many wrong credentials of others.
+    /// Too many wrong credentials came from the same address.
     Attempts,
-    /// A right that a user may have.
+    /// A right is missing that a user may have.
     Rights,
 }
 
 impl SruFailure {
-    /// The session does not answer, because it has ended.
+    /// Creates the failure of a session that does not answer, because it has ended.
     pub(super) fn unanswered() -> Self {
         SruDiagnostic::new(SruCondition::TEMPORARILY_UNAVAILABLE, "").into()
     }
 
-    /// The failure with each diagnostic replaced.
+    /// Returns the failure with each diagnostic replaced.
     pub(super) fn mapped(mut self, with: impl FnMut(SruDiagnostic) -> SruDiagnostic) -> Self {
         self.diagnostics = self.diagnostics.into_iter().map(with).collect();
         self
     }
 
-    /// The failure in words that tell what the client lacks: credentials, or a right.
+    /// Returns the failure in words that tell what the client lacks: credentials or a right.
     pub(super) fn explained(mut self, is_anonymous: bool) -> Self {
         let words = match self.cause {
             FailureCause::Credentials | FailureCause::Rights if is_anonymous => {
@@ -55,7 +55,7 @@ impl SruFailure {
         self
     }
 
-    /// The status. A client that gave no credentials may get more rights by giving them.
+    /// Returns the status. A client that gave no credentials may get more rights by giving them.
     pub(super) fn status(&self, is_anonymous: bool) -> SruStatus {
         match self.cause {
             FailureCause::Database => SruStatus::UnknownDatabase,
@@ -112,7 +112,7 @@ impl From<Diagnostic> for SruFailure {
     }
 }
 
-/// A diagnostic in the form in which this server sends them.
+/// Returns a diagnostic in the form in which this server sends them.
 pub(super) fn default_form(diagnostic: DiagRec) -> Diagnostic {
     match diagnostic {
         DiagRec::DefaultFormat(diagnostic) => diagnostic,
@@ -120,7 +120,7 @@ pub(super) fn default_form(diagnostic: DiagRec) -> Diagnostic {
     }
 }
 
-/// The diagnostic in place of records.
+/// Returns the diagnostic in place of records.
 pub(super) fn non_surrogate(records: Option<Records>) -> Diagnostic {
     match records {
         Some(Records::NonSurrogateDiagnostic(diagnostic)) => diagnostic,
@@ -135,7 +135,7 @@ fn unspecified() -> Diagnostic {
 /// Checks the stylesheet, which the client is to apply.
 ///
 /// # Errors
-/// 110 if the server should apply it, 111 for one that is not to be had by HTTP.
+/// Diagnostic 110 if the server should apply it, 111 for a stylesheet that is not available over HTTP.
 pub(super) fn check_stylesheet(request: &Request) -> Result<(), SruFailure> {
     let is_here = |by: &String| by.eq_ignore_ascii_case("server");
     let Some(stylesheet) = &request.stylesheet else {

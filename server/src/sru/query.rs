@@ -1,4 +1,4 @@
-//! Queries of SRU as type-1 queries and sort keys (CQL 1.1 and 1.2; PQF, which YAZ's programs send).
+//! SRU queries as type-1 queries and sort keys (CQL 1.1 and 1.2; PQF, which YAZ's programs send).
 
 use std::sync::LazyLock;
 
@@ -17,10 +17,11 @@ use z3950_asn1::sru::{
 /// The indexes of CQL.
 pub(super) static PROPERTIES: LazyLock<Properties> = LazyLock::new(Properties::default);
 
-/// The query, and the keys to sort its result by.
+/// Returns the query, and the keys by which its result is sorted.
 ///
 /// # Errors
-/// 12 for a query of more than `most` octets, 11 for an unknown type, faults of the query and of the keys.
+/// Diagnostic 12 for a query of more than `most` octets, 11 for an unknown type, and diagnostics for faults in the query and in
+/// the keys.
 pub(super) fn read(
     search: &SearchRetrieve,
     most: usize,
@@ -41,13 +42,13 @@ pub(super) fn read(
     };
     if let Some(parameter) = &search.sort_keys {
         let more = sort_keys(parameter)?;
-        // Those in the query are the more important ones.
+        // The keys in the query are more significant.
         keys.extend(more);
     }
     Ok((query, keys))
 }
 
-/// The keys of the parameter `sortKeys`, whose paths are names of indexes.
+/// Returns the keys of the parameter `sortKeys`, whose paths are names of indexes.
 fn sort_keys(parameter: &str) -> Result<Vec<SortKeySpec>, SruDiagnostic> {
     let keys = parse_sort_keys(parameter)?;
     if keys.is_empty() {
@@ -63,11 +64,11 @@ fn sort_keys(parameter: &str) -> Result<Vec<SortKeySpec>, SruDiagnostic> {
     })
 }
 
-/// The keys after `sortby`. Records without a key are last, unless a key says otherwise.
+/// Returns the keys after `sortby`. Records without a key come last, unless a key says otherwise.
 ///
 /// # Errors
-/// Faults of CQL; 92 for what Z39.50 cannot say of records without a key: to leave them out, and to put them first in descending
-/// order.
+/// Diagnostics for faults in the CQL; 92 for what Z39.50 cannot express about records without a key: leaving them out, and
+/// putting them first in descending order.
 fn sort_specs(query: &Cql, text: &str) -> Result<Vec<SortKeySpec>, SruDiagnostic> {
     let mut query = query.clone();
     let mut missing = Vec::with_capacity(query.sort.len());
@@ -106,10 +107,10 @@ fn sort_specs(query: &Cql, text: &str) -> Result<Vec<SortKeySpec>, SruDiagnostic
     Ok(specs)
 }
 
-/// The starting point of a scan: the index and the term, and for `exact` the structure of whole entries.
+/// Returns the starting point of a scan: the index and the term and, for `exact`, the structure of whole entries.
 ///
 /// # Errors
-/// As [`read`]; 48 for more than one term.
+/// The same as for [`read`]; 48 for more than one term.
 pub(super) fn start(scan: &ScanRequest, most: usize) -> Result<AttributesPlusTerm, SruDiagnostic> {
     let text = &*scan.clause;
     check_length(text, most)?;
@@ -124,7 +125,7 @@ pub(super) fn start(scan: &ScanRequest, most: usize) -> Result<AttributesPlusTer
             let is_exact = is_exact(&clause);
             let query = cql::to_rpn(&clause, &PROPERTIES).map_err(refused)?;
             let mut start = single(query).ok_or_else(several)?;
-            // The others say how a search is to compare.
+            // The other attributes say how a search is to compare.
             start.attributes.retain(|one| one.attribute_type == USE);
             if is_exact {
                 let whole = AttributeElement::numeric(STRUCTURE, STRUCTURE_PHRASE);
@@ -137,8 +138,8 @@ pub(super) fn start(scan: &ScanRequest, most: usize) -> Result<AttributesPlusTer
     }
 }
 
-/// A diagnostic of a query, in the terms of its text: 20 with the name of a modifier, where what the server refuses is the attribute
-/// that the modifier stands for.
+/// Returns a diagnostic of a query in terms of the query's text: 20 with the name of a modifier, if the attribute that the server
+/// refuses is the one that the modifier stands for.
 pub(super) fn in_its_terms(search: &SearchRetrieve, why: SruDiagnostic) -> SruDiagnostic {
     let attribute_type = match why.condition() {
         Some(SruCondition::RELATION) => RELATION,
@@ -170,7 +171,7 @@ pub(super) fn in_its_terms(search: &SearchRetrieve, why: SruDiagnostic) -> SruDi
     why
 }
 
-/// Whether a modifier of a relation stands for an attribute.
+/// Returns whether a modifier of a relation stands for an attribute.
 fn stands_for(modifier: &str, attribute_type: i64, value: &str) -> bool {
     let name = modifier.rsplit('.').next().unwrap_or(modifier);
     let name = format!("relationModifier.{name}");
@@ -179,10 +180,10 @@ fn stands_for(modifier: &str, attribute_type: i64, value: &str) -> bool {
     attributes.iter().any(is)
 }
 
-/// The Use value of an index.
+/// Returns the Use value of an index.
 ///
 /// # Errors
-/// 16 for an unknown index, and for one that is more than a Use value.
+/// Diagnostic 16 for an unknown index, and for an index that is more than a Use value.
 pub(super) fn use_of(index: &str) -> Result<i64, SruDiagnostic> {
     let unknown = || SruDiagnostic::new(SruCondition::INDEX, index);
     let query = cql::parse(&format!("{index} = x")).map_err(|_| unknown())?;
@@ -223,7 +224,7 @@ fn is_exact(clause: &Cql) -> bool {
     name == "==" || name.eq_ignore_ascii_case("exact")
 }
 
-/// The only operand of a query, if it is a term.
+/// Returns the only operand of a query, if it is a term.
 fn single(query: RpnQuery) -> Option<AttributesPlusTerm> {
     match query.rpn {
         RpnStructure::Op(Operand::AttributesPlusTerm(term)) => Some(term),

@@ -1,4 +1,4 @@
-//! Records of Z39.50 as those of SRU.
+//! Z39.50 records as SRU records.
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{
@@ -13,8 +13,8 @@ use z3950_asn1::sru::{
 use super::failure::default_form;
 use super::schema::{RecordForm, SRW_DC};
 
-/// The record, or the diagnostic in its place. Its extra data names its database, if that is not the one searched, and the sources of a
-/// record that is made of several.
+/// Returns the record, or the diagnostic in its place. Its extra data names its database, if that is not the database searched,
+/// and the sources of a record that is made of several.
 pub(super) fn record(
     one: NamePlusRecord,
     sources: Option<RecordSources>,
@@ -30,7 +30,7 @@ pub(super) fn record(
     let data = match one.record {
         Record::RetrievalRecord(external) => xml(external, form),
         Record::SurrogateDiagnostic(why) => Err(SruDiagnostic::from_bib1(&default_form(why))),
-        // Fragments are not agreed on.
+        // Fragments are never agreed on.
         _ => Err(SruDiagnostic::new(SruCondition::RETRIEVAL, "")),
     };
     let mut record = match data {
@@ -42,7 +42,7 @@ pub(super) fn record(
     record
 }
 
-/// The extra data of a record that is of another database than the one searched.
+/// Returns the extra data of a record from a database other than the one searched.
 fn of_database(name: &DatabaseName, searched: &str) -> Option<Bytes> {
     let name = name.0.to_string_lossy();
     if searched.is_empty() || name.eq_ignore_ascii_case(searched) {
@@ -52,7 +52,7 @@ fn of_database(name: &DatabaseName, searched: &str) -> Option<Bytes> {
     Some(format!("<database xmlns=\"{SOURCE_NAMESPACE}\">{name}</database>").into())
 }
 
-/// The record as XML.
+/// Returns the record as XML.
 fn xml(external: External, form: &RecordForm) -> Result<Bytes, SruDiagnostic> {
     let not_available = || SruDiagnostic::new(SruCondition::NOT_IN_SCHEMA, &*form.identifier);
     let syntax = external.direct_reference.filter(|it| *it == form.syntax);
@@ -75,7 +75,7 @@ const OAI_END: &[u8] = b"</oai_dc:dc>";
 const SRW_BEGIN: &[u8] = b"<srw_dc:dc xmlns:srw_dc=\"info:srw/schema/1/dc-schema\"";
 const SRW_END: &[u8] = b"</srw_dc:dc>";
 
-/// Dublin Core as in OAI-PMH, with the element around it that SRU has; `None` if it is anything else.
+/// Puts Dublin Core, as used in OAI-PMH, into the element that SRU has around it; returns `None` for anything else.
 fn in_srw_dc(octets: &[u8]) -> Option<Bytes> {
     let rest = octets.strip_prefix(OAI_BEGIN)?;
     let inside = rest.trim_ascii_end().strip_suffix(OAI_END)?;

@@ -9,14 +9,14 @@ use super::failure::{SruFailure, default_form};
 use super::{Context, SruSession, query};
 use crate::units::count;
 
-/// How many terms there are in an answer if the request does not say.
+/// The number of terms in an answer if the request does not give one.
 const DEFAULT_TERMS: usize = 10;
 
 impl SruSession {
     /// Answers a scan.
     ///
     /// # Errors
-    /// 120 for a position outside the list, and why there are no terms.
+    /// Diagnostic 120 for a position outside the list, or the reason why there are no terms.
     pub(super) async fn scan(
         &mut self,
         context: &Context,
@@ -60,7 +60,7 @@ impl SruSession {
         let is_cut = answer.scan_status == ScanStatus::PARTIAL_2;
         let terms = range.terms(terms.collect(), before, is_cut);
         let mut response = ScanResponse::new(context.version, terms);
-        // Why some sources of the terms have none.
+        // The reasons why some sources supplied no terms.
         response.diagnostics = diagnostics
             .map(|why| SruDiagnostic::from_bib1(&why))
             .collect();
@@ -71,15 +71,15 @@ impl SruSession {
 /// The terms of an answer.
 struct TermRange {
     number: usize,
-    /// The place of the start term among them, from 1; 0 is before the first one.
+    /// The position of the start term among them, from 1; 0 is before the first term.
     position: usize,
 }
 
 impl TermRange {
-    /// At most `limit` terms are asked for, of which two are beyond the ends of the answer.
+    /// Reads the range: at most `limit` terms are asked for, two of which are beyond the ends of the answer.
     ///
     /// # Errors
-    /// 120 for a position that is neither in the list nor next to it.
+    /// Diagnostic 120 for a position that is neither in the list nor next to it.
     fn of(scan: &ScanRequest, limit: usize) -> Result<Self, SruDiagnostic> {
         let wanted = scan.maximum_terms.map_or(DEFAULT_TERMS, natural);
         let position = scan.response_position.map_or(1, natural);
@@ -91,7 +91,7 @@ impl TermRange {
             ));
         }
         let number = wanted.min(limit.saturating_sub(2)).max(1);
-        // A position close to the end stays there when the list is cut.
+        // A position close to the end stays close to it when the list is cut.
         let position = if position > number {
             number + 1
         } else {
@@ -100,8 +100,8 @@ impl TermRange {
         Ok(Self { number, position })
     }
 
-    /// Whether the terms before and after those of the answer are asked for, to see where the index ends. Nothing is known of
-    /// what precedes a list that begins after its start term.
+    /// Returns whether the terms before and after the terms of the answer are also requested, to find out where the index ends.
+    /// Nothing is known about what precedes a list that begins after its start term.
     fn has_margin(&self) -> bool {
         self.position > 0
     }
@@ -114,8 +114,8 @@ impl TermRange {
         self.position + usize::from(self.has_margin())
     }
 
-    /// The terms of the answer, of those found, `before` of which are before the start term. The last ones are missing if the list
-    /// `is_cut`.
+    /// Selects the terms of the answer from those found, `before` of which are before the start term. If the list `is_cut`, the
+    /// last terms are missing.
     fn terms(&self, mut terms: Vec<SruTerm>, before: usize, is_cut: bool) -> Vec<SruTerm> {
         let is_first = if self.has_margin() {
             if before < self.asked_position() - 1 {

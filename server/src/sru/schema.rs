@@ -1,4 +1,4 @@
-//! The schemas of records: what they are called in SRU, and the syntax and element set that they are in Z39.50.
+//! The schemas of records: their names in SRU, and their syntaxes and element sets in Z39.50.
 
 use z3950_asn1::apdu::Schema;
 use z3950_asn1::oid::{OPAC, Oid, XML};
@@ -6,12 +6,12 @@ use z3950_asn1::sru::{SruCondition, SruDiagnostic};
 
 use crate::backend::Backend;
 
-/// A schema that the server knows.
+/// A schema that the server supports.
 #[derive(Debug)]
 pub(super) struct KnownSchema {
-    /// Its short name.
+    /// The short name.
     pub(super) name: &'static str,
-    /// Its identifier.
+    /// The identifier.
     pub(super) identifier: &'static str,
     pub(super) title: &'static str,
     /// Other names and identifiers that clients use.
@@ -45,7 +45,7 @@ pub(super) const SCHEMAS: &[KnownSchema] = &[
     },
 ];
 
-/// Dublin Core in an element of SRU.
+/// Dublin Core in an SRU element.
 pub(super) const SRW_DC: &str = "info:srw/schema/1/dc-v1.1";
 const OAI_DC: &str = "http://www.openarchives.org/OAI/2.0/oai_dc/";
 
@@ -59,10 +59,11 @@ pub(super) struct RecordForm {
 }
 
 impl RecordForm {
-    /// The form for a schema by name or identifier, in any case; for `None`, the first one that the backend has.
+    /// Returns the form for a schema by name or identifier, regardless of case; for `None`, the form of the first schema that the
+    /// backend has.
     ///
     /// # Errors
-    /// 66 for a schema that the backend does not have.
+    /// Diagnostic 66 for a schema that the backend does not have.
     pub(super) fn of(schema: Option<&str>, backend: &dyn Backend) -> Result<Self, SruDiagnostic> {
         let unknown = |name: &str| SruDiagnostic::new(SruCondition::SCHEMA, name);
         let Some(name) = schema else {
@@ -96,14 +97,14 @@ impl KnownSchema {
         syntax: XML,
     };
 
-    /// Whether this is one of its names, in any case.
+    /// Returns whether this is one of the schema's names, regardless of case.
     pub(super) fn is_called(&self, name: &str) -> bool {
         let own = [self.name, self.identifier];
         let mut names = own.iter().chain(self.others);
         names.any(|known| known.eq_ignore_ascii_case(name))
     }
 
-    /// The form of its records, if the backend has it.
+    /// Returns the form of the schema's records, if the backend has it.
     pub(super) fn form(&self, backend: &dyn Backend) -> Option<RecordForm> {
         if !backend.has_syntax(&self.syntax) {
             return None;
@@ -111,7 +112,7 @@ impl KnownSchema {
         let full = || "F".to_owned();
         let element_set = match self.name {
             "opac" => Some(full()),
-            // Full records in XML are MARCXML where a backend knows no schemas.
+            // Full records in XML are MARCXML if a backend does not know about schemas.
             "marcxml" => element_set(backend, self.identifier).or_else(|| Some(full())),
             _ => element_set(backend, self.identifier),
         };

@@ -29,7 +29,7 @@ impl SruSession {
     /// Answers a searchRetrieve.
     ///
     /// # Errors
-    /// Why there is no result.
+    /// The reason why there is no result.
     pub(super) async fn search(
         &mut self,
         context: &Context,
@@ -38,7 +38,7 @@ impl SruSession {
         let deadline = self.deadline();
         let wanted = self.wanted(context, search)?;
         let response = self.find(context, search, &wanted, deadline).await;
-        // Sets of later requests are those that are shared.
+        // Sets that later requests name are those that are shared.
         if let Some(association) = self.session.association() {
             association.result_sets().clear();
         }
@@ -59,7 +59,7 @@ impl SruSession {
         let mut found = match shared.filter(|_| facets.is_empty()) {
             Some(shared) => shared,
             None => {
-                // The first records are those of the answer, unless they are sorted first.
+                // The first records belong in the answer, unless they are to be sorted first.
                 let first = if is_plain { wanted.most } else { 0 };
                 let request = search_request(context, query, wanted, first, &facets);
                 let found = self.search_for(request, &facets, deadline).await;
@@ -88,11 +88,11 @@ impl SruSession {
         };
         let mut response = SearchRetrieveResponse::new(context.version, total, start, records)
             .with_sources(&found.sources);
-        // Without records there is no record after the last.
+        // If there are no records, there is no record after the last.
         if response.records.is_empty() {
             response.next_record_position = None;
         }
-        // ZOOM of YAZ takes any diagnostic for the failure of the search, and shows no records.
+        // YAZ's ZOOM takes any diagnostic to mean that the search failed, and does not show the records.
         if total == 0 || !context.takes_diagnostics_as_failure {
             response.diagnostics = failures(&found.sources);
         }
@@ -110,10 +110,10 @@ impl SruSession {
         Ok(response)
     }
 
-    /// Checks what a request says about records.
+    /// Checks what a request says about the records of the answer.
     ///
     /// # Errors
-    /// 72 for a path, 66 for an unknown schema.
+    /// Diagnostic 72 for an XPath, 66 for an unknown schema.
     fn wanted(
         &self,
         context: &Context,
@@ -139,7 +139,7 @@ impl SruSession {
         })
     }
 
-    /// Searches.
+    /// Carries out the search.
     async fn search_for(
         &mut self,
         request: SearchRequest,
@@ -168,10 +168,10 @@ impl SruSession {
         })
     }
 
-    /// Takes the shared result sets that a query names; returns the set if it is all of the query.
+    /// Takes the shared result sets that a query names; returns the set if the query consists only of it.
     ///
     /// # Errors
-    /// 51 for a set that does not exist, has expired, belongs to another user, or was found in another database.
+    /// Diagnostic 51 for a set that does not exist, has expired, belongs to another user, or was found in another database.
     fn adopt(&self, context: &Context, query: &RpnQuery) -> Result<Option<FoundSet>, SruFailure> {
         let mut names = query.rpn.result_sets().peekable();
         if names.peek().is_none() {
@@ -209,8 +209,8 @@ impl SruSession {
         }
     }
 
-    /// Shares the result set, if the client wants to name it later; returns its name, and how long it is kept. One for which there
-    /// is no room gets no name.
+    /// Shares the result set, if the client wants to name it later; returns its name and how long it is kept. A set for which
+    /// there is no room does not get a name.
     fn share(&self, context: &Context, seconds: Option<u64>) -> Option<(String, Duration)> {
         let time = seconds
             .filter(|seconds| *seconds > 0)
@@ -241,7 +241,7 @@ impl SruSession {
         }
     }
 
-    /// The records from a position on; there is at least one.
+    /// Returns the records from a position onwards; there is at least one.
     async fn present(
         &mut self,
         wanted: &WantedRecords,
@@ -271,7 +271,7 @@ impl SruSession {
     }
 }
 
-/// A Search for records, of which `first` are in the answer.
+/// Returns a Search for records, whose answer contains the first `first` of them.
 fn search_request(
     context: &Context,
     query: RpnQuery,
@@ -296,7 +296,7 @@ fn search_request(
     }
 }
 
-/// What is known of the result set of a request.
+/// What is known about the result set of a request.
 struct FoundSet {
     total: u64,
     /// The last word of `resultCountPrecision`.
@@ -306,13 +306,13 @@ struct FoundSet {
     sources: SearchSources,
     /// The records in the answer to a Search.
     first_records: Option<Result<NamedRecords, SruFailure>>,
-    /// The name of a set that is shared, and how long it is kept.
+    /// The name of a shared set, and how long it is kept.
     shared: Option<(String, Duration)>,
 }
 
 /// The records of an answer.
 struct WantedRecords {
-    /// The position of the first one.
+    /// The position of the first record.
     start: u64,
     most: usize,
     form: RecordForm,
@@ -320,7 +320,7 @@ struct WantedRecords {
 }
 
 impl WantedRecords {
-    /// The records of a search in `database`.
+    /// Returns the records of a search in `database`.
     fn records(&self, all: NamedRecords, database: &str) -> Vec<SruRecord> {
         let NamedRecords {
             records,
@@ -338,7 +338,7 @@ impl WantedRecords {
 #[derive(Default)]
 struct NamedRecords {
     records: Vec<NamePlusRecord>,
-    /// The databases of those that are made of several, by number.
+    /// The databases of the records that are made of several, by number.
     sources: HashMap<u64, RecordSources>,
 }
 
@@ -356,7 +356,7 @@ fn element_set_names(form: &RecordForm) -> ElementSetNames {
     ElementSetNames::GenericElementSetName(form.element_set.as_str().into())
 }
 
-/// Why some sources of the records have no answer.
+/// Returns the reasons why some sources of the records did not answer.
 fn failures(sources: &SearchSources) -> Vec<SruDiagnostic> {
     let failures = sources.failures().map(|(name, why)| {
         let mut failure = SruDiagnostic::from_bib1(why);
@@ -366,7 +366,7 @@ fn failures(sources: &SearchSources) -> Vec<SruDiagnostic> {
     failures.collect()
 }
 
-/// The records in the answer to a Search.
+/// Returns the records in the answer to a Search.
 fn first_records(found: SearchResponse) -> Result<NamedRecords, SruFailure> {
     match found.records.0 {
         Some(Records::ResponseRecords(records)) => {

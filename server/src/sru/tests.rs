@@ -1,4 +1,4 @@
-//! Requests as parameters, and what they get from the demo catalogue. `@` in a request is the equals sign of a query.
+//! Requests as parameters, and the answers from the demo catalogue. `@` in a request stands for the equals sign of a query.
 
 mod explaining;
 mod scanning;
@@ -43,7 +43,7 @@ async fn search_of(session: &mut SruSession, parameters: &str) -> SearchRetrieve
     }
 }
 
-/// The diagnostics as `16 dc.colour`, with a comma between two.
+/// Returns the diagnostics as `16 dc.colour`, separated by commas.
 fn shown(diagnostics: &[SruDiagnostic]) -> String {
     let shown = diagnostics.iter().map(|one| {
         let number = one.uri.rsplit('/').next().unwrap_or_default();
@@ -159,7 +159,7 @@ async fn users_prove_who_they_are() {
             "{echo}"
         );
     }
-    // A challenge has no place in SRU.
+    // A challenge is not possible in SRU.
     let asking = Access {
         challenge: Some(Challenge::Prompts),
         ..access.clone()
@@ -208,7 +208,7 @@ async fn an_operation_that_takes_too_long_is_stopped() {
     assert_eq!(shown(scanned.response.diagnostics()), "4 scan");
 }
 
-/// The page on SRU.
+/// The documentation page about SRU.
 const PAGE: &str = include_str!("../../docs/sru.md");
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Record Update 1.0: one record, under the same rules as the extended service Update (Z39.50-2003 Appendix EXT.1.4).
+//! Record Update 1.0: updates one record, under the same rules as the extended service Update (Z39.50-2003 Appendix EXT.1.4).
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{
@@ -17,10 +17,11 @@ use crate::backend::{self, Backend, Search, Update, UpdateRecord};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 impl SruSession {
-    /// Answers an update. It is never stopped, because the client could not know whether it was done.
+    /// Answers an update. It is never stopped, because the client could not know whether the update was done.
     ///
     /// # Errors
-    /// Why nothing was changed: conditions of Record Update for what is wrong with the record, general ones for the rest.
+    /// The reason why nothing was changed: conditions of Record Update for faults of the record, and general conditions for the
+    /// rest.
     pub(super) async fn update(
         &mut self,
         context: &Context,
@@ -77,11 +78,11 @@ fn action(action: UpdateAction) -> backend::UpdateAction {
     }
 }
 
-/// The change of the record, and the identifier that the record itself has, in the field where most have it.
+/// Returns the change to the record, and the identifier that the record itself has, in the field where most records have it.
 ///
 /// # Errors
-/// 55 for a version, as records have none; 22 for a deletion without an identifier; 30, 9 and 12 for a record in another schema,
-/// without data, and of another form.
+/// Diagnostic 55 for a version, because records have none; 22 for a deletion without an identifier; 30, 9 and 12 for a record in
+/// another schema, without data, or in another form.
 fn wanted(update: &UpdateRequest) -> Result<(UpdateRecord, Option<Bytes>), SruDiagnostic> {
     if !update.record_versions.is_empty() {
         let refused = SruDiagnostic::update(55, "");
@@ -102,10 +103,12 @@ fn wanted(update: &UpdateRequest) -> Result<(UpdateRecord, Option<Bytes>), SruDi
     Ok((UpdateRecord { id, record }, own))
 }
 
-/// The identifier of a record in MARCXML, in 001. yaz-client names no schema.
+/// Returns the identifier of a record in MARCXML, from its field 001. The schema may be missing, because yaz-client does not name
+/// one.
 ///
 /// # Errors
-/// 30 for another schema, 12 for a record of another form, more than one, and one of which anything would be left out or repaired.
+/// Diagnostic 30 for another schema; 12 for a record in another form, for more than one record, and for a record any part of
+/// which would be left out or repaired.
 fn identifier(record: &SruRecord) -> Result<Option<Bytes>, SruDiagnostic> {
     let schema = record.schema.trim();
     if !schema.is_empty() && !KnownSchema::MARCXML.is_called(schema) {
@@ -119,13 +122,13 @@ fn identifier(record: &SruRecord) -> Result<Option<Bytes>, SruDiagnostic> {
     }
     let fields = record.record.fields.iter();
     let numbers = fields.filter(|field| field.tag.0 == *b"001");
-    // As the catalogue has it: blanks around the number do not count.
+    // The number is as in the catalogue: blanks around it do not count.
     let mut numbers = numbers.map(|field| field.body.trim_ascii());
     let own = numbers.find(|number| !number.is_empty());
     Ok(own.map(Bytes::copy_from_slice))
 }
 
-/// Whether there is a record of this identifier; `None` if that cannot be found out.
+/// Returns whether there is a record with this identifier; `None` if that cannot be determined.
 async fn exists(
     operation: &Operation,
     backend: &dyn Backend,
@@ -142,8 +145,8 @@ async fn exists(
     Some(!found.hits.is_empty())
 }
 
-/// The condition of Record Update for a record that cannot be changed. Bib-1 has none, so it follows from whether the record
-/// `exists`, and whether it `is_other` than the identifier says.
+/// Returns the condition of Record Update for a record that cannot be changed. Bib-1 does not have one, so it follows from
+/// whether the record `exists`, and whether it `is_other` than the identifier says.
 fn refused(
     action: UpdateAction,
     is_other: bool,

@@ -52,7 +52,7 @@ pub struct TestServerBuilder {
 }
 
 impl TestServerBuilder {
-    /// A server without databases, with default settings.
+    /// Creates the settings of a server without databases; everything else is as by default.
     pub(super) fn new() -> Self {
         Self {
             databases: MemoryBackend::builder(),
@@ -79,39 +79,39 @@ impl TestServerBuilder {
         }
     }
 
-    /// Adds a database, or records to it.
+    /// Adds a database, or adds records to it.
     ///
     /// # Panics
-    /// If a record has no ISO 2709 form.
+    /// If a record cannot be written in ISO 2709.
     pub fn database(self, name: &str, records: impl IntoIterator<Item = MarcRecord>) -> Self {
         let databases = self.databases.add_records(name, records);
         let databases = databases.unwrap_or_else(|note| panic!("database {name}: {note}"));
         Self { databases, ..self }
     }
 
-    /// Where docids are in the records of the databases added; by default in 001.
+    /// Sets where docids are in the records of the databases added; by default in 001.
     pub fn docid(mut self, field: DocidField) -> Self {
         self.databases = self.databases.docid(field);
         self
     }
 
-    /// The attributes that the databases added support.
+    /// Sets the attributes that the databases added support.
     pub fn profile(mut self, profile: Profile) -> Self {
         self.databases = self.databases.profile(profile);
         self
     }
 
-    /// What Init offers.
+    /// Sets what Init offers.
     pub fn offer(self, offer: Offer) -> Self {
         Self { offer, ..self }
     }
 
-    /// Who may open a session, and what users may do.
+    /// Sets who may open a session, and what users may do.
     pub fn access(self, access: Access) -> Self {
         Self { access, ..self }
     }
 
-    /// Imitates another server, with its databases instead of those added.
+    /// Imitates another server, with that server's databases instead of those added.
     pub fn imitate(mut self, imitated: Imitated) -> Self {
         self.imitated = Some(imitated);
         self
@@ -124,13 +124,14 @@ impl TestServerBuilder {
         self
     }
 
-    /// [`TestServerBuilder::replay`], but a request that was not recorded gets the next answer to a request of its kind.
+    /// Replays like [`TestServerBuilder::replay`], but a request that was not recorded gets the next answer to a request of its
+    /// kind.
     pub fn replay_in_order(self, replay: impl Into<Replay>) -> Self {
         self.replay(replay.into().in_order())
     }
 
-    /// Passes what clients send on to another server, and its answers back, instead of searching databases. The transcript has
-    /// what both say.
+    /// Passes what clients send on to another server, and its answers back, instead of searching databases. The transcript
+    /// contains what both sides say.
     ///
     /// ```
     /// use z3950_server::recorded::RecordedHost;
@@ -149,7 +150,7 @@ impl TestServerBuilder {
         self
     }
 
-    /// Writes a recording as well.
+    /// Also writes a recording.
     pub(super) fn drafting(mut self, draft: RecordingDraft) -> Self {
         self.draft = Some(draft);
         self
@@ -166,7 +167,7 @@ impl TestServerBuilder {
         self
     }
 
-    /// Sets all limits. By default a test server drains faster than with [`Limits::default`].
+    /// Sets all limits. By default, a test server drains faster than with [`Limits::default`].
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
@@ -202,26 +203,26 @@ impl TestServerBuilder {
         Self { faults, ..self }
     }
 
-    /// Listens on `[::1]` as well.
+    /// Also listens on `[::1]`.
     pub fn ipv6(self) -> Self {
         Self { ipv6: true, ..self }
     }
 
-    /// Listens for TLS as well, on another port.
+    /// Also listens for TLS, on another port.
     #[cfg(feature = "tls")]
     pub fn tls(mut self, tls: Tls) -> Self {
         self.tls = Some(tls);
         self
     }
 
-    /// Listens on a Unix socket as well.
+    /// Also listens on a Unix socket.
     #[cfg(unix)]
     pub fn unix(mut self, path: impl Into<PathBuf>) -> Self {
         self.unix = Some(path.into());
         self
     }
 
-    /// Has requests of HTTP that are not SRU's answered by `web`.
+    /// Lets `web` answer HTTP requests that are not for SRU.
     #[cfg(feature = "sru")]
     pub fn web(self, web: Arc<dyn Web>) -> Self {
         Self {
@@ -233,7 +234,7 @@ impl TestServerBuilder {
     /// Starts the server, which accepts connections when this returns.
     ///
     /// # Panics
-    /// If no thread can be started, or no port bound.
+    /// If a thread cannot be started, or a port cannot be bound.
     pub fn start(self) -> TestServer {
         let limits = self.limits;
         let target = match (self.imitated, self.backend) {
@@ -280,7 +281,7 @@ impl TestServerBuilder {
                 Some(web) => server.with_web(web),
                 None => server,
             };
-            // The receiver only disappears with the test.
+            // The receiver disappears only with the test.
             let _ = tell_endpoints.send(server.endpoints());
             let summary = server.run(async { drop(stopped.await) }).await;
             let _ = tell_summary.send(summary);

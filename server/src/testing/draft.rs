@@ -1,4 +1,4 @@
-//! A recording that a test makes: it replaces the one before when it is complete.
+//! A recording that a test makes: when it is complete, it replaces the previous recording.
 
 use std::collections::HashSet;
 use std::error::Error as _;
@@ -18,7 +18,7 @@ use crate::transcript::JsonLog;
 /// A recording that is being written to `FILE.part`, which is removed on drop.
 pub(super) struct RecordingDraft {
     path: PathBuf,
-    /// The server that is recorded.
+    /// The recorded server.
     server: String,
     draft: Draft,
     pub(super) log: Arc<JsonLog<File>>,
@@ -28,10 +28,10 @@ pub(super) struct RecordingDraft {
 }
 
 impl RecordingDraft {
-    /// Begins a recording for this file of what this server says.
+    /// Begins a recording, in this file, of what this server says.
     ///
     /// # Errors
-    /// A path that leads to something else than a file; a file that cannot be written, or is being written.
+    /// A path that leads to something other than a file; a file that cannot be written, or is already being written.
     pub(super) fn begin(path: &Path, server: &str) -> io::Result<Self> {
         let lock = Lock::take(path).map_err(unwritten)?;
         let mut draft = Draft::visible(lock.target()).map_err(unwritten)?;
@@ -46,15 +46,15 @@ impl RecordingDraft {
         })
     }
 
-    /// What writes it, and what tells whether it succeeds.
+    /// Returns the observer that writes the recording, and the one that tells whether it succeeds.
     pub(super) fn observers(&self) -> [Arc<dyn Observer>; 2] {
         [Arc::clone(&self.log) as _, Arc::clone(&self.answered) as _]
     }
 
-    /// Replaces the file.
+    /// Replaces the file with the draft.
     ///
     /// # Errors
-    /// A recording that is not complete, or without sessions; a file that cannot be replaced.
+    /// A recording that is incomplete or has no sessions; a file that cannot be replaced.
     pub(super) fn finish(self) -> io::Result<()> {
         let path = self.path.display();
         let failure = self.log.failure().or_else(|| {
@@ -77,7 +77,7 @@ impl RecordingDraft {
     }
 }
 
-/// The error with its cause in its words, and of the cause's kind.
+/// Converts the error into one that has the words and the kind of its cause.
 fn unwritten(error: file::Error) -> io::Error {
     let cause = error.source().and_then(|cause| cause.downcast_ref());
     match cause {
@@ -86,15 +86,15 @@ fn unwritten(error: file::Error) -> io::Error {
     }
 }
 
-/// Whether the server that is recorded answers.
+/// Whether the recorded server answers.
 #[derive(Default)]
 struct RecordedAnswers(Mutex<RecordedAnswersState>);
 
 #[derive(Default)]
 struct RecordedAnswersState {
-    /// The sessions in which it has said something else than Close.
+    /// The sessions in which the server has said something other than Close.
     sessions: HashSet<u64>,
-    /// Why it has not answered in the first session without answers that its side ended.
+    /// Why the server did not answer in the first session without answers that was ended by the server's side.
     failure: Option<String>,
 }
 

@@ -29,7 +29,7 @@ pub(super) struct RecorderState {
 }
 
 impl Recorder {
-    /// Waits until the condition holds; `None` after the time limit.
+    /// Waits until the condition holds; returns `None` after the time limit.
     pub(super) fn wait(
         &self,
         limit: Duration,

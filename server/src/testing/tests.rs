@@ -294,7 +294,7 @@ fn record_to(path: &Path, server: &str) -> TestServer {
     TestServer::recorded_from(path, Some(server.to_owned())).expect("records")
 }
 
-/// A folder with one file, `said.jsonl`.
+/// Returns a folder with one file, `said.jsonl`.
 fn recorded_before() -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("said.jsonl");
@@ -302,7 +302,7 @@ fn recorded_before() -> (tempfile::TempDir, std::path::PathBuf) {
     (folder, path)
 }
 
-/// The file is as before, and nothing is next to it.
+/// Checks that the file is as before, and that nothing is next to it.
 fn is_as_before(folder: &Path) {
     let names = std::fs::read_dir(folder).expect("a folder");
     assert_eq!(names.count(), 1);
@@ -392,7 +392,7 @@ fn the_server_listens_on_unix_sockets() {
         stream.read_to_end(&mut answer).expect("an answer");
         answer
     };
-    // The file of a server that died is replaced.
+    // The socket file of a server that died is replaced.
     drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
     let server = TestServer::builder().unix(&path).start();
     assert_eq!(converse()[0], 0xb5);
@@ -401,7 +401,7 @@ fn the_server_listens_on_unix_sockets() {
     assert!(!path.exists());
 }
 
-/// What a server says to octets, up to the end of the connection.
+/// Returns what a server answers to octets, up to the end of the connection.
 #[cfg(feature = "sru")]
 fn told(mut stream: impl Read + Write, octets: &str) -> String {
     stream
@@ -446,7 +446,7 @@ fn messages_of_http_are_kept_without_secrets() {
     let read: Recording = Recording::parse(&lines).expect("a recording");
     assert_eq!((read.entries.len(), read.messages.len()), (0, 2));
     assert_eq!(read.messages[1].message, answered.message);
-    // They are not replayed.
+    // These messages are not replayed.
     let replaying = TestServer::builder().replay(read).start();
     let answer = told(connect(replaying.addr()), &request);
     assert!(answer.starts_with("HTTP/1.1 501 "), "{answer}");

@@ -1,4 +1,5 @@
-//! Answers made of recorded records: which of them fit, and what the answer says of the rest (Z39.50-2003 §3.2.2.1.8, §3.3).
+//! Answers made from recorded records: which of the records fit, and what the answer says about the rest (Z39.50-2003 §3.2.2.1.8,
+//! §3.3).
 
 use std::io;
 
@@ -15,7 +16,7 @@ use crate::diagnostic::Diagnostic;
 pub(super) struct Composed(pub(super) Vec<NamePlusRecord>);
 
 impl Composed {
-    /// Reads records until the message has this many octets; 0 for no limit. The first is read in any case.
+    /// Reads records until the message has this many octets; 0 for no limit. The first record is always read.
     ///
     /// # Errors
     /// If the recording cannot be read.
@@ -26,7 +27,7 @@ impl Composed {
     ) -> io::Result<Self> {
         let mut records = Vec::new();
         let mut octets = 0_usize;
-        // Records that follow each other mostly come from the same APDU.
+        // Most successive records come from the same APDU.
         let mut open = None;
         for place in places {
             if open.as_ref().is_none_or(|(at, _)| *at != place.apdu) {
@@ -51,7 +52,7 @@ impl Composed {
     }
 }
 
-/// The answer to a Present for that many records, with what it calls the position after them.
+/// Returns the answer to a Present for this many records, with what the server calls the position after them.
 pub(super) fn present(composed: Composed, asked: usize, next: i64) -> PresentResponse {
     let Composed(records) = composed;
     PresentResponse {
@@ -63,7 +64,7 @@ pub(super) fn present(composed: Composed, asked: usize, next: i64) -> PresentRes
     }
 }
 
-/// Puts records into the answer to a search that asks for that many.
+/// Puts records into the answer to a search that asks for this many.
 pub(super) fn piggyback(
     response: &mut SearchResponse,
     composed: Composed,
@@ -79,7 +80,7 @@ pub(super) fn piggyback(
         .into();
 }
 
-/// Leaves the search found, but its records failed.
+/// Leaves the search successful, but marks its records as failed.
 pub(super) fn without_records(response: &mut SearchResponse, why: Diagnostic) {
     response.number_of_records_returned = 0;
     response.next_result_set_position = 1;
@@ -87,7 +88,7 @@ pub(super) fn without_records(response: &mut SearchResponse, why: Diagnostic) {
     response.records = Some(Records::NonSurrogateDiagnostic(why)).into();
 }
 
-/// Fewer than were asked for did not fit.
+/// Returns the status; fewer records than were asked for means that the rest did not fit.
 fn status(returned: usize, asked: usize) -> PresentStatus {
     if returned < asked {
         PresentStatus::PARTIAL_2
@@ -113,7 +114,7 @@ fn records_of(apdu: Apdu) -> Vec<NamePlusRecord> {
     }
 }
 
-/// Octets of a record in a message, about.
+/// Returns the approximate number of octets of a record in a message.
 fn size(record: &NamePlusRecord) -> usize {
     const WRAPPING: usize = 64;
     let contents = match &record.record {

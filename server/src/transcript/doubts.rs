@@ -1,4 +1,4 @@
-//! What is unlikely in a whole recording: the lines of a transcript that was cut or edited.
+//! Whatever is unlikely in a whole recording, which suggests that the transcript was cut or edited.
 
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -12,11 +12,11 @@ pub(super) struct TranscriptCheck {
     has_version: bool,
     sessions: HashMap<u64, SessionCheck>,
     doubts: Vec<(usize, String)>,
-    /// How many doubts were not kept.
+    /// The number of doubts that were not kept.
     more: u64,
 }
 
-/// What a session had so far.
+/// The state of a session so far.
 #[derive(Debug, Default)]
 struct SessionCheck {
     is_opened: bool,
@@ -25,16 +25,17 @@ struct SessionCheck {
     time: Option<SystemTime>,
 }
 
-/// The most doubts that are kept.
+/// The maximum number of doubts that are kept.
 const MAX_DOUBTS: usize = 20;
-/// The most sessions that are checked.
+/// The maximum number of sessions that are checked.
 const MAX_SESSIONS: usize = 1_000_000;
 
 impl TranscriptCheck {
-    /// Takes a line.
+    /// Checks a line.
     ///
     /// # Errors
-    /// What is wrong with it, if no version of the format was named before it, or it belongs to another transcript than the lines before.
+    /// What is wrong with the line, if no version of the format was named before it, or if it belongs to another transcript than
+    /// the previous lines.
     pub(super) fn add(&mut self, number: usize, line: &Line) -> Result<(), &'static str> {
         match line {
             Line::Apdu(entry) => self.said(number, entry.session, entry.time),
@@ -87,7 +88,7 @@ impl TranscriptCheck {
         Ok(())
     }
 
-    /// What is known of a session; `None` for one too many.
+    /// Returns what is known about a session; `None` if there are too many sessions.
     fn session(&mut self, number: u64) -> Option<&mut SessionCheck> {
         let is_full = self.sessions.len() >= MAX_SESSIONS;
         if is_full && !self.sessions.contains_key(&number) {
@@ -106,7 +107,7 @@ impl TranscriptCheck {
         }
     }
 
-    /// The doubts in the order of the lines.
+    /// Returns the doubts in the order of the lines.
     pub(super) fn doubts(mut self) -> Vec<String> {
         self.doubts.sort();
         self.doubts.dedup();

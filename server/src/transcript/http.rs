@@ -1,4 +1,4 @@
-//! Messages of HTTP in transcripts, as lines of JSON.
+//! HTTP messages in transcripts, as lines of JSON.
 
 mod secrets;
 
@@ -13,24 +13,24 @@ use self::secrets::{PlainBody, plain_body, plain_head};
 use super::{Direction, line, time_of};
 use crate::observer::HttpMessage;
 
-/// A message of HTTP in a transcript.
+/// An HTTP message in a transcript.
 ///
-/// Its `Debug` has no secrets.
+/// Its `Debug` does not show secrets.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpEntry {
-    /// When it was received, or about to be sent.
+    /// When the message was received, or about to be sent.
     pub time: SystemTime,
     /// The session, counted from 1 in the order of accepted connections.
     pub session: u64,
-    /// Its direction.
+    /// The direction of the message.
     pub direction: Direction,
-    /// What it says.
+    /// The contents of the message.
     pub message: HttpMessage,
 }
 
 impl HttpEntry {
-    /// A message that is received or sent now.
+    /// Creates an entry for a message that is received or sent now.
     pub(crate) fn now(session: u64, direction: Direction, message: &HttpMessage) -> Self {
         Self {
             time: SystemTime::now(),
@@ -40,7 +40,7 @@ impl HttpEntry {
         }
     }
 
-    /// The entry as a JSON object, without secrets: `head`, and `body` or, if that is no UTF-8, `body-octets`.
+    /// Returns the entry as a JSON object, without secrets: `head`, and `body` or, if the body is not UTF-8, `body-octets`.
     pub fn to_json(&self) -> Value {
         let mut object = line(self.time, self.session);
         object.insert("direction".to_owned(), self.direction.name().into());
@@ -56,12 +56,12 @@ impl HttpEntry {
         Value::Object(object)
     }
 
-    /// The body without secrets.
+    /// Returns the body without secrets.
     fn body(&self) -> PlainBody {
         plain_body(&self.message, self.direction == Direction::Received)
     }
 
-    /// The entry of a JSON object; `Ok(None)` for one that is no message of HTTP.
+    /// Returns the entry of a JSON object; `Ok(None)` for an object that is not an HTTP message.
     pub(super) fn from_json(object: &Value) -> Result<Option<Self>, &'static str> {
         let Some(head) = object.get("head") else {
             return Ok(None);
@@ -99,7 +99,7 @@ impl fmt::Debug for HttpEntry {
 }
 
 impl fmt::Display for HttpEntry {
-    /// The head and the body, without secrets.
+    /// Lists the head and the body, without secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let head = plain_head(&self.message.head);
         match self.body() {

@@ -1,4 +1,4 @@
-//! The lines of a transcript: what one holds, and reading a file of any size line by line.
+//! The lines of a transcript: the contents of a line, and reading a file of any size line by line.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -10,7 +10,7 @@ use z3950_asn1::input::open_regular;
 use super::{CLOSED, FORMAT_VERSION, HttpEntry, OPENED, RecordingError, TranscriptEntry};
 use crate::metrics::SessionEnd;
 
-/// Why a recording cannot be replayed.
+/// The reason why a recording cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
@@ -20,10 +20,10 @@ pub enum ReplayError {
     /// A line is wrong.
     #[error(transparent)]
     Line(#[from] RecordingError),
-    /// It has messages of HTTP only, which are not replayed.
+    /// The recording has only HTTP messages, which are not replayed.
     #[error("only APDUs are replayed, and it has messages of HTTP alone")]
     HttpOnly,
-    /// It has more requests, or more sessions, than this.
+    /// The recording has more requests, or more sessions, than this.
     #[error("more than {0} requests or sessions")]
     TooLarge(usize),
 }
@@ -31,13 +31,13 @@ pub enum ReplayError {
 /// The place of an APDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Where its line begins in the file, or its number in memory.
+    /// Where the APDU's line begins in the file, or its number in memory.
     pub(super) at: u64,
-    /// Octets of the line.
+    /// The number of octets of the line.
     pub(super) length: u32,
 }
 
-/// What a line holds.
+/// The contents of a line.
 #[derive(Debug)]
 pub(super) enum Line {
     Apdu(TranscriptEntry),
@@ -46,14 +46,14 @@ pub(super) enum Line {
     Empty,
 }
 
-/// What a line says of a connection, or of the file.
+/// What a line says about a connection, or about the file.
 #[derive(Debug)]
 pub(super) enum LineEvent {
     /// A session begins.
     Opened(u64),
-    /// A session ends; whether the server ended it, if that is known.
+    /// A session ends; the value is whether it is known that the server ended it.
     Closed(u64, bool),
-    /// Anything else; whether it names the version of the format.
+    /// Anything else; the value is whether it names the version of the format.
     Other(bool),
 }
 
@@ -98,20 +98,21 @@ impl Line {
     }
 }
 
-/// The ends of sessions that a client ends.
+/// The names of session ends that are caused by the client.
 const OF_CLIENT: [&str; 3] = [
     SessionEnd::Closed.name(),
     SessionEnd::Left.name(),
     SessionEnd::Lost.name(),
 ];
 
-/// The most octets of a line.
+/// The maximum number of octets of a line.
 pub(super) const MAX_LINE: u64 = 128 << 20;
 
-/// Reads the lines of a file one by one, with their numbers. A last line that is cut short is left out; returns a remark on it.
+/// Reads the lines of a file one by one, with their numbers. A last line that is cut short is left out, and a remark on it is
+/// returned.
 ///
 /// # Errors
-/// A file that cannot be read, and the first line that is wrong or too long.
+/// A file that cannot be read, or the first line that is wrong or too long.
 pub(super) fn read_lines(
     path: &Path,
     most: u64,

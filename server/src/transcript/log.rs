@@ -16,25 +16,26 @@ use super::{format_time, line, name, versioned};
 use crate::lock::lock;
 use crate::observer::{HttpMessage, Observer, Peer, SessionTotals};
 
-/// Writes a line of JSON for each APDU at once, as the [module](super) describes.
+/// Writes a line of JSON for each APDU immediately, as the [module](super) describes.
 pub struct JsonLog<W>(Lines<W>);
 
-/// Writes a listing of each APDU at once, after a line with the time and session.
+/// Writes a listing of each APDU immediately, after a line with the time and session.
 pub struct ApduLog<W>(Lines<W>);
 
 impl<W: Write + Send> JsonLog<W> {
-    /// Logs to a file or another writer.
+    /// Creates a log that goes to a file or another writer.
     pub fn new(to: W) -> Self {
         Self(Lines::new(to))
     }
 
-    /// How warnings name the log, such as the path of its file: `the log` unless this is called.
+    /// Sets how warnings name the log, for example by the path of its file. The default is `the log`.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.0.name = name.into();
         self
     }
 
-    /// If lines are missing because they could not be written, to this writer or to one before it: the name of the log, and why.
+    /// If lines are missing because they could not be written, to this writer or to an earlier one, returns the name of the log
+    /// and the reason.
     pub fn failure(&self) -> Option<String> {
         self.0.failure()
     }
@@ -60,25 +61,25 @@ impl<W: Write + Send> JsonLog<W> {
         self.0.write(&format!("{}\n", Value::Object(object)));
     }
 
-    /// Changes the writer, as when log files are rotated. A log that ended because it could not be written continues.
+    /// Changes the writer, as when log files are rotated. A log that had ended because it could not be written then continues.
     pub fn change<T>(&self, change: impl FnOnce(&mut W) -> T) -> T {
         self.0.change(change)
     }
 }
 
 impl<W: Write + Send> ApduLog<W> {
-    /// Logs to a file or another writer.
+    /// Creates a log that goes to a file or another writer.
     pub fn new(to: W) -> Self {
         Self(Lines::new(to))
     }
 
-    /// How warnings name the log, such as the path of its file: `the log` unless this is called.
+    /// Sets how warnings name the log, for example by the path of its file. The default is `the log`.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.0.name = name.into();
         self
     }
 
-    /// [`JsonLog::failure`].
+    /// See [`JsonLog::failure`].
     pub fn failure(&self) -> Option<String> {
         self.0.failure()
     }
@@ -101,7 +102,7 @@ impl<W: Write + Send> ApduLog<W> {
         ));
     }
 
-    /// [`JsonLog::change`].
+    /// See [`JsonLog::change`].
     pub fn change<T>(&self, change: impl FnOnce(&mut W) -> T) -> T {
         self.0.change(change)
     }
@@ -188,23 +189,23 @@ impl<W: Write + Send> Observer for ApduLog<W> {
     }
 }
 
-/// Writes a line of JSON for each request that a replay cannot answer, as in a transcript, with `missing`: what is not in the
-/// recording. Equal requests are written once.
+/// Writes a line of JSON for each request that a replay cannot answer, as in a transcript, with `missing`, which says what is not
+/// in the recording. Equal requests are written only once.
 pub struct MissingLog<W>(Lines<W>);
 
 impl<W: Write + Send> MissingLog<W> {
-    /// Logs to a file or another writer.
+    /// Creates a log that goes to a file or another writer.
     pub fn new(to: W) -> Self {
         Self(Lines::new(to))
     }
 
-    /// How warnings name the log, such as the path of its file: `the log` unless this is called.
+    /// Sets how warnings name the log, for example by the path of its file. The default is `the log`.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.0.name = name.into();
         self
     }
 
-    /// [`JsonLog::failure`].
+    /// See [`JsonLog::failure`].
     pub fn failure(&self) -> Option<String> {
         self.0.failure()
     }
@@ -231,7 +232,7 @@ struct LinesState<W> {
     to: W,
     /// Whether the last line could not be written.
     is_broken: bool,
-    /// Why the first of the lines that are missing could not be written.
+    /// The reason why the first missing line could not be written.
     failure: Option<String>,
 }
 

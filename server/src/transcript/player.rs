@@ -18,21 +18,22 @@ use crate::service::{fail, refuse};
 
 /// The replay of one session.
 ///
-/// A request gets the answer to the same request: the next of this session that has not been replayed, otherwise the last,
-/// otherwise that of another session. A Present without one gets its records from other answers, and a Search that differs in the
-/// records it asks for gets those. A request that was not recorded gets a diagnostic, or Close if the service has none.
+/// A request gets the answer to the same request: the next one in this session that has not been replayed, otherwise the last
+/// one, otherwise one from another session. A Present without such an answer gets its records from other answers, and a Search
+/// that differs only in the records it asks for gets those records. A request that was not recorded gets a diagnostic, or Close
+/// if the service does not have diagnostics.
 ///
-/// In order, only octets are compared: a request that equals none gets the answer to the next request with the same
-/// APDU.
+/// When requests are replayed in order, only octets are compared: a request that equals no recorded one gets the answer to the
+/// next request with the same APDU.
 ///
-/// The session ends as it was recorded, if the server ended it. Until an Init is accepted, only requests of this session are answered,
-/// and any other ends it: a server answers none then (Z39.50-2003 §3.2.1.1).
+/// The session ends as it was recorded, if the server ended it. Until an Init is accepted, only requests of this session are
+/// answered, and any other request ends the session, because a server does not answer it at that point (Z39.50-2003 §3.2.1.1).
 ///
-/// What the server sent before any request goes out with the first answer.
+/// What the server sent before any request is sent together with the first answer.
 pub(crate) struct Player {
     replay: Arc<Replay>,
     session: usize,
-    /// Which requests of the session have been replayed.
+    /// Whether each request of the session has been replayed.
     done: Vec<bool>,
     origins: Origins,
     /// The preferredMessageSize of the client, in octets; 0 for no limit.
@@ -47,29 +48,30 @@ pub(crate) struct Player {
 #[derive(Debug)]
 pub(crate) struct Played {
     pub(crate) output: Output,
-    /// Why there is none in the recording, if that is to be reported.
+    /// Why there is no answer in the recording, if that is to be reported.
     pub(crate) not_recorded: Option<String>,
 }
 
-/// How a request is answered.
+/// The way in which a request is answered.
 enum Plan {
-    /// By these APDUs; whether they carry the referenceId of the request already, and whether the session ends after them.
+    /// With these APDUs. Also says whether they already carry the referenceId of the request, and whether the session ends after
+    /// them.
     Recorded {
         answers: Vec<Place>,
         is_same: bool,
         hangs_up: bool,
     },
-    /// By these records.
+    /// With these records.
     Records(Vec<RecordPlace>, AskedRecords),
-    /// By this answer to a search, with the records that this one asks for.
+    /// With this answer to a search, and the records that this search asks for.
     Found(Vec<Place>, Box<AskedSearch>),
-    /// By a diagnostic: the result set has no such records.
+    /// With a diagnostic, because the result set does not have such records.
     OutOfRange,
-    /// Not at all.
+    /// Not answered from the recording, for this reason.
     Unknown(String),
 }
 
-/// A request and how it is answered.
+/// A request and the way in which it is answered.
 struct Planned {
     replay: Arc<Replay>,
     request: Option<Apdu>,
@@ -81,7 +83,7 @@ struct Planned {
 }
 
 impl Player {
-    /// The replay of the session of this number, from 1; after the last recorded session the first is replayed again.
+    /// Creates the replay of the session with this number, from 1; after the last recorded session, the first is replayed again.
     pub(crate) fn new(replay: &Arc<Replay>, number: u64) -> Self {
         let count = u64::try_from(replay.sessions.len())
             .unwrap_or(u64::MAX)
@@ -98,7 +100,7 @@ impl Player {
         }
     }
 
-    /// The recorded answer to this request. A file is read on another thread.
+    /// Returns the recorded answer to this request. A file is read on another thread.
     pub(crate) async fn answer(&mut self, octets: &Bytes) -> Played {
         let planned = self.plan(octets);
         let request = planned.request.clone();
@@ -159,7 +161,7 @@ impl Player {
             (None, _) => Plan::Unknown(UNKNOWN.to_owned()),
         };
         if let (Plan::Unknown(_), Some(name)) = (&plan, made) {
-            // A search that fails leaves no result set, and a sort leaves the one before.
+            // A search that fails leaves no result set, and a sort that fails leaves the previous one.
             let is_sort = matches!(request, Some(Apdu::SortRequest(_)));
             self.origins.set(name, before.filter(|_| is_sort));
         }
@@ -177,15 +179,16 @@ impl Player {
         }
     }
 
-    /// Whether all requests of the session have been replayed, and the server ended it then.
+    /// Returns whether all requests of the session have been replayed, and the server then ended it.
     fn is_over(&self) -> bool {
         let own = self.replay.sessions.get(self.session);
         let last = own.and_then(|session| session.last());
         last.is_some_and(|last| last.hangs_up) && self.done.iter().all(|done| *done)
     }
 
-    /// The same request: the next in this session; if others may be repeated, the last in it, or the first of another session. One
-    /// whose answer did not come, although there should be one, is not repeated: the client would wait for ever.
+    /// Finds the same request: the next one in this session; if others may be repeated, the last one in it, or the first of
+    /// another session. A request whose answer did not come, although it should have, is not repeated, because the client would
+    /// wait for ever.
     fn by_identity<'a>(
         &mut self,
         replay: &'a Replay,
@@ -209,7 +212,7 @@ impl Player {
             .or_else(|| all.find(|exchange| same(exchange) && ends(exchange)))
     }
 
-    /// The first request with the same octets that has not been replayed yet, otherwise the first with the same APDU.
+    /// Finds the first request with the same octets that has not been replayed yet, or else the first with the same APDU.
     fn by_order<'a>(&mut self, replay: &'a Replay, octets: &[u8]) -> Option<&'a RecordedExchange> {
         let (plain, kind) = (Identity::of_octets(octets), tag(octets));
         let own = replay.sessions.get(self.session)?;
@@ -217,7 +220,7 @@ impl Player {
             .or_else(|| self.next(own, |exchange| exchange.tag == kind))
     }
 
-    /// Finds the first request of the session that fits and has not been replayed, and marks it.
+    /// Finds the first request of the session that matches and has not been replayed, and marks it.
     fn next<'a>(
         &mut self,
         own: &'a [RecordedExchange],
@@ -230,7 +233,7 @@ impl Player {
     }
 }
 
-/// The places of the requested records.
+/// Returns how to answer a Present: with the places of the requested records.
 fn present(replay: &Replay, asked: AskedRecords) -> Plan {
     match (places(replay, &asked), replay.records.hits(asked.set)) {
         (Ok(places), _) if !places.is_empty() => Plan::Records(places, asked),
@@ -240,10 +243,10 @@ fn present(replay: &Replay, asked: AskedRecords) -> Plan {
     }
 }
 
-/// The places of the requested records.
+/// Returns the places of the requested records.
 ///
 /// # Errors
-/// The position of the first that was not recorded.
+/// The position of the first record that was not recorded.
 fn places(replay: &Replay, asked: &AskedRecords) -> Result<Vec<RecordPlace>, i64> {
     let places = asked.positions().map(|position| {
         let place = replay.records.place(asked, position);
@@ -255,13 +258,13 @@ fn places(replay: &Replay, asked: &AskedRecords) -> Result<Vec<RecordPlace>, i64
 /// The message for an unknown request.
 const UNKNOWN: &str = "this request is not in the recording";
 
-/// The message for an unknown record.
+/// Returns the message for an unknown record.
 fn missing(position: i64) -> String {
     format!("record {position} is not in the recording, with this syntax and these elements")
 }
 
 impl Planned {
-    /// Reads what the answer consists of.
+    /// Reads the parts of the answer.
     fn carry_out(self) -> Played {
         let found = match &self.plan {
             Plan::Recorded {
@@ -282,7 +285,7 @@ impl Planned {
         let words = why.as_deref().unwrap_or(UNKNOWN);
         let request = self.request.as_ref();
         let output = output.unwrap_or_else(|| not_recorded(request, words, self.is_open));
-        // A Close is answered as well as if it had been recorded.
+        // A Close is answered just as if it had been recorded.
         let is_close = matches!(request, Some(Apdu::Close(_)));
         let is_reported = why.is_some() && !is_close && self.replay.reports(self.identity);
         Played {
@@ -315,7 +318,7 @@ impl Planned {
         Ok((Some(Item::Apdu(response).into()), None))
     }
 
-    /// The answer to a Present of records that the result set does not have.
+    /// Returns the answer to a Present of records that the result set does not have.
     fn out_of_range(&self) -> Output {
         let why = diagnostic(Condition::OUT_OF_RANGE, "");
         let answers = self.request.as_ref().map(|request| refuse(request, why));
@@ -327,7 +330,7 @@ impl Planned {
         }
     }
 
-    /// The position after these records.
+    /// Returns the position after these records.
     fn next(&self, asked: &AskedRecords, composed: &Composed) -> i64 {
         let given = composed.0.len();
         let last = given.checked_sub(1).and_then(|last| asked.position(last));
@@ -368,7 +371,7 @@ impl Planned {
         Ok((Some(Item::Apdu(response).into()), why))
     }
 
-    /// The answer with the referenceId of the request.
+    /// Returns the answer with the referenceId of the request.
     fn bearing(&self, mut answer: Apdu) -> Apdu {
         let id = self.request.as_ref().and_then(Apdu::reference_id);
         answer.set_reference_id(id.cloned());
@@ -376,10 +379,10 @@ impl Planned {
     }
 }
 
-/// What is sent, if anything was recorded, and what was not.
+/// What is sent, if anything was recorded, and what was not recorded.
 type Answered = (Option<Output>, Option<String>);
 
-/// Whether the answers have an Init that is accepted.
+/// Returns whether the answers contain an Init that is accepted.
 fn accepts(output: &Output) -> bool {
     let is_accepted =
         |apdu: &Apdu| matches!(apdu, Apdu::InitializeResponse(answer) if answer.result);
@@ -387,7 +390,8 @@ fn accepts(output: &Output) -> bool {
     answers.any(|answer| is_accepted(&answer))
 }
 
-/// The failure of a request. A Close is answered; a request without a failing response, or before an Init is accepted, ends the session.
+/// Returns the failure of a request. A Close is answered; a request whose response cannot report a failure, or that comes before
+/// an Init is accepted, ends the session.
 fn not_recorded(request: Option<&Apdu>, words: &str, is_open: bool) -> Output {
     let why = || diagnostic(Condition::UNSPECIFIED, words);
     let mut answers = match request {
@@ -396,7 +400,7 @@ fn not_recorded(request: Option<&Apdu>, words: &str, is_open: bool) -> Output {
         Some(request) if is_open => refuse(request, why()),
         _ => Vec::new(),
     };
-    // A Delete is not refused, it fails: systemProblemAtTarget, with the message (Z39.50-2003 §3.2.4.1.4).
+    // A Delete is not refused; it fails with systemProblemAtTarget and the message (Z39.50-2003 §3.2.4.1.4).
     answers.iter_mut().for_each(|answer| fail(answer, &why()));
     if answers.is_empty() {
         answers.push(Close::new(CloseReason::SYSTEM_PROBLEM, Some(words)).into());

@@ -1,12 +1,13 @@
-//! Removes secrets from the octets of APDUs (Z39.50-2003 §3.2.1.1.3, §3.2.5). What a client sends is only kept where it is known
-//! what it means.
+//! Removes secrets from the octets of APDUs (Z39.50-2003 §3.2.1.1.3, §3.2.5). What a client sends is kept only if its meaning is
+//! known.
 
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec;
 use z3950_asn1::codec::frame::{CONSTRUCTED, CONTEXT_CONSTRUCTED, Header, Length};
 
-/// The octets of a client without its credentials. In an APDU that a client may send, each octet of a name or password is `*`. Of all other
-/// octets, which may be a damaged Init, so is everything after the header of the APDU that they begin with, if they do.
+/// Returns the octets from a client without its credentials. In an APDU that a client may send, each octet of a name or password
+/// becomes `*`. Other octets may be a damaged Init, so all of them become `*`, except for the header of an APDU if they begin
+/// with one.
 pub fn redacted_request(octets: &[u8]) -> Vec<u8> {
     match codec::decode(octets) {
         Ok(apdu) if is_plain(&apdu) => redacted_answer(octets),
@@ -14,8 +15,8 @@ pub fn redacted_request(octets: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Whether an APDU is what a client means. Others may be something else that is damaged: an APDU that only servers send, or an Init with
-/// a size so large that the number may be made of the octets after it.
+/// Returns whether an APDU is what a client meant to send. Other APDUs may be something else that is damaged: an APDU that only
+/// servers send, or an Init with a size so large that the number may consist of the octets after it.
 pub(super) fn is_plain(apdu: &Apdu) -> bool {
     let sizes = -i64::from(u32::MAX)..=i64::from(u32::MAX);
     match apdu {
@@ -27,7 +28,7 @@ pub(super) fn is_plain(apdu: &Apdu) -> bool {
     }
 }
 
-/// Replaces by `*` all octets after the header of an APDU of the standard; without one, all octets.
+/// Replaces all octets after the header of an APDU of the standard with `*`; without such a header, replaces all octets.
 fn veiled(octets: &[u8]) -> Vec<u8> {
     let header = Header::read(octets).ok().flatten().filter(|header| {
         header.class == CONTEXT_CONSTRUCTED && Apdu::name_of_tag(header.tag).is_some()
@@ -38,8 +39,9 @@ fn veiled(octets: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// Tags and lengths stay, and contents become `*`: of idAuthentication in Init, of its userInformationField unless that negotiates
-/// character sets, of elements that Init does not have, of the answer to a challenge, and of whatever follows damage in these APDUs.
+/// Replaces contents with `*`, while tags and lengths stay: the contents of idAuthentication in Init, of its userInformationField
+/// unless that negotiates character sets, of elements that Init does not have, of the answer to a challenge, and of whatever
+/// follows damage in these APDUs.
 pub(crate) fn redacted_answer(octets: &[u8]) -> Vec<u8> {
     let mut octets = octets.to_vec();
     let Ok(Some(apdu)) = Header::read(&octets) else {
@@ -55,7 +57,7 @@ pub(crate) fn redacted_answer(octets: &[u8]) -> Vec<u8> {
         let is = |(class, tag, _): &(u8, u32, Kept)| (*class, *tag) == (header.class, header.tag);
         let known = expected.iter().position(is);
         let kept = known.and_then(|place| expected.get(place).copied());
-        // After an element that does not belong there, nothing is known.
+        // After an element that does not belong there, the meaning is unknown.
         expected = known.map_or(&[], |place| expected.get(place + 1..).unwrap_or_default());
         if let Some(element) = octets.get_mut(at..end) {
             match kept.map(|(.., kept)| kept) {
@@ -77,7 +79,7 @@ pub(crate) fn redacted_answer(octets: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// The end of an indefinite length (X.690 §8.1.5).
+/// The octets that end a value of indefinite length (X.690 §8.1.5).
 const END_OF_CONTENTS: [u8; 2] = [0, 0];
 
 /// Whether an element is kept.
@@ -88,7 +90,7 @@ enum Kept {
     Never,
 }
 
-/// The elements of Init in their order, by class with form, and tag.
+/// The elements of Init in order, by class with form, and tag.
 const OF_INIT: [(u8, u32, Kept); 11] = [
     (0x80, 2, Kept::Always),
     (0x80, 3, Kept::Always),
@@ -103,7 +105,7 @@ const OF_INIT: [(u8, u32, Kept); 11] = [
     (CONTEXT_CONSTRUCTED, 201, Kept::Always),
 ];
 
-/// Those of accessControlResponse.
+/// The elements of accessControlResponse.
 const OF_ACCESS_CONTROL_RESPONSE: [(u8, u32, Kept); 5] = [
     (0x80, 2, Kept::Always),
     (0x80, 38, Kept::Never),
@@ -112,10 +114,10 @@ const OF_ACCESS_CONTROL_RESPONSE: [(u8, u32, Kept); 5] = [
     (CONTEXT_CONSTRUCTED, 201, Kept::Always),
 ];
 
-/// Object identifiers of negotiation: 1.2.840.10003.15.
+/// The object identifiers of negotiation: 1.2.840.10003.15.
 const NEGOTIATION: &[u8] = b"\x2a\x86\x48\xce\x13\x0f";
 
-/// Whether the first primitive value in an element is the object identifier of a negotiation.
+/// Returns whether the first primitive value in an element is the object identifier of a negotiation.
 fn negotiates(element: &[u8]) -> bool {
     let mut rest = element;
     while let Ok(Some(header)) = Header::read(rest) {
@@ -127,7 +129,7 @@ fn negotiates(element: &[u8]) -> bool {
     false
 }
 
-/// The header of the value that begins at `at`, and its end; `None` if there is no whole value.
+/// Returns the header of the value that begins at `at`, and its end; `None` if there is no whole value.
 fn value(octets: &[u8], at: usize) -> Option<(Header, usize)> {
     let first = Header::read(octets.get(at..)?).ok()??;
     let mut at = at;
@@ -175,11 +177,11 @@ mod tests {
     fn undecodable_octets_of_clients_are_not_kept() {
         let init = |tag: u8| [&[tag, 9, 0x84, 1, 0, 0xa7, 4, 0x1a, 2][..], b"pw"].concat();
         for (octets, expected) in [
-            // An Init whose mandatory elements are missing, or under the tag of another APDU.
+            // An Init whose mandatory elements are missing, or that has the tag of another APDU.
             (init(0xb4), [&b"\xb4\x09"[..], &[b'*'; 9]].concat()),
             (init(0xb5), [&b"\xb5\x09"[..], &[b'*'; 9]].concat()),
             (init(0xb6), [&b"\xb6\x09"[..], &[b'*'; 9]].concat()),
-            // Under a tag of no APDU, or of another class.
+            // Under a tag that no APDU has, or of another class.
             (init(0xaf), vec![b'*'; 11]),
             (init(0x94), vec![b'*'; 11]),
             // After a stray octet, and cut short.
@@ -201,10 +203,10 @@ mod tests {
                 b"\xbd\x05\x9f\x26\x02pwpw".to_vec(),
                 b"\xbd\x05*******".to_vec(),
             ),
-            // Texts, and nothing.
+            // Texts, and no octets at all.
             (b"login me pw".to_vec(), vec![b'*'; 11]),
             (Vec::new(), Vec::new()),
-            // An APDU that only servers send: what a client says in it is unknown.
+            // An APDU that only servers send: the meaning is unknown if a client sends it.
             (b"\xbc\x04\x9f\x25\x01p".to_vec(), b"\xbc\x04****".to_vec()),
             // A request is kept.
             (
@@ -233,7 +235,7 @@ mod tests {
         }
     }
 
-    /// Flips each bit, inserts an octet before each, and changes each octet to every length that may swallow the secret.
+    /// Flips each bit, inserts an octet before each octet, and changes each octet to every length that may swallow the secret.
     fn check_damage(credentials: IdAuthentication, secret: &[u8]) {
         let init = InitializeRequest {
             id_authentication: Some(credentials),
@@ -299,7 +301,7 @@ mod tests {
                 b"\xb4\x0f\xab\x0d\x28\x0b\x06\x07\x2a\x86\x48\xce\x13\x0f\x03\x81\x00",
                 b"\xb4\x0f\xab\x0d\x28\x0b\x06\x07\x2a\x86\x48\xce\x13\x0f\x03\x81\x00",
             ),
-            // Elements that Init does not have, or not there.
+            // Elements that Init does not have, or not in this place.
             (
                 b"\xb4\x0c\x84\x01\x00\xa3\x04\x3a\x02me\x81\x01x",
                 b"\xb4\x0c\x84\x01\x00\xa3\x04****\x81\x01*",
@@ -308,7 +310,7 @@ mod tests {
                 b"\xb4\x09\x84\x01\x00\x83\x01x\x84\x01x",
                 b"\xb4\x09\x84\x01\x00\x83\x01*\x84\x01*",
             ),
-            // Damaged: everything after it.
+            // Damaged: everything after the damage.
             (b"\xb4\x80\xa7\x80\x30\x80\x82\x04pw", b"\xb4\x80********"),
             (
                 b"\xb4\x09\x84\x01\x07\x9f\x7f\x20pw",
@@ -318,7 +320,7 @@ mod tests {
                 b"\xb4\x09\x84\x01\x07\x87\xffpw",
                 b"\xb4\x09\x84\x01\x07****",
             ),
-            // Cut short, or no secret at all.
+            // Cut short, or without any secret.
             (b"\xb4\x09\xa7\x04\x1a\x02m", b"\xb4\x09*****"),
             (b"\xb6\x04\xa7\x02\x80\x00", b"\xb6\x04\xa7\x02\x80\x00"),
             (b"\xff", b"\xff"),

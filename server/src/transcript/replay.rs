@@ -1,4 +1,4 @@
-//! A recording prepared for replay: its sessions as requests with the places of their answers, and where each record is.
+//! A recording prepared for replay: its sessions as requests with the places of their answers, and the place of each record.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::path::Path;
@@ -14,7 +14,8 @@ use super::source::RecordedOctets;
 use super::{Direction, Recording, RecordingError, TranscriptEntry};
 use crate::lock::lock;
 
-/// A recording to answer from. One that is read from a file stays there: only where its APDUs and records are is kept in memory.
+/// A recording to answer from. A recording that is read from a file stays there: only the places of its APDUs and records are
+/// kept in memory.
 #[derive(Debug, Default)]
 pub struct Replay {
     pub(super) sessions: Vec<Vec<RecordedExchange>>,
@@ -25,7 +26,7 @@ pub struct Replay {
     pub(super) in_order: bool,
     remarks: Vec<String>,
     doubts: Vec<String>,
-    /// Requests that were reported as not recorded.
+    /// The requests that were reported as not recorded.
     reported: Mutex<HashSet<Identity>>,
 }
 
@@ -33,54 +34,55 @@ pub struct Replay {
 #[derive(Debug)]
 pub(super) struct RecordedExchange {
     pub(super) identity: Identity,
-    /// That of the octets, for replay in order.
+    /// The identity of the octets, for replay in order.
     pub(super) octets: Identity,
     pub(super) reference_id: Identity,
     pub(super) tag: Option<u32>,
     pub(super) answers: Vec<Place>,
-    /// Whether the server ended the session after them.
+    /// Whether the server ended the session after these APDUs.
     pub(super) hangs_up: bool,
 }
 
-/// Where the records of result sets are.
+/// The places of the records of result sets.
 #[derive(Debug, Default)]
 pub(super) struct RecordIndex {
-    /// By result set and form, then by position.
+    /// The places by result set and form, then by position.
     sets: HashMap<(Identity, Identity), BTreeMap<i64, RecordPlace>>,
-    /// How many hits the sets have.
+    /// The number of hits of each set.
     hits: HashMap<Identity, i64>,
-    /// What the server calls the position after the last record: it, or 0.
+    /// What the server calls the position after the last record: this position, or 0.
     after_last: HashMap<Identity, i64>,
     count: usize,
 }
 
-/// A record among those of a recorded APDU.
+/// A record in a recorded APDU.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RecordPlace {
     pub(super) apdu: Place,
     pub(super) index: u32,
 }
 
-/// The most requests of a recording. Each takes about 580 octets, with the places of its answers and records, so all of them 1.2 GB.
+/// The maximum number of requests in a recording. Each takes about 580 octets, including the places of its answers and records,
+/// so that all of them take 1.2 GB.
 const MAX_EXCHANGES: usize = 2_000_000;
-/// The most records whose places are kept; further ones are in the recorded answers only.
+/// The maximum number of records whose places are kept; further records are only in the recorded answers.
 const MAX_RECORDS: usize = 10_000_000;
-/// The most requests without an answer that are considered for the next one.
+/// The maximum number of requests without an answer that are considered when the next answer comes.
 const MAX_OPEN: usize = 1_000;
-/// The most requests that are reported as not recorded.
+/// The maximum number of requests that are reported as not recorded.
 const MAX_REPORTED: usize = 100_000;
 
 impl Replay {
-    /// Reads the recording in a file, line by line. The file has to stay as it is while it is replayed.
+    /// Reads the recording in a file, line by line. The file must not be changed while it is replayed.
     ///
     /// # Errors
-    /// A file that cannot be read, a line that is wrong, or a recording of HTTP alone. A last line that is cut short is
-    /// left out, see [`Replay::remarks`].
+    /// A file that cannot be read, a line that is wrong, or a recording that has only HTTP messages. A last line that is cut
+    /// short is left out; see [`Replay::remarks`].
     pub fn open(path: &Path) -> Result<Self, ReplayError> {
         Self::open_within(path, MAX_EXCHANGES)
     }
 
-    /// The same with another limit on the number of requests.
+    /// Reads a recording in the same way, with another limit on the number of requests.
     pub(super) fn open_within(path: &Path, requests: usize) -> Result<Self, ReplayError> {
         let mut builder = ReplayBuilder::new(requests);
         let mut has_http = false;
@@ -110,24 +112,25 @@ impl Replay {
         Ok(replay)
     }
 
-    /// Answers requests that equal none by their order: with the next answer to a request of the same kind.
+    /// Makes requests that equal no recorded one be answered in order: with the next answer to a request of the same kind.
     pub fn in_order(mut self) -> Self {
         self.in_order = true;
         self
     }
 
-    /// What was left out of the recording, or is not in it, in words.
+    /// Describes what was left out of the recording, or is not in it.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
 
-    /// What is unlikely in a whole recording, each with its line: answers without a request, requests without an answer that others
-    /// follow, answers that are no APDU, times that go backwards, sessions without a beginning. Only files are checked.
+    /// Describes what is unlikely in a whole recording, each with its line: answers without a request, unanswered requests that
+    /// are followed by others, answers that are not an APDU, times that go backwards, and sessions without a beginning. Only
+    /// files are checked.
     pub fn doubts(&self) -> &[String] {
         &self.doubts
     }
 
-    /// Whether a request that was not recorded is the first of its kind, and so to be reported.
+    /// Returns whether a request that was not recorded is the first of its kind and therefore has to be reported.
     pub(super) fn reports(&self, request: Identity) -> bool {
         let mut reported = lock(&self.reported);
         reported.len() < MAX_REPORTED && reported.insert(request)
@@ -144,7 +147,7 @@ impl From<&Recording> for Replay {
         for entry in recording.entries.iter().take(MAX_EXCHANGES) {
             let at = octets.len() as u64;
             octets.push(entry.octets.clone());
-            // There are no more entries than exchanges may be.
+            // There are at most as many entries as there may be exchanges.
             let _ = builder.add(entry, Place { at, length: 0 }, 0);
         }
         builder.build(RecordedOctets::Memory(octets))
@@ -163,7 +166,7 @@ struct ReplayBuilder {
     sessions: BTreeMap<u64, SessionBuilder>,
     records: RecordIndex,
     exchanges: usize,
-    /// How many there may be.
+    /// The maximum number of exchanges.
     most: usize,
 }
 
@@ -171,15 +174,15 @@ struct ReplayBuilder {
 struct SessionBuilder {
     origins: Origins,
     exchanges: Vec<RecordedExchange>,
-    /// The searches among them.
+    /// The searches among the exchanges.
     searches: Vec<(Identity, usize)>,
     /// Requests without a final answer.
     open: VecDeque<OpenExchange>,
-    /// What the server sent before any request.
+    /// The APDUs that the server sent before any request.
     early: Vec<Place>,
     /// The number of the last request that was answered.
     answered: Option<usize>,
-    /// Whether the server has asked the client something, after which the answer to a request comes with another one.
+    /// Whether the server has asked the client something; the answer to a request then comes with another one.
     has_asked: bool,
 }
 
@@ -192,7 +195,7 @@ struct OpenExchange {
     tag: Option<u32>,
     reference_id: Option<ReferenceId>,
     asked: AskedOfSets,
-    /// How many records its segments have had.
+    /// The number of records that the segments of its answer have contained so far.
     given: usize,
 }
 
@@ -270,8 +273,8 @@ impl ReplayBuilder {
 }
 
 impl SessionBuilder {
-    /// Adds a request; returns what is unlikely about an earlier one, with its line: two requests without a referenceId follow each other
-    /// only if the first has been answered.
+    /// Adds a request. Returns what is unlikely about an earlier one, with its line: two requests without a referenceId follow
+    /// each other only if the first has been answered.
     fn request(&mut self, entry: &TranscriptEntry, line: usize) -> Option<(usize, String)> {
         let compared = self.origins.compare(&entry.octets);
         let index = self.exchanges.len();
@@ -308,7 +311,7 @@ impl SessionBuilder {
         doubt
     }
 
-    /// Adds what the server sent; returns what is unlikely about it.
+    /// Adds an APDU that the server sent; returns what is unlikely about it.
     fn answer(
         &mut self,
         entry: &TranscriptEntry,
@@ -330,7 +333,7 @@ impl SessionBuilder {
                 self.answered = self.answered.max(Some(open.index));
                 Some(open.index)
             }
-            // Something else than an answer comes with the last request.
+            // An APDU that is not an answer belongs to the last request.
             None => self.exchanges.len().checked_sub(1),
         };
         if let Some(at) = found
@@ -357,7 +360,8 @@ impl SessionBuilder {
         }
     }
 
-    /// Requests without an answer, although later ones have theirs, with their lines. Some have none.
+    /// Returns the requests without an answer although later ones have theirs, with their lines. Some requests never have an
+    /// answer.
     fn unanswered(&self) -> impl Iterator<Item = (usize, String)> {
         let open = self.open.iter();
         let open = open.filter(|open| {
@@ -368,25 +372,25 @@ impl SessionBuilder {
 }
 
 impl OpenExchange {
-    /// The doubt about a request without an answer.
+    /// Returns the doubt about a request without an answer.
     fn doubt(&self) -> (usize, String) {
         (self.line, format!("the {} has no answer", self.name))
     }
 }
 
 impl RecordIndex {
-    /// The place of a record, if it was recorded.
+    /// Returns the place of a record, if it was recorded.
     pub(super) fn place(&self, asked: &AskedRecords, position: i64) -> Option<RecordPlace> {
         let set = self.sets.get(&(asked.set?, asked.form))?;
         set.get(&position).copied()
     }
 
-    /// How many hits a result set has, if that was recorded.
+    /// Returns how many hits a result set has, if the number was recorded.
     pub(super) fn hits(&self, set: Option<Identity>) -> Option<i64> {
         self.hits.get(&set?).copied()
     }
 
-    /// The next position after these, as the server would call it.
+    /// Returns the next position after these, as the server would call it.
     pub(super) fn next(&self, set: Option<Identity>, position: i64) -> i64 {
         let is_after_last = self.hits(set).is_some_and(|hits| position > hits);
         let known = set.and_then(|set| self.after_last.get(&set));
@@ -403,14 +407,15 @@ impl RecordIndex {
         }
     }
 
-    /// Notes what an answer says of the result set, and where its records are.
+    /// Notes what an answer says about the result set, and where its records are.
     fn learn(&mut self, open: &mut OpenExchange, answer: &Apdu, place: Place) {
         let given = &mut open.given;
         match (&open.asked, answer) {
             (AskedOfSets::Search(search), Apdu::SearchResponse(found)) if found.search_status => {
                 self.hits.entry(search.set).or_insert(found.result_count);
                 let asked = search.records(found.result_count);
-                // The server may send records that it was not asked for; their form is what it would be.
+                // The server may send records that it was not asked for. Their form is the one that they would have had if
+                // requested.
                 self.note_all(&asked, given, found.records.as_ref(), place);
                 self.note_next(&asked, *given, found.next_result_set_position);
             }
@@ -444,7 +449,7 @@ impl RecordIndex {
         }
     }
 
-    /// Notes where records are, of which `given` others precede the first. Of a record in fragments, only the position counts.
+    /// Notes where records are; `given` others precede the first. For a record in fragments, only the position counts.
     fn note<'a>(
         &mut self,
         asked: &AskedRecords,
@@ -472,20 +477,20 @@ impl RecordIndex {
     }
 }
 
-/// The context tags of Init's answer and of Close, Segment, PresentRequest, and the requests that a server makes.
+/// The context tags of the response to Init, of Close, Segment and PresentRequest, and of the requests that a server makes.
 pub(super) const CLOSE: u32 = 48;
 const SEGMENT: u32 = 45;
 const PRESENT_REQUEST: u32 = 24;
 const ACCESS_CONTROL_REQUEST: u32 = 28;
 const RESOURCE_CONTROL_REQUEST: u32 = 30;
-/// What clients send without an answer of its own: answers to requests of the server, and a trigger.
+/// The APDUs from clients that do not have an answer of their own: answers to requests of the server, and a trigger.
 const SILENT: [u32; 3] = [29, 31, 32];
 
 pub(super) fn is_silent(tag: Option<u32>) -> bool {
     tag.is_some_and(|tag| SILENT.contains(&tag))
 }
 
-/// Whether an APDU of the server may answer a request, or interrupt it (Z39.50-2003 §4.2.1).
+/// Returns whether an APDU from the server may answer a request, or interrupt it (Z39.50-2003 §4.2.1).
 fn answers(answer: Option<u32>, request: Option<u32>) -> bool {
     match (answer, request) {
         (Some(CLOSE), Some(CLOSE)) => true,
@@ -498,7 +503,7 @@ fn answers(answer: Option<u32>, request: Option<u32>) -> bool {
     }
 }
 
-/// The tag of an APDU.
+/// Returns the tag of an APDU.
 pub(super) fn tag(apdu: &[u8]) -> Option<u32> {
     let header = Header::read(apdu).ok().flatten()?;
     Some(header.tag)

@@ -1,4 +1,4 @@
-//! Compares requests for replay: without what does not affect the answer, and with result sets identified by their searches.
+//! Compares requests for replay: ignores what does not affect the answer, and identifies result sets by their searches.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,7 +12,7 @@ use z3950_asn1::oid::Oid;
 
 use super::redact::redacted_request;
 
-/// What equal requests, equal result sets and equal forms of records have in common.
+/// Identifies equal requests, equal result sets or equal forms of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Identity(u64);
 
@@ -23,17 +23,17 @@ impl Identity {
         Self(hasher.finish())
     }
 
-    /// The same octets, but for credentials.
+    /// Returns the identity of octets, without credentials.
     pub(super) fn of_octets(octets: &[u8]) -> Self {
         Self::of(redacted_request(octets))
     }
 
-    /// The same referenceId.
+    /// Returns the identity of a referenceId.
     pub(super) fn of_reference_id(id: Option<&ReferenceId>) -> Self {
         Self::of(id.map(|id| &id.0))
     }
 
-    /// The same record syntax and elements.
+    /// Returns the identity of a record syntax and elements.
     fn of_form(syntax: Option<Oid>, elements: Option<&RecordComposition>) -> Self {
         Self::of((
             syntax.map(|syntax| syntax.to_string()),
@@ -49,19 +49,19 @@ impl Identity {
     }
 }
 
-/// A request, as far as replay compares it.
+/// The parts of a request that replay compares.
 #[derive(Debug)]
 pub(super) struct Compared {
-    /// That of requests that get the same answer.
+    /// The identity of requests that get the same answer.
     pub(super) identity: Identity,
     pub(super) asked: AskedOfSets,
 }
 
-/// What a request asks of result sets.
+/// What a request needs from result sets.
 #[derive(Debug)]
 pub(super) enum AskedOfSets {
     Search(Box<AskedSearch>),
-    /// The sorted set, and the one that it was made from, if that is one.
+    /// The sorted set, and the set that it was made from, if there is only one.
     Sort(Identity, Option<Identity>),
     Present(AskedRecords),
     Other,
@@ -70,9 +70,9 @@ pub(super) enum AskedOfSets {
 /// A search, and the records that may come with its answer.
 #[derive(Debug)]
 pub(super) struct AskedSearch {
-    /// The result set that it makes.
+    /// The result set that the search makes.
     pub(super) set: Identity,
-    /// That of searches that differ only in the records they ask for.
+    /// The identity of searches that differ only in the records they ask for.
     pub(super) loosely: Identity,
     small_set_upper_bound: i64,
     large_set_lower_bound: i64,
@@ -82,7 +82,7 @@ pub(super) struct AskedSearch {
 }
 
 impl AskedSearch {
-    /// The records that the answer carries if there are that many hits (Z39.50-2003 §3.2.2.1.4).
+    /// Returns the records that the answer carries if there are this many hits (Z39.50-2003 §3.2.2.1.4).
     pub(super) fn records(&self, hits: i64) -> AskedRecords {
         let (form, number) = if hits <= self.small_set_upper_bound {
             (self.small_form, hits)
@@ -102,21 +102,21 @@ impl AskedSearch {
 /// Records of a result set.
 #[derive(Debug)]
 pub(super) struct AskedRecords {
-    /// `None` for a set that no known request has made.
+    /// The result set; `None` if no known request has made it.
     pub(super) set: Option<Identity>,
     pub(super) form: Identity,
-    /// First positions and numbers of records.
+    /// The first positions and the numbers of records.
     ranges: Vec<(i64, i64)>,
 }
 
 impl AskedRecords {
-    /// The positions in order.
+    /// Returns the positions in order.
     pub(super) fn positions(&self) -> impl Iterator<Item = i64> {
         let ranges = self.ranges.iter();
         ranges.flat_map(|(first, number)| *first..first.saturating_add(*number))
     }
 
-    /// Whether a result set of this size has all of them; one of unknown size may.
+    /// Returns whether a result set of this size has all these records; a set of unknown size may have them.
     pub(super) fn is_within(&self, hits: i64) -> bool {
         let mut ranges = self.ranges.iter();
         hits < 0
@@ -126,7 +126,7 @@ impl AskedRecords {
             })
     }
 
-    /// The position of the record that `given` others precede.
+    /// Returns the position of the record that `given` others precede.
     pub(super) fn position(&self, given: usize) -> Option<i64> {
         let mut given = i64::try_from(given).ok()?;
         for (first, number) in &self.ranges {
@@ -143,7 +143,7 @@ impl AskedRecords {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Origins(HashMap<Vec<u8>, Identity>);
 
-/// The most result sets remembered.
+/// The maximum number of result sets remembered.
 const MAX_SETS: usize = 1_000;
 
 impl Origins {
@@ -152,7 +152,7 @@ impl Origins {
     /// Ignores referenceIds, message sizes, implementation names, the names of result sets, and credentials, which transcripts do not
     /// contain.
     pub(super) fn compare(&mut self, octets: &[u8]) -> Compared {
-        // A recording has no others.
+        // A recording contains only redacted octets.
         let octets = redacted_request(octets);
         let Ok(mut request) = codec::decode(&octets) else {
             return Compared {
@@ -198,12 +198,12 @@ impl Origins {
         Compared { identity, asked }
     }
 
-    /// The contents of the result set of this name.
+    /// Returns the contents of the result set with this name.
     pub(super) fn of(&self, name: &[u8]) -> Option<Identity> {
         self.0.get(name).copied()
     }
 
-    /// Gives the name to a result set, or to none.
+    /// Gives the name to a result set, or removes it for `None`.
     pub(super) fn set(&mut self, name: Vec<u8>, contents: Option<Identity>) {
         match contents {
             Some(contents) => drop(self.0.insert(name, contents)),
@@ -218,7 +218,7 @@ impl Origins {
     }
 }
 
-/// The name of the result set that a request makes.
+/// Returns the name of the result set that a request makes.
 pub(super) fn set_made(request: &Apdu) -> Option<&[u8]> {
     match request {
         Apdu::SearchRequest(search) => Some(search.result_set_name.as_bytes()),
@@ -252,7 +252,7 @@ fn asked_search(search: &SearchRequest, sets: &[Option<Identity>]) -> AskedSearc
     }
 }
 
-/// A request without the names of its result sets, unless its answer has them.
+/// Returns a request without the names of its result sets, unless its answer contains them.
 fn unnamed(request: &Apdu) -> Apdu {
     match request {
         Apdu::SearchRequest(search) => unnamed_search(search).into(),
@@ -334,13 +334,13 @@ fn strip(request: &mut Apdu) {
     }
 }
 
-/// Whether it negotiates character sets; everything else may hold credentials, and is not in transcripts.
+/// Returns whether the value negotiates character sets; everything else may contain credentials, and is not in transcripts.
 fn negotiates(external: &External) -> bool {
     let syntax = external.direct_reference;
     syntax.is_some_and(|syntax| syntax.to_string().starts_with("1.2.840.10003.15."))
 }
 
-/// The result sets that a request uses.
+/// Returns the result sets that a request uses.
 fn sets_named(request: &Apdu) -> Vec<&[u8]> {
     match request {
         Apdu::PresentRequest(present) => vec![present.result_set_id.0.as_bytes()],

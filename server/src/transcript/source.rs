@@ -1,4 +1,4 @@
-//! Where the recorded octets are while they are replayed: in memory, or in the file, of which a line is read when it is needed.
+//! Where the recorded octets are while they are replayed: in memory, or in the file, from which a line is read when it is needed.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -27,7 +27,7 @@ impl RecordedOctets {
         matches!(self, Self::File(_))
     }
 
-    /// The octets of the APDU at this place.
+    /// Returns the octets of the APDU at this place.
     ///
     /// # Errors
     /// If the file cannot be read, or was changed.

@@ -41,7 +41,7 @@ impl std::io::Write for Shared {
     }
 }
 
-/// Has a session answer the requests, with an observer.
+/// Lets a session answer the requests, with an observer.
 fn converse(observer: &dyn Observer, number: u64, requests: &[Apdu]) {
     let mut session = Session::new(Arc::new(Target::new(catalogue(), Limits::default())));
     let peer: SocketAddr = "127.0.0.1:4711".parse().expect("an address");
@@ -214,7 +214,7 @@ fn listings_are_for_people() {
     );
 }
 
-/// A recording of sessions with these requests.
+/// Returns a recording of sessions with these requests.
 fn recording(sessions: &[&[Apdu]]) -> Arc<Recording> {
     let file = Shared::default();
     let log = JsonLog::new(file.clone());
@@ -281,7 +281,7 @@ fn recordings_are_replayed() {
         hits(&answer(&mut player, &search("@attr 1=1032 dup"))),
         (2, None)
     );
-    // Other octets: the next answer of its kind, with the client's own referenceId.
+    // Other octets: the next answer of the same kind, with the client's own referenceId.
     let other = referred(search("else"), "mine");
     assert_eq!(
         hits(&answer(&mut player, &other)),
@@ -291,7 +291,7 @@ fn recordings_are_replayed() {
     assert!(!gone.hang_up && said(&gone)[0].contains(UNKNOWN));
     let end = answer(&mut player, &close);
     assert!(end.hang_up && names(&end) == ["close"]);
-    // The sessions are replayed in turn, then again from the first.
+    // The sessions are replayed in turn, and then again from the first.
     for (number, exchanges) in [(1, 4), (2, 1), (3, 4), (4, 1)] {
         let mut player = Player::new(&in_order, number);
         assert_eq!(names(&answer(&mut player, &init())), ["initResponse"]);
@@ -314,7 +314,7 @@ fn apdus(output: &Output) -> Vec<Apdu> {
     apdus.collect()
 }
 
-/// The answers as JSON, and their octets as text.
+/// Returns the answers as JSON, and their octets as text.
 fn said(output: &Output) -> Vec<String> {
     let answers = apdus(output).into_iter().map(|apdu| {
         let octets = codec::encode(&apdu).expect("encodes");
@@ -347,7 +347,7 @@ fn audit_d8_a_request_gets_the_answer_of_the_same_request_only() {
     ]);
     let replay = Arc::new(Replay::from(&*recorded));
     let mut player = Player::new(&replay, 1);
-    // Another implementation, other sizes, another password.
+    // A different implementation, different sizes, and a different password.
     let Apdu::InitializeRequest(mut other) = with_password() else {
         panic!("an Init")
     };
@@ -367,7 +367,7 @@ fn audit_d8_a_request_gets_the_answer_of_the_same_request_only() {
         assert!(said.contains("dup") != said.contains("id7"), "{said}");
         said.contains("dup")
     };
-    // In another order; a Present is about the search before it.
+    // In a different order; a Present is about the search before it.
     let dup = answer(&mut player, &referred(search("@attr 1=1032 dup"), "x"));
     assert_eq!(count(&dup), (2, Some(ReferenceId("x".into()))));
     assert!(record(&answer(&mut player, &present_of("default"))));
@@ -378,7 +378,7 @@ fn audit_d8_a_request_gets_the_answer_of_the_same_request_only() {
     assert!(!record(&answer(&mut player, &present_of("default"))));
     let other = answer(&mut player, &search("@attr 1=4 war"));
     assert!(!said(&other)[0].contains(UNKNOWN), "{:?}", said(&other));
-    // Never recorded: another query, a set that no search has made, another service.
+    // These were never recorded: another query, a set that no search has made, another service.
     let close: Apdu = Close::new(CloseReason::FINISHED, None).into();
     for (request, name) in [
         (search("@attr 1=1032 id8"), "searchResponse"),
@@ -466,7 +466,7 @@ fn errors_in_a_recording_name_the_line() {
         let error = Recording::parse(&text).expect_err(&text).to_string();
         assert!(error.starts_with(expected), "{text}: {error}");
     }
-    // What a fault sends is called malformed, and credentials may be what makes an Init decodable.
+    // Octets that a fault sends are called malformed, and credentials may be what makes an Init decodable.
     let malformed = line(|line| drop(line.insert("apdu".to_owned(), "malformed".into())));
     assert!(Recording::parse(&malformed).is_ok());
     let veiled = line(|line| {

@@ -1,4 +1,4 @@
-//! Arguments that are read or refused.
+//! Arguments that are accepted or refused.
 
 use super::*;
 

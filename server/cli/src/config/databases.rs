@@ -1,4 +1,4 @@
-//! The databases: `[[database]]`, those with files, those at other servers, and those in a search engine.
+//! The databases: `[[database]]`, with files, with targets at other servers, or in a search engine.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::section::{Section, text};
 use super::setting::{Table, parse, settings};
 use super::{Config, EngineSettings, engine, remote};
 
-/// What a table may say of a database of each kind.
+/// The settings that a table may have for a database of each kind.
 pub(super) struct DatabaseTable {
     pub(super) files: DatabaseFiles,
     pub(super) remote: RemoteOptions,
@@ -52,7 +52,7 @@ settings! {
     }
 }
 
-/// Reads all of them. The indexes have been read.
+/// Reads all databases. The indexes must already have been read.
 pub(super) fn read(top: &Section<'_>, config: &mut Config) {
     let Some(value) = top.value("database") else {
         return;
@@ -89,7 +89,7 @@ pub(super) fn read(top: &Section<'_>, config: &mut Config) {
     });
 }
 
-/// Notes the keys that only databases with `what` have.
+/// Notes the keys that only databases with `what` may have.
 pub(super) fn note_keys_of(section: &Section<'_>, table: &Table<DatabaseTable>, what: &str) {
     let keys = table.settings.iter().map(|setting| setting.key);
     for key in keys.filter(|key| !["name", "targets"].contains(key) && section.has(key)) {

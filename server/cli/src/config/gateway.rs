@@ -22,7 +22,7 @@ settings! {
         /// name of a profile that comes with z3950 or is in target-profiles. Their addresses may be private.
         ///targets = ["lib.example", "127.0.0.1:9903/cat", "loc"]
         "targets": Other(|gateway, value| {
-            // They take a moment to read.
+            // The profiles take a moment to read.
             let profiles = Profiles::built_in();
             value.each(|text| gateway.options.targets.allow(text, &profiles));
         });
@@ -39,7 +39,7 @@ settings! {
     }
 }
 
-/// The options of the gateway; `None` if it is off.
+/// Returns the options of the gateway; `None` if it is off.
 pub(super) fn read(value: &Value<'_>) -> Option<GatewayOptions> {
     let mut gateway = (GATEWAY.default)();
     value.fill(&GATEWAY, &mut gateway);

@@ -1,4 +1,4 @@
-//! The settings that the command line gives: an option for each setting that has one.
+//! The settings that are given on the command line: there is an option for each setting that has one.
 
 use std::path::PathBuf;
 
@@ -10,11 +10,11 @@ use super::limits::LIMITS;
 use super::setting::{Setting, SettingField};
 use super::{Config, LOG, TOP};
 
-/// The options that are given, with their values.
+/// The given options, with their values.
 #[derive(Clone, Debug)]
 pub(crate) struct GivenSettings(ArgMatches);
 
-/// The settings that may have an option.
+/// Iterates over the settings that may have an option.
 pub(super) fn settings() -> impl Iterator<Item = &'static Setting<Config>> {
     let tables = [&TOP, &LIMITS, &ACCESS, &LOG];
     tables.into_iter().flat_map(|table| table.settings)
@@ -31,7 +31,7 @@ impl Args for GivenSettings {
     }
 }
 
-/// The option of a setting.
+/// Returns the option of a setting.
 fn argument(setting: &'static Setting<Config>, defaults: &mut Config) -> Option<Arg> {
     let (name, value, heading) = *setting.option.first()?;
     let help = setting.help(name, defaults);
@@ -64,7 +64,7 @@ impl FromArgMatches for GivenSettings {
 }
 
 impl GivenSettings {
-    /// Whether an option is given.
+    /// Returns whether an option is given.
     pub(crate) fn has(&self, option: &str) -> bool {
         self.0.value_source(option) == Some(ValueSource::CommandLine)
     }
@@ -81,7 +81,7 @@ impl GivenSettings {
                     SettingField::Paths(field) => *field(config) = paths().collect(),
                     _ => {
                         let text = self.0.get_one::<String>(name);
-                        // The parser of the option has refused texts that would not do.
+                        // The option's parser has already refused texts that are not valid.
                         let _ = text.map(|text| setting.set(text, config));
                     }
                 }

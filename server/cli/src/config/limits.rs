@@ -48,7 +48,7 @@ settings! {
         /// What one session may keep: result sets, hits over all of them, and the octets of the name of one.
         "result-sets": Number(Count, 1, |config| &mut config.limits.result_sets);
         "hits": Number(Count, 1, |config| &mut config.limits.hits);
-        // The result set `default` needs 7.
+        // The result set name `default` needs 7 octets.
         "result-set-name": Number(Octets, 7, |config| &mut config.limits.result_set_name);
         /// What one request may ask for; query-text is the size of a query in CCL or CQL.
         "query-text": Number(Octets, 0, |config| &mut config.limits.query_text);
@@ -99,7 +99,7 @@ pub(super) fn read(config: &mut Config, value: &Value<'_>) {
     });
 }
 
-/// Refuses sizes that the octets of a session never suffice for.
+/// Refuses sizes that can never fit into the octets of a session.
 fn refuse_too_large(section: &Section<'_>, config: &Config) {
     let limits = &config.limits;
     let most = limits.session_octets;

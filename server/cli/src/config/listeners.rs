@@ -15,7 +15,7 @@ pub(crate) struct ListenerConfig {
     pub(crate) place: ListenAddress,
     /// The certificate and key, for TLS.
     pub(crate) tls: Option<TlsFiles>,
-    /// Whether it answers SRU over HTTP, too.
+    /// Whether the listener also answers SRU over HTTP.
     pub(crate) http: bool,
 }
 
@@ -31,15 +31,15 @@ pub(crate) enum ListenAddress {
 /// The PEM files of a listener with TLS.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TlsFiles {
-    /// The chain of certificates, the server's first.
+    /// The certificate chain, beginning with the server's certificate.
     pub(crate) certificate: PathBuf,
     /// The private key.
     pub(crate) key: PathBuf,
-    /// The authorities of client certificates, and whether a certificate is required; `None` requests none.
+    /// The authorities of client certificates, and whether a certificate is required; if `None`, certificates are not requested.
     pub(crate) clients: Option<(PathBuf, bool)>,
 }
 
-/// Why a text is not an address to listen on.
+/// The reason why a text is not an address to listen on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected an address such as 127.0.0.1:2100 or unix:/run/z3950d")]
 pub(crate) struct ListenAddressError;
@@ -58,7 +58,7 @@ impl FromStr for ListenAddress {
         let (host, port) = address.rsplit_once(':').ok_or(ListenAddressError)?;
         match (host, port.parse::<u16>()) {
             ("", _) | (_, Err(_)) => Err(ListenAddressError),
-            // Here, TLS has settings of its own or none.
+            // In this place, TLS has settings of its own or is not used.
             _ if address.starts_with("tls:") => Err(ListenAddressError),
             _ => Ok(Self::Address(address.to_owned())),
         }
@@ -99,7 +99,7 @@ pub(super) struct ListenerTable {
     address: Option<ListenAddress>,
     certificate: Option<PathBuf>,
     key: Option<PathBuf>,
-    /// Whether a certificate is required of clients, if they are asked for one.
+    /// Whether clients must have a certificate, if they are asked for one.
     clients: Option<bool>,
     authorities: Option<PathBuf>,
     is_z3950_only: bool,

@@ -19,7 +19,7 @@ impl Notes {
         self.0.borrow_mut().push((at, reason.into()));
     }
 
-    /// All of them, in the order of the text.
+    /// Returns all errors, in the order of the text.
     pub(super) fn into_sorted(self) -> Vec<(usize, String)> {
         let mut notes = self.0.into_inner();
         notes.sort();
@@ -32,14 +32,14 @@ pub(super) struct Section<'a> {
     notes: &'a Notes,
     /// The folder that paths are relative to.
     pub(super) folder: &'a Path,
-    /// Its header, such as `[limits]` or `[[database]]`; empty for the top-level table.
+    /// The header of the table, such as `[limits]` or `[[database]]`; empty for the top-level table.
     header: String,
     table: &'a DeTable<'a>,
     at: usize,
 }
 
 impl<'a> Section<'a> {
-    /// The top-level table.
+    /// Returns the top-level table.
     pub(super) fn top(notes: &'a Notes, folder: &'a Path, table: &'a DeTable<'a>) -> Self {
         Self {
             notes,
@@ -50,8 +50,8 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Sets the fields of the settings that are given, in the order of their description. A key that is described in several of the
-    /// tables is read once. Unknown keys are noted, and required ones that are missing.
+    /// Sets the fields of the given settings, in the order of their description. A key that is described in several of the tables
+    /// is read once. Notes unknown keys, and missing keys that are required.
     pub(super) fn fill<T>(&self, tables: &[&Table<T>], into: &mut T) {
         let mut known = BTreeSet::new();
         for setting in tables.iter().flat_map(|table| table.settings) {
@@ -75,12 +75,12 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Whether the key is present.
+    /// Returns whether the key is present.
     pub(super) fn has(&self, key: &'static str) -> bool {
         self.value(key).is_some()
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub(super) fn value(&self, key: &'static str) -> Option<Value<'_>> {
         let mut entries = self.table.iter();
         let (_, value) = entries.find(|(known, _)| known.get_ref() == key)?;
@@ -107,7 +107,7 @@ impl<'a> Section<'a> {
 /// The value of a key, or one of the values in its list.
 #[derive(Clone, Copy)]
 pub(super) struct Value<'a> {
-    /// The table that holds it.
+    /// The table that contains the value.
     pub(super) section: &'a Section<'a>,
     pub(super) key: &'static str,
     is_listed: bool,
@@ -115,7 +115,7 @@ pub(super) struct Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The value. `None`, and a note of what was expected, if it is wrong.
+    /// Returns the value. If it is wrong, returns `None` and notes what was expected.
     pub(super) fn read<V>(
         &self,
         what: &str,
@@ -140,12 +140,12 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A path, relative to the folder of the file.
+    /// Returns a path, relative to the folder of the file.
     pub(super) fn path(&self) -> Option<PathBuf> {
         Some(self.section.folder.join(self.read("a path", text)?))
     }
 
-    /// What a text says. An error of the parser is noted.
+    /// Parses a text. An error of the parser is noted.
     pub(super) fn parse<V, E: Display>(
         &self,
         parse: impl FnOnce(&str) -> Result<V, E>,
@@ -154,12 +154,12 @@ impl<'a> Value<'a> {
         parsed.map_err(|reason| self.note_key(reason)).ok()
     }
 
-    /// The value, if it is a text.
+    /// Returns the value, if it is a text.
     pub(super) fn text(&self) -> Option<&'a str> {
         string(self.value.get_ref())
     }
 
-    /// The values of a list, or the single value.
+    /// Returns the values of a list, or the single value.
     pub(super) fn items(&self) -> Vec<Value<'a>> {
         let DeValue::Array(values) = self.value.get_ref() else {
             return vec![*self];
@@ -172,7 +172,7 @@ impl<'a> Value<'a> {
         values.iter().map(item).collect()
     }
 
-    /// The values of a list, each converted, with their positions; wrong ones are noted and left out.
+    /// Returns the values of a list, each converted, with their positions; wrong values are noted and left out.
     pub(super) fn listed<V>(
         &self,
         what: &str,
@@ -188,7 +188,7 @@ impl<'a> Value<'a> {
         listed
     }
 
-    /// The values of a list, each converted; wrong ones are noted and left out.
+    /// Returns the values of a list, each converted; wrong values are noted and left out.
     pub(super) fn list<V>(
         &self,
         what: &str,
@@ -198,13 +198,13 @@ impl<'a> Value<'a> {
         listed.map(|(_, converted)| converted).collect()
     }
 
-    /// The paths of a list, relative to the folder of the file.
+    /// Returns the paths of a list, relative to the folder of the file.
     pub(super) fn paths(&self) -> Vec<PathBuf> {
         let paths = self.list("a path", text).into_iter();
         paths.map(|path| self.section.folder.join(path)).collect()
     }
 
-    /// Takes in each text of a list. Errors are noted.
+    /// Passes each text of a list to `take`. Errors are noted.
     pub(super) fn each<E: Display>(&self, mut take: impl FnMut(&str) -> Result<(), E>) {
         for (item, text) in self.listed("a text", any_text) {
             if let Err(reason) = take(&text) {
@@ -213,7 +213,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Reads a table.
+    /// Reads the value as a table.
     pub(super) fn table<R>(&self, read: impl FnOnce(&Section<'_>) -> R) -> Option<R> {
         let DeValue::Table(table) = self.value.get_ref() else {
             self.note(format!("{} is not a table", self.key));
@@ -236,7 +236,7 @@ impl<'a> Value<'a> {
         }))
     }
 
-    /// Sets the fields of a table.
+    /// Sets the fields that a table describes.
     pub(super) fn fill<T>(&self, described: &Table<T>, into: &mut T) {
         self.table(|section| section.fill(&[described], into));
     }
@@ -247,7 +247,7 @@ impl<'a> Value<'a> {
         items.filter_map(|item| item.table(&mut read)).collect()
     }
 
-    /// The position in the text, in octets.
+    /// Returns the position in the text, in octets.
     pub(super) fn at(&self) -> usize {
         self.value.span().start
     }
@@ -257,23 +257,23 @@ impl<'a> Value<'a> {
         self.section.note_at(self.at(), reason);
     }
 
-    /// Notes that the value is less than its key takes.
+    /// Notes that the value is less than its key allows.
     pub(super) fn note_less(&self, least: impl Display) {
         self.note(format_args!("{} must be at least {least}", self.key));
     }
 
-    /// Notes an error about the value, which is to be named.
+    /// Notes an error about the value, with the key's name.
     pub(super) fn note_key(&self, reason: impl Display) {
         self.note(format_args!("{}: {reason}", self.key));
     }
 }
 
-/// True or false.
+/// Reads true or false.
 pub(super) fn flag(value: &DeValue<'_>) -> Option<bool> {
     value.as_bool()
 }
 
-/// A text.
+/// Reads a text.
 pub(super) fn string<'a>(value: &'a DeValue<'_>) -> Option<&'a str> {
     match value {
         DeValue::String(text) => Some(text),
@@ -281,17 +281,17 @@ pub(super) fn string<'a>(value: &'a DeValue<'_>) -> Option<&'a str> {
     }
 }
 
-/// A text, which may be empty.
+/// Reads a text, which may be empty.
 pub(super) fn any_text(value: &DeValue<'_>) -> Option<String> {
     string(value).map(str::to_owned)
 }
 
-/// A text that is not empty.
+/// Reads a text that is not empty.
 pub(super) fn text(value: &DeValue<'_>) -> Option<String> {
     any_text(value).filter(|text| !text.is_empty())
 }
 
-/// An integer in the range of the type.
+/// Reads an integer in the range of the type.
 pub(super) fn number<T: TryFrom<i64>>(value: &DeValue<'_>) -> Option<T> {
     let DeValue::Integer(number) = value else {
         return None;

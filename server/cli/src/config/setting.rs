@@ -1,6 +1,6 @@
-//! What a setting is: its key in the settings file, its explanation, the field that takes its value, and its option on the command line
-//! if it has one. Each is described once, with [`settings!`]. From the descriptions, the file is read ([`Section::fill`]), the
-//! template is printed ([`Printed`]), and options are made ([`GivenSettings`]).
+//! The description of a setting: its key in the settings file, its explanation, the field that takes its value, and its option on
+//! the command line, if it has one. Each setting is described once, with [`settings!`]. The descriptions are used to read the
+//! file ([`Section::fill`]), to print the template ([`Printed`]), and to make options ([`GivenSettings`]).
 //!
 //! [`Section::fill`]: super::section::Section::fill
 //! [`GivenSettings`]: super::GivenSettings
@@ -14,37 +14,37 @@ use super::unit::{Number, Unit};
 
 /// A table of the settings file.
 pub(super) struct Table<T: 'static> {
-    /// Its explanation, line by line.
+    /// The explanation of the table, line by line.
     pub(super) lines: &'static [&'static str],
-    /// Its header, such as `[limits]` or `[[database]]`; empty for the top-level table.
+    /// The header of the table, such as `[limits]` or `[[database]]`; empty for the top-level table.
     pub(super) header: &'static str,
     pub(super) settings: &'static [Setting<T>],
     pub(super) default: fn() -> T,
 }
 
-/// A setting, whose value goes to a field of `T`.
+/// A setting, whose value is stored in a field of `T`.
 pub(super) struct Setting<T: 'static> {
     pub(super) key: &'static str,
-    /// Its explanation, line by line.
+    /// The explanation of the setting, line by line.
     pub(super) lines: &'static [&'static str],
     pub(super) field: SettingField<T>,
-    /// Its option on the command line, if it has one.
+    /// The option of the setting on the command line, if it has one.
     pub(super) option: &'static [SettingOption],
 }
 
-/// An option of the command line: its name, such as `max-sessions`, what stands for its value, and its heading in the help. A flag is
-/// false if the name begins with `no-`.
+/// An option on the command line: its name, such as `max-sessions`, the placeholder for its value, and its heading in the help. A
+/// flag is false if the name begins with `no-`.
 pub(super) type SettingOption = (&'static str, &'static str, &'static str);
 
-/// The kind of a value, and the field that takes it.
+/// The kind of value, and the field that stores it.
 pub(super) enum SettingField<T: 'static> {
     /// True or false.
     Flag(fn(&mut T) -> &mut bool),
-    /// A number of some unit, from this one on.
+    /// A number of some unit, with this minimum.
     Number(Unit, u64, fn(&mut T) -> &mut dyn Number),
     /// A text that is not empty.
     Text(fn(&mut T) -> &mut Option<String>),
-    /// A path, relative to the folder of the file or to that of the process.
+    /// A path, relative to the folder of the file or, on the command line, to the current folder.
     Path(fn(&mut T) -> &mut Option<PathBuf>),
     /// A path, or a list of them.
     Paths(fn(&mut T) -> &mut Vec<PathBuf>),
@@ -52,16 +52,16 @@ pub(super) enum SettingField<T: 'static> {
     Parsed(fn(&mut T, &str) -> Result<(), String>),
     /// Anything else.
     Other(fn(&mut T, &Value<'_>)),
-    /// Anything else, without which the table is wrong.
+    /// Anything else; the table is wrong without it.
     Required(fn(&mut T, &Value<'_>)),
     /// A table, or a list of them; the template shows these.
     Tables(&'static [&'static dyn Printed], fn(&mut T, &Value<'_>)),
 }
 
-/// Declares tables of settings, and optionally the struct that has their values.
+/// Declares tables of settings and, optionally, the struct that has their values.
 ///
-/// The documentation of a setting is its explanation, in the template and in the help. A line of it without a blank at the start is an
-/// example in TOML, for a setting without a default that the template could show:
+/// The documentation of a setting is its explanation, in the template and in the help. If a line of the documentation begins
+/// without a blank, it is an example in TOML, for a setting without a default that the template could show:
 ///
 /// ```ignore
 /// settings! {
@@ -128,7 +128,7 @@ macro_rules! settings {
 pub(super) use settings;
 
 impl<T> Setting<T> {
-    /// Sets the field to a value of the file. What is wrong with the value is noted.
+    /// Sets the field to a value of the file. Errors in the value are noted.
     pub(super) fn read(&self, value: &Value<'_>, into: &mut T) {
         match self.field {
             SettingField::Flag(field) => value.set("true or false", flag, field(into)),
@@ -153,7 +153,7 @@ impl<T> Setting<T> {
     /// Sets the field to the value of an option that is neither a flag nor a path.
     ///
     /// # Errors
-    /// Why it has no such value.
+    /// The reason why the text is not a valid value.
     pub(super) fn set(&self, text: &str, into: &mut T) -> Result<(), String> {
         match self.field {
             SettingField::Number(unit, least, field) => field(into).put(unit.parse(text, least)?),
@@ -164,7 +164,7 @@ impl<T> Setting<T> {
         Ok(())
     }
 
-    /// The value in the field, as the file has it.
+    /// Returns the value in the field, as written in the file.
     fn shown(&self, of: &mut T) -> Option<String> {
         match self.field {
             SettingField::Flag(field) => Some(field(of).to_string()),
@@ -173,7 +173,7 @@ impl<T> Setting<T> {
         }
     }
 
-    /// The explanation as help of an option, with the default.
+    /// Returns the explanation as the help of an option, with the default.
     pub(super) fn help(&self, option: &str, defaults: &mut T) -> String {
         let lines = self.lines.iter().filter(|line| line.starts_with(' '));
         let text: String = lines.copied().collect();
@@ -191,7 +191,7 @@ impl<T> Setting<T> {
     }
 }
 
-/// What the template shows.
+/// A part of the template.
 pub(super) trait Printed: Sync {
     /// Adds the table to the template: explanations as comments, and each setting commented out, with its default or an example.
     fn print(&self, template: &mut String);
@@ -229,7 +229,7 @@ impl<T> Printed for Table<T> {
     }
 }
 
-/// Adds comments: an empty line for an empty one.
+/// Adds comments; an empty line remains empty.
 fn print_lines(lines: &[&str], template: &mut String) {
     for line in lines {
         let hash = if line.is_empty() { "" } else { "#" };
@@ -237,10 +237,10 @@ fn print_lines(lines: &[&str], template: &mut String) {
     }
 }
 
-/// What a text says.
+/// Parses a text.
 ///
 /// # Errors
-/// Why it says nothing.
+/// The reason why the text cannot be parsed.
 pub(super) fn parse<V: FromStr<Err: Display>>(text: &str) -> Result<V, String> {
     text.parse().map_err(|reason: V::Err| reason.to_string())
 }

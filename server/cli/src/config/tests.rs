@@ -16,7 +16,7 @@ fn parse(text: &str) -> Config {
     Config::parse(text, Path::new("/etc")).unwrap_or_else(|errors| panic!("{text}: {errors:?}"))
 }
 
-/// The template with all commented-out settings enabled: explanations have a blank after the `#`, settings have none.
+/// Returns the template with all commented-out settings enabled: explanations have a blank after the `#`, settings have none.
 fn uncommented() -> String {
     let template = template();
     let lines = template.lines().map(|line| match line.strip_prefix('#') {
@@ -138,10 +138,10 @@ fn the_template_is_read_with_every_setting() {
     );
 }
 
-/// Keys by the kind of their table: those of all `[profile.…]` are one kind.
+/// Keys by the kind of their table: all `[profile.…]` tables are one kind.
 type Keys = BTreeMap<String, BTreeSet<String>>;
 
-/// The kind of the table that a header begins, and its key in the table above.
+/// Returns the kind of the table that a header begins, and its key in the table above.
 fn kind(header: &str) -> (String, String, String) {
     let name = header.trim_matches(['[', ']']);
     match name.rsplit_once('.') {
@@ -189,7 +189,7 @@ fn the_template_has_every_setting() {
     assert_eq!(written, known);
 }
 
-/// Without the settings that have no default, but an example.
+/// Leaves out the settings that do not have a default but an example.
 #[test]
 fn the_defaults_of_the_template_are_those_of_the_server() {
     let config = parse(&uncommented());
@@ -221,7 +221,7 @@ fn the_defaults_of_the_template_are_those_of_the_server() {
     assert_eq!((config.page, config.replay_in_order), (true, false));
 }
 
-/// An option says in the help what its key says in the template.
+/// The help of an option says the same as the template says about its key.
 #[test]
 fn the_help_of_an_option_is_the_explanation_of_its_key() {
     let command = Arguments::command();
@@ -256,7 +256,7 @@ fn the_help_of_an_option_is_the_explanation_of_its_key() {
     assert!(options > 20, "{options}");
 }
 
-/// The command line is read after the file, and shows the defaults that it has.
+/// The command line is read after the file, and shows the defaults of the file.
 #[test]
 fn an_option_takes_precedence_over_its_key() {
     let words = "z3950d --demo --no-page --docid 035$a --upstream-ca ca.pem --upstream a:1 --max-sessions 7 \
@@ -446,7 +446,7 @@ fn every_error_has_its_line() {
     check("a = \nb = ]", &[(1, ""), (2, "")]);
 }
 
-/// Each limit is accepted at its least value and refused below it, with that value.
+/// Each limit is accepted at its minimum, and refused below it with that minimum named.
 #[test]
 fn a_limit_with_which_nobody_is_served_is_refused() {
     for (key, less, least, words) in [

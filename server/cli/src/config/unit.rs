@@ -1,4 +1,4 @@
-//! Numbers of the settings, and how the settings file and the command line write them: counts, octets and times.
+//! The numbers in settings, and how they are written in the settings file and on the command line: counts, octets and times.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use z3950_server::units;
 
 use super::section::{number, string};
 
-/// What a number counts.
+/// The unit that a number counts.
 #[derive(Clone, Copy)]
 pub(super) enum Unit {
-    /// Things.
+    /// A number of things.
     Count,
     /// Octets: a number, or a text such as "64KiB".
     Octets,
@@ -20,14 +20,14 @@ pub(super) enum Unit {
     TimeOrNever,
 }
 
-/// No time at all.
+/// The value for no time limit at all.
 const NEVER: u64 = u64::MAX;
 
-/// The least time that is one.
+/// The smallest time that is accepted.
 pub(super) const MILLISECOND: u64 = 1_000_000;
 
 impl Unit {
-    /// The number that a value of the file is.
+    /// Returns the number that a value in the file stands for.
     pub(super) fn read(self, value: &DeValue<'_>) -> Option<u64> {
         match (self, string(value)) {
             (Self::TimeOrNever, Some("never")) => Some(NEVER),
@@ -40,10 +40,10 @@ impl Unit {
         }
     }
 
-    /// The number that the value of an option is: a time in seconds, with decimals.
+    /// Returns the number that the value of an option stands for: a time is in seconds, with decimals.
     ///
     /// # Errors
-    /// It is none.
+    /// The value is not a number of this unit.
     pub(super) fn parse(self, text: &str, least: u64) -> Result<u64, String> {
         if let Self::Count | Self::Octets = self {
             let number = text.parse().map_err(|_| "expected a number")?;
@@ -62,7 +62,7 @@ impl Unit {
         }
     }
 
-    /// The number as the file has it, with the largest unit of which it is a multiple.
+    /// Writes the number as in the file, with the largest unit of which it is a multiple.
     pub(super) fn shown(self, number: u64) -> String {
         let units: &[(u64, &str)] = match self {
             Self::Count => &[],
@@ -81,7 +81,7 @@ impl Unit {
         }
     }
 
-    /// What is expected in the file.
+    /// Returns what is expected in the file.
     pub(super) fn expected(self) -> &'static str {
         match self {
             Self::Count => "a number",
@@ -91,7 +91,7 @@ impl Unit {
         }
     }
 
-    /// The least number, in words.
+    /// Returns the minimum in words.
     pub(super) fn least(self, least: u64) -> String {
         match self {
             Self::Count | Self::Octets => least.to_string(),
@@ -99,7 +99,7 @@ impl Unit {
         }
     }
 
-    /// What the help says of the default of an option.
+    /// Returns what the help says about the default of an option.
     pub(super) fn help(self, default: Option<u64>) -> String {
         let seconds = Duration::from_nanos(default.unwrap_or_default()).as_secs_f64();
         match (self, default) {
@@ -111,12 +111,12 @@ impl Unit {
     }
 }
 
-/// A time in nanoseconds, or the longest.
+/// Returns a time in nanoseconds, or the longest time.
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).map_or(NEVER - 1, |time| time.min(NEVER - 1))
 }
 
-/// A number in a field.
+/// A number that a field can hold.
 pub(super) trait Number {
     fn put(&mut self, number: u64);
     fn shown(&self) -> Option<u64>;

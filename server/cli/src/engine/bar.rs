@@ -1,4 +1,4 @@
-//! What a load says while it runs: a line with its progress on a terminal, and messages that do not disturb it.
+//! The output of a load while it runs: a line with its progress on a terminal, and messages that do not disturb this line.
 
 use std::fmt;
 use std::io::{self, IsTerminal};
@@ -10,7 +10,7 @@ use z3950_front::engine::SlowNode;
 use crate::failure::complain;
 use crate::signals;
 
-/// The line of a load, which is shown if standard error is a terminal. A clone is another handle on it.
+/// The line of a load, which is shown if standard error is a terminal. A clone is another handle to the same line.
 #[derive(Clone, Debug)]
 pub(super) struct LoadBar(ProgressBar);
 
@@ -23,7 +23,7 @@ impl LoadBar {
         let style =
             ProgressStyle::with_template("{spinner} {human_pos} records, {rate}, {elapsed}");
         let rate = |state: &ProgressState, text: &mut dyn fmt::Write| {
-            // Errors: those of the text.
+            // Only writing to the text can cause an error.
             let _ = write!(text, "{:.0}/s", state.per_sec());
         };
         Self(match style {
@@ -51,7 +51,7 @@ impl LoadBar {
         self.0.suspend(|| complain(words));
     }
 
-    /// Reports nodes that take long.
+    /// Returns a function that reports slow nodes.
     pub(super) fn slow_node(&self) -> impl Fn(SlowNode) + use<> {
         let bar = self.clone();
         move |slow| {
@@ -65,7 +65,7 @@ impl LoadBar {
     /// Resolves with the first signal to stop; the second one ends the program.
     ///
     /// # Errors
-    /// Signals cannot be watched.
+    /// If signals cannot be watched.
     pub(super) fn stop_signal(&self) -> io::Result<oneshot::Receiver<()>> {
         let (first, last) = (self.clone(), self.clone());
         signals::stop(

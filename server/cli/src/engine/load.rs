@@ -1,4 +1,4 @@
-//! `z3950d load`: records of files, spread over the nodes of a search engine.
+//! `z3950d load`: loads records from files, spread over the nodes of a search engine.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -130,7 +130,7 @@ impl Input {
         }
     }
 
-    /// The next records. Empty at the end.
+    /// Returns the next records; there are none at the end.
     fn next(&mut self, most: usize) -> Result<Vec<InputRecord>, Failure> {
         let records: io::Result<Vec<_>> = self.records.by_ref().take(most).collect();
         let what = format!("cannot read {}", self.path.display());
@@ -151,19 +151,19 @@ struct LoadRun<'a> {
     bar: LoadBar,
     /// Closed by the first signal to stop; `None` before the load begins.
     stop: Option<oneshot::Receiver<()>>,
-    /// Records that are at their nodes, or are deleted there.
+    /// The number of records that are at their nodes, or are deleted there.
     loaded: u64,
-    /// How many records the last message counted, where there is no bar.
+    /// The number of records in the last message, if there is no bar.
     told: u64,
-    /// Records to be deleted that were not there.
+    /// The number of records to be deleted that were not there.
     absent: u64,
-    /// Records that were repaired, of which the first are named.
+    /// The number of records that were repaired; the first ones are named.
     repaired: u64,
-    /// Records that were left out, each with a message.
+    /// The number of records that were left out, each with a message.
     left_out: u64,
 }
 
-/// Records that have been sent, and how far the load has come once they are at their nodes.
+/// The number of records that have been sent, and how far the load has come once they are at their nodes.
 #[derive(Debug)]
 struct SentPart {
     mark: LoadMark,
@@ -171,25 +171,25 @@ struct SentPart {
     progress: LoadProgress,
 }
 
-/// The records between two notes of how far the load has come.
+/// The number of records after which it is noted how far the load has come.
 const PART: u64 = 50_000;
-/// The records that a thread prepares at once.
+/// The number of records that a thread prepares at once.
 const CHUNK: usize = 250;
 
-/// The most repaired records that are named.
+/// The maximum number of repaired records that are named.
 const MOST_NAMED: u64 = 100;
 
 /// A record that has been read.
 #[derive(Debug)]
 struct Prepared {
-    /// The change of its node; `None` if it is left out.
+    /// The change for the record's node; `None` if the record is left out.
     change: Option<EngineChange>,
-    /// What was repaired, or why it is left out.
+    /// What was repaired, or the reason why the record is left out.
     note: Option<Note>,
 }
 
 impl LoadRun<'_> {
-    /// Loads the files, from where an earlier load ended. All of them are opened before anything is sent.
+    /// Loads the files, from where an earlier load ended. All files are opened before anything is sent.
     fn files(&mut self, task: LoadTask, runtime: &Runtime) -> Result<(), Failure> {
         let arguments = self.arguments;
         for path in &arguments.files {
@@ -219,7 +219,7 @@ impl LoadRun<'_> {
         })
     }
 
-    /// Asks the nodes whether they are as the settings say. The load itself reports one that does not answer.
+    /// Asks the nodes whether they are as the settings say. A node that does not answer is reported by the load itself.
     fn check(&self, runtime: &Runtime) -> Result<(), Failure> {
         let engine = EngineDatabase::new(self.options.clone(), Arc::clone(&self.layout));
         let engine = engine.map_err(Failure::usage)?;
@@ -244,18 +244,18 @@ impl LoadRun<'_> {
         };
         let mut sent = None;
         let outcome = self.send(course, &mut load, &mut sent, runtime);
-        // What was sent before a failure may be done.
+        // What was sent before a failure may have been done.
         let last = sent
             .take()
             .map_or(Ok(()), |sent| self.settle(course, &mut load, sent, runtime));
         match (outcome, last) {
-            // Why it could not be ended properly matters more than the signal.
+            // The reason why the load could not be ended properly matters more than the signal.
             (Err(signal), Err(failure)) if signal.exit == Exit::Interrupted => Err(failure),
             (outcome, last) => outcome.and(last),
         }
     }
 
-    /// Sends what is not done yet. The nodes are one part behind at most: `sent` is the part that they may still be at.
+    /// Sends what is not done yet. The nodes are at most one part behind: `sent` is the part that they may still be working on.
     fn send(
         &mut self,
         course: &mut LoadCourse,
@@ -268,7 +268,7 @@ impl LoadRun<'_> {
             let mut input = Input::open(path)?;
             input.skip(progress.records);
             if self.stop.is_none() {
-                // Nothing has been sent yet: until now, a signal could end the program at once.
+                // Nothing has been sent yet: until now, a signal could simply end the program.
                 let _context = runtime.enter();
                 self.stop = Some(self.bar.stop_signal().map_err(Failure::unexpected)?);
                 course.note(course.progress)?;
@@ -338,13 +338,13 @@ impl LoadRun<'_> {
         Ok(())
     }
 
-    /// Whether a signal asks the load to stop.
+    /// Returns whether a signal asks the load to stop.
     fn is_stopped(&mut self) -> bool {
         let stop = self.stop.as_mut();
         stop.is_some_and(|stop| stop.try_recv() == Err(TryRecvError::Closed))
     }
 
-    /// How far a load has come that does not go on, and what to do.
+    /// Describes how far a load that does not continue has come, and what to do.
     fn advice(&self, LoadProgress { files, records }: LoadProgress) -> String {
         let path = self.arguments.files.get(files);
         let path = path.map_or_else(String::new, |path| path.display().to_string());
@@ -363,8 +363,8 @@ impl LoadRun<'_> {
         }
     }
 
-    /// Sends the next records of a file; whether there may be more, and the number sent. After a signal to stop, only those that have been
-    /// read.
+    /// Sends the next records of a file; returns whether there may be more, and the number sent. After a signal to stop, sends
+    /// only the records that have already been read.
     async fn part(
         &mut self,
         input: &mut Input,
@@ -404,7 +404,7 @@ impl LoadRun<'_> {
         Ok((is_open, sent))
     }
 
-    /// Counts a record that was repaired or is left out, and names it.
+    /// Counts a record that was repaired or left out, and names it.
     fn tell(&mut self, path: &Path, note: &Note) {
         match note {
             Note::LeftOut { .. } => self.left_out += 1,
@@ -417,10 +417,10 @@ impl LoadRun<'_> {
     }
 }
 
-/// What a task has made.
+/// Returns the result of a task.
 ///
 /// # Errors
-/// It panicked, which it has reported itself.
+/// The task panicked, which it has reported itself.
 async fn finished<T>(task: JoinHandle<T>) -> Result<T, Failure> {
     task.await.map_err(|error| {
         let words = format!("records are lost: {error}");
@@ -428,7 +428,7 @@ async fn finished<T>(task: JoinHandle<T>) -> Result<T, Failure> {
     })
 }
 
-/// A node that fails.
+/// Returns the failure for a node that fails.
 fn failed(error: EngineLoadError) -> Failure {
     Failure::unexpected(io::Error::other(error))
 }
@@ -447,7 +447,7 @@ fn prepare(
     };
     let prepared = |read: InputRecord| {
         let (number, offset) = (read.number, read.offset);
-        // What is there already may be whole.
+        // The record that is already there may be complete.
         let record = if read.incomplete {
             (read.record).and_then(|_| Err(format!("incomplete: {}", read.notes.join("; "))))
         } else {

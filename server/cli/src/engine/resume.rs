@@ -1,5 +1,5 @@
-//! The file of `--resume`: what a load does, with the fingerprint of the indexes; and of each file the number of records that are
-//! done, or `all`, its size, its time of modification, and its name.
+//! The file of `--resume`. The file says what a load does, with the fingerprint of the indexes and, for each file, the number of
+//! records that are done, or `all`, its size, its modification time, and its name.
 //!
 //! ```text
 //! load books at 127.0.0.1:9401,127.0.0.1:9411 indexes 05e1b5c3d4f60718
@@ -19,16 +19,16 @@ use z3950_server::transcript::format_time;
 
 use crate::failure::Failure;
 
-/// How far a load has come.
+/// How far a load got.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LoadProgress {
-    /// The files that are done.
+    /// The number of files that are done.
     pub(super) files: usize,
-    /// The records of the next one that are done.
+    /// The number of records of the next file that are done.
     pub(super) records: u64,
 }
 
-/// How far a load has come, noted in the file of `--resume`, if there is one.
+/// The progress of a load, noted in the file of `--resume`, if there is one.
 #[derive(Debug)]
 pub(super) struct LoadCourse {
     pub(super) progress: LoadProgress,
@@ -36,10 +36,10 @@ pub(super) struct LoadCourse {
 }
 
 impl LoadCourse {
-    /// Notes how far the load has come.
+    /// Notes how far the load has got.
     ///
     /// # Errors
-    /// A file that cannot be written. What it noted before is still true.
+    /// If the file cannot be written. What was noted in it before is still true.
     pub(super) fn note(&mut self, progress: LoadProgress) -> Result<(), Failure> {
         if let Some(file) = &self.file {
             file.write(progress)?;
@@ -49,23 +49,23 @@ impl LoadCourse {
     }
 }
 
-/// What a load does.
+/// The task of a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LoadTask {
-    /// Such as `load books at 127.0.0.1:9401`.
+    /// The action, such as `load books at 127.0.0.1:9401`.
     pub(super) action: String,
     /// The fingerprint of the indexes.
     pub(super) layout: u64,
 }
 
 impl LoadTask {
-    /// The fingerprint of the indexes, as it is noted.
+    /// Returns the fingerprint of the indexes, as it is noted.
     fn indexes(&self) -> String {
         format!("{:016x}", self.layout)
     }
 }
 
-/// The file, which only one load at a time may have.
+/// The file, which only one load at a time may use.
 #[derive(Debug)]
 pub(super) struct ResumeFile {
     lock: Lock,
@@ -76,7 +76,7 @@ pub(super) struct ResumeFile {
 /// A file of a load, as it is noted.
 #[derive(Debug)]
 struct LoadedFile {
-    /// Its size and time of modification, by which changes are noticed.
+    /// The file's size and modification time, by which changes are noticed.
     state: String,
     name: String,
 }
@@ -91,27 +91,27 @@ impl LoadedFile {
         })
     }
 
-    /// The line with the records that are done.
+    /// Returns the line for the file, with the number of records that are done.
     fn line(&self, records: impl fmt::Display) -> String {
         let Self { state, name } = self;
         format!("{records} {state} {name}\n")
     }
 }
 
-/// What precedes the fingerprint of the indexes.
+/// The text before the fingerprint of the indexes.
 const INDEXES: &str = " indexes ";
-/// What is wrong with the file of another load.
+/// The message about the file of another load.
 const OTHER: &str = "it is not of a load of these files with these options";
-/// What is wrong with a file that no load has written, and that may be of value.
+/// The message about a file that no load has written, and that may be valuable.
 const FOREIGN: &str = "it is not a file of --resume";
-/// The most octets of the file.
+/// The maximum number of octets in the file.
 const MOST_OCTETS: u64 = 16 << 20;
 
 impl ResumeFile {
-    /// Opens the file, which need not exist, and reads how far an earlier load has come.
+    /// Opens the file, which need not exist, and reads how far an earlier load got.
     ///
     /// # Errors
-    /// A file that another load has open, or that is of a load of something else.
+    /// A file that another load has open, or that belongs to a load of something else.
     pub(super) fn open(
         path: &Path,
         task: LoadTask,
@@ -144,10 +144,10 @@ impl ResumeFile {
         Ok((resume, progress))
     }
 
-    /// What a file says, if it is of the same load. Files may have been added at the end.
+    /// Reads what a file says, if it belongs to the same load. Files may have been added at the end.
     ///
     /// # Errors
-    /// Why it is of another one.
+    /// The reason why the file belongs to another load.
     fn progress(&self, text: &str) -> Result<LoadProgress, String> {
         let mut progress = LoadProgress::default();
         let mut lines = text.lines();
@@ -184,10 +184,10 @@ impl ResumeFile {
         }
     }
 
-    /// Replaces the file as a whole.
+    /// Replaces the whole file.
     ///
     /// # Errors
-    /// A file that cannot be written.
+    /// If the file cannot be written.
     pub(super) fn write(&self, progress: LoadProgress) -> Result<(), Failure> {
         let LoadTask { action, .. } = &self.task;
         let mut text = format!("{action}{INDEXES}{}\n", self.task.indexes());
@@ -210,7 +210,7 @@ impl ResumeFile {
     }
 }
 
-/// Whether the first line can be that of a load: its action, and a fingerprint.
+/// Returns whether the first line can be the line of a load: its action, and a fingerprint.
 fn is_header((action, indexes): &(&str, &str)) -> bool {
     let (verb, _) = action.split_once(' ').unwrap_or_default();
     ["load", "update", "delete"].contains(&verb)
@@ -222,7 +222,7 @@ fn is_header((action, indexes): &(&str, &str)) -> bool {
 mod tests {
     use super::*;
 
-    /// A folder with some files.
+    /// Creates a folder with some files.
     fn folder() -> (tempfile::TempDir, [PathBuf; 3]) {
         let folder = tempfile::tempdir().expect("a folder");
         let files = ["a.mrc", "b\n.mrc", "c.mrc"].map(|name| folder.path().join(name));
@@ -291,7 +291,7 @@ mod tests {
                 &format!("{first}\n{}\n{begun}", all.replacen("all", "1", 1)),
                 "begin anew",
             ),
-            // It may be a file of records, given by mistake.
+            // This may be a file of records, given by mistake.
             ("load a", "name another one"),
             ("load a indexes all", "name another one"),
             ("load a indexes 000000000000000x", "name another one"),
@@ -322,7 +322,7 @@ mod tests {
             file.and_then(|file| file.set_modified(modified))
                 .expect("a time");
         };
-        // One is done, one is begun, and one is not.
+        // One file is done, one is begun, and one is neither.
         for (file, is_noted) in files.iter().zip([true, true, false]) {
             let data = fs::metadata(file).expect("a file");
             let modified = data.modified().expect("a time");

@@ -63,7 +63,7 @@ pub(super) fn write(arguments: &SetupArguments) -> Result<Exit, Failure> {
     Ok(Exit::Stopped)
 }
 
-/// Makes a folder, unless it exists; its absolute path.
+/// Creates a folder, unless it exists; returns its absolute path.
 fn folder(path: &Path) -> Result<PathBuf, Failure> {
     let made = fs::create_dir_all(path).and_then(|()| std::path::absolute(path));
     made.map_err(|error| cannot_write(path, error))

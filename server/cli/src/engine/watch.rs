@@ -1,4 +1,5 @@
-//! Engines of which something did not answer when they were to be checked: they are checked again until everything does.
+//! Engines that did not answer completely when they were first checked. The engines are checked again until all their parts
+//! answer.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -8,10 +9,10 @@ use z3950_front::engine::{EngineCheckError, EngineDatabase};
 
 use super::refused;
 
-/// The first and the longest wait before an engine is asked again; in between, each is twice as long as the one before.
+/// The first and the longest wait before an engine is asked again; in between, each wait is twice as long as the previous one.
 const WAITS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(30)];
 
-/// Checks these engines again. What does not match the settings is not used until it does.
+/// Checks these engines again. A part that does not match the settings is not used until it does.
 pub(crate) fn watch(unchecked: &[Arc<EngineDatabase>]) {
     for engine in unchecked {
         tokio::spawn(check_again(Arc::downgrade(engine)));
@@ -24,7 +25,7 @@ async fn check_again(engine: Weak<EngineDatabase>) {
     loop {
         sleep(wait).await;
         wait = longest.min(2 * wait);
-        // It may have been dropped by a reload.
+        // The engine may have been dropped by a reload.
         let Some(engine) = engine.upgrade() else {
             return;
         };

@@ -1,4 +1,4 @@
-//! What the server tells its operator, as the page `/metrics` in the text format of Prometheus, version 0.0.4.
+//! The state of the server for its operator, as the page `/metrics` in the text format of Prometheus, version 0.0.4.
 
 mod families;
 
@@ -22,11 +22,11 @@ pub(crate) struct Status {
     started: SystemTime,
     server: ServerHandle,
     backend: Option<MemoryBackend>,
-    /// Those at other servers.
+    /// The databases at other servers.
     remotes: Mutex<Vec<Arc<RemoteDatabase>>>,
-    /// Those in search engines.
+    /// The databases in search engines.
     engines: Mutex<Vec<Arc<EngineDatabase>>>,
-    /// The most sessions at once.
+    /// The maximum number of sessions at once.
     sessions: usize,
     /// The listeners with TLS.
     certificates: Vec<(String, Tls)>,
@@ -89,7 +89,7 @@ impl Status {
         }
     }
 
-    /// The page `/metrics`.
+    /// Returns the page `/metrics`.
     pub(crate) fn metrics(&self) -> String {
         let mut page = Page::default();
         self.of_process(&mut page);
@@ -219,7 +219,8 @@ fn of_databases(backend: &MemoryBackend, page: &mut Page) {
     of_journals(&backend.journals(), page);
 }
 
-/// The targets are those of the settings, so that there are no more samples than these name.
+/// Adds the samples of targets. Only the targets in the settings are counted, so that there are no more samples than the settings
+/// name.
 fn of_targets(remotes: &[Arc<RemoteDatabase>], page: &mut Page) {
     let counts = remotes.iter().flat_map(|remote| {
         let name = &*remote.options().name;
@@ -247,7 +248,7 @@ fn of_targets(remotes: &[Arc<RemoteDatabase>], page: &mut Page) {
     }
 }
 
-/// The servers are those of the settings, too.
+/// Adds the samples of engines' servers, which are also those in the settings.
 fn of_engines(engines: &[Arc<EngineDatabase>], page: &mut Page) {
     let counts = engines.iter().flat_map(|engine| {
         let name = &*engine.options().name;
@@ -313,7 +314,7 @@ fn seconds(time: SystemTime) -> f64 {
     since.unwrap_or_default().as_secs_f64()
 }
 
-/// The memory of the process, where the system tells it.
+/// Returns the memory of the process, if the system reports it.
 fn resident_octets() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status
@@ -353,7 +354,7 @@ impl Page {
         let _ = writeln!(self.0, "{end} {value}");
     }
 
-    /// A family of samples with one label each; nothing if there are none.
+    /// Adds a family of samples with one label each; adds nothing if there are no samples.
     fn each<'a, V: Display>(
         &mut self,
         family: Family,
@@ -369,7 +370,7 @@ impl Page {
         }
     }
 
-    /// A family of one sample without labels.
+    /// Adds a family with one sample, without labels.
     fn single(&mut self, family: Family, value: impl Display) {
         self.family(family);
         self.sample(family.name, &[], value);

@@ -1,4 +1,4 @@
-//! Which addresses are public (the registries of RFC 6890), and a resolver that finds no others, so that the address that was
+//! Which addresses are public (the registries of RFC 6890), and a resolver that finds only these, so that the address that was
 //! examined is the one that is connected to.
 
 use std::io;
@@ -8,11 +8,11 @@ use std::sync::Arc;
 use z3950::transport::{Resolve, Resolving};
 use z3950::url::Host;
 
-/// The public addresses that another resolver finds.
+/// Finds only the public addresses that another resolver finds.
 pub(super) struct PublicResolver(pub(super) Arc<dyn Resolve>);
 
 impl Resolve for PublicResolver {
-    /// Errors with [`io::ErrorKind::PermissionDenied`] if there are others alone.
+    /// Fails with [`io::ErrorKind::PermissionDenied`] if there are only other addresses.
     fn resolve<'a>(&'a self, host: &'a Host, port: u16) -> Resolving<'a> {
         Box::pin(async move {
             let mut addresses = self.0.resolve(host, port).await?;
@@ -29,7 +29,7 @@ impl Resolve for PublicResolver {
     }
 }
 
-/// Whether an address can be reached over the internet and is no special one.
+/// Returns whether an address can be reached over the internet and is not a special address.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -47,9 +47,9 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         // Link-local.
         (169, 254, _) => true,
         (172, 16..=31, _) | (192, 168, _) => true,
-        // Assignments of protocols, documentation, relays of 6to4.
+        // Protocol assignments, documentation, 6to4 relays.
         (192, 0, 0 | 2) | (192, 88, 99) | (198, 51, 100) | (203, 0, 113) => true,
-        // Benchmarks.
+        // Benchmarking.
         (198, 18 | 19, _) => true,
         _ => false,
     }
@@ -62,13 +62,13 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         Ipv4Addr::new(high[0], high[1], low[0], low[1])
     };
     match (a, b) {
-        // Mapped IPv4 addresses, and those behind translators.
+        // Mapped IPv4 addresses, and addresses behind translators.
         (0, 0) if (c, d, e, f) == (0, 0, 0, 0xffff) => is_public_v4(embedded()),
         (0x64, 0xff9b) if (c, d, e, f) == (0, 0, 0, 0) => is_public_v4(embedded()),
-        // Assignments of protocols with Teredo, documentation, 6to4.
+        // Protocol assignments including Teredo, documentation, 6to4.
         (0x2001, ..=0x01ff | 0x0db8) | (0x2002, _) => false,
         (0x3fff, ..=0x0fff) => false,
-        // The only global unicast addresses.
+        // The only range of global unicast addresses.
         (0x2000..=0x3fff, _) => true,
         _ => false,
     }

@@ -1,4 +1,4 @@
-//! Whose servers the gateway asks: its own, those that the settings name, and others only if these open it.
+//! Whose servers the gateway asks: its own, those that the settings name, and others only if the settings open the gateway.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -15,35 +15,36 @@ pub struct GatewayTargets {
     named: Vec<NamedTarget>,
     /// Whether all servers at public addresses are allowed, at the default ports of the schemes.
     pub open: bool,
-    /// Names of the server itself, each with its port; `None` for those of its listeners and the default ports of the schemes.
+    /// The names of the server itself, each with its port; `None` stands for the ports of its listeners and the default ports of
+    /// the schemes.
     own: Vec<(Host, Option<u16>)>,
 }
 
-/// One of the settings.
+/// A target that the settings name.
 #[derive(Clone, Debug, PartialEq)]
 struct NamedTarget {
-    /// As it was written.
+    /// The target as it was written.
     text: String,
     host: Host,
-    /// `None` for the default port of a scheme.
+    /// The port; `None` for the default port of a scheme.
     port: Option<u16>,
-    /// `None` for all.
+    /// The databases; `None` for all.
     databases: Option<Vec<Octets>>,
 }
 
-/// Why a text names no target of a gateway.
+/// The reason why a text does not name a target of a gateway.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GatewayTargetError {
-    /// It is malformed.
+    /// The text is malformed.
     #[error("{text} is not written host, host:port or host:port/database: {error}")]
     Malformed {
         /// The text.
         text: String,
-        /// What is wrong with it.
+        /// What is wrong with the text.
         error: UrlError,
     },
-    /// It is an address of SRU.
+    /// The text is an SRU address.
     #[error(
         "{0} is an address of SRU, but a gateway carries out z39.50r, z39.50s and gopher URLs only: name it in targets of a [[database]] to have it searched"
     )]
@@ -58,24 +59,24 @@ pub(super) struct OwnAddresses<'a> {
     pub(super) authority: Option<(&'a str, Option<u16>)>,
 }
 
-/// What a URL leads to.
+/// The destination of a URL.
 #[derive(Debug)]
 pub(super) struct GatewayDestination<'a> {
     pub(super) host: &'a Host,
     pub(super) port: u16,
     pub(super) databases: &'a [Octets],
-    /// The port of the scheme.
+    /// The default port of the scheme.
     pub(super) default_port: u16,
 }
 
-/// How a URL may be carried out.
+/// The way in which a URL may be carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Passage {
-    /// In a session with this server.
+    /// In a session with this server itself.
     Own,
-    /// By any address: the settings name the server.
+    /// Over any address, because the settings name the server.
     Named,
-    /// By public addresses.
+    /// Over public addresses.
     Public,
 }
 
@@ -83,7 +84,7 @@ impl GatewayTargets {
     /// Allows a target: `host`, `host:port`, `host:port/database+database`, or the name of a profile.
     ///
     /// # Errors
-    /// None of these.
+    /// If the text is none of these.
     pub fn allow(&mut self, text: &str, profiles: &Profiles) -> Result<(), GatewayTargetError> {
         if let Some(target) = NamedTarget::of_profile(text, profiles) {
             self.named.push(target);
@@ -96,7 +97,7 @@ impl GatewayTargets {
         {
             return Err(GatewayTargetError::Sru(redacted(text)));
         }
-        // The name of another scheme would be a host with an empty port.
+        // The name of another scheme would be read as a host with an empty port.
         let slashes = if text.contains("://") { "" } else { "//" };
         let url = format!("z39.50s:{slashes}{text}");
         let parsed = Z3950Url::parse(&url, Mode::Lenient).map_err(|error| {
@@ -116,7 +117,7 @@ impl GatewayTargets {
         Ok(())
     }
 
-    /// Takes the targets that are names of these profiles for the servers of the profiles.
+    /// Replaces the targets that are names of these profiles with the servers of the profiles.
     pub fn resolve(&mut self, profiles: &Profiles) {
         for target in &mut self.named {
             if let Some(known) = NamedTarget::of_profile(&target.text, profiles) {
@@ -125,22 +126,22 @@ impl GatewayTargets {
         }
     }
 
-    /// Adds a name of the server itself, `host` or `host:port`. Without a port, it is the server's own name at the ports of its
-    /// listeners and at the default port of each scheme, which may lead to one of these.
+    /// Adds a name of the server itself, `host` or `host:port`. Without a port, the name belongs to the server at the ports of
+    /// its listeners, and at the default port of each scheme, which may lead to one of them.
     ///
     /// # Errors
-    /// No host.
+    /// If there is no host.
     pub fn add_own_name(&mut self, name: &str) -> Result<(), UrlError> {
         self.own.push(host_and_port(name, Mode::Lenient)?);
         Ok(())
     }
 
-    /// Whether no other server is allowed.
+    /// Returns whether no other servers are allowed.
     pub fn is_closed(&self) -> bool {
         self.named.is_empty() && !self.open
     }
 
-    /// How a URL may be carried out; `None` if it may not.
+    /// Returns the way in which a URL may be carried out; `None` if it may not be carried out.
     pub(super) fn passage(
         &self,
         destination: &GatewayDestination<'_>,
@@ -161,7 +162,7 @@ impl GatewayTargets {
         (self.open && is_default && !is_special).then_some(Passage::Public)
     }
 
-    /// Whether a URL leads to one of the server's listeners.
+    /// Returns whether a URL leads to one of the server's listeners.
     fn is_own(&self, destination: &GatewayDestination<'_>, own: &OwnAddresses<'_>) -> bool {
         let GatewayDestination { host, port, .. } = *destination;
         let mut listeners = own.listeners.iter();

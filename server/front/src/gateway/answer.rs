@@ -1,4 +1,4 @@
-//! Answers of HTTP: a record in one of its forms, a page, or why there is none.
+//! HTTP answers: a record in one of its forms, a page, or the reason why there is no record.
 
 use askama::Template;
 use z3950::Record;
@@ -18,12 +18,12 @@ use crate::layout::{PageLayout, with_type};
 use crate::shown::ShownRecord;
 use crate::text::{clean, cut, encoded, part};
 
-/// Characters of a description of a failure on a page.
+/// The maximum number of characters in a page's description of a failure.
 const FAILURE: usize = 2000;
 /// How long a client is asked to wait while all slots are taken, in seconds.
 const RETRY_SECONDS: u16 = 2;
 
-/// The record in the best form that it can be in, if that has at most `most` octets.
+/// Returns the record in the best form that it can have, if that form has at most `most` octets.
 pub(super) fn of_record(
     layout: &PageLayout,
     most: usize,
@@ -56,7 +56,7 @@ pub(super) fn of_record(
     }
 }
 
-/// A page with a record.
+/// Returns a page with a record.
 fn page(layout: &PageLayout, url: &Z3950Url, record: &Record) -> Option<GatewayContent> {
     let source = source(url);
     let possible = FORMATS
@@ -75,13 +75,13 @@ fn page(layout: &PageLayout, url: &Z3950Url, record: &Record) -> Option<GatewayC
     page.render().ok().map(GatewayContent::html)
 }
 
-/// The server and the databases of a URL.
+/// Returns the server and the databases of a URL.
 fn source(url: &Z3950Url) -> String {
     let databases: Vec<String> = url.databases().iter().map(ToString::to_string).collect();
     format!("{}:{}/{}", url.host(), url.port(), databases.join("+"))
 }
 
-/// The answer about a failure, in the form that the client names.
+/// Returns the answer about a failure, in the form that the client names.
 pub(super) fn told(
     layout: &PageLayout,
     failure: &GatewayFailure,
@@ -123,7 +123,7 @@ pub(super) fn told(
     response
 }
 
-/// A successful answer.
+/// Returns a successful answer.
 pub(super) fn answer(content: &GatewayContent, docid: &[u8]) -> Response<WebBody> {
     let mut response = with_type(StatusCode::OK, content.media_type, content.octets.clone());
     if let Some(extension) = content.extension {
@@ -144,7 +144,7 @@ struct RecordPage<'a> {
     record: ShownRecord,
 }
 
-/// The page that says why there is none.
+/// The page that says why there is no record.
 #[derive(Template)]
 #[template(path = "gateway/failure.html")]
 struct FailurePage<'a> {
@@ -152,6 +152,6 @@ struct FailurePage<'a> {
     title: &'a str,
     words: &'a str,
     links: &'a [GatewayLink],
-    /// The form with the URL, to be mended, if there is a page for searches.
+    /// The form with the URL, to be corrected, if there is a page for searches.
     form: Option<SearchForm>,
 }

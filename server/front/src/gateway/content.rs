@@ -13,7 +13,7 @@ use crate::text::printable;
 #[derive(Clone, Debug)]
 pub(super) struct GatewayContent {
     pub(super) media_type: &'static str,
-    /// The extension of a file with it; `None` for what browsers show.
+    /// The file name extension for the contents; `None` for what browsers show.
     pub(super) extension: Option<&'static str>,
     pub(super) octets: Bytes,
 }
@@ -22,7 +22,7 @@ const TEXT: &str = "text/plain; charset=utf-8";
 const OCTETS: &str = "application/octet-stream";
 
 impl GatewayContent {
-    /// A text, in which controls are replaced: the client may be a terminal.
+    /// Returns a text in which control characters are replaced, because the client may be a terminal.
     pub(super) fn text(text: &str) -> Self {
         let lines = text.replace("\r\n", "\n");
         Self::shown(TEXT, lines.chars().map(printable).collect())
@@ -53,7 +53,7 @@ impl GatewayContent {
     }
 }
 
-/// A record of this source in a form; `None` if it cannot be in this form, or for a page.
+/// Returns a record from this source in a form; `None` for a page, or if the record cannot have this form.
 pub(super) fn of_record(
     record: &Record,
     source: &str,
@@ -88,7 +88,7 @@ pub(super) fn of_record(
     }
 }
 
-/// A Gopher item. A browser never shows one that is not text, whatever its type.
+/// Returns a Gopher item. A browser never shows an item that is not text, whatever its type.
 pub(super) fn of_gopher(reply: &Reply, is_raw: bool) -> Option<GatewayContent> {
     Some(match &reply.body {
         _ if is_raw => return GatewayContent::file(OCTETS, "bin", reply.octets.clone()),

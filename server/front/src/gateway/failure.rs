@@ -1,5 +1,5 @@
-//! Why there is no record, as a status of HTTP and a description of the problem (RFC 9457), whose members `outcome`, `hits` and
-//! `diagnostic` are those of `z3950 get --json`.
+//! The reason why there is no record, as an HTTP status and a description of the problem (RFC 9457), whose members `outcome`,
+//! `hits` and `diagnostic` are those of `z3950 get --json`.
 
 use std::io;
 
@@ -18,7 +18,7 @@ use crate::layout::heading;
 use crate::own::is_guessing;
 use crate::text::{chain, clean, encoded};
 
-/// A failure, as a client is told of it.
+/// A failure as it is reported to a client.
 #[derive(Clone, Debug)]
 pub(super) struct GatewayFailure {
     pub(super) status: StatusCode,
@@ -27,13 +27,13 @@ pub(super) struct GatewayFailure {
     pub(super) words: String,
     hits: Option<u64>,
     diagnostic: Option<Box<DiagRec>>,
-    /// Where to go on, such as the URLs of several records.
+    /// Links that lead further, such as the URLs of several records.
     pub(super) links: Vec<GatewayLink>,
-    /// Whether the server was reached, and did not answer in time.
+    /// Whether the server was reached but did not answer in time.
     is_late: bool,
 }
 
-/// Where to go on.
+/// A link that leads further.
 #[derive(Clone, Debug)]
 pub(super) struct GatewayLink {
     pub(super) path: String,
@@ -53,17 +53,17 @@ impl GatewayFailure {
         }
     }
 
-    /// The URL cannot be carried out.
+    /// Creates a failure for a URL that cannot be carried out.
     pub(super) fn bad(words: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, words).named(OutcomeName::NotSent)
     }
 
-    /// The URL must not be carried out.
+    /// Creates a failure for a URL that must not be carried out.
     pub(super) fn forbidden(words: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, words).named(OutcomeName::AccessRefused)
     }
 
-    /// There is no answer in time.
+    /// Creates a failure for an answer that does not come in time.
     pub(super) fn late() -> Self {
         let words = "the server has not answered in time";
         let late = Self::new(StatusCode::GATEWAY_TIMEOUT, words).named(OutcomeName::Unavailable);
@@ -73,7 +73,7 @@ impl GatewayFailure {
         }
     }
 
-    /// What a page about it begins with.
+    /// Returns the beginning of a page about the failure.
     pub(super) fn title(&self) -> &'static str {
         if self.is_late {
             "No answer in time"
@@ -82,13 +82,13 @@ impl GatewayFailure {
         }
     }
 
-    /// The record is not whole.
+    /// Creates a failure for a record that is incomplete.
     pub(super) fn damaged(why: &str) -> Self {
         let words = format!("the record is damaged: {why}; &format=raw gives its octets");
         Self::new(StatusCode::BAD_GATEWAY, words).named(OutcomeName::ProtocolError)
     }
 
-    /// An outcome without a record. `own` is the client, if this server is the one that was asked.
+    /// Creates a failure for an outcome without a record. `own` is the client, if this server is the one that was asked.
     pub(super) fn of_outcome(outcome: &Outcome, url: &Z3950Url, own: Option<&WebClient>) -> Self {
         if let Some(refusal) = Self::of_special(outcome) {
             return refusal;
@@ -149,7 +149,7 @@ impl GatewayFailure {
         }
     }
 
-    /// Leads to the page with all records of the URL as well.
+    /// Adds a link to the page with all records of the URL.
     pub(super) fn with_list(mut self, url: &Z3950Url) -> Self {
         if let Some(path) = listed(url) {
             let words = match self.hits {
@@ -161,7 +161,7 @@ impl GatewayFailure {
         self
     }
 
-    /// A Gopher item that could not be fetched.
+    /// Creates a failure for a Gopher item that could not be fetched.
     pub(super) fn of_gopher(error: &GopherError) -> Self {
         if let GopherError::Connect(error) = error
             && let Some(refusal) = Self::of_special(&Outcome::from(error.clone()))
@@ -186,7 +186,7 @@ impl GatewayFailure {
         Self::new(status, words).named(name)
     }
 
-    /// The refusal of a name that leads to special addresses alone: it was resolved, and nothing was sent.
+    /// Returns the refusal of a name that leads only to special addresses: the name was resolved, and nothing was sent.
     fn of_special(outcome: &Outcome) -> Option<Self> {
         let Outcome::Failed(Error::Unavailable {
             phase: Phase::Resolve,
@@ -206,7 +206,7 @@ impl GatewayFailure {
         }
     }
 
-    /// The description of the problem.
+    /// Returns the description of the problem.
     pub(super) fn to_json(&self) -> Value {
         let mut members = Map::new();
         let title = self.status.canonical_reason().unwrap_or_default();
@@ -235,7 +235,7 @@ impl GatewayFailure {
         members.into()
     }
 
-    /// The same in words.
+    /// Returns the same description in words.
     pub(super) fn to_text(&self) -> String {
         let links = self.links.iter().map(|link| format!("{}\n", link.path));
         format!("{}\n{}", self.words, links.collect::<String>())
@@ -249,7 +249,7 @@ fn condition(diagnostic: &DiagRec) -> Option<Condition> {
     }
 }
 
-/// The URL for each of its databases alone; none if it has one.
+/// Returns the URL for each of its databases alone; there are none if it has one database.
 fn in_each_database(url: &Z3950Url) -> Vec<GatewayLink> {
     let databases = url.databases();
     let alone = databases.iter().filter(|_| databases.len() > 1);
@@ -263,7 +263,7 @@ fn in_each_database(url: &Z3950Url) -> Vec<GatewayLink> {
     links.collect()
 }
 
-/// The search of the page that finds the records of a URL; `None` for a docid that is not UTF-8.
+/// Returns the search of the page that finds the records of a URL; `None` for a docid that is not UTF-8.
 fn listed(url: &Z3950Url) -> Option<String> {
     let docid = url.docid()?.as_bytes().to_vec();
     let query = Query::docid(String::from_utf8(docid).ok()?).to_string();

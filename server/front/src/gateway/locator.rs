@@ -29,12 +29,12 @@ pub(super) struct GatewayRequest {
     pub(super) url: NamedUrl,
     /// The parameter `format`.
     pub(super) format: Option<String>,
-    /// Whether the URL is the whole request target, whose host the header Host may repeat (RFC 9112 §3.2.2), so that it says
-    /// nothing about the gateway.
+    /// Whether the URL is the whole request target. The header Host may then repeat the host of the URL (RFC 9112 §3.2.2), so
+    /// that it says nothing about the gateway.
     pub(super) is_whole_target: bool,
 }
 
-/// Whether a request target is for the gateway.
+/// Returns whether a request target is for the gateway.
 pub(super) fn is_for_gateway(target: &Uri) -> bool {
     match target.scheme_str() {
         Some(scheme) => scheme_of(&format!("{scheme}:")).is_some(),
@@ -46,7 +46,7 @@ pub(super) fn is_for_gateway(target: &Uri) -> bool {
 /// Reads a request target.
 ///
 /// # Errors
-/// Why nothing can be carried out, in words.
+/// The reason in words why nothing can be carried out.
 pub(super) fn read(target: &Uri) -> Result<GatewayRequest, String> {
     let (text, format) = match (target.scheme(), in_path(target)) {
         (Some(_), _) => (target.to_string(), None),
@@ -65,7 +65,7 @@ pub(super) fn read(target: &Uri) -> Result<GatewayRequest, String> {
     })
 }
 
-/// The URL as a request names it; `None` without one.
+/// Returns the URL as a request names it; `None` if there is no URL.
 pub(super) fn text(target: &Uri) -> Option<String> {
     match target.scheme() {
         Some(_) => Some(target.to_string()),
@@ -95,7 +95,7 @@ fn named(text: &str) -> Result<NamedUrl, String> {
     }
 }
 
-/// The URL in a path. Some proxies merge its two slashes.
+/// Returns the URL in a path. Some proxies merge its two slashes into one.
 fn in_path(target: &Uri) -> Option<String> {
     let path = target.path().strip_prefix('/')?;
     let (scheme, rest) = scheme_of(path)?;
@@ -104,7 +104,7 @@ fn in_path(target: &Uri) -> Option<String> {
     Some(format!("{scheme}//{rest}{}", query.unwrap_or_default()))
 }
 
-/// Whether the path of a database of this name is the gateway's, or begins like a URL.
+/// Returns whether the path of a database with this name belongs to the gateway, or begins like a URL.
 pub(super) fn is_path(name: &str) -> bool {
     let is_get = GET
         .strip_prefix('/')
@@ -112,7 +112,7 @@ pub(super) fn is_path(name: &str) -> bool {
     is_get || scheme_of(name).is_some()
 }
 
-/// The scheme at the beginning of a text, and the rest.
+/// Returns the scheme at the beginning of a text, and the rest.
 fn scheme_of(text: &str) -> Option<(&'static str, &str)> {
     SCHEMES.into_iter().find_map(|scheme| {
         let (begin, rest) = text.split_at_checked(scheme.len())?;
@@ -120,7 +120,8 @@ fn scheme_of(text: &str) -> Option<(&'static str, &str)> {
     })
 }
 
-/// The value of a parameter, decoded. A plus stays one: no URL has a space, but many have a plus that was not escaped.
+/// Returns the value of a parameter, decoded. A plus sign stays as it is: no URL contains a space, but many contain a plus sign
+/// that was not escaped.
 fn parameter(query: &str, name: &str) -> Result<Option<String>, String> {
     let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     let mut values = pairs.filter(|(known, _)| *known == name);

@@ -7,7 +7,7 @@ use crate::files::FileFormat;
 /// A form of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Representation {
-    /// A format of files, by its name.
+    /// A file format, by its name.
     File(&'static str),
     /// XML as received.
     Xml,
@@ -19,7 +19,7 @@ pub(super) enum Representation {
     Raw,
 }
 
-/// ISO 2709, as received if it was (RFC 2220).
+/// ISO 2709, as received if the record was received in it (RFC 2220).
 const MARC: Representation = Representation::File("marc");
 /// MARCXML (RFC 6207).
 const MARCXML: Representation = Representation::File("marcxml");
@@ -27,7 +27,7 @@ const MARCXML: Representation = Representation::File("marcxml");
 const JSON: Representation = Representation::File("json");
 
 impl Representation {
-    /// The form that the parameter `format` names.
+    /// Returns the form that the parameter `format` names.
     pub(super) fn by_name(name: &str) -> Option<Self> {
         match name {
             "text" => Some(Self::Text),
@@ -41,7 +41,7 @@ impl Representation {
     pub(super) const NAMES: &str =
         "marc, marcxml, json, csv, spreadsheet, mrk, dc, text, html or raw";
 
-    /// The type and subtypes that stand for the form.
+    /// Returns the media type and subtypes that stand for the form.
     fn media_types(self) -> &'static [(&'static str, &'static str)] {
         match self {
             MARC => &[("application", "marc")],
@@ -63,21 +63,22 @@ pub(super) struct Accept(Vec<MediaRange>);
 struct MediaRange {
     kind: String,
     subtype: String,
-    /// In thousandths.
+    /// The weight, in thousandths.
     weight: u16,
 }
 
-/// The most ranges that are read.
+/// The maximum number of ranges that are read.
 const MAX_RANGES: usize = 64;
 
 impl Accept {
-    /// Reads the values of the header. Ranges that cannot be read are left out; without any, everything is acceptable.
+    /// Reads the values of the header. Ranges that cannot be read are left out; if there are none, everything is acceptable.
     pub(super) fn read<'a>(values: impl Iterator<Item = &'a str>) -> Self {
         let ranges = values.flat_map(|value| value.split(','));
         Self(ranges.filter_map(range).take(MAX_RANGES).collect())
     }
 
-    /// The forms of a record that are acceptable, best first. Among equals, the record syntax that the URL names decides.
+    /// Returns the forms of a record that are acceptable, best first. Among forms of equal weight, the record syntax that the URL
+    /// names decides.
     pub(super) fn ranked(&self, requested: Option<Oid>) -> Vec<Representation> {
         use Representation::{Html, Text, Xml};
         let mut forms = match requested {
@@ -90,7 +91,7 @@ impl Accept {
         forms
     }
 
-    /// Whether failures are reported as JSON: if one of its types is named.
+    /// Returns whether failures are reported as JSON, which is the case if one of its types is named.
     pub(super) fn names_json(&self) -> bool {
         self.0.iter().any(|range| {
             range.weight > 0
@@ -99,13 +100,13 @@ impl Accept {
         })
     }
 
-    /// Whether failures are reported on a page: if HTML is named.
+    /// Returns whether failures are reported on a page, which is the case if HTML is named.
     pub(super) fn names_html(&self) -> bool {
         let mut ranges = self.0.iter();
         ranges.any(|range| range.weight > 0 && range.kind == "text" && range.subtype == "html")
     }
 
-    /// The weight of a form: that of the most specific range for one of its types.
+    /// Returns the weight of a form, which is the weight of the most specific range for one of its types.
     fn weight(&self, form: Representation) -> u16 {
         if self.0.is_empty() {
             return 1000;
@@ -143,7 +144,7 @@ fn range(text: &str) -> Option<MediaRange> {
     })
 }
 
-/// A weight: a number from 0 to 1 with at most three decimals (RFC 9110 §12.4.2).
+/// Parses a weight: a number from 0 to 1 with at most three decimals (RFC 9110 §12.4.2).
 fn thousandths(text: &str) -> Option<u16> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let is_number = part.len() <= 3 && part.bytes().all(|octet| octet.is_ascii_digit());

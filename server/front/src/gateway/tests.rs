@@ -46,7 +46,7 @@ impl Site {
         Self { server }
     }
 
-    /// Asks with these lines after the request line, and returns the head and the body.
+    /// Sends a request with these lines after the request line, and returns the head and the body of the answer.
     async fn ask(&self, target: &str, lines: &str) -> (String, String) {
         let host = self.server.addr();
         let request =
@@ -70,7 +70,7 @@ impl Site {
         format!("{status} {body}")
     }
 
-    /// A URL of its own.
+    /// Returns a URL of the site.
     fn url(&self, rest: &str) -> String {
         self.server.url(rest)
     }
@@ -103,7 +103,7 @@ async fn own_records_come_by_every_form_of_request() {
         }
         assert!(body.contains("Emma") && body.ends_with('\u{1d}'), "{body}");
     }
-    // Without the gateway, the same connection answers SRU.
+    // If the gateway does not take the request, the same connection answers SRU.
     let found = site.status("/books?query=emma").await;
     assert!(found.contains("numberOfRecords>1<"), "{found}");
 }
@@ -288,7 +288,7 @@ async fn users_of_the_server_log_in_by_http() {
     }
 }
 
-/// The library's client gets from the gateway what it gets from the server.
+/// The library's client gets the same from the gateway as from the server.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_finds_the_same_by_the_gateway() {
     let site = Site::new(|_| {});
@@ -319,5 +319,5 @@ async fn a_client_finds_the_same_by_the_gateway() {
     );
 }
 
-/// A time that ends soon.
+/// A time limit that is soon over.
 const SOON: Duration = Duration::from_millis(300);

@@ -1,4 +1,4 @@
-//! What a person typed: a URL, an identifier, or a query in one of four languages, and in which words the page says so.
+//! What a person typed: a URL, an identifier, or a query in one of four languages; and how the page describes it.
 
 use z3950::asn1::apdu::{AttributeValue, Operand, Operator, RpnStructure};
 use z3950::asn1::bib1::attributes::{USE, USE_ANY};
@@ -17,12 +17,12 @@ pub(super) enum PageQuery {
     Query(Box<Query>, Language),
 }
 
-/// Characters of what a query is taken for.
+/// The maximum number of characters of the description of a query.
 const TAKEN: usize = 1000;
 
 impl PageQuery {
-    /// Reads what was typed: a prefix such as `cql:` names the language, an `@` begins PQF, an `=` is a part of CQL if it can be, all
-    /// else are words with optional index names.
+    /// Reads what was typed: a prefix such as `cql:` names the language, an `@` begins PQF, an `=` is a part of CQL if possible,
+    /// and everything else is words with optional index names.
     ///
     /// # Errors
     /// What is wrong with the query.
@@ -52,7 +52,7 @@ impl PageQuery {
         query(words, Language::Names)
     }
 
-    /// What it was taken for.
+    /// Returns what the text was taken for.
     pub(super) fn words(&self) -> String {
         match self {
             Self::Identifier(identifier) => match identifier.kind {
@@ -76,7 +76,7 @@ impl PageQuery {
         }
     }
 
-    /// What may be wrong with it if nothing was found, and what may have been meant instead.
+    /// Returns what may be wrong with the text if nothing was found, and what may have been meant instead.
     pub(super) fn hints(&self, text: &str) -> Vec<(String, Option<String>)> {
         let mut hints = Vec::new();
         let doubt = match self {
@@ -95,14 +95,14 @@ impl PageQuery {
     }
 }
 
-/// The identifier that a text is, if it were one.
+/// Returns the identifier that a text would be, if it were one.
 fn identifier(text: &str) -> Option<Identifier> {
     let urn = text.get(..4).filter(|urn| urn.eq_ignore_ascii_case("urn:"));
     let text = urn.and_then(|_| text.get(4..)).unwrap_or(text);
     text.parse().ok()
 }
 
-/// Whether the kind is given, or plain from the form.
+/// Returns whether the kind is given, or obvious from the form.
 fn is_clear(identifier: &Identifier) -> bool {
     let is_number = identifier
         .text
@@ -110,7 +110,7 @@ fn is_clear(identifier: &Identifier) -> bool {
     identifier.is_certain || is_number && matches!(identifier.kind, Kind::Isbn | Kind::Issn)
 }
 
-/// Whether a text is a URL that is followed, or one that nobody searches for.
+/// Returns whether a text is a URL that can be followed, or a URL that nobody would search for.
 pub(super) fn is_url(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let known = ["z39.50r:", "z39.50s:", "gopher:", "http:", "https:"];
@@ -118,7 +118,7 @@ pub(super) fn is_url(text: &str) -> bool {
     is_one && !text.contains(char::is_whitespace)
 }
 
-/// The text without blanks after the name of an index in small letters: `ti: emma`.
+/// Returns the text without blanks after the name of an index in lower case: `ti: emma`.
 fn mended(text: &str) -> Option<String> {
     let mut mended = String::new();
     let mut rest = text;
@@ -133,7 +133,7 @@ fn mended(text: &str) -> Option<String> {
     (!mended.is_empty()).then(|| mended + rest)
 }
 
-/// The text with its operators in capitals, if it has some in small letters between words.
+/// Returns the text with its operators in capitals, if it has any in lower case between words.
 fn with_operators(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let last = words.len().saturating_sub(1);
@@ -149,7 +149,7 @@ fn with_operators(text: &str) -> Option<String> {
     has_one.then(|| meant.join(" "))
 }
 
-/// Whether a query is words in any index that all occur.
+/// Returns whether a query consists of words that must all occur, in any index.
 fn is_words(query: &RpnStructure) -> bool {
     let mut rest = vec![query];
     while let Some(part) = rest.pop() {

@@ -1,5 +1,5 @@
-//! Downloads: of a record, of a list, or of all that was found in one database or several; or a page that names the records that
-//! cannot be in the file.
+//! Downloads: of a record, of a list, or of everything that was found in one or several databases; or a page that names the
+//! records that cannot be in the file.
 
 use std::pin::pin;
 
@@ -19,15 +19,15 @@ use crate::files::{FORMATS, FileFormat, file_name};
 use crate::layout::{PageLayout, html, with_type};
 use crate::text::{clean, described};
 
-/// Records that are read at a time.
+/// The number of records that are read at a time.
 const STEP: u64 = 100;
-/// Octets of a file of several records.
+/// The maximum number of octets in a file of several records.
 const MAX_OCTETS: usize = 16 << 20;
-/// Records that cannot be in a file, as far as they are named.
+/// The maximum number of records that are named because they cannot be in a file.
 const MAX_LEFT_OUT: usize = 100;
 
 impl CataloguePage {
-    /// A file of records, or a page that names those that cannot be in it and leads to a file of the others.
+    /// Returns a file of records, or a page that names the records that cannot be in it and links to a file of the others.
     pub(super) async fn download(&self, search: &PageSearch) -> PageAnswer {
         let parameters = &search.parameters;
         let fail = |status, words: &str| self.problem(status, words, &search.web, parameters);
@@ -42,7 +42,7 @@ impl CataloguePage {
         };
         let mut file = RecordFile::new(format);
         let targets = &search.targets;
-        // The best record is that of all; files of several databases have the records of the first one first.
+        // The best record is the best of all databases; files of several databases have the records of the first one first.
         let together = if search.is_for_best() {
             targets.len().max(1)
         } else {
@@ -114,16 +114,16 @@ impl CataloguePage {
 struct RecordFile {
     format: &'static FileFormat,
     written: Vec<Vec<u8>>,
-    /// Of those written.
+    /// The octets of the records written.
     octets: usize,
     left_out: Vec<LeftOutRecord>,
-    /// How many records there are, written or left out.
+    /// The number of records, written or left out.
     count: u64,
     /// The first failure at a server that has the records.
     failed: Option<Error>,
-    /// Whether another format helps one of those left out.
+    /// Whether another format would help one of the records left out.
     has_other_form: bool,
-    /// The name of a file of one record that was asked for alone.
+    /// The file name for one record that was asked for alone.
     alone: Option<String>,
 }
 
@@ -222,7 +222,7 @@ impl RecordFile {
         }
     }
 
-    /// The file. The name of one that is not complete says so.
+    /// Returns the file. If it is incomplete, its name says so.
     fn answer(self, is_complete: bool) -> PageAnswer {
         let octets = match self.alone {
             Some(_) => self.written.concat(),
@@ -240,30 +240,30 @@ impl RecordFile {
     }
 }
 
-/// The name of a file of one record.
+/// Returns the name of a file with one record.
 fn name_of(record: &Record, extension: &str) -> String {
     let marc = record.marc();
     let number = marc.as_ref().and_then(|marc| marc.control_number());
     file_name(number.unwrap_or_default().trim_ascii(), extension)
 }
 
-/// Why there is no file of all records.
+/// The page that says why there is no file of all records.
 #[derive(Template)]
 #[template(path = "left-out.html")]
 struct LeftOut<'a> {
     layout: &'a PageLayout,
     format: &'static str,
     records: Vec<LeftOutRecord>,
-    /// How many records there are in all.
+    /// The total number of records.
     count: u64,
-    /// The file of the others.
+    /// The file of the other records.
     others: Option<String>,
     /// The other formats.
     formats: Vec<(&'static str, String)>,
     back: String,
 }
 
-/// A record that a format cannot hold, or the records of a database that has no answer.
+/// A record that a format cannot hold, or the records of a database that did not answer.
 struct LeftOutRecord {
     place: String,
     title: String,

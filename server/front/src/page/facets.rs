@@ -17,11 +17,11 @@ use crate::text::clean;
 /// A field by whose terms searches are narrowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NarrowingField {
-    /// Its name as a facet, and in the parameter `narrow`.
+    /// The name as a facet, and in the parameter `narrow`.
     pub(super) name: &'static str,
-    /// As the page shows it.
+    /// The title on the page.
     pub(super) title: &'static str,
-    /// The Use attribute of Bib-1 for its terms.
+    /// The Use attribute of Bib-1 with which its terms are searched.
     pub(super) access: i64,
 }
 
@@ -44,7 +44,7 @@ pub(super) const FIELDS: [NarrowingField; 3] = [
     },
 ];
 
-/// Terms of each field.
+/// The number of terms of each field.
 const TERMS: i64 = 6;
 
 /// A term to which a search is narrowed.
@@ -63,25 +63,27 @@ impl Narrowing {
         (!term.is_empty()).then_some(Self { field, term })
     }
 
-    /// The value of the parameter.
+    /// Returns the value of the parameter.
     pub(super) fn value(&self) -> String {
         format!("{}:{}", self.field.name, self.term)
     }
 
-    /// The records whose field is this term (Bib-1 type 4 value 1, phrase, and type 6 value 3, complete field).
+    /// Returns the query for records in which a field is this term (Bib-1 type 4 value 1, phrase, and type 6 value 3, complete
+    /// field).
     fn query(&self) -> Query {
         let attributes = [(1, self.field.access), (4, 1), (6, 3)];
         Query::attributes(attributes, &self.term)
     }
 }
 
-/// A query narrowed to these terms.
+/// Narrows a query to these terms.
 pub(super) fn narrowed(query: Query, narrowings: &[Narrowing]) -> Query {
     let narrowings = narrowings.iter().map(Narrowing::query);
     narrowings.fold(query, |query, term| query & term)
 }
 
-/// The facets of the records that a search finds in the database at this index, as a part of the page; `None` if it has none.
+/// Returns the facets of the records that a search finds in the database at this index, as a part of the page; `None` if there
+/// are no facets.
 pub(super) async fn facets(search: &PageSearch, index: usize) -> Option<String> {
     let target = search.targets.get(index)?;
     let mut wanted = search.wanted(1, 0);
@@ -127,7 +129,7 @@ struct FacetLink {
 }
 
 impl FacetGroup {
-    /// `None` without terms, and for a field that was not asked for.
+    /// Returns the group of a field; `None` if it has no terms or was not asked for.
     fn of(found: &FacetField, parameters: &Parameters, target: &str) -> Option<Self> {
         let StringOrNumeric::String(name) = found.field()? else {
             return None;

@@ -1,4 +1,4 @@
-//! URLs that are typed: those of databases of this server lead to the form, all others to the gateway.
+//! URLs that are typed: URLs of databases of this server lead to the form, all others to the gateway.
 
 use z3950::target::Target;
 use z3950_server::web::WebClient;
@@ -11,7 +11,7 @@ use crate::layout::redirect;
 use crate::text::encoded;
 
 impl CataloguePage {
-    /// Sends the client to where a URL is followed.
+    /// Redirects the client to where a URL is followed.
     pub(super) fn follow(&self, client: &WebClient, parameters: &Parameters) -> PageAnswer {
         let url = &parameters.query;
         let catalogues = Catalogues::of(client);
@@ -43,7 +43,7 @@ impl CataloguePage {
     }
 }
 
-/// The database of this server at an address of SRU under which the client knows the server.
+/// Returns the database of this server at an SRU address under which the client knows the server.
 fn own(url: &str, client: &WebClient, catalogues: &Catalogues) -> Option<String> {
     let target: Target = url.parse().ok()?;
     let (host, port) = client.authority();

@@ -1,4 +1,4 @@
-//! A search of the page at databases of the server: what is wanted of them, and what each of them has answered.
+//! A search of the page in databases of the server: what is wanted from them, and what each of them has answered.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::choices::Catalogues;
 use crate::own::{OWN, own_client};
 use crate::text::{clean, described};
 
-/// Records of which the best is chosen, of each database.
+/// The number of records of each database among which the best is chosen.
 const COMPARED: u64 = 20;
 
 /// A search of the page.
@@ -40,7 +40,7 @@ impl PageSearch {
     /// Reads what is wanted from the parameters.
     ///
     /// # Errors
-    /// The server or its query for an identifier cannot be named, which does not happen.
+    /// If the server or its query for an identifier cannot be named, which does not happen.
     pub(super) async fn new(
         parameters: Parameters,
         asked: PageQuery,
@@ -48,7 +48,7 @@ impl PageSearch {
         web: WebClient,
     ) -> Result<Self, Error> {
         let mut options = ClientOptions::default();
-        // A session that nobody uses any more makes room for another one of the request.
+        // A session that is no longer used makes room for another session of the request.
         options.idle_time = Some(Duration::ZERO);
         let client = own_client(&web, options);
         let own = client.target(OWN)?;
@@ -78,9 +78,9 @@ impl PageSearch {
         Ok(search)
     }
 
-    /// Chooses between the best record of an identifier and all. Beyond the first ones, and if they are narrowed, the records of an
-    /// identifier are those of the query that finds them; and only what was asked for is searched in other ways, not what it is narrowed
-    /// to.
+    /// Chooses between the best record of an identifier and all of its records. Beyond the first records, and if the search is
+    /// narrowed, the records of an identifier are those that its query finds. Only what was asked for is searched in other ways,
+    /// and not what it is narrowed to.
     async fn choose_records(&mut self) -> Result<(), Error> {
         let Parameters {
             narrowings,
@@ -120,12 +120,13 @@ impl PageSearch {
         Ok(())
     }
 
-    /// Whether only the best record of all databases is wanted.
+    /// Returns whether only the best record from all databases is wanted.
     pub(super) fn is_for_best(&self) -> bool {
         self.wanted.best.is_some()
     }
 
-    /// What is wanted: this many records of each database, from a position on, or those of which the best is chosen.
+    /// Returns what is wanted: this many records of each database, from a position onwards, or the records among which the best
+    /// is chosen.
     pub(super) fn wanted(&self, start: u64, count: u64) -> Wanted {
         let (start, count) = if self.is_for_best() {
             (1, COMPARED)
@@ -137,7 +138,7 @@ impl PageSearch {
         wanted
     }
 
-    /// Searches databases.
+    /// Searches databases; returns their events.
     pub(super) fn find(&self, databases: &[String], wanted: Wanted) -> Events {
         self.client.find(self.search_targets(databases), wanted)
     }
@@ -152,8 +153,8 @@ impl PageSearch {
         targets.collect()
     }
 
-    /// What each database has, as soon as it has answered, with its place among [`targets`](Self::targets): records with the holdings
-    /// that it has. If the best record of all is wanted, those that found something come when it is known.
+    /// Returns what each database has, as soon as it has answered, with its place among [`targets`](Self::targets): records with
+    /// their holdings. If the best record of all is wanted, the databases that found something come when it is known.
     pub(super) fn answers(
         &self,
         start: u64,
@@ -162,8 +163,8 @@ impl PageSearch {
         self.answers_in(&self.targets, (start, count), RecordForm::with_holdings())
     }
 
-    /// The same of some databases, with records in a form. Those that do not come in it are asked for as XML, which holds what is too
-    /// long for MARC (ISO 2709).
+    /// Returns the same for some databases, with records in a form. Records that do not come in this form are asked for as XML,
+    /// which can hold what is too long for MARC (ISO 2709).
     pub(super) fn answers_in(
         &self,
         databases: &[String],
@@ -177,10 +178,10 @@ impl PageSearch {
         let events = client.find(targets.clone(), wanted.clone());
         let mut under_way = BTreeMap::new();
         let answers = events.map(move |event| stream::iter(gather(&mut under_way, event, waits)));
-        // Side by side, so that a database that is asked again does not hold up the others.
+        // All at the same time, so that a database that is asked again does not hold up the others.
         let at_once = databases.len().max(1);
         let answers = answers.flatten().map(move |(place, mut answer)| {
-            // An identifier is searched for in several indexes in any case; with other ways, the last of them is any index.
+            // An identifier is always searched for in several indexes; with other ways, the last of them is any index.
             let found = answer
                 .found
                 .as_ref()
@@ -205,25 +206,25 @@ impl PageSearch {
     }
 }
 
-/// What a database has answered.
+/// The answer of a database.
 #[derive(Default)]
 pub(super) struct DatabaseAnswer {
     pub(super) found: Option<Arc<Found>>,
-    /// With their positions; a failure is in the place of its record.
+    /// The records with their positions; a failure takes the place of its record.
     pub(super) records: Vec<(u64, Result<Record, Error>)>,
-    /// In which other ways it was searched, and why its record is the best.
+    /// The other ways in which the database was searched, and why its record is the best.
     pub(super) notes: Vec<String>,
-    /// Why it has no answer, or not all of it.
+    /// The reason why there is no answer, or only a part of it.
     pub(super) failure: Option<Error>,
 }
 
 impl DatabaseAnswer {
-    /// How many records it has found.
+    /// Returns how many records the database has found.
     pub(super) fn hits(&self) -> u64 {
         self.found.as_ref().map_or(0, |found| found.result.hits)
     }
 
-    /// What is still wanted, as XML: the records from the first one on that did not come.
+    /// Returns what is still wanted, as XML: the records from the first one onwards that did not come.
     fn missing(&self, wanted: &Wanted) -> Option<Wanted> {
         let found = self.found.as_deref()?;
         let came = self.records.iter().take_while(|(_, came)| came.is_ok());
@@ -242,7 +243,7 @@ impl DatabaseAnswer {
         Some(missing)
     }
 
-    /// Takes the records that came in place of those that failed.
+    /// Puts the records that came in place of those that failed.
     async fn fill(&mut self, mut events: Events, wanted: &Wanted) {
         while let Some(event) = events.next().await {
             let Event::Record {
@@ -268,7 +269,7 @@ impl DatabaseAnswer {
     }
 }
 
-/// Adds an event to what databases have said; returns the answers that are complete.
+/// Adds an event to what databases have answered so far; returns the answers that are complete.
 fn gather(
     under_way: &mut BTreeMap<usize, DatabaseAnswer>,
     event: Event,
@@ -327,7 +328,7 @@ fn answer_of(
     under_way.entry(target).or_default()
 }
 
-/// The error, unless it says that nothing was found.
+/// Returns the error, unless it says that nothing was found.
 fn failure(error: Option<Error>) -> Option<Error> {
     error.filter(|error| !matches!(error, Error::NoMatch))
 }

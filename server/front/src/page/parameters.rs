@@ -3,20 +3,20 @@
 use super::facets::Narrowing;
 use crate::choices::Ticks;
 
-/// What is searched for, where, and which part of it is shown.
+/// What is searched for, where, and which part of the result is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Parameters {
     /// What was typed.
     pub(super) query: String,
     /// The databases to search; all if none is named.
     pub(super) targets: Vec<String>,
-    /// The one of them whose records are shown; all if none is named.
+    /// The database among them whose records are shown; all if none is named.
     pub(super) within: Option<String>,
-    /// What the form is to have ticked; nothing is searched then.
+    /// What the form is to have ticked; in this case nothing is searched.
     pub(super) ticks: Option<Ticks>,
     /// The terms to which the search is narrowed.
     pub(super) narrowings: Vec<Narrowing>,
-    /// Whether other ways are tried where a search finds nothing or is refused.
+    /// Whether to try other ways if a search finds nothing or is refused.
     pub(super) has_fallback: bool,
     /// Whether only the best record of an identifier is wanted.
     pub(super) has_best: bool,
@@ -26,24 +26,24 @@ pub(super) struct Parameters {
     pub(super) at: Option<u64>,
     /// The form of a download.
     pub(super) format: Option<String>,
-    /// Whether a download has all records, not only those of the list.
+    /// Whether a download has all records, not only the records of the list.
     pub(super) has_all: bool,
     /// Whether a download may lack the records that its form cannot hold.
     pub(super) may_be_incomplete: bool,
 }
 
-/// Databases that one search may name.
+/// The maximum number of databases that one search may name.
 pub(super) const MAX_TARGETS: usize = 64;
-/// Terms to which one search may be narrowed.
+/// The maximum number of terms to which one search may be narrowed.
 pub(super) const MAX_NARROWINGS: usize = 16;
-/// Octets of what is typed, and of a term.
+/// The maximum number of octets of what is typed, and of a term.
 const MAX_QUERY: usize = 8192;
 
 impl Parameters {
-    /// Reads the query of a URL; parameters of other names are ignored.
+    /// Reads the query of a URL; parameters with other names are ignored.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// What is wrong with the query, in words.
     pub(super) fn read(query: &str) -> Result<Self, String> {
         let mut read = Self::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -84,7 +84,7 @@ impl Parameters {
         Ok(read)
     }
 
-    /// The database whose records are shown, if it is one.
+    /// Returns the database whose records are shown, if there is only one.
     pub(super) fn only(&self) -> Option<&str> {
         match (&self.within, &*self.targets) {
             (Some(name), _) => Some(name),
@@ -93,7 +93,7 @@ impl Parameters {
         }
     }
 
-    /// The path with parameters of this search, of which the records of one database are shown.
+    /// Returns the path and parameters of this search, showing the records of one database.
     pub(super) fn link(&self, target: &str, further: &[(&str, &str)]) -> String {
         let is_only = matches!(&*self.targets, [only] if only == target);
         let within = Some(("in", target)).filter(|_| !is_only);
@@ -102,7 +102,7 @@ impl Parameters {
         self.whole_link(&parameters)
     }
 
-    /// The path with parameters of this search in all its databases.
+    /// Returns the path and parameters of this search in all its databases.
     pub(super) fn whole_link(&self, further: &[(&str, &str)]) -> String {
         let start = "/search?".to_owned();
         let length = start.len();
@@ -121,21 +121,21 @@ impl Parameters {
         path.finish()
     }
 
-    /// The same for another query.
+    /// Returns the same path for another query.
     pub(super) fn link_of_query(&self, query: &str) -> String {
         let mut other = self.clone();
         query.clone_into(&mut other.query);
         other.whole_link(&[])
     }
 
-    /// The search of one database, narrowed to one term more.
+    /// Returns the search of one database, narrowed to one more term.
     pub(super) fn narrowed_link(&self, target: &str, term: &Narrowing) -> String {
         let mut narrowed = self.clone();
         narrowed.narrowings.push(term.clone());
         narrowed.link(target, &[])
     }
 
-    /// This search without one of its terms: without the last one, that of all databases.
+    /// Returns this search without one of its terms; without its last term, it is the search of all databases.
     pub(super) fn widened_link(&self, term: &Narrowing) -> String {
         let mut wider = self.clone();
         wider.narrowings.retain(|other| other != term);

@@ -1,4 +1,4 @@
-//! Searches: all databases at once, and a section of the page for each as soon as it has answered.
+//! Searches: all databases at once, with a section of the page for each database as soon as it has answered.
 
 use std::collections::BTreeMap;
 use std::future::ready;
@@ -20,9 +20,9 @@ use crate::choices::SearchForm;
 use crate::layout::{PageLayout, page_of};
 use crate::text::{clean, described};
 
-/// Records of a list.
+/// The number of records in a list.
 pub(super) const PAGE: u64 = 10;
-/// Records of a file of all records.
+/// The maximum number of records in a file of all records.
 pub(super) const MAX_FILE: u64 = 1000;
 
 impl CataloguePage {
@@ -64,7 +64,7 @@ impl CataloguePage {
         }
     }
 
-    /// The page with a section for each database.
+    /// Returns the page with a section for each database.
     fn list(&self, search: PageSearch, form: SearchForm) -> PageAnswer {
         let parameters = &search.parameters;
         let sections = (1..).zip(&search.targets);
@@ -108,23 +108,23 @@ impl CataloguePage {
     }
 }
 
-/// Where the sections of a page go. No text of others has it, because `<` is escaped there.
+/// The place for the sections in a page. No other text contains it, because `<` is escaped there.
 const MARK: &str = "<!-- sections -->";
 
-/// What is known of a database.
+/// A part of the page that is known about a database.
 enum PagePiece {
-    /// Its section, the number of its records, and whether there is only a failure.
+    /// The section of the database, the number of its records, and whether there is only a failure.
     Section {
         number: usize,
         text: String,
         hits: u64,
         has_failed: bool,
     },
-    /// Its facets.
+    /// The facets of the database.
     Facets { number: usize, text: String },
 }
 
-/// The pieces of a database that has answered: its section, then its facets.
+/// Returns the pieces of a database that has answered: its section, then its facets.
 fn pieces_of(
     search: Arc<PageSearch>,
     index: usize,
@@ -149,19 +149,19 @@ fn pieces_of(
     stream::once(ready(piece)).chain(of_facets)
 }
 
-/// What has come so far, and is shown at the end.
+/// What has come so far and is shown at the end.
 #[derive(Default)]
 struct Gathered {
     failures: BTreeMap<usize, String>,
     facets: BTreeMap<usize, String>,
     sections: usize,
-    /// Sections with records.
+    /// The number of sections with records.
     full: usize,
     hits: u64,
 }
 
 impl Gathered {
-    /// What is shown now.
+    /// Takes a piece; returns what is shown now.
     fn take(&mut self, piece: PagePiece) -> String {
         match piece {
             PagePiece::Section {
@@ -185,7 +185,7 @@ impl Gathered {
         String::new()
     }
 
-    /// What is shown at the end: failures, facets, and what is said of all sections together.
+    /// Returns what is shown at the end: failures, facets, and remarks on all sections together.
     fn rest(&mut self, search: &PageSearch) -> String {
         let parameters = &search.parameters;
         let hints = match self.hits {
@@ -219,21 +219,21 @@ struct Results<'a> {
     layout: &'a PageLayout,
     form: SearchForm,
     taken: String,
-    /// Whether all records are shown although the best was wanted.
+    /// Whether all records are shown although only the best was wanted.
     lacks_best: bool,
     narrowings: Vec<ShownNarrowing>,
     /// The numbers and titles of the sections.
     sections: Vec<(usize, String)>,
-    /// The same search in all databases, if this is of one of them.
+    /// The same search in all databases, if this search is in only one of them.
     others: String,
 }
 
-/// What is said of all sections together.
+/// The remarks on all sections together.
 #[derive(Template)]
 #[template(path = "end.html")]
 struct ResultsEnd {
     total: String,
-    /// Each with a search that may have been meant, as a link and a text.
+    /// The hints, each with a search that may have been meant, as a link and a text.
     hints: Vec<(String, Option<(String, String)>)>,
     failures: usize,
     whole: Option<WholeDownload>,

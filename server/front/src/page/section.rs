@@ -1,4 +1,4 @@
-//! The part of the results that one database has.
+//! The part of the results that belongs to one database.
 
 use askama::Template;
 use z3950::Record;
@@ -14,13 +14,13 @@ use crate::text::{clean, described};
 #[derive(Default, Template)]
 #[template(path = "section.html")]
 pub(super) struct Section {
-    /// Its place among those of the search, from 1.
+    /// The place among the sections of the search, from 1.
     number: usize,
     name: String,
     hits: String,
-    /// In which other ways it was searched, and why its record is the best.
+    /// The other ways in which the database was searched, and why its record is the best.
     notes: Vec<String>,
-    /// Why there is no answer, or not all of it.
+    /// The reasons why there is no answer, or only a part of it.
     failures: Vec<String>,
     /// What the parts of the database have found.
     parts: Vec<SourceHits>,
@@ -30,18 +30,18 @@ pub(super) struct Section {
     before: String,
     after: String,
     downloads: Vec<(&'static str, String)>,
-    /// Files of more than the list has.
+    /// The files of more records than the list has.
     whole: Option<WholeDownload>,
 }
 
-/// Files of all records found, or of as many as a file has.
+/// Files of all records found, or of as many as a file may have.
 pub(super) struct WholeDownload {
     pub(super) words: String,
     pub(super) links: Vec<(&'static str, String)>,
 }
 
 impl WholeDownload {
-    /// Files of this many records, with the path for the parameters that are added.
+    /// Returns the files of this many records; `link` gives the path for the parameters that are added.
     pub(super) fn of(count: u64, link: impl Fn(&[(&str, &str)]) -> String) -> Self {
         let links = FORMATS.iter().map(|format| {
             let link = link(&[("all", "1"), ("format", format.name)]);
@@ -65,12 +65,12 @@ struct HitLine {
     author: String,
     year: String,
     availability: String,
-    /// The databases that have it, if these are others.
+    /// The databases that have the record, if they are different ones.
     sources: Vec<SourceLink>,
 }
 
 impl Section {
-    /// The section for what a search found.
+    /// Creates the section for what a search found.
     pub(super) fn of(
         answer: &DatabaseAnswer,
         (number, target): (usize, &str),
@@ -124,7 +124,7 @@ impl Section {
         }
     }
 
-    /// Leads to the files of the best record.
+    /// Adds links to the files of the best record.
     fn lead_to_best(&mut self, answer: &DatabaseAnswer, target: &str, search: &PageSearch) {
         if let Some((position, Ok(_))) = answer.records.last() {
             self.start = *position;
@@ -132,7 +132,7 @@ impl Section {
         }
     }
 
-    /// Leads to the other records and to files.
+    /// Adds links to the other records and to files.
     fn lead_further(&mut self, count: u64, target: &str, search: &PageSearch) {
         let start = search.parameters.start.unwrap_or(1);
         self.start = start;
@@ -161,7 +161,7 @@ impl Section {
         self.downloads = downloads.collect();
     }
 
-    /// Whether there is a failure and nothing else.
+    /// Returns whether there is a failure and nothing else.
     pub(super) fn has_failed(&self) -> bool {
         !self.failures.is_empty() && self.lines.is_empty()
     }
@@ -184,7 +184,7 @@ impl HitLine {
     }
 }
 
-/// How many copies can be lent now, if the record says so.
+/// Says how many copies can be lent now, if the record says so.
 fn availability(record: &Record) -> String {
     let holdings = record.holdings();
     let told = holdings.iter().filter_map(|holding| holding.available);

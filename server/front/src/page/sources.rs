@@ -1,4 +1,4 @@
-//! The databases that a database consists of: what each has found, and which of them have a record.
+//! The databases that a database consists of: what each of them has found, and which of them have a record.
 
 use z3950::Record;
 use z3950::asn1::apdu::OtherInformation;
@@ -11,15 +11,16 @@ use super::parameters::Parameters;
 use crate::choices::Catalogues;
 use crate::text::clean;
 
-/// A database that has a record, with its own record as a link.
+/// A database that has a record, with a link to its own record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SourceLink {
     pub(super) name: String,
-    /// Empty if it is not known which of its records it is.
+    /// The link; empty if it is not known which of the database's records it is.
     pub(super) link: String,
 }
 
-/// The databases that have a record, if there are several, or the one that was found in another, `target`.
+/// Returns the databases that have a record, if there are several, or the database of a record that was found in another one,
+/// `target`.
 pub(super) fn links(
     record: &Record,
     target: &str,
@@ -47,18 +48,18 @@ pub(super) fn links(
     links.collect()
 }
 
-/// What one of several databases has found.
+/// The result of one of several databases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SourceHits {
     pub(super) name: String,
     /// The search in this database alone.
     pub(super) link: String,
     pub(super) count: String,
-    /// Why it has no answer.
+    /// The reason why the database did not answer.
     pub(super) failure: String,
 }
 
-/// What each of several databases has found; empty if there is one.
+/// Returns what each of several databases has found; empty if there is only one.
 pub(super) fn hits(
     found: &SearchResult,
     parameters: &Parameters,
@@ -81,7 +82,7 @@ pub(super) fn hits(
     hits.collect()
 }
 
-/// The databases whose records are missing in the counts of facets.
+/// Returns the databases whose records are missing from the counts of facets.
 pub(super) fn uncounted(found: &SearchResult, catalogues: &Catalogues) -> Vec<String> {
     let told = found.additional_search_info.as_ref();
     let told = told.and_then(OtherInformation::value::<DiagnosticFormat>);
@@ -99,7 +100,7 @@ pub(super) fn uncounted(found: &SearchResult, catalogues: &Catalogues) -> Vec<St
     uncounted.collect()
 }
 
-/// A number of records.
+/// Writes a number of records in words.
 pub(super) fn in_words(count: u64) -> String {
     match count {
         0 => "nothing found".to_owned(),
@@ -108,7 +109,7 @@ pub(super) fn in_words(count: u64) -> String {
     }
 }
 
-/// The names of the databases that a record is of.
+/// Returns the names of the databases that a record is from.
 pub(super) fn names(record: &Record) -> Vec<String> {
     let sources = record.sources().iter();
     let names: Vec<String> = sources.map(|source| source.database.clone()).collect();

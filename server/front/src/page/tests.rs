@@ -28,7 +28,7 @@ fn demo() -> TestServer {
     builder().demo().start()
 }
 
-/// The head and body of an answer, of which chunks are joined.
+/// Returns the head and body of an answer, whose chunks are joined.
 fn get(server: &TestServer, path: &str) -> (String, String) {
     asked(
         server,
@@ -205,7 +205,7 @@ fn records_are_shown_listed_and_downloaded() {
     assert!(!first.contains("Previous record"), "{first}");
 }
 
-/// The target of the first link whose text is this.
+/// Returns the target of the first link with this text.
 fn link_of(page: &str, text: &str) -> String {
     let found = page.split_once(text);
     let (before, _) = found.unwrap_or_else(|| panic!("{text}: {page}"));
@@ -227,7 +227,7 @@ fn facets_narrow_the_search_and_can_be_taken_back() {
     let (_, narrowed) = get(&server, &link_of(&list, count));
     assert!(narrowed.contains("2 records"), "{narrowed}");
     assert_eq!(narrowed.matches("<section").count(), 1, "{narrowed}");
-    // Lists, records and files are those of the narrowed search.
+    // Lists, records and files belong to the narrowed search.
     let (_, record) = get(&server, &link_of(&narrowed, "<bdi>Little women"));
     let (_, again) = get(&server, &link_of(&record, "Back to the results"));
     assert!(again.contains("2 records"), "{again}");
@@ -320,7 +320,7 @@ fn several_records_of_a_url_are_listed() {
     assert!(list.contains("2 records"), "{choices} {list}");
 }
 
-/// A server for ann, at which wrong passwords cost ten seconds and more.
+/// Starts a server for ann on which wrong passwords cost ten seconds and more.
 fn guarded(page: CataloguePage) -> TestServer {
     let mut user = User::default();
     user.name = "ann".to_owned();
@@ -339,7 +339,7 @@ fn who_guesses_passwords_is_told_to_wait() {
         let gateway = Gateway::new(GatewayOptions::default(), Profiles::default());
         let server = guarded(CataloguePage::new().with_gateway(gateway));
         let (sender, first) = std::sync::mpsc::channel();
-        // The answers to the first guesses are withheld; the others are not looked at.
+        // The answers to the first guesses are withheld; the other guesses are not checked.
         for _ in 0..8 {
             let (sender, address) = (sender.clone(), server.addr());
             std::thread::spawn(move || {
@@ -349,7 +349,7 @@ fn who_guesses_passwords_is_told_to_wait() {
                 );
                 stream.write_all(request.as_bytes()).expect("sent");
                 let mut answer = String::new();
-                // The server may have stopped.
+                // The server may already have stopped.
                 if stream.read_to_string(&mut answer).is_ok() {
                     let _ = sender.send(answer);
                 }
@@ -398,7 +398,7 @@ fn databases_of_others_are_not_listed() {
         let login = "Host: a\r\nAuthorization: Basic YW5uOnNlY3JldA==\r\n";
         let (_, of_ann) = asked(&server, &format!("GET {path} HTTP/1.1\r\n{login}"));
         assert!(!of_ann.contains("serials"), "{path}: {of_ann}");
-        // A form with one database has no choice.
+        // A form with one database does not have a choice.
         assert_eq!(of_ann.contains("books"), path != "/", "{path}: {of_ann}");
         let (_, of_all) = get(&server, path);
         assert!(of_all.contains("serials"), "{path}: {of_all}");

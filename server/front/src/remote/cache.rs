@@ -1,4 +1,4 @@
-//! Records of targets, kept for a moment: those of one response, and those of the next.
+//! Records of targets, kept for a moment: the records of one response, and those of the next.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
@@ -9,8 +9,8 @@ use z3950_server::Diagnostic;
 use super::form::SourceForm;
 use crate::lock::lock;
 
-/// Records that were fetched, up to a number of octets; the oldest give way. One with holdings serves all forms. Failures are kept for
-/// one retrieval.
+/// Records that were fetched, up to a number of octets; the oldest give way. A record with holdings serves for all forms.
+/// Failures are kept for one retrieval.
 pub(super) struct RecordCache {
     most: usize,
     kept: Mutex<KeptRecords>,
@@ -18,7 +18,7 @@ pub(super) struct RecordCache {
 
 #[derive(Default)]
 struct KeptRecords {
-    /// By the number of the set and the rank; `None` for a failure that was taken.
+    /// By the number of the set and the rank; `None` for a failure that has been taken.
     by_place: HashMap<(u64, u64), KeptRecord>,
     order: VecDeque<(u64, u64)>,
     octets: usize,
@@ -26,12 +26,12 @@ struct KeptRecords {
 
 struct KeptRecord {
     record: Option<Result<Record, Diagnostic>>,
-    /// The form that the target was asked for.
+    /// The form in which the target was asked for the record.
     form: SourceForm,
     octets: usize,
 }
 
-/// The octets of an entry without those of its record.
+/// The octets of an entry, not counting the octets of its record.
 const ENTRY: usize = 512;
 
 impl RecordCache {
@@ -61,7 +61,7 @@ impl RecordCache {
             && let Some(known) = kept.by_place.get_mut(&(set, rank))
             && matches!(known.record, Some(Ok(_)))
         {
-            // Better than a failure, in whatever form.
+            // A record is better than a failure, in whatever form.
             known.form = form;
             return;
         }
@@ -85,14 +85,14 @@ impl RecordCache {
         }
     }
 
-    /// Whether the record itself is kept, in a form that serves as this one.
+    /// Returns whether the record itself is kept, in this form or one that serves instead.
     pub(super) fn has(&self, set: u64, rank: u64, form: SourceForm) -> bool {
         let kept = lock(&self.kept);
         let known = kept.by_place.get(&(set, rank));
         known.is_some_and(|known| known.is_as(form) && matches!(known.record, Some(Ok(_))))
     }
 
-    /// The record, or why there was none the last time.
+    /// Returns the record, or the reason why there was none the last time.
     pub(super) fn take(
         &self,
         set: u64,

@@ -1,4 +1,4 @@
-//! Facets over several targets: each counts its own records, and the counts are summed by term (facets of Index Data,
+//! Facets over several targets: each target counts its own records, and the counts are summed by term (facets of Index Data,
 //! 1.2.840.10003.10.1000.81.5; OASIS searchRetrieve 1.0, part 3).
 
 use std::cmp::Reverse;
@@ -15,21 +15,22 @@ use z3950_server::marc::charset::utf8_or_latin1;
 use super::RemoteDatabase;
 use super::hits::RemoteHits;
 
-/// The most terms of a field that a target is asked for.
+/// The maximum number of terms of a field that a target is asked for.
 const MOST_TERMS: usize = 1000;
-/// The least: a term that is frequent at all targets together may be rare at each.
+/// The minimum number of terms: a term that is frequent at all targets together may be rare at each of them.
 const LEAST_TERMS: usize = 50;
-/// The most octets of a term.
+/// The maximum number of octets of a term.
 const MAX_TERM: usize = 256;
 
-/// Attribute types of a field, of the order of its terms, of their number, and of the first one.
+/// The attribute types for a field, for the order of its terms, for their number, and for the first term.
 const FIELD: i64 = 1;
 const ORDER: i64 = 2;
 const LIMIT: i64 = 3;
 const START: i64 = 4;
 
 impl RemoteDatabase {
-    /// The facets of the records found, of all targets that count any; the reports of the others say that they do not.
+    /// Returns the facets of the records found, from all targets that count any; the reports of the other targets say that they
+    /// do not.
     pub(super) async fn facets(
         &self,
         wanted: &[FacetRequest],
@@ -73,7 +74,8 @@ impl RemoteDatabase {
     }
 }
 
-/// Facets of a target: the fields that it was asked for, with the terms that are no longer and no more than they may be.
+/// Returns the facets of a target: the fields that it was asked for, with terms that do not exceed the limits of length and
+/// number.
 pub(super) fn bounded(found: FacetList, asked: &FacetList) -> FacetList {
     let fields = asked.0.iter().filter_map(|asked| {
         let same = |one: &&FacetField| one.field() == asked.field();
@@ -89,7 +91,7 @@ pub(super) fn bounded(found: FacetList, asked: &FacetList) -> FacetList {
     FacetList(fields.collect())
 }
 
-/// A field as targets are asked for it.
+/// Returns a field as targets are asked for it.
 fn field(wanted: &FacetRequest) -> FacetField {
     let terms = wanted.skip.saturating_add(wanted.terms).saturating_mul(2);
     let terms = i64::try_from(terms.clamp(LEAST_TERMS, MOST_TERMS)).unwrap_or(i64::MAX);
@@ -108,14 +110,14 @@ fn field(wanted: &FacetRequest) -> FacetField {
 struct TermSums(HashMap<String, TermSum>);
 
 struct TermSum {
-    /// As the target writes it that has it most often.
+    /// The term as written by the target that has it most often.
     shown: String,
     most: usize,
     records: usize,
 }
 
 impl TermSums {
-    /// Adds what a target counted. No term has more than `most` records, whatever it says.
+    /// Adds what a target counted. No term has more than `most` records, whatever the target says.
     fn add(&mut self, field: &FacetField, most: usize) {
         for one in field.terms.iter().flatten().take(MOST_TERMS) {
             let Some(term) = text(&one.term) else {
@@ -139,12 +141,12 @@ impl TermSums {
         }
     }
 
-    /// The wanted terms: the most frequent ones first, or in the order of their words.
+    /// Returns the wanted terms: the most frequent ones first, or in the order of their words.
     fn ordered(self, wanted: &FacetRequest) -> Vec<(Term, usize)> {
         let mut all: Vec<(String, TermSum)> = self.0.into_iter().collect();
         all.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         if !wanted.alphabetical {
-            // Stable: terms of the same count keep their order.
+            // The sort is stable: terms with the same count keep their order.
             all.sort_by_key(|(_, sum)| Reverse(sum.records));
         }
         let wanted = all.into_iter().skip(wanted.skip).take(wanted.terms);
@@ -156,7 +158,7 @@ impl TermSums {
     }
 }
 
-/// The text of a term; `None` if it has none, or too much.
+/// Returns the text of a term; `None` if there is no text, or too much of it.
 fn text(term: &Term) -> Option<String> {
     let text = match term {
         Term::General(octets) if octets.len() <= MAX_TERM => utf8_or_latin1(octets).into_owned(),
@@ -169,7 +171,7 @@ fn text(term: &Term) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// The words of a term: catalogues differ in case and punctuation.
+/// Returns the words of a term, because catalogues differ in case and punctuation.
 fn key(term: &str) -> String {
     let lower = term.to_lowercase();
     let words = lower.split(|one: char| !one.is_alphanumeric());
@@ -207,7 +209,7 @@ mod tests {
             &counted(&[("Austen, Jane", 3), ("Zola", 2), ("", 9), ("?!", 9)]),
             5,
         );
-        // Counts that cannot be true are cut.
+        // Counts that cannot be true are reduced.
         sums.add(&counted(&[("austen jane", 2), ("Zola, E.", i64::MAX)]), 4);
         let long = "x".repeat(MAX_TERM);
         sums.add(&counted(&[(&long, -3), ("Ärger", 1)]), 1);

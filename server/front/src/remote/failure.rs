@@ -12,7 +12,7 @@ use z3950_server::{Diagnostic, diagnostic};
 
 use crate::text::chain;
 
-/// The target's own diagnostic, or that its database is unavailable, with the reason in words.
+/// Returns the target's own diagnostic or, with the reason in words, the diagnostic that its database is unavailable.
 pub(super) fn of_error(error: &Error) -> Diagnostic {
     let own = error.diagnostics().first();
     match own {
@@ -28,7 +28,7 @@ pub(super) fn of_error(error: &Error) -> Diagnostic {
     }
 }
 
-/// Whether the target lost the session, and finds another number of records in a new one.
+/// Returns whether the target lost the session, and finds another number of records in a new one.
 fn is_change(error: &Error) -> bool {
     matches!(
         error,
@@ -39,7 +39,7 @@ fn is_change(error: &Error) -> bool {
     )
 }
 
-/// Whether the target did not offer the service when the session began.
+/// Returns whether the target did not offer the service when the session began.
 fn is_not_offered(error: &Error) -> bool {
     matches!(
         error,
@@ -50,18 +50,18 @@ fn is_not_offered(error: &Error) -> bool {
     )
 }
 
-/// The target finds another number of records than before.
+/// Creates the diagnostic for a target that finds another number of records than before.
 pub(super) fn changed() -> Diagnostic {
     let words = "the result has changed at the server; search again";
     diagnostic(Condition::SYSTEM_ERROR_PRESENTING, words)
 }
 
-/// No answer came in time.
+/// Creates the diagnostic for an answer that did not come in time.
 pub(super) fn too_late(limit: Duration) -> Diagnostic {
     unavailable(format!("no answer within {} s", limit.as_secs_f64()))
 }
 
-/// There was no session to ask the target in.
+/// Creates the diagnostic for a target that was not asked, because no session was free.
 pub(super) fn crowded(limit: Duration) -> Diagnostic {
     let seconds = limit.as_secs_f64();
     unavailable(format!(
@@ -69,19 +69,20 @@ pub(super) fn crowded(limit: Duration) -> Diagnostic {
     ))
 }
 
-/// The records of a target cannot be had now.
+/// Creates the diagnostic for a target whose records are unavailable at present.
 pub(super) fn unavailable(reason: impl AsRef<[u8]>) -> Diagnostic {
     diagnostic(Condition::DATABASE_UNAVAILABLE, reason)
 }
 
-/// The diagnostic of a target with its name, for answers that have no other place for it.
+/// Returns the diagnostic of a target with its name, for answers that do not have another place for the name.
 pub(super) fn named(target: &str, failure: &Diagnostic) -> Diagnostic {
     let words = failure.addinfo.to_string_lossy();
     diagnostic(Condition(failure.condition), format!("{target}: {words}"))
 }
 
-/// One diagnostic for several targets, of which none has an answer: the condition for which those refuse that are available, if it is
-/// the same, or else 109. Unless all have that condition, the words say that of each.
+/// Combines the diagnostics of several targets, none of which has answered. If the available targets all refuse with the same
+/// condition, it becomes the condition of the whole; otherwise, this is 109. Unless all targets have that condition, the words
+/// say which condition each of them has.
 pub(super) fn of_all<'a>(
     failures: impl Iterator<Item = (&'a str, &'a Diagnostic)> + Clone,
 ) -> Diagnostic {
@@ -103,26 +104,26 @@ pub(super) fn of_all<'a>(
     diagnostic(Condition(common), words)
 }
 
-/// Whether a failure says that the target cannot be reached: it did not refuse, and was asked.
+/// Returns whether a failure means that the target cannot be reached: it was asked, and did not refuse.
 pub(super) fn is_outage(failure: &Diagnostic) -> bool {
     failure.condition == Condition::DATABASE_UNAVAILABLE.0 && !is_unasked(failure)
 }
 
-/// Whether the target was not asked, since no session was free.
+/// Returns whether the target was not asked, because no session was free.
 pub(super) fn is_unasked(failure: &Diagnostic) -> bool {
     let addinfo = failure.addinfo.to_string_lossy();
     failure.condition == Condition::DATABASE_UNAVAILABLE.0 && addinfo.starts_with(NOT_ASKED)
 }
 
-/// A failure for the log.
+/// Describes a failure for the log.
 pub(super) fn in_words(failure: &Diagnostic) -> String {
     reason(failure)
 }
 
-/// How the words begin where no session was free.
+/// The beginning of the words if no session was free.
 const NOT_ASKED: &str = "not asked";
 
-/// Whether the target no longer has the result set, so that its search must be repeated.
+/// Returns whether the target no longer has the result set, so that its search must be repeated.
 pub(super) fn is_set_lost(error: &Error) -> bool {
     let conditions = error.diagnostics().iter().filter_map(|one| match one {
         DiagRec::DefaultFormat(one) => Some(Condition(one.condition)),
@@ -135,7 +136,7 @@ pub(super) fn is_set_lost(error: &Error) -> bool {
     error.is_connection_lost() || { conditions }.any(|condition| lost.contains(&condition))
 }
 
-/// 100: an error without a condition of its own.
+/// Condition 100: an error that does not have its own condition.
 const UNSPECIFIED: Condition = Condition(100);
 
 #[cfg(test)]

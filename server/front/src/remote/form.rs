@@ -1,4 +1,4 @@
-//! The form in which records are asked of a target: with holdings, if a client wants them and the target has them.
+//! The form in which a target is asked for records: with holdings, if a client wants them and the target has them.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use z3950_server::asn1::record::is_marc;
 
 use crate::lock::lock;
 
-/// The form in which records are asked of a target.
+/// The form in which a target is asked for records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SourceForm {
     /// Bibliographic records, in the syntax of the target's profile.
@@ -20,7 +20,7 @@ pub(super) enum SourceForm {
 }
 
 impl SourceForm {
-    /// The form for a client that wants this syntax.
+    /// Returns the form for a client that wants this syntax.
     pub(super) fn of(syntax: Option<Oid>) -> Self {
         match syntax {
             Some(OPAC) => Self::Holdings,
@@ -28,7 +28,7 @@ impl SourceForm {
         }
     }
 
-    /// As the target is asked.
+    /// Returns the form as the target is asked for it.
     pub(super) fn records(self) -> RecordForm {
         match self {
             Self::Plain => RecordForm::default(),
@@ -37,7 +37,7 @@ impl SourceForm {
     }
 }
 
-/// Whether a record can be read: an OPAC record only if its bibliographic record can.
+/// Returns whether a record can be read: an OPAC record only if its bibliographic record can.
 pub(super) fn is_usable(record: &Record) -> bool {
     record.syntax() != Some(OPAC) || {
         let inside = record.bibliographic();
@@ -46,20 +46,20 @@ pub(super) fn is_usable(record: &Record) -> bool {
     }
 }
 
-/// How long a target is not asked again for what it has not.
+/// How long to wait before a target is asked again for something that it does not have.
 const REFUSAL: Duration = Duration::from_secs(600);
 
-/// Whether a target has failed at something that not all have: OPAC records, or facets.
+/// Whether a target has failed at a feature that not all targets have: OPAC records, or facets.
 #[derive(Debug, Default)]
 pub(super) struct FeatureRefusal(Mutex<Option<Instant>>);
 
 impl FeatureRefusal {
-    /// Whether it should not be asked now.
+    /// Returns whether the target should not be asked at present.
     pub(super) fn is_fresh(&self) -> bool {
         lock(&self.0).is_some_and(|at| at.elapsed() < REFUSAL)
     }
 
-    /// The form to ask for where this one is wanted.
+    /// Returns the form to ask for if this one is wanted.
     pub(super) fn form(&self, wanted: SourceForm) -> SourceForm {
         if self.is_fresh() {
             SourceForm::Plain
@@ -68,12 +68,12 @@ impl FeatureRefusal {
         }
     }
 
-    /// The target has failed.
+    /// Notes that the target has failed.
     pub(super) fn note(&self) {
         *lock(&self.0) = Some(Instant::now());
     }
 
-    /// Learns from records that came where holdings were wanted.
+    /// Learns from records that came in answer to a request for holdings.
     pub(super) fn learn<'a>(&self, came: impl Iterator<Item = &'a Record>) {
         let mut came = came.peekable();
         if came.peek().is_some() && came.all(|record| record.syntax() != Some(OPAC)) {

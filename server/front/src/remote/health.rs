@@ -1,4 +1,4 @@
-//! Which targets answer: told in the log when that changes, and counted.
+//! Which targets answer: changes are logged, and searches are counted.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -6,23 +6,23 @@ use z3950_server::Diagnostic;
 
 use super::failure;
 
-/// The searches at a target, and whether it answered the last one.
+/// The number of searches at a target, and whether it answered the last search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TargetCounts {
     /// The target, without a user and password.
     pub target: String,
-    /// The searches so far.
+    /// The number of searches so far.
     pub searches: u64,
-    /// Those that failed or were refused.
+    /// The number of searches that failed or were refused.
     pub failures: u64,
-    /// Whether it answered the last search, if only by a refusal; `true` before the first.
+    /// Whether the target answered the last search, even if it only refused it; `true` before the first search.
     pub is_up: bool,
 }
 
 /// What is counted for each target of a database.
 pub(super) struct TargetHealth {
-    /// The database of its records: `NAME@TARGET`.
+    /// The database of the target's records: `NAME@TARGET`.
     name: String,
     searches: AtomicU64,
     failures: AtomicU64,
@@ -43,7 +43,7 @@ impl TargetHealth {
         self.name == name
     }
 
-    /// Counts a search. That the target does not answer is worth a warning once, until it answers again.
+    /// Counts a search. If the target does not answer, warns once, until it answers again.
     pub(super) fn searched(&self, failure: Option<&Diagnostic>) {
         self.searches.fetch_add(1, Ordering::Relaxed);
         if failure.is_some() {
@@ -60,7 +60,7 @@ impl TargetHealth {
                 }
             }
             (_, why) => {
-                // A search that was not asked says nothing about the target.
+                // A search that was never sent says nothing about the target.
                 let is_answer = failure.is_none_or(|why| !failure::is_unasked(why));
                 if is_answer && self.is_down.swap(false, Ordering::Relaxed) {
                     tracing::warn!(target, "the target answers again");

@@ -1,5 +1,5 @@
-//! The records of several targets as one list: round robin by rank, first the first of each target, then the second. Which target
-//! has a position is computed, so that a list of millions takes no memory.
+//! The records of several targets as one list: round robin by rank, the first record of each target, then the second. The target
+//! of a position is computed, so that a list of millions of records takes no memory.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,22 +15,22 @@ use super::window::MergedWindow;
 
 /// The records found, by target.
 pub(super) struct RemoteHits {
-    /// Who searched, and reads the records.
+    /// The caller that searched, and that reads the records.
     pub(super) caller: Caller,
     pub(super) parts: Vec<HitsOfTarget>,
-    /// The targets that failed, and why.
+    /// The targets that failed, with the reasons.
     failed: Vec<(String, Diagnostic)>,
     order: HitOrder,
     merged: MergedWindow,
 }
 
-/// How the records of the targets follow each other.
+/// The order of the records of the targets.
 enum HitOrder {
     Ranks(RoundRobin),
     Keys(SortedList),
 }
 
-/// What a target found.
+/// The records that a target found.
 #[derive(Clone)]
 pub(super) struct HitsOfTarget {
     pub(super) upstream: Arc<Upstream>,
@@ -43,7 +43,7 @@ impl RemoteHits {
         Self::in_order(parts, HitOrder::Ranks(RoundRobin::new(&counts)), caller)
     }
 
-    /// Sorted parts as a list in the same order.
+    /// Creates a list of sorted parts in the same order.
     pub(super) fn sorted(parts: Vec<HitsOfTarget>, list: SortedList, caller: Caller) -> Self {
         Self::in_order(parts, HitOrder::Keys(list), caller)
     }
@@ -58,12 +58,12 @@ impl RemoteHits {
         }
     }
 
-    /// The same, with the targets that failed.
+    /// Returns the same list, with the targets that failed.
     pub(super) fn with_failures(self, failed: Vec<(String, Diagnostic)>) -> Self {
         Self { failed, ..self }
     }
 
-    /// The order, if it depends on the records.
+    /// Returns the order, if it depends on the records.
     pub(super) fn sorted_list(&self) -> Option<&SortedList> {
         match &self.order {
             HitOrder::Ranks(_) => None,
@@ -71,7 +71,7 @@ impl RemoteHits {
         }
     }
 
-    /// Why there is no record at the place of one, though a target has one.
+    /// Returns why there is no record at this position, although a target has one.
     pub(super) fn refusal(&self, RecordId(position): RecordId) -> Option<Diagnostic> {
         self.sorted_list()?.refusal(u64::from(position))
     }
@@ -90,18 +90,18 @@ impl RemoteHits {
         }
     }
 
-    /// The targets that failed, and why.
+    /// Returns the targets that failed, with the reasons.
     pub(super) fn failures(&self) -> &[(String, Diagnostic)] {
         &self.failed
     }
 
-    /// The names of the targets that have records or failed.
+    /// Returns the names of the targets that have records or failed.
     pub(super) fn targets(&self) -> impl Iterator<Item = &str> {
         let found = self.parts.iter().map(|part| part.upstream.name());
         found.chain(self.failed.iter().map(|(name, _)| &**name))
     }
 
-    /// What each target found.
+    /// Returns what each target found.
     pub(super) fn sources(&self) -> Vec<SourceReport> {
         let found = self.parts.iter().map(|part| {
             let count = usize::try_from(part.set.counted()).unwrap_or(usize::MAX);
@@ -112,15 +112,15 @@ impl RemoteHits {
         found.chain(failed).collect()
     }
 
-    /// Whether the number of records at any target is an estimate.
+    /// Returns whether the number of records at any target is an estimate.
     pub(super) fn is_estimate(&self) -> bool {
         self.parts.iter().any(|part| part.set.is_estimate())
     }
 
-    /// The query that found the records of a target; `None` if it has none.
+    /// Returns the query that found the records of a target; `None` if the target has none.
     ///
     /// # Errors
-    /// Why the target failed.
+    /// The reason why the target failed.
     pub(super) fn query_at(&self, target: &str) -> Result<Option<&RpnQuery>, Diagnostic> {
         if let Some((_, why)) = self.failed.iter().find(|(name, _)| name == target) {
             return Err(why.clone());
@@ -135,22 +135,22 @@ impl RemoteHits {
         self.merged = merged;
     }
 
-    /// Whether there are records that were not compared with others.
+    /// Returns whether there are records that were not compared with others.
     pub(super) fn goes_past_window(&self) -> bool {
         self.total() > u64::from(self.merged.records)
     }
 
-    /// The further records of the same edition.
+    /// Returns the further records of the same edition.
     pub(super) fn others(&self, RecordId(first): RecordId) -> impl Iterator<Item = RecordId> {
         self.merged.others(first).iter().copied().map(RecordId)
     }
 
-    /// The target and rank of the record at a position of the list without merging.
+    /// Returns the target and rank of the record at a position of the list before merging.
     pub(super) fn unmerged_place(&self, position: usize) -> Option<(usize, u64)> {
         self.place_at(u64::try_from(position).ok()?)
     }
 
-    /// The target of a record, and its rank there, from 1.
+    /// Returns the target of a record, and the record's rank there, from 1.
     pub(super) fn place(&self, RecordId(position): RecordId) -> Option<(usize, u64)> {
         self.place_at(u64::from(position))
     }
@@ -171,7 +171,7 @@ impl HitList for RemoteHits {
             .collect()
     }
 
-    /// Queries are shared with other sessions; the octets of records are limited by themselves.
+    /// Queries are shared with other sessions; the octets of records have a limit of their own.
     fn octets(&self) -> usize {
         let parts = self.parts.len();
         let sorted = self.sorted_list();
@@ -180,27 +180,27 @@ impl HitList for RemoteHits {
     }
 }
 
-/// About what a target adds to a list.
+/// The approximate number of octets that a target adds to a list.
 const PART: usize = 256;
 
-/// The order of positions over parts with these numbers of records.
+/// The order of positions in parts with these numbers of records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct RoundRobin {
     blocks: Vec<Block>,
     total: u64,
 }
 
-/// Rounds in which the same parts take their turns.
+/// Rounds in which the same parts take turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Block {
-    /// The position of its first record, from 0.
+    /// The position of the block's first record, from 0.
     start: u64,
-    /// How many records of each part come before.
+    /// The number of records of each part that come before the block.
     ranks_before: u64,
     parts: Vec<usize>,
 }
 
-/// The most positions of a list: what fits a [`RecordId`].
+/// The maximum number of positions in a list, which is what fits into a [`RecordId`].
 const MOST: u64 = u32::MAX as u64;
 
 impl RoundRobin {

@@ -1,4 +1,4 @@
-//! Records of several catalogues that describe one edition: the rule, and clusters of such records.
+//! Records of several catalogues that describe one edition: the rule by which they are recognized, and clusters of such records.
 //! The tags are those of MARC 21 and UNIMARC.
 
 mod edition;
@@ -8,15 +8,15 @@ use std::collections::HashMap;
 
 pub use self::edition::Edition;
 
-/// The most records of a cluster. Further records of the same edition begin another one.
+/// The maximum number of records in a cluster. Further records of the same edition begin another cluster.
 const MAX_MEMBERS: usize = 64;
 
-/// The most clusters with the same key, and the most to which a record is compared.
+/// The maximum number of clusters with the same key, and of clusters with which a record is compared.
 const MAX_COMPARED: usize = 32;
 
-/// The records as clusters of one edition each, in the order of their first records; numbers count from 0. A record joins the first
-/// cluster of which it [is the same edition](Edition::is_same) as one member and [contradicts](Edition::contradicts) none. Records
-/// without an edition (`None`) stay alone.
+/// Groups the records into clusters of one edition each, in the order of their first records; records are numbered from 0. A
+/// record joins the first cluster in which it [is the same edition](Edition::is_same) as one member and
+/// [contradicts](Edition::contradicts) none. Records without an edition (`None`) stay alone.
 pub fn clusters(editions: &[Option<Edition>]) -> Vec<Vec<usize>> {
     let mut clustering = Clustering::default();
     for edition in editions {
@@ -25,7 +25,7 @@ pub fn clusters(editions: &[Option<Edition>]) -> Vec<Vec<usize>> {
     clustering.clusters
 }
 
-/// Clusters as far as records were added.
+/// Clusters of the records added so far.
 #[derive(Default)]
 pub(super) struct Clustering {
     editions: Vec<Option<Edition>>,
@@ -52,7 +52,7 @@ impl Clustering {
         self.editions.push(edition);
     }
 
-    /// The cluster that an edition belongs to.
+    /// Returns the cluster that an edition belongs to.
     fn joined(&self, edition: &Edition) -> Option<usize> {
         let known = edition.keys().filter_map(|key| self.by_key.get(key));
         let mut candidates: Vec<usize> = known.flatten().copied().collect();
@@ -64,7 +64,7 @@ impl Clustering {
             .find(|candidate| self.takes(*candidate, edition))
     }
 
-    /// Whether a cluster has room for an edition, and is of it.
+    /// Returns whether a cluster has room for an edition, and is a cluster of this edition.
     fn takes(&self, cluster: usize, edition: &Edition) -> bool {
         let members = self.clusters.get(cluster).map_or(&[][..], Vec::as_slice);
         let of_members = || {

@@ -21,11 +21,11 @@ pub(super) struct SourceRecord {
     marc: Option<MarcRecord>,
 }
 
-/// The most octets of a control number that names a record at its source.
+/// The maximum number of octets of a control number that names a record at its source.
 const MAX_ID: usize = 256;
 
 impl SourceRecord {
-    /// The record of a database, and its rank there, from 1.
+    /// Creates the record of a database with its rank there, from 1.
     pub(super) fn new(database: &str, rank: u64, record: Record) -> Self {
         let marc = record.marc();
         let id = marc.as_ref().and_then(MarcRecord::control_number);
@@ -41,7 +41,8 @@ impl SourceRecord {
         }
     }
 
-    /// What it says of copies, each with the name of its source. Of an OPAC record without holdings, those of its MARC record.
+    /// Returns what the record says about copies, each with the name of its source. For an OPAC record without holdings, returns
+    /// the holdings of its MARC record.
     fn holdings(&self) -> Vec<HoldingsRecord> {
         let own = match self.record.retrieved() {
             RetrievedRecord::Opac(record) => record.holdings_data.unwrap_or_default(),
@@ -60,7 +61,7 @@ impl SourceRecord {
     }
 }
 
-/// A holdings record in MARC as the elements of an OPAC record, which can be given a note.
+/// Converts a holdings record in MARC into elements of an OPAC record, which can be given a note.
 fn readable(holding: HoldingsRecord) -> Vec<HoldingsRecord> {
     let HoldingsRecord::MarcHoldingsRecord(external) = &holding else {
         return vec![holding];
@@ -78,14 +79,14 @@ fn of_marc(marc: &MarcRecord) -> Vec<HoldingsRecord> {
     opac.holdings_data.unwrap_or_default()
 }
 
-/// One record for several of an edition.
+/// One record made of several records of an edition.
 pub(super) struct MergedRecord<'a> {
-    /// The one that is shown.
+    /// The record that is shown.
     pub(super) chosen: &'a SourceRecord,
     all: &'a [SourceRecord],
 }
 
-/// The record with the most fields of several; `None` if there is none.
+/// Chooses the record with the most fields; returns `None` if there are no records.
 pub(super) fn one_of(all: &[SourceRecord]) -> Option<MergedRecord<'_>> {
     let fields = |one: &SourceRecord| one.marc.as_ref().map_or(0, |marc| marc.fields.len());
     let most = all.iter().map(fields).max()?;
@@ -93,10 +94,10 @@ pub(super) fn one_of(all: &[SourceRecord]) -> Option<MergedRecord<'_>> {
     Some(MergedRecord { chosen, all })
 }
 
-/// The most octets of records whose holdings are in one record. Those of further sources are left out.
+/// The maximum number of octets of the records whose holdings are in one record. The holdings of further sources are left out.
 const MAX_HOLDINGS: usize = 8 << 20;
 
-/// The first of these records that have no more octets together.
+/// Returns the first of these records whose octets together are at most `most`.
 fn first_within(all: &[SourceRecord], most: usize) -> impl Iterator<Item = &SourceRecord> {
     let mut octets: usize = 0;
     all.iter().take_while(move |one| {
@@ -106,10 +107,10 @@ fn first_within(all: &[SourceRecord], most: usize) -> impl Iterator<Item = &Sour
 }
 
 impl MergedRecord<'_> {
-    /// The record in a form other than OPAC.
+    /// Returns the record in a form other than OPAC.
     ///
     /// # Errors
-    /// If it has no such form.
+    /// If the record does not have such a form.
     pub(super) fn record(&self, composition: &Composition) -> Result<External, Diagnostic> {
         let own = self.chosen.record.syntax().filter(|own| *own != OPAC);
         let merged = self.marc(true).and_then(|merged| {
@@ -117,14 +118,14 @@ impl MergedRecord<'_> {
             let wanted = composition.syntax.or(own).unwrap_or(stored);
             forms::of_marc(&merged, &wanted, &composition.element_set).ok()
         });
-        // Too long for one record.
+        // The merged record is too long for one record.
         merged.map_or_else(|| converted(&self.chosen.record, composition), Ok)
     }
 
-    /// The record with the holdings of all sources.
+    /// Returns the record with the holdings of all sources.
     ///
     /// # Errors
-    /// If it has no such form.
+    /// If the record does not have such a form.
     pub(super) fn with_holdings(&self, element_set: &str) -> Result<External, Diagnostic> {
         let mut of_marc = Composition::full(None);
         element_set.clone_into(&mut of_marc.element_set);
@@ -141,8 +142,8 @@ impl MergedRecord<'_> {
         opac.to_external().map_err(|_| foreign())
     }
 
-    /// The MARC record with a field 856 for each source: its database ($3) and its control number there ($w); and with the locations of
-    /// all sources, each with a public note that names its source, if they are not elsewhere.
+    /// Returns the MARC record with a field 856 for each source: its database ($3) and its control number there ($w); and also
+    /// with the locations of all sources, if these are not given elsewhere, each with a public note that names its source.
     fn marc(&self, has_holdings: bool) -> Option<MarcRecord> {
         let mut merged = self.chosen.marc.clone()?;
         let is_chosen = |one: &&SourceRecord| std::ptr::eq(*one, self.chosen);
@@ -185,7 +186,7 @@ const HOLDINGS: [&[u8; 3]; 10] = [
     LOCATION, b"853", b"854", b"855", b"863", b"864", b"865", b"866", b"876", b"877",
 ];
 
-/// A location with a public note ($z) that names its database.
+/// Returns a location with a public note ($z) that names its database.
 fn named(location: &Field, source: &str) -> Field {
     let mut body = location.body.to_vec();
     body.push(z3950_server::marc::SUBFIELD_DELIMITER);

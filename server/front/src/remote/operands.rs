@@ -1,5 +1,5 @@
-//! Result sets as operands of a later query (Z39.50-2003 §3.7.1): for each target, the query that found its part of a set takes the
-//! place of the set, so that nothing has to be kept at the targets. The order and the merged hits of a set do not count.
+//! Result sets as operands of a later query (Z39.50-2003 §3.7.1): for each target, the query that found its part of a set takes
+//! the place of the set, so that nothing has to be kept at the targets. The order of a set and its merged hits are ignored.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use z3950_server::{Diagnostic, diagnostic};
 use super::hits::RemoteHits;
 use super::upstream::Upstream;
 
-/// The most operators of a query with the queries of its sets.
+/// The maximum number of operators in a query, including the queries of its sets.
 const MAX_OPERATORS: usize = 500;
 
-/// The most octets of a query with the queries of its sets.
+/// The maximum number of octets in a query, including the queries of its sets.
 const MAX_OCTETS: usize = 64 << 10;
 
 /// The result sets that a query names.
@@ -26,10 +26,10 @@ pub(super) struct EarlierSets<'a> {
 }
 
 impl<'a> EarlierSets<'a> {
-    /// The sets of a query, which may have none.
+    /// Returns the sets of a query, which may have none.
     ///
     /// # Errors
-    /// Condition 30 for a set that does not exist or is of another database, 18 for one that is restricted by attributes.
+    /// Condition 30 for a set that does not exist or belongs to another database, 18 for a set that is restricted by attributes.
     pub(super) fn of(search: &Search<'a>) -> Result<Self, Diagnostic> {
         let mut by_name: Vec<(&[u8], Hits)> = Vec::new();
         for operand in search.query.rpn.operands() {
@@ -55,7 +55,7 @@ impl<'a> EarlierSets<'a> {
         })
     }
 
-    /// The set, if it is all of the query, and none of its records is at other targets than these.
+    /// Returns the set, if the query consists only of it, and if none of its records is at targets other than these.
     pub(super) fn whole(&self, upstreams: &[Arc<Upstream>]) -> Option<&Hits> {
         let RpnStructure::Op(Operand::ResultSet(name)) = &self.query.rpn else {
             return None;
@@ -66,10 +66,11 @@ impl<'a> EarlierSets<'a> {
         targets.all(is_here).then_some(hits)
     }
 
-    /// The query for a target; `None` if it can have no record because the sets have none there.
+    /// Returns the query for a target; `None` if the query cannot find records there because the sets do not have any at this
+    /// target.
     ///
     /// # Errors
-    /// Why the target has no part of a set, or 6 and 31 for a query that is too long.
+    /// The reason why the target does not have a part of a set, or 6 and 31 for a query that is too long.
     pub(super) fn query_at(&self, target: &str) -> Result<Option<RpnQuery>, Diagnostic> {
         if self.by_name.is_empty() {
             return Ok(Some(self.query.clone()));
@@ -98,7 +99,7 @@ impl<'a> EarlierSets<'a> {
         sets.find(|(known, _)| *known == name).map(|(_, set)| set)
     }
 
-    /// The query of a target's part of a set.
+    /// Returns the query of a target's part of a set.
     fn part(&self, name: &[u8], target: &str) -> Result<Option<&RpnQuery>, Diagnostic> {
         let hits = self.named(name).and_then(Hits::downcast::<RemoteHits>);
         match hits {
@@ -107,7 +108,7 @@ impl<'a> EarlierSets<'a> {
         }
     }
 
-    /// Before anything is put together: sets may be named many times.
+    /// Checks the size before anything is put together, because sets may be named many times.
     fn check_size(&self, target: &str) -> Result<(), Diagnostic> {
         let (mut operators, mut octets) = (0_usize, encoded(self.query));
         for name in self.query.rpn.result_sets() {
@@ -129,10 +130,10 @@ impl<'a> EarlierSets<'a> {
     }
 }
 
-/// The records of any of several queries; `None` without one.
+/// Returns the query for records of any of several queries; `None` if there are no queries.
 ///
 /// # Errors
-/// As for a query whose sets make it too long.
+/// The same as for a query whose sets make it too long.
 pub(super) fn any_of<'a>(
     queries: impl IntoIterator<Item = &'a RpnQuery>,
 ) -> Result<Option<RpnQuery>, Diagnostic> {
@@ -155,7 +156,7 @@ pub(super) fn any_of<'a>(
     Ok(all)
 }
 
-/// A part of a query in which operands without records are `None`.
+/// Joins a part of a query in which operands without records are `None`.
 fn joined(
     operator: &Operator,
     left: Option<RpnStructure>,
@@ -169,7 +170,7 @@ fn joined(
     }
 }
 
-/// A query as part of one whose attributes are of another set by default.
+/// Returns a query as part of a query whose default attribute set is another one.
 fn in_set(query: &RpnQuery, attribute_set: Oid) -> RpnStructure {
     let mut rpn = query.rpn.clone();
     if query.attribute_set != attribute_set {
@@ -185,7 +186,7 @@ fn operators_of(query: &RpnQuery) -> usize {
     query.rpn.operands().count().saturating_sub(1)
 }
 
-/// The octets of a query; one that cannot be encoded is too long.
+/// Returns the number of octets of a query; a query that cannot be encoded counts as too long.
 fn encoded(query: &RpnQuery) -> usize {
     let encoded = encode_value(&Query::Type1(query.clone()));
     encoded.map_or(usize::MAX, |octets| octets.len())

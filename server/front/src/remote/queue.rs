@@ -1,5 +1,5 @@
-//! Whose turn it is in the sessions with a target. One operation uses a session at a time; the others wait in one queue, in which
-//! clients take turns by address, those of an address by session, and operations of a session in their order.
+//! Whose turn it is in the sessions with a target. One operation uses a session at a time; the others wait in one queue. In the
+//! queue, addresses take turns, the clients of an address take turns, and the operations of a client keep their order.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -13,7 +13,7 @@ use crate::lock::lock;
 /// The sessions with a target, by number from 0, and the operations that wait for one.
 pub(super) struct Queue(Mutex<QueueState>);
 
-/// The right to use a session. When it is dropped, the next operation has its turn.
+/// The right to use a session. When it is dropped, the next operation takes its turn.
 pub(super) struct SessionTurn {
     queue: Arc<Queue>,
     /// The number of the session.
@@ -23,28 +23,28 @@ pub(super) struct SessionTurn {
 
 #[derive(Default)]
 struct QueueState {
-    /// Sessions that nothing uses; the last is taken first, so that the others can be closed when they are idle.
+    /// The sessions that nothing uses; the last one is taken first, so that the others can be closed when they are idle.
     free: Vec<usize>,
     waiting: Waiting,
     tickets: u64,
 }
 
-/// Operations that wait. The addresses take turns, and so do the sessions of each.
+/// Operations that wait. The addresses take turns, and so do the clients of each address.
 #[derive(Default)]
 struct Waiting(VecDeque<(Option<IpAddr>, WaitingCallers)>);
 
-/// The sessions of an address, each with its operations; none is without.
+/// The clients of an address, each with its operations; every client has at least one.
 type WaitingCallers = VecDeque<(Caller, VecDeque<Waiter>)>;
 
 struct Waiter {
     ticket: u64,
-    /// The session that it needs; `None` for any.
+    /// The session that the operation needs; `None` for any session.
     slot: Option<usize>,
     grant: oneshot::Sender<SessionTurn>,
 }
 
 impl Queue {
-    /// A queue for this number of sessions.
+    /// Creates a queue for this number of sessions.
     pub(super) fn new(slots: usize) -> Self {
         Self(Mutex::new(QueueState {
             free: (0..slots).rev().collect(),
@@ -52,10 +52,10 @@ impl Queue {
         }))
     }
 
-    /// Waits for a session, or for the one of this number. If the future is dropped, so is its place in the queue.
+    /// Waits for a session, or for the session with this number. If the future is dropped, so is its place in the queue.
     ///
     /// # Errors
-    /// There is no session.
+    /// If there is no session.
     pub(super) async fn turn(
         self: &Arc<Self>,
         caller: Caller,
@@ -70,7 +70,7 @@ impl Queue {
         granted.await
     }
 
-    /// A place in the queue, and where the turn comes; no place if it came at once.
+    /// Returns a place in the queue, and where the turn is announced; returns no place if the turn came immediately.
     fn enter(
         self: &Arc<Self>,
         caller: Caller,
@@ -87,7 +87,7 @@ impl Queue {
         };
         if let Some(slot) = free {
             drop(state);
-            // Errors: `granted` is here.
+            // This cannot fail, because `granted` still exists.
             let _ = grant.send(self.turn_in(slot));
             return (None, granted);
         }
@@ -112,7 +112,7 @@ impl Queue {
 }
 
 impl SessionTurn {
-    /// The operation has ended by itself, so that nothing of it is left in the session.
+    /// Ends the turn of an operation that has ended by itself, so that nothing of it is left in the session.
     pub(super) fn done(mut self) {
         self.is_done = true;
     }
@@ -124,7 +124,7 @@ impl Drop for SessionTurn {
         match state.waiting.next(self.slot) {
             Some(next) => {
                 drop(state);
-                // Errors: the operation has just been dropped. So is the turn, which comes back here.
+                // An error means that the operation has just been dropped. So is the turn, which comes back here.
                 let _ = next.grant.send(self.queue.turn_in(self.slot));
             }
             None if self.is_done => state.free.push(self.slot),
@@ -162,7 +162,7 @@ impl Waiting {
         }
     }
 
-    /// Takes out the first that can use a session; its caller and address go to the end.
+    /// Takes out the first operation that can use a session; its caller and address go to the end.
     fn next(&mut self, slot: usize) -> Option<Waiter> {
         let addresses = self.0.iter_mut().enumerate();
         let (at, waiter) =
@@ -213,7 +213,7 @@ mod tests {
         Caller::new().with_address([192, 0, 2, address].into())
     }
 
-    /// Has all operations wait that are given by their callers, and returns their numbers in the order of their turns.
+    /// Lets all operations wait that are given by their callers, and returns their numbers in the order of their turns.
     async fn order(queue: &Arc<Queue>, callers: &[Caller]) -> Vec<usize> {
         let first = queue.turn(from(255), None).await.expect("a session");
         let mut waiting: Vec<_> = callers
@@ -266,7 +266,7 @@ mod tests {
         let waiting = queue.turn(from(1), None);
         assert!(waiting.now_or_never().is_none());
         assert!(lock(&queue.0).waiting.0.is_empty());
-        // A turn that comes when nobody waits for it any more.
+        // A turn that comes when nobody waits for it any longer.
         let (_, granted) = queue.enter(from(1), None);
         turn.done();
         drop(granted);

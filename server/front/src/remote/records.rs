@@ -1,4 +1,5 @@
-//! Records of targets: the pages of a response fetched side by side, kept for a moment, and converted to the wanted syntax.
+//! Records of targets: the pages of a response are fetched at the same time, kept for a moment, and converted to the wanted
+//! syntax.
 
 use std::ops::RangeInclusive;
 
@@ -20,11 +21,11 @@ use super::merged::{SourceRecord, one_of};
 use super::{RemoteDatabase, after};
 
 impl RemoteDatabase {
-    /// Fetches the records of a response that are not kept, from all their targets side by side. Failures are reported when the record
-    /// is retrieved.
+    /// Fetches the records of a response that are not kept yet, from all their targets at the same time. Failures are reported
+    /// when the record is retrieved.
     ///
     /// # Errors
-    /// A list that is not of this database.
+    /// If a list is not from this database.
     pub(super) async fn fetch_all(&self, wanted: RetrieveMany<'_>) -> Result<(), Diagnostic> {
         let hits = wanted.hits.downcast::<RemoteHits>().ok_or_else(foreign)?;
         let deadline = after(self.options.total_time);
@@ -60,7 +61,7 @@ impl RemoteDatabase {
     }
 
     /// # Errors
-    /// A list that is not of this database.
+    /// If a list is not from this database.
     pub(super) async fn retrieve(&self, wanted: Retrieve<'_>) -> Result<Retrieved, Diagnostic> {
         let Retrieve {
             record,
@@ -92,7 +93,7 @@ impl RemoteDatabase {
                 Err(why) => failure = failure.or(Some(why)),
             }
         }
-        // A source that fails is left out, unless all do.
+        // A source that fails is left out, unless all sources fail.
         let Some(merged) = one_of(&sources) else {
             let database = DatabaseName::from(part.upstream.name());
             let why = failure.unwrap_or_else(foreign);
@@ -108,7 +109,7 @@ impl RemoteDatabase {
     }
 
     /// # Errors
-    /// Why the target does not send the record, or that it is not whole.
+    /// The reason why the target does not send the record, or that the record is incomplete.
     async fn source_record(
         &self,
         hits: &RemoteHits,
@@ -134,7 +135,7 @@ impl RemoteDatabase {
 }
 
 /// # Errors
-/// Condition 14 for a record of which something is missing: clients would take the rest for all of it.
+/// Condition 14 for a record from which something is missing: clients would mistake the rest for the whole.
 fn whole(record: Record) -> Result<Record, Diagnostic> {
     match record.damage() {
         None => Ok(record),
@@ -154,7 +155,7 @@ pub(super) fn foreign() -> Diagnostic {
     diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")
 }
 
-/// Ascending numbers as ranges without gaps.
+/// Returns ascending numbers as ranges without gaps.
 pub(super) fn runs(mut ranks: Vec<u64>) -> Vec<RangeInclusive<u64>> {
     ranks.sort_unstable();
     ranks.dedup();
@@ -168,11 +169,11 @@ pub(super) fn runs(mut ranks: Vec<u64>) -> Vec<RangeInclusive<u64>> {
     runs
 }
 
-/// The record in the wanted syntax and element set. One that is in this syntax already stays as received; the bibliographic record of an
-/// OPAC record serves all other syntaxes.
+/// Converts the record to the wanted syntax and element set. A record that is already in this syntax stays as received; the
+/// bibliographic record of an OPAC record serves for all other syntaxes.
 ///
 /// # Errors
-/// Condition 238 if it cannot be converted to it, 14 if it is damaged.
+/// Condition 238 if the record cannot be converted to the syntax, 14 if the record is damaged.
 pub(super) fn converted(
     record: &Record,
     composition: &Composition,
@@ -208,7 +209,7 @@ pub(super) fn converted(
     forms::of_marc(&marc, &wanted, element_set)
 }
 
-/// The holdings of an OPAC record with its bibliographic record in brief.
+/// Returns the holdings of an OPAC record with its bibliographic record in brief.
 fn brief_opac(record: &Record, inside: &Record) -> Result<External, Diagnostic> {
     let mut brief = Composition::full(None);
     brief.syntax = inside.syntax();

@@ -1,5 +1,5 @@
-//! Scan at all targets side by side, and one list of their terms (Z39.50-2003 §3.2.8.1). A target that fails costs its own terms
-//! and counts alone.
+//! Scan at all targets at the same time, and one list of their terms (Z39.50-2003 §3.2.8.1). If a target fails, only its own
+//! terms and counts are missing.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use z3950_server::{Diagnostic, diagnostic};
 use super::failure;
 use super::{RemoteDatabase, after};
 
-/// The most terms that a target is asked for.
+/// The maximum number of terms that a target is asked for.
 const MAX_TERMS: usize = 2000;
 
 impl RemoteDatabase {
@@ -73,11 +73,11 @@ impl RemoteDatabase {
     }
 }
 
-/// How many terms of each target are needed, on both sides of the start. Steps are taken in the merged list.
+/// The number of terms needed from each target, on both sides of the start. Steps are taken in the merged list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ScanWindow {
     before: usize,
-    /// At least one: some servers refuse a start after the last term.
+    /// The number of terms after the start; at least one, because some servers refuse a start after the last term.
     after: usize,
 }
 
@@ -110,7 +110,7 @@ impl ScanWindow {
     }
 }
 
-/// The terms of all targets, by the form in which they are compared, whatever order and form each target has.
+/// The terms of all targets, by the form in which they are compared, whatever order and form each target uses.
 struct MergedTerms {
     order: TermOrder,
     window: ScanWindow,
@@ -120,10 +120,10 @@ struct MergedTerms {
     lists: Vec<ListOfTarget>,
 }
 
-/// What a target sent.
+/// The terms that a target sent.
 struct ListOfTarget {
     keys: Vec<String>,
-    /// Whether there was no room for all terms.
+    /// Whether there was not room for all terms.
     is_cut: bool,
 }
 
@@ -197,7 +197,8 @@ impl MergedTerms {
         scanned
     }
 
-    /// Drops the counts of terms that a target may have too, but after the last or before the first one that it sent.
+    /// Drops the counts of terms that lie before the first or after the last term that some target sent, because that target may
+    /// have them too.
     fn forget_partial_counts(&mut self) {
         let (mut first, mut last): (Option<&String>, Option<&String>) = (None, None);
         for list in &self.lists {
@@ -221,7 +222,7 @@ impl MergedTerms {
     }
 }
 
-/// The text of a term; `None` for a term of a type that has none.
+/// Returns the text of a term; `None` for a type of term that does not have a text.
 fn text_of(term: &Term) -> Option<String> {
     Some(match term {
         Term::General(octets) => utf8_or_latin1(octets.as_bytes()).into_owned(),

@@ -1,4 +1,4 @@
-//! A search at all targets side by side. A target that fails, refuses or is slow costs its own records alone.
+//! A search at all targets at the same time. If a target fails, refuses or is slow, only its own records are missing.
 
 use futures_util::future::join_all;
 use z3950_server::Diagnostic;
@@ -31,7 +31,7 @@ impl RemoteDatabase {
             tracing::warn!(%via, "a search came by several paths: its first server counts records of this one repeatedly");
         }
         let deadline = after(self.options.total_time);
-        // Each has its share of the first records, if all have enough.
+        // Each target supplies its share of the first records, if all targets have enough.
         let first = search.first_records.max(FIRST_RECORDS);
         let first = first.div_ceil(upstreams.len().max(1));
         let first = u64::try_from(first).unwrap_or(u64::MAX);
@@ -107,6 +107,6 @@ impl RemoteDatabase {
     }
 }
 
-/// The records that come with a search even if it asks for none: most clients read them next, which then takes no round trip to
-/// the targets.
+/// The number of records that come with a search even if it asks for none: most clients read them next, and they then need no
+/// round trip to the targets.
 const FIRST_RECORDS: usize = 10;

@@ -11,7 +11,7 @@ use z3950_server::asn1::codec::encode_value;
 use super::form::SourceForm;
 use super::term_counts;
 
-/// The most records of a target in one result: a number that cannot be true must not take the room of other targets.
+/// The maximum number of records of a target in one result: a number that cannot be true must not take the room of other targets.
 pub(super) const MOST_OF_TARGET: u64 = 1_000_000;
 
 /// A search at a target, and the keys by which the target sorts the result.
@@ -22,7 +22,7 @@ pub(super) struct TargetQuery {
 }
 
 impl TargetQuery {
-    /// A search in the target's own order.
+    /// Creates a search in the target's own order.
     pub(super) fn unsorted(rpn: RpnQuery) -> Self {
         Self {
             rpn,
@@ -30,7 +30,7 @@ impl TargetQuery {
         }
     }
 
-    /// The octets by which equal searches are known; `None` if it cannot be sent.
+    /// Returns the octets by which equal searches are recognized; `None` if the search cannot be sent.
     pub(super) fn encoded(&self) -> Option<Vec<u8>> {
         let mut octets = encode_value(&Query::Type1(self.rpn.clone())).ok()?;
         if !self.keys.is_empty() {
@@ -40,20 +40,20 @@ impl TargetQuery {
         Some(octets)
     }
 
-    /// The search as the client sends it.
+    /// Returns the search as the client sends it.
     pub(super) fn to_query(&self) -> z3950::Query {
         z3950::Query::from(self.rpn.clone()).sorted_by(self.keys.iter().cloned())
     }
 }
 
-/// A result set at a target, which can be made again by its query.
+/// A result set at a target, which can be made again from its query.
 pub(super) struct RemoteSet {
-    /// Unlike that of any other set.
+    /// The number of the set, which no other set has.
     pub(super) number: u64,
     pub(super) query: TargetQuery,
     count: u64,
     is_estimate: bool,
-    /// The records of each term, if the target says so.
+    /// The numbers of records of each term, if the target reports them.
     pub(super) term_counts: Option<Vec<usize>>,
     pub(super) held: Mutex<HeldSet>,
 }
@@ -61,9 +61,9 @@ pub(super) struct RemoteSet {
 /// The set at the target, if it is held there.
 pub(super) struct HeldSet {
     pub(super) result: Option<ResultSet>,
-    /// In which form its records are asked for.
+    /// The form in which the set's records are asked for.
     pub(super) form: SourceForm,
-    /// The session that has it, as a slot and a number.
+    /// The session that has the set, as a slot and a number.
     pub(super) session: (usize, u64),
     pub(super) last_use: Instant,
 }
@@ -78,7 +78,7 @@ impl HeldSet {
         }
     }
 
-    /// Has the records that are read from now on in a form.
+    /// Sets the form of the records that are read from now on.
     pub(super) fn set_form(&mut self, form: SourceForm) {
         if let Some(result) = self.result.as_mut().filter(|_| self.form != form) {
             result.set_form(&form.records());
@@ -86,7 +86,7 @@ impl HeldSet {
         }
     }
 
-    /// The slot of the session that has the set; `None` if none has it.
+    /// Returns the slot of the session that has the set; `None` if no session has it.
     pub(super) fn slot(&self) -> Option<usize> {
         self.result.as_ref().map(|_| self.session.0)
     }
@@ -106,27 +106,27 @@ impl RemoteSet {
         }
     }
 
-    /// The number of records that the target counted, whatever it is.
+    /// Returns the number of records that the target counted, even if it cannot be true.
     pub(super) fn counted(&self) -> u64 {
         self.count
     }
 
-    /// The number of records that can be retrieved: at most [`MOST_OF_TARGET`].
+    /// Returns the number of records that can be retrieved: at most [`MOST_OF_TARGET`].
     pub(super) fn count(&self) -> u64 {
         self.count.min(MOST_OF_TARGET)
     }
 
-    /// Whether [`count`](Self::count) is not the exact number of records.
+    /// Returns whether [`count`](Self::count) is not the exact number of records.
     pub(super) fn is_estimate(&self) -> bool {
         self.is_estimate || self.count > MOST_OF_TARGET
     }
 
-    /// Whether another result of the same records is the same as far as the numbers tell.
+    /// Returns whether another result can be taken for the same, judging by the numbers of records.
     pub(super) fn has_as_many(&self, other: &Self) -> bool {
         self.count == other.count || (self.is_estimate && other.is_estimate)
     }
 
-    /// Whether a result of the same search, made later, is the same as far as the numbers tell.
+    /// Returns whether a later result of the same search can be taken for the same, judging by the numbers of records.
     pub(super) fn is_same(&self, later: &ResultSet) -> bool {
         later.count() == self.count || (self.is_estimate && later.is_estimate())
     }

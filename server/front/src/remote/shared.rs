@@ -1,4 +1,4 @@
-//! Equal searches at a target that are under way, or whose answer is fresh, are one search.
+//! Equal searches at a target become one search while they are in progress, or while their answer is fresh.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -25,13 +25,13 @@ struct SharedAnswer<T> {
     found: Result<T, Diagnostic>,
 }
 
-/// The most answers that are kept for a target.
+/// The maximum number of answers that are kept for a target.
 pub(super) const MAX_SHARED: usize = 1000;
-/// The same for facets, which take more memory.
+/// The same limit for facets, which take more memory.
 pub(super) const MAX_SHARED_FACETS: usize = 16;
 
 impl<T: Clone> SharedSearches<T> {
-    /// Answers stay fresh for this time, at most `most` of them.
+    /// Creates a list of searches whose answers stay fresh for this time; at most `most` answers are kept.
     pub(super) fn new(fresh: Duration, most: usize) -> Self {
         Self {
             fresh,
@@ -40,8 +40,8 @@ impl<T: Clone> SharedSearches<T> {
         }
     }
 
-    /// The answer of an equal search, or else of this one. Failures are shared only while the search is under way. If the caller that
-    /// searches goes away, another one that waits searches instead.
+    /// Returns the answer of an equal search, or else of this one. Failures are shared only while the search is in progress. If
+    /// the caller that searches goes away, another one that waits searches instead.
     pub(super) async fn answer(
         &self,
         query: Vec<u8>,
@@ -84,7 +84,7 @@ impl<T: Clone> SharedSearches<T> {
         lock(&self.by_query).retain(|_, shared| self.is_current(shared));
     }
 
-    /// Whether the search is under way, or its answer fresh.
+    /// Returns whether the search is in progress, or its answer is fresh.
     fn is_current(&self, shared: &SharedSearch<T>) -> bool {
         let answer = shared.0.get();
         answer.is_none_or(|answer| answer.at.elapsed() < self.fresh)

@@ -1,5 +1,5 @@
-//! Sort (Z39.50-2003 §3.2.7.1): every target sorts its own records. If several have some, their lists become one as far as it is
-//! read, by keys that are read from the records.
+//! Sort (Z39.50-2003 §3.2.7.1): every target sorts its own records. If several targets have records, their lists are merged as
+//! far as the result is read, by keys taken from the records.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -25,14 +25,14 @@ use super::{RemoteDatabase, RemoteOptions, after, failure};
 struct Unsorted {
     upstream: Arc<Upstream>,
     query: RpnQuery,
-    /// The set, if it is only one.
+    /// The set, if there is only one.
     set: Option<Arc<RemoteSet>>,
 }
 
 impl RemoteDatabase {
     /// # Errors
-    /// 30 for a set that is not of this database, 207 for keys by which not all targets sort, or the failures of targets, with
-    /// their names.
+    /// Condition 30 for a set that is not of this database, 207 for keys by which not all targets sort, or the failures of
+    /// targets, with their names.
     pub(super) async fn sorted(&self, sort: Sort<'_>) -> Result<Hits, Diagnostic> {
         let keys = sort.keys;
         let is_specific = |element| matches!(element, &SortElement::DatabaseSpecific(_));
@@ -111,7 +111,7 @@ impl RemoteDatabase {
         Ok(Hits::new(hits))
     }
 
-    /// Extends a sorted list to this number of positions, as far as it goes, by records in a form.
+    /// Extends a sorted list to this number of positions, as far as it goes. Records are read in this form.
     pub(super) async fn reach(
         &self,
         hits: &RemoteHits,
@@ -128,7 +128,7 @@ impl RemoteDatabase {
         }
     }
 
-    /// Records of a target, from the first of these ranks on: those that are kept, or else a page.
+    /// Returns records of a target, from the first of these ranks onwards: those that are kept, or else a page.
     async fn read(
         &self,
         part: &HitsOfTarget,
@@ -152,10 +152,10 @@ impl RemoteDatabase {
     }
 }
 
-/// How many records are put in order with the answer to a sort: those that a client reads next.
+/// The number of records that are put in order with the answer to a sort, because a client reads them next.
 const FIRST_RECORDS: u64 = 10;
 
-/// The targets that failed in any of the sets, and why.
+/// Returns the targets that failed in any of the sets, with the reasons.
 fn failed(inputs: &[Hits]) -> Vec<(String, Diagnostic)> {
     let lists = inputs.iter().filter_map(Hits::downcast::<RemoteHits>);
     let mut failed: Vec<(String, Diagnostic)> = Vec::new();
@@ -167,10 +167,10 @@ fn failed(inputs: &[Hits]) -> Vec<(String, Diagnostic)> {
     failed
 }
 
-/// What each target has to sort: the records that any of the sets have there.
+/// Returns what each target has to sort: the records that any of the sets have there.
 ///
 /// # Errors
-/// 30 for a set that is not of this database, 6 for too many sets.
+/// Condition 30 for a set that is not of this database, 6 for too many sets.
 fn unsorted(inputs: &[Hits]) -> Result<Vec<Unsorted>, Diagnostic> {
     let gone = || diagnostic(Condition::RESULT_SET_DOES_NOT_EXIST, "");
     let lists: Option<Vec<&RemoteHits>> = inputs.iter().map(Hits::downcast).collect();

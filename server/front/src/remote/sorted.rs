@@ -1,5 +1,5 @@
-//! Sorted lists of several targets as one list, which is made as far as it is read. Each target's records stay in its order; between
-//! targets, records are compared by keys that are read from them.
+//! Sorted lists of several targets merged into one list, which is made only as far as it is read. Each target's records stay in
+//! the target's order; records of different targets are compared by keys that are read from the records.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -15,36 +15,36 @@ use z3950_server::{Diagnostic, diagnostic};
 use super::failure;
 use crate::lock::lock;
 
-/// How many records of a target are known beyond the one that may come next: a record that the target files differently shows by
-/// those after it.
+/// How many records of a target are known beyond the one that may come next: the records after it show whether the target files
+/// it differently.
 const LOOKAHEAD: usize = 5;
-/// The fewest records that are read of a target at once.
+/// The minimum number of records that are read from a target at once.
 const MIN_CHUNK: u64 = 20;
-/// The most records that are read of a target at once.
+/// The maximum number of records that are read from a target at once.
 const MAX_CHUNK: u64 = 100;
-/// With fewer records, whether a target sorts cannot be told.
+/// The minimum number of records from which it can be judged whether a target sorts.
 const MIN_JUDGED: usize = 6;
 
 /// The list.
 pub(super) struct SortedList {
     order: Arc<RecordOrder>,
-    /// How many positions there are.
+    /// The number of positions.
     total: u64,
-    /// How many of them are put in order.
+    /// The number of positions that are put in order.
     most: u64,
-    /// What was read but has no position yet. Locked while records are read.
+    /// The records that were read but do not have a position yet. Locked while records are read.
     open: tokio::sync::Mutex<Vec<OpenPart>>,
     reached: Mutex<ReachedPositions>,
 }
 
-/// The positions so far.
+/// The positions reached so far.
 #[derive(Default)]
 struct ReachedPositions {
-    /// The part and the rank of each.
+    /// The part and the rank of each position.
     places: Vec<(u32, u32)>,
-    /// The parts that failed: from which rank on, and why.
+    /// The parts that failed, each with the rank from which it failed and the reason.
     lost: Vec<(u32, u32, Diagnostic)>,
-    /// The first part whose records do not come in the order of the keys, and why.
+    /// The first part whose records do not come in the order of the keys, and the reason.
     disorder: Option<(usize, Diagnostic)>,
 }
 
@@ -62,14 +62,14 @@ struct OpenPart {
 /// A record without a position.
 struct Head {
     rank: u64,
-    /// Its own key, if it could be read.
+    /// The record's own key, if it could be read.
     own: Option<Arc<SortValues>>,
-    /// The key by which it gets its position; `None` comes first.
+    /// The key that decides the record's position; `None` comes first.
     key: Option<Arc<SortValues>>,
 }
 
 impl SortedList {
-    /// A list of parts with these numbers of records, of which the first `most` positions are put in order.
+    /// Creates a list of parts with these numbers of records, of which the first `most` positions are put in order.
     pub(super) fn new(order: RecordOrder, counts: impl Iterator<Item = u64>, most: u64) -> Self {
         let parts = counts.map(|count| OpenPart {
             count,
@@ -90,19 +90,20 @@ impl SortedList {
         }
     }
 
-    /// How many positions there are.
+    /// Returns the number of positions.
     pub(super) fn total(&self) -> u64 {
         self.total
     }
 
-    /// The part and rank of a position, counted from 0, if it was reached.
+    /// Returns the part and rank of a position, counted from 0, if the position has been reached.
     pub(super) fn place(&self, position: u64) -> Option<(usize, u64)> {
         let position = usize::try_from(position).ok()?;
         let (part, rank) = *lock(&self.reached).places.get(position)?;
         Some((usize::try_from(part).ok()?, u64::from(rank)))
     }
 
-    /// Why no record can be at a position: it is beyond those that are put in order, or its target has failed.
+    /// Returns why there cannot be a record at a position: it is beyond the positions that are put in order, or its target has
+    /// failed.
     pub(super) fn refusal(&self, position: u64) -> Option<Diagnostic> {
         if position >= self.most {
             let words = format!("the first {} records are put in order", self.most);
@@ -120,12 +121,12 @@ impl SortedList {
         Some(why.clone())
     }
 
-    /// The first part whose records do not come in the order of the keys, and why.
+    /// Returns the first part whose records do not come in the order of the keys, and the reason.
     pub(super) fn disorder(&self) -> Option<(usize, Diagnostic)> {
         lock(&self.reached).disorder.clone()
     }
 
-    /// About the octets that the list may take.
+    /// Returns approximately how many octets the list may take.
     pub(super) fn octets(&self, parts: usize) -> usize {
         const HEAD: usize = 256;
         let most = usize::try_from(self.most).unwrap_or(usize::MAX);
@@ -135,8 +136,8 @@ impl SortedList {
             .saturating_add(heads)
     }
 
-    /// Puts records in order until this number of positions is reached, as far as possible. `read` reads records of a part, by rank
-    /// from 1; it may read fewer, and `None` when there is no time left.
+    /// Puts records in order until this number of positions is reached, as far as possible. `read` reads records of a part, by
+    /// rank from 1; it may read fewer, and returns `None` when there is no time left.
     pub(super) async fn reach<F>(
         &self,
         positions: u64,
@@ -180,7 +181,7 @@ impl SortedList {
         }
     }
 
-    /// Takes the next records of a part; without any record, the part has failed. Whether they could be taken.
+    /// Takes the next records of a part; a part without any record has failed. Returns whether records could be taken.
     async fn take(
         &self,
         part: &mut OpenPart,
@@ -226,8 +227,9 @@ impl SortedList {
         true
     }
 
-    /// Gives each record without a position a key by which it gets one, and returns whether that is its own. The others are those
-    /// that the target files differently, and those without a key: they stay after the records that they follow.
+    /// Gives each record without a position a key that decides its position, and returns for each whether the key is its own.
+    /// Records that the target files differently and records without a key get other keys: they stay after the records that they
+    /// follow.
     fn give_keys(&self, part: &mut OpenPart) -> Vec<bool> {
         let own: Vec<Option<&SortValues>> = part
             .heads
@@ -253,7 +255,7 @@ impl SortedList {
         floor.is_none_or(|floor| self.order.compared(floor, own).is_le())
     }
 
-    /// Gives positions to records whose turn is known, up to `wanted`; whether it is worth while to go on.
+    /// Gives positions to records whose turn is known, up to `wanted`; returns whether it is worthwhile to continue.
     fn extend(&self, open: &mut [OpenPart], wanted: u64) -> bool {
         let mut reached = lock(&self.reached);
         let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
@@ -299,12 +301,12 @@ impl SortedList {
 }
 
 impl OpenPart {
-    /// Whether records have to be read before the next one gets its position.
+    /// Returns whether records have to be read before the next one gets its position.
     fn needs_records(&self) -> bool {
         !self.is_lost && self.next <= self.count && self.heads.len() <= LOOKAHEAD
     }
 
-    /// Whether enough records were read to begin with, and none of them has a position.
+    /// Returns whether enough records were read to begin, and none of them has a position.
     fn is_begun(&self) -> bool {
         !self.needs_records() && self.heads.front().is_some_and(|first| first.rank == 1)
     }
@@ -314,7 +316,7 @@ impl OpenPart {
     }
 }
 
-/// Why a page has no record at all.
+/// Returns why a page has no records at all.
 fn failure_of(page: &[Result<Record, Diagnostic>]) -> Option<Diagnostic> {
     if page.iter().any(Result::is_ok) {
         return None;
@@ -324,7 +326,8 @@ fn failure_of(page: &[Result<Record, Diagnostic>]) -> Option<Diagnostic> {
     Some(first.cloned().unwrap_or_else(none))
 }
 
-/// Why the first records of a part cannot be put in order: none has a key, or more than half of those that have one are out of order.
+/// Returns why the first records of a part cannot be put in order: none of them has a key, or more than half of those that have
+/// one are out of order.
 fn disorder(part: &OpenPart, kept: &[bool]) -> Option<Diagnostic> {
     let refused = |words: &str| Some(diagnostic(Condition::SORT_SEQUENCE, words));
     if part.heads.iter().all(|head| head.own.is_none()) {
@@ -344,10 +347,10 @@ fn disorder(part: &OpenPart, kept: &[bool]) -> Option<Diagnostic> {
     }
 }
 
-/// Which of the records are in order: those of the longest ascending subsequence, in which one with the key counts as much as two
-/// without.
+/// Returns which of the records are in order: those of the longest ascending subsequence, in which one record with the key counts
+/// as much as two without.
 fn in_order(records: &[Option<&SortValues>], order: &RecordOrder) -> Vec<bool> {
-    // The best sequence that ends with each record: its weight, and the record before.
+    // The best sequence that ends with each record: its weight, and the previous record.
     let mut best: Vec<(u32, Option<usize>)> = Vec::with_capacity(records.len());
     for (number, record) in records.iter().enumerate() {
         let Some(record) = record else {

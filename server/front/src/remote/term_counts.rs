@@ -1,5 +1,5 @@
-//! The records of each term of a query (SearchResult-1, Z39.50-2003 Appendix USR.1): summed if every target that answered says how
-//! many it has.
+//! The numbers of records for each term of a query (SearchResult-1, Z39.50-2003 Appendix USR.1), which are summed if every target
+//! that answered reports its own.
 
 use z3950::service::search::SearchResult;
 use z3950_server::asn1::apdu::RpnQuery;
@@ -8,7 +8,7 @@ use z3950_server::backend::TermCount;
 
 use super::hits::HitsOfTarget;
 
-/// What a target says of the terms of a query, from the left; `None` unless that is a count for each.
+/// Returns what a target says about the terms of a query, from the left; `None` unless it gives a count for each term.
 pub(super) fn of_target(found: &SearchResult, query: &RpnQuery) -> Option<Vec<usize>> {
     let terms: Vec<_> = query.rpn.terms().collect();
     let natural = |count: i64| usize::try_from(count).ok();
@@ -32,7 +32,7 @@ pub(super) fn of_target(found: &SearchResult, query: &RpnQuery) -> Option<Vec<us
     counts.collect()
 }
 
-/// The counts of all targets together; none if one of them does not say its own.
+/// Returns the counts of all targets together; `None` if a target does not report its own.
 pub(super) fn summed(query: &RpnQuery, parts: &[HitsOfTarget]) -> Vec<TermCount> {
     let mut sums: Vec<TermCount> = { query.rpn.terms() }
         .map(|operand| TermCount {

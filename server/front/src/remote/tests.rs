@@ -25,7 +25,7 @@ mod operands;
 mod scans;
 mod sorts;
 
-/// Records `PREFIX1`, `PREFIX2`, … with the word shared in their titles.
+/// Starts a catalogue of records `PREFIX1`, `PREFIX2`, … with the word *shared* in their titles.
 fn catalogue(prefix: &str, number: usize) -> TestServerBuilder {
     TestServer::builder().database("cat", records(prefix, number))
 }
@@ -40,7 +40,7 @@ fn target(server: &TestServer) -> String {
     format!("{}/cat", server.addr())
 }
 
-/// A server whose databases are at these targets.
+/// Starts a server whose databases are at these targets.
 fn front(targets: impl IntoIterator<Item = String>) -> TestServer {
     front_with(targets, |_| {})
 }
@@ -60,7 +60,7 @@ async fn connected(front: &TestServer, database: &str) -> Connection {
     Client::new().connect(target).await.expect("a session")
 }
 
-/// The records of the first search for a title, as `DATABASE TITLE`, or the condition in the place of each.
+/// Returns the records of the first search for a title, as `DATABASE TITLE`, or the condition in the place of each.
 async fn found(front: &TestServer, term: &str) -> (u64, Vec<String>) {
     let connection = connected(front, "union").await;
     let hits = connection.search(Query::title(term)).await.expect("hits");
@@ -84,7 +84,7 @@ fn searches(server: &TestServer) -> usize {
         .count()
 }
 
-/// The failures of targets in the answer to a search.
+/// Returns the failures of targets in the answer to a search.
 async fn failures(front: &TestServer, term: &str) -> Vec<String> {
     let connection = connected(front, "union").await;
     let hits = connection.search(Query::title(term)).await.expect("hits");
@@ -165,7 +165,7 @@ async fn sessions_that_nobody_uses_end() {
     }
     assert!(!upstream.has_session());
     tokio::time::resume();
-    // Who still has the hits reads them in another session.
+    // A client that still has the hits reads them in another session.
     let ranks = (1..=1, SourceForm::Plain);
     let page = upstream.page(&set, ranks, Caller::new(), after(MINUTE));
     assert!(matches!(&*page.await, [Ok(_)]));
@@ -378,7 +378,7 @@ async fn lies_about_counts_cost_the_missing_records_only() {
 
 #[tokio::test]
 async fn records_of_a_target_that_died_are_replaced_by_diagnostics() {
-    // The first five of each come with the answers to the search.
+    // The first five records of each target come with the answers to the search.
     let (one, dying) = (catalogue("a", 6).start(), catalogue("b", 6).start());
     let front = front([target(&one), target(&dying)]);
     let connection = connected(&front, "union").await;
@@ -419,7 +419,8 @@ async fn the_first_ten_records_come_with_the_answer_to_the_search() {
 
 #[tokio::test]
 async fn a_result_that_changed_is_never_shown_as_the_old_one() {
-    // The set or the session is lost before the eleventh record is read, and the repeated search finds another number.
+    // The set or the session is lost before the eleventh record is read, and the repeated search finds a different number of
+    // records.
     for (again, lost) in [("nth", "fail 27"), ("nth-of-all", "cut 1")] {
         let one = catalogue("a", 12)
             .rule(&format!("on search {again}=2: count 7"))
@@ -432,7 +433,7 @@ async fn a_result_that_changed_is_never_shown_as_the_old_one() {
         assert!(shown[10..].iter().all(is_changed), "{lost}: {shown:?}");
         assert!(!shown[..10].iter().any(is_changed), "{lost}: {shown:?}");
     }
-    // The same without a change.
+    // The same situation without a change.
     let one = catalogue("a", 12).rule("on present nth=1: fail 27").start();
     let front = front_with([target(&one)], |_| {});
     let titles: Vec<String> = (1..=12).map(|number| format!("Shared a{number}")).collect();

@@ -33,12 +33,12 @@ use crate::lock::lock;
 
 /// A target of a remote database.
 pub(super) struct Upstream {
-    /// The database of its records: `NAME@TARGET`.
+    /// The database of the target's records: `NAME@TARGET`.
     name: String,
     target: String,
     client: Client,
     slots: Vec<SessionSlot>,
-    /// Who else waits for sessions with the server.
+    /// The count of others that wait for sessions with the server.
     demand: SessionDemand,
     /// Notified when a session is opened.
     opened: Arc<Notify>,
@@ -49,26 +49,26 @@ pub(super) struct Upstream {
     without_holdings: FeatureRefusal,
     without_facets: FeatureRefusal,
     time: Duration,
-    /// The result sets that may be held at the target, the oldest first.
+    /// The result sets that may be held at the target, oldest first.
     held: Mutex<Vec<Weak<RemoteSet>>>,
     /// Whether something looks after idle sessions.
     is_tended: AtomicBool,
-    /// The chain of servers whose searches it serves.
+    /// The chain of servers whose searches this target serves.
     chain: Option<ChainLoad>,
 }
 
-/// Room for a session. Who has its turn locks it.
+/// Room for a session, locked by the operation whose turn it is.
 #[derive(Default)]
 struct SessionSlot {
     state: tokio::sync::Mutex<SlotState>,
-    /// Whether there is a session, for those who have not its turn.
+    /// Whether there is a session, for those that do not have its turn.
     is_open: AtomicBool,
 }
 
 #[derive(Default)]
 struct SlotState {
     open: Option<OpenSession>,
-    /// Counts the sessions so far. Result sets of earlier ones are lost.
+    /// Counts the sessions so far. Result sets of earlier sessions are lost.
     number: u64,
 }
 
@@ -77,14 +77,14 @@ struct OpenSession {
     last_use: Instant,
 }
 
-/// The most result sets held in a session.
+/// The maximum number of result sets held in a session.
 const SETS_IN_SESSION: usize = 16;
 
 impl Upstream {
-    /// A target of a database; nothing is sent yet.
+    /// Creates a target of a database; nothing is sent yet.
     ///
     /// # Errors
-    /// The target is neither a profile nor an address.
+    /// If the target is neither a profile nor an address.
     pub(super) fn new(
         client: &Client,
         options: &RemoteOptions,
@@ -115,25 +115,26 @@ impl Upstream {
         })
     }
 
-    /// The database of its records.
+    /// Returns the name of the target's database.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The form to ask for where this one is wanted.
+    /// Returns the form to ask for if this one is wanted.
     pub(super) fn form(&self, wanted: SourceForm) -> SourceForm {
         self.without_holdings.form(wanted)
     }
 
-    /// What a target may fail at if it is asked for records in a form.
+    /// Returns the feature at which a target may fail if it is asked for records in a form.
     fn refusal(&self, form: SourceForm) -> Option<&FeatureRefusal> {
         (form == SourceForm::Holdings).then_some(&self.without_holdings)
     }
 
-    /// Searches, or shares the answer of an equal search. The first `first` records come with it, in the wanted form if the target has it.
+    /// Searches, or shares the answer of an equal search. The first `first` records come with the answer, in the wanted form if
+    /// the target has it.
     ///
     /// # Errors
-    /// Why there is no result.
+    /// The reason why there is no result.
     pub(super) async fn search(
         self: &Arc<Self>,
         query: &TargetQuery,
@@ -146,12 +147,12 @@ impl Upstream {
         let form = self.form(wanted);
         let search = async {
             let turn = self.turn(caller, None).await?;
-            // Names the target in what the client logs.
+            // The span names the target in what the client logs.
             let span = || info_span!("target", name = self.name);
             let held = self.open(&turn, query, (first, form));
             let mut held = Box::pin(held.instrument(span())).await;
             if form == SourceForm::Holdings && held.as_ref().is_err_and(is_session_lost) {
-                // Some servers cannot bear the question.
+                // Some servers fail because of the request for holdings.
                 let again = self.open(&turn, query, (first, SourceForm::Plain));
                 held = Box::pin(again.instrument(span())).await;
                 if held.is_ok() {
@@ -181,7 +182,8 @@ impl Upstream {
         }
     }
 
-    /// The facets that the target counts over a set, by another search, which equal ones share; `None` if it counts none.
+    /// Returns the facets that the target counts over a set, by another search, which equal searches share; `None` if it counts
+    /// none.
     pub(super) async fn facets(
         self: &Arc<Self>,
         set: &RemoteSet,
@@ -219,10 +221,10 @@ impl Upstream {
         found.ok().flatten()
     }
 
-    /// Sends another request in a session, and once more if the session turns out to have ended.
+    /// Sends another request in a session, and sends it again if the session turns out to have ended.
     ///
     /// # Errors
-    /// Why there is no answer.
+    /// The reason why there is no answer.
     pub(super) async fn ask<T, F>(
         self: &Arc<Self>,
         caller: Caller,
@@ -235,7 +237,7 @@ impl Upstream {
         self.ask_of(caller, deadline, None, question).await
     }
 
-    /// Asks something that the target may have refused.
+    /// Asks for something that the target may have refused before.
     async fn ask_of<T, F>(
         self: &Arc<Self>,
         caller: Caller,
@@ -260,19 +262,19 @@ impl Upstream {
     }
 
     /// # Errors
-    /// Too many chains of servers have operations in progress.
+    /// If too many chains of servers have operations in progress.
     fn begin(&self) -> Result<Option<ChainOperation>, Diagnostic> {
         self.chain.as_ref().map(ChainLoad::begin).transpose()
     }
 
     /// # Errors
-    /// There is no session.
+    /// If there is no session.
     async fn turn(&self, caller: Caller, slot: Option<usize>) -> Result<SessionTurn, Diagnostic> {
         let turn = self.queue.turn(caller, slot).await;
         turn.map_err(|_| failure::unavailable("no session"))
     }
 
-    /// Which session it is that has a turn, to be used now: a slot, and the number of its session.
+    /// Returns the session that has a turn, to be used now: a slot, and the number of its session.
     async fn session_of(&self, turn: &SessionTurn) -> (usize, u64) {
         let Some(slot) = self.slots.get(turn.slot) else {
             return (turn.slot, 0);
@@ -299,8 +301,8 @@ impl Upstream {
         Ok(HeldSet::new(result, form, session))
     }
 
-    /// Asks in the session of a turn, which is opened if necessary, and once more if it turns out to have ended. Returns the session
-    /// too.
+    /// Asks in the session of a turn. The session is opened if necessary, and opened once more if it turns out to have ended.
+    /// Returns the session too.
     async fn in_session<T, F>(
         &self,
         turn: &SessionTurn,
@@ -328,7 +330,7 @@ impl Upstream {
         }
     }
 
-    /// The connection of a slot, and whether it is new.
+    /// Returns the connection of a slot, and whether it is new.
     async fn connection(
         &self,
         slot: &SessionSlot,
@@ -350,7 +352,7 @@ impl Upstream {
     }
 
     /// # Errors
-    /// That there was no answer in time. What not all targets have may be the reason.
+    /// The diagnostic that there was no answer in time. The reason may be a feature that not all targets have.
     async fn within<T>(
         &self,
         deadline: Instant,
@@ -362,7 +364,7 @@ impl Upstream {
         if let Ok(answer) = answer.as_mut().await {
             return answer;
         }
-        // Without a session, nothing was asked that the target could have answered.
+        // Without a session, the target was not asked anything that it could have answered.
         Err(if self.demand.is_crowded() && !self.has_session() {
             failure::crowded(self.time)
         } else {
@@ -373,7 +375,7 @@ impl Upstream {
         })
     }
 
-    /// Gives up the oldest sets at the target when there are more than the sessions should hold.
+    /// Gives up the oldest sets at the target if there are more than the sessions should hold.
     fn remember(&self, set: &Arc<RemoteSet>) {
         let most = self.slots.len().saturating_mul(SETS_IN_SESSION);
         let mut held = lock(&self.held);
@@ -391,7 +393,7 @@ impl Upstream {
     }
 }
 
-/// Whether a session ended at a request.
+/// Returns whether a session ended at a request.
 fn is_session_lost(error: &Error) -> bool {
     error.is_connection_lost() || matches!(error, Error::ProtocolError { .. })
 }

@@ -1,5 +1,6 @@
-//! Servers that lead to each other in a circle. A search says which servers it has come through; a database that finds itself among
-//! them refuses it. What comes through other servers has sessions of its own, so that it never waits for what waits for it.
+//! Servers that lead to each other in a circle. A search says which servers it has come through; a database that finds itself
+//! among them refuses it. Searches that come through other servers have sessions of their own, so that they never wait for
+//! searches that wait for them.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -25,9 +26,9 @@ pub(super) struct Chains {
     id: u64,
     client: Client,
     cache: Arc<RecordCache>,
-    /// For searches that come through no other server.
+    /// The targets for searches that come through no other server.
     pub(super) direct: Vec<Arc<Upstream>>,
-    /// For the others; the least recently used first.
+    /// The targets for other searches; the least recently used chain comes first.
     chained: Mutex<Vec<Chain>>,
     busy: Arc<BusyChains>,
     recent: Mutex<VecDeque<ChainedSearch>>,
@@ -39,39 +40,39 @@ struct Chain {
     upstreams: Vec<Arc<Upstream>>,
 }
 
-/// The chains that have operations in progress, by number: how many.
+/// The number of operations in progress of each chain, by the chain's number.
 type BusyChains = Mutex<HashMap<u64, usize>>;
 
-/// A chain, and which of its database's chains are busy.
+/// A chain, with the list of its database's busy chains.
 #[derive(Clone)]
 pub(super) struct ChainLoad {
     number: u64,
     busy: Arc<BusyChains>,
 }
 
-/// An operation for a chain, until it is dropped.
+/// An operation of a chain, which is in progress until this is dropped.
 pub(super) struct ChainOperation(ChainLoad);
 
 /// A search that came through other servers.
 struct ChainedSearch {
-    /// The server that it began at, and its query.
+    /// The server at which the search began, and its query.
     key: (u64, Vec<u8>),
     via: Via,
     at: Instant,
 }
 
-/// The most chains that have operations in progress at one time, and the most of which sessions are kept.
+/// The maximum number of chains that have operations in progress at one time, and of chains whose sessions are kept.
 const MAX_CHAINS: usize = 8;
 
-/// The most searches that are remembered to find those that come by several paths.
+/// The maximum number of searches that are remembered to recognize those that come by several paths.
 const MAX_RECENT: usize = 64;
 
-/// The most sessions with a target for each chain.
+/// The maximum number of sessions with a target for each chain.
 const SESSIONS_OF_CHAIN: usize = 2;
 
 impl Chains {
     /// # Errors
-    /// A target that is neither a profile nor an address.
+    /// If a target is neither a profile nor an address.
     pub(super) fn new(
         client: Client,
         options: &RemoteOptions,
@@ -91,12 +92,12 @@ impl Chains {
         Ok(chains)
     }
 
-    /// What its sessions are opened with.
+    /// Returns the client with which sessions are opened.
     pub(super) fn client(&self) -> &Client {
         &self.client
     }
 
-    /// The targets, for a search that has come through these servers.
+    /// Returns the targets, for a search that has come through these servers.
     ///
     /// # Errors
     /// Condition 109: the search has come through this database, or through too many servers.
@@ -155,7 +156,7 @@ impl Chains {
         Ok(upstreams)
     }
 
-    /// Whether a search came by another path a moment ago, so that its first server counts these records again.
+    /// Returns whether a search came by another path a moment ago, so that its first server would count these records twice.
     pub(super) fn is_repeated(&self, options: &RemoteOptions, via: Via, query: &RpnQuery) -> bool {
         let (Some(first), Ok(query)) = (
             via.servers().first(),
@@ -199,7 +200,7 @@ impl ChainLoad {
     /// Begins an operation.
     ///
     /// # Errors
-    /// Condition 109: as many other chains have some in progress as may be.
+    /// Condition 109 if the maximum number of other chains have operations in progress.
     pub(super) fn begin(&self) -> Result<ChainOperation, Diagnostic> {
         let mut busy = lock(&self.busy);
         if busy.len() >= MAX_CHAINS && !busy.contains_key(&self.number) {

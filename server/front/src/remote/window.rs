@@ -1,4 +1,4 @@
-//! The first records of each target, read during the search, with those of one edition as one hit.
+//! The first records of each target, read during the search; records of one edition become one hit.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use super::merge::{Clustering, Edition};
 use super::records::runs;
 use super::{RemoteDatabase, RemoteOptions};
 
-/// The hits in place of the first records of a list.
+/// The hits that replace the first records of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MergedWindow {
-    /// How many records they are in place of.
+    /// The number of records that they replace.
     pub(super) records: u32,
-    /// The first record of each hit, ascending.
+    /// The first record of each hit, in ascending order.
     firsts: Vec<u32>,
-    /// The further records of a hit, by its first one.
+    /// The further records of a hit, by its first record.
     others: HashMap<u32, Vec<u32>>,
 }
 
 impl MergedWindow {
-    /// The hits for these clusters of the first records, which are in the order of their first members.
+    /// Creates the hits for these clusters of the first records, which are in the order of their first members.
     fn new(clusters: Vec<Vec<usize>>) -> Self {
         let mut window = Self::default();
         for cluster in clusters {
@@ -46,13 +46,13 @@ impl MergedWindow {
         window
     }
 
-    /// How many records have become part of another hit.
+    /// Returns how many records have become part of another hit.
     pub(super) fn merged(&self) -> u64 {
         let hits = u64::try_from(self.firsts.len()).unwrap_or(u64::MAX);
         u64::from(self.records).saturating_sub(hits)
     }
 
-    /// The record that a hit begins with: its position without merging.
+    /// Returns the record that a hit begins with: its position before merging.
     pub(super) fn record(&self, position: u64) -> u64 {
         let hit = usize::try_from(position).ok();
         match hit.and_then(|hit| self.firsts.get(hit)) {
@@ -61,7 +61,7 @@ impl MergedWindow {
         }
     }
 
-    /// The further records of the hit that begins with a record.
+    /// Returns the further records of the hit that begins with a record.
     pub(super) fn others(&self, first: u32) -> &[u32] {
         self.others.get(&first).map_or(&[], Vec::as_slice)
     }
@@ -73,8 +73,8 @@ impl MergedWindow {
 }
 
 impl RemoteDatabase {
-    /// Reads the first records of each target, side by side, and makes those of one edition one hit. Records that do not arrive in
-    /// time stay hits of their own.
+    /// Reads the first records of each target, all at the same time, and turns records of one edition into one hit. Records that
+    /// do not arrive in time remain separate hits.
     pub(super) async fn merge_first(
         &self,
         hits: &mut RemoteHits,
@@ -94,7 +94,7 @@ impl RemoteDatabase {
             let record = page.and_then(|page| page.remove(&rank));
             records.push(record);
         }
-        // Long records take a while to read and compare. When there is no time left, or nobody waits, the rest stays as it is.
+        // Reading and comparing long records takes a while. If there is no time left, or nobody waits, the rest stays as it is.
         let waiting = Arc::new(());
         let waits = Arc::downgrade(&waiting);
         let merged = tokio::task::spawn_blocking(move || {
@@ -108,7 +108,7 @@ impl RemoteDatabase {
         drop(waiting);
     }
 
-    /// The first records of a target, by rank.
+    /// Returns the first records of a target, by rank.
     async fn first_of(
         &self,
         part: &HitsOfTarget,
@@ -140,7 +140,7 @@ impl RemoteDatabase {
     }
 }
 
-/// The hits for the first records, as many as are compared before it is over.
+/// Returns the hits for the first records, for as many records as can be compared before the time is over.
 fn clustered(records: &[Option<Record>], mut is_over: impl FnMut() -> bool) -> MergedWindow {
     let mut clustering = Clustering::default();
     for record in records.iter().take_while(|_| !is_over()) {
@@ -149,7 +149,7 @@ fn clustered(records: &[Option<Record>], mut is_over: impl FnMut() -> bool) -> M
     MergedWindow::new(clustering.clusters)
 }
 
-/// The edition of a record, if it came and is whole.
+/// Returns the edition of a record, if the record came and is complete.
 fn edition_of(record: Option<&Record>) -> Option<Edition> {
     let whole = record.filter(|record| record.damage().is_none());
     Edition::of(&whole?.marc()?)

@@ -32,7 +32,7 @@ fn keep(sets: &mut ResultSets, name: &str, count: u32) -> Result<(), i64> {
     kept.map_err(|diagnostic| diagnostic.condition)
 }
 
-/// The number of hits of the set, or the condition of the refusal.
+/// Returns the number of hits of the set, or the condition of the refusal.
 fn look(sets: &ResultSets, name: &str) -> Result<usize, i64> {
     let found = sets.find(name.as_bytes());
     found
@@ -118,13 +118,13 @@ fn octets_are_counted_with_names_and_hits() {
     }
     assert_eq!(sets.charge.octets(), octets(3, 100));
     sets.look_up(b"1").expect("a set");
-    // A set of its own size replaces one, and a larger one evicts the least recently used.
+    // A set of the same size replaces the earlier one, and a larger one evicts the least recently used.
     assert_eq!(keep(&mut sets, "3", 40), Ok(()));
     assert_eq!(keep(&mut sets, "3", 41), Ok(()));
     let seen = ["1", "2", "3"].map(|name| look(&sets, name));
     assert_eq!(seen, [Ok(30), Err(27), Ok(41)]);
     assert_eq!(sets.charge.octets(), octets(3, 71));
-    // A set that does not fit alone is refused, with nothing left to evict.
+    // A set that does not fit even by itself is refused, with nothing left to evict.
     assert_eq!(keep(&mut sets, "3", 101), Err(31));
     assert_eq!(sets.charge.octets(), octets(2, 0));
     let long = "x".repeat(octets(1, 100));

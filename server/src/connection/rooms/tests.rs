@@ -7,7 +7,7 @@ use super::*;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Rooms for that many sessions; connections without a session have 250 ms, and idle sessions a second.
+/// Rooms for this many sessions; connections without a session have 250 ms, and idle sessions a second.
 fn rooms(sessions: usize) -> Rooms {
     Rooms::new(&Limits {
         sessions,
@@ -19,7 +19,7 @@ fn address(text: &str) -> Option<IpAddr> {
     (text != "unix").then(|| text.parse().expect("an address"))
 }
 
-/// What happens to a connection from the address: its room, or why there is none.
+/// Returns what happens to a connection from the address: its room, or why there is none.
 fn enter(rooms: &Rooms, from: &str) -> Result<Room, &'static str> {
     match rooms.enter(address(from)) {
         Entrance::Admitted(room) => Ok(room),
@@ -29,7 +29,7 @@ fn enter(rooms: &Rooms, from: &str) -> Result<Room, &'static str> {
     }
 }
 
-/// Sessions of the address that are busy.
+/// Returns sessions of the address that are busy.
 fn sessions(rooms: &Rooms, from: &str, count: usize) -> Vec<Room> {
     let open = |_| {
         let room = enter(rooms, from).unwrap_or_else(|why| panic!("{from}: {why}"));

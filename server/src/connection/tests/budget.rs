@@ -1,4 +1,4 @@
-//! What exceeds the octets of a session is refused, and nothing stays counted.
+//! Requests that exceed the octets of a session are refused, and nothing stays counted.
 
 use super::*;
 use crate::budget::DECODED;
@@ -6,7 +6,7 @@ use crate::memory::MemoryBackend;
 use crate::requests::{Sizes, present_request, scan_request};
 use crate::testing::record;
 
-/// A session that keeps at most these octets, with a record of each of these sizes.
+/// Returns a session that keeps at most this many octets, with a record of each of these sizes.
 async fn open_with(session_octets: usize, records: &[usize]) -> Client {
     let limits = Limits {
         session_octets,
@@ -19,7 +19,7 @@ async fn open_with(session_octets: usize, records: &[usize]) -> Client {
     client
 }
 
-/// The records of the answer to a request, or its diagnostic.
+/// Returns the records of the answer to a request, or its diagnostic.
 async fn answer(client: &mut Client, request: Apdu) -> String {
     client.send(request).await;
     match client.next().await {

@@ -46,7 +46,7 @@ impl Client {
         Self::within(Arc::new(context), room)
     }
 
-    /// A client of a server that may have others.
+    /// Returns a client of a server that may have other clients.
     pub(super) fn within(context: Arc<Context>, room: Option<Room>) -> Self {
         let (ours, theirs) = tokio::io::duplex(CAPACITY);
         let (stop, stopping) = watch::channel(false);
@@ -100,7 +100,7 @@ impl Client {
         Some(codec::decode(&octets).expect("a sound answer"))
     }
 
-    /// The next answer: the APDU's name, the message of a Close, or `end`.
+    /// Returns the next answer: the APDU's name, the message of a Close, or `end`.
     pub(super) async fn heard(&mut self) -> String {
         match self.next().await {
             None => "end".to_owned(),
@@ -112,7 +112,7 @@ impl Client {
         }
     }
 
-    /// The answers up to the end of the connection.
+    /// Returns the answers up to the end of the connection.
     pub(super) async fn heard_to_the_end(&mut self) -> Vec<String> {
         let mut heard = Vec::new();
         while heard.last().is_none_or(|last| last != "end") {

@@ -1,4 +1,4 @@
-//! Concurrent operations, where they are agreed on.
+//! Concurrent operations, if they are agreed on.
 
 use z3950_asn1::apdu::{Options, RequestedAction, ResultSetId};
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::backend::{Hits, RecordId};
 use crate::requests::{present_request, search_request};
 
-/// A backend whose searches take as many seconds as the term says and find one record; it counts those in progress.
+/// A backend whose searches take as many seconds as the term says and find one record; it counts the searches in progress.
 #[derive(Default)]
 struct Timed {
     running: Arc<AtomicUsize>,
@@ -38,7 +38,7 @@ impl Backend for Timed {
     }
 }
 
-/// A client with or without concurrent operations in effect.
+/// Returns a client with or without concurrent operations in effect.
 async fn agreed(is_agreed: bool, limits: Limits, faults: Faults) -> (Client, Arc<Timed>) {
     let backend = Arc::new(Timed::default());
     let mut client = Client::of(Arc::clone(&backend) as _, limits, faults);
@@ -55,14 +55,14 @@ async fn open() -> (Client, Arc<Timed>) {
     agreed(true, Limits::default(), Faults::new()).await
 }
 
-/// A request, with a referenceId if one is given.
+/// Returns a request, with a referenceId if one is given.
 fn of(reference: &str, mut request: Apdu) -> Apdu {
     let reference = (!reference.is_empty()).then(|| ReferenceId(reference.into()));
     request.set_reference_id(reference);
     request
 }
 
-/// A search of this many seconds into a set of this name.
+/// Returns a search of this many seconds into a set of this name.
 fn timed(reference: &str, seconds: u64, set: &str) -> Apdu {
     let request = search_request(&seconds.to_string());
     let result_set_name = set.into();
@@ -87,7 +87,7 @@ fn presented(reference: &str, set: &str) -> Apdu {
     )
 }
 
-/// The referenceIds of this many answers, with the seconds at which they arrived.
+/// Returns the referenceIds of this many answers, with the seconds at which they arrived.
 async fn answers(client: &mut Client, number: usize) -> Vec<(String, u64)> {
     let begun = Instant::now();
     let mut answers = Vec::new();
@@ -118,7 +118,7 @@ async fn answers_overtake_each_other() {
             ],
             &[("4", 0), ("2", 1), ("3", 1), ("1", 5)][..],
         ),
-        // So do a search that replaces the set, and requests that wait for both.
+        // So does a search that replaces the set, and so do requests that wait for both.
         (
             vec![
                 timed("1", 2, "a"),

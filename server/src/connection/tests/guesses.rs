@@ -1,4 +1,4 @@
-//! Clients that guess passwords, in one session, in several, and where the server asks for them.
+//! Clients that guess passwords, in one session, in several, and when the server asks for them.
 
 use tokio::time::timeout;
 use z3950_asn1::apdu::{
@@ -11,7 +11,7 @@ use crate::access::{Access, Challenge};
 use crate::metrics::{OperationKind, OperationOutcome};
 use crate::requests::{Slow, ann};
 
-/// A server with the user `ann`.
+/// Returns a server with the user `ann`.
 fn server() -> Arc<Context> {
     server_of(catalogue())
 }
@@ -44,7 +44,7 @@ fn init_with(password: &str) -> Apdu {
     .into()
 }
 
-/// The result of Init or the condition of its refusal, and the milliseconds until it comes.
+/// Returns the result of Init or the condition of its refusal, and the milliseconds until it comes.
 async fn admission(client: &mut Client) -> (String, u128) {
     let begun = Instant::now();
     let Some(Apdu::InitializeResponse(response)) = client.next().await else {
@@ -78,7 +78,7 @@ async fn a_wrong_password_is_answered_late_in_any_session() {
     }
     let failed = |kind| server.metrics.operations(kind, OperationOutcome::Failed);
     assert_eq!(failed(OperationKind::Init), 5);
-    // The time of the operation is without the delay, which is the client's.
+    // The duration of the operation does not include the delay, which is the client's.
     let durations = server.metrics.durations(OperationKind::Init);
     assert!(durations.sum < Duration::from_secs(1), "{durations:?}");
 }
@@ -89,7 +89,7 @@ async fn guesses_side_by_side_are_answered_one_after_the_other() {
     let mut clients: Vec<_> = (0..10).map(|_| connected(&server)).collect();
     for client in &mut clients {
         client.send(init_with("wrong")).await;
-        // The server takes them in this order.
+        // The server takes the attempts in this order.
         tokio::task::yield_now().await;
     }
     let begun = Instant::now();
@@ -109,7 +109,7 @@ async fn guesses_side_by_side_are_answered_one_after_the_other() {
     assert_eq!(server.metrics.sessions_ended(SessionEnd::Refused), 4);
 }
 
-/// A request for a report on the operation in progress.
+/// Returns a request for a report on the operation in progress.
 fn report_wanted() -> Apdu {
     TriggerResourceControlRequest {
         reference_id: None,
@@ -130,7 +130,7 @@ async fn nothing_tells_a_right_password_while_answers_are_withheld() {
         (&close[..], "end", 0),
         (b"\xff\xff", "initResponse", 300),
         (&trigger, "initResponse", 300),
-        // An APDU that may be sent after Init only.
+        // An APDU that may be sent only after Init.
         (b"\xb6\x83\x10\x00\x00", "initResponse", 300),
     ] {
         for password in ["wrong", "secret"] {
@@ -139,7 +139,7 @@ async fn nothing_tells_a_right_password_while_answers_are_withheld() {
             for _ in 0..2 {
                 other.send(init_with("wrong")).await;
             }
-            // The first is answered, the second withheld for 200 ms.
+            // The first attempt is answered; the second answer is withheld for 200 ms.
             assert_eq!(admission(&mut other).await.1, 100);
             sleep(Duration::from_millis(1)).await;
             let mut client = connected(&server);
@@ -174,7 +174,7 @@ async fn a_withheld_answer_does_not_delay_the_stop() {
     }
 }
 
-/// A client that is asked who it is before its first operation.
+/// Returns a client that is asked who it is before its first operation.
 async fn unproved(server: &Arc<Context>) -> Client {
     let mut client = connected(server);
     let init = InitializeRequest {
@@ -214,7 +214,7 @@ async fn the_answer_to_a_question_is_a_guess_too() {
         assert_eq!(client.heard().await, heard, "{text}");
         assert_eq!(begun.elapsed().as_millis(), late, "{text}");
     }
-    // Wrong ones of others make right ones wait.
+    // Wrong passwords of other clients make right ones wait.
     let mut other = connected(&server);
     other.send(init_with("wrong")).await;
     let mut client = connected(&server);
@@ -224,7 +224,7 @@ async fn the_answer_to_a_question_is_a_guess_too() {
     assert_eq!(client.heard().await, "searchResponse");
 }
 
-/// A report would tell that the search is carried out.
+/// A report would reveal that the search is carried out.
 #[tokio::test(start_paused = true)]
 async fn no_report_tells_a_right_password_while_answers_are_withheld() {
     for is_withheld in [false, true] {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::requests::Slow;
 
-/// A client that waits for a search of an hour.
+/// Returns a client that waits for a search of an hour.
 async fn waiting() -> (Client, Arc<Slow>) {
     waiting_within(Limits::default()).await
 }
@@ -114,7 +114,7 @@ async fn an_operation_is_dropped_with_its_connection() {
     assert_eq!(client.heard_to_the_end().await, ["finished: ", "end"]);
     assert_eq!(backend.counts(), (1, 1));
 
-    // After the client has shut down its side, the server waits, but not long.
+    // After the client has shut down its side, the server waits, but not for long.
     let (mut client, backend) = waiting().await;
     client.stream.get_mut().shutdown().await.expect("ends");
     assert_eq!(client.heard_to_the_end().await, ["end"]);

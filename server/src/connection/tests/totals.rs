@@ -26,7 +26,7 @@ impl Observer for Ended {
     }
 }
 
-/// A server with the user `ann`.
+/// Returns a server with the user `ann`.
 fn target() -> Target {
     let access = Access {
         users: vec![ann()],
@@ -48,7 +48,7 @@ fn init_as(user: &str) -> Apdu {
     .into()
 }
 
-/// The totals of a session with these requests, after which the client leaves.
+/// Returns the totals of a session with these requests, after which the client leaves.
 async fn totals_of(requests: Vec<Apdu>, faults: Faults) -> SessionTotals {
     let ended = Arc::new(Ended::default());
     let mut client = Client::on(target(), faults, Arc::clone(&ended) as _, None);

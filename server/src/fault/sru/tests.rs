@@ -1,11 +1,11 @@
-//! Each fault in an answer of SRU.
+//! Each fault in an SRU answer.
 
 use z3950_asn1::sru::{SearchRetrieveResponse, SruRecord, Version};
 
 use super::*;
 use crate::fault::Rule;
 
-/// An answer with two records of ten, as a fault leaves it.
+/// Returns an answer with two records of ten, as a fault leaves it.
 fn struck(fault: &str) -> Vec<u8> {
     let rule: Rule = format!("on sru search: {fault}").parse().expect(fault);
     let record = || SruRecord::new("info:srw/schema/1/dc-v1.1", "<dc>Éa</dc>");
@@ -47,7 +47,7 @@ fn answers_are_as_the_fault_says() {
         ("sru-version", "<zs:numberOfRecords>10<", "<zs:version>"),
         ("packing XML", "<zs:recordPacking>XML<", ">xml<"),
         ("html", "<html>", "<zs:"),
-        // Faults of the other protocol.
+        // Faults of Z39.50.
         ("tag 3", "<zs:nextRecordPosition>3<", "no such text"),
     ] {
         let text = text(fault);

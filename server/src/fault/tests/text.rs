@@ -4,7 +4,7 @@ use z3950_asn1::apdu::{AddInfo, ExternalEncoding, Options, PresentRequest, Recor
 
 use super::*;
 
-/// Every fault that applies to a Search with one record in its answer, and the effect.
+/// Every fault that applies to a Search with one record in its answer, and its effect.
 #[test]
 fn text_form_of_every_fault_in_a_search() {
     let answer = "1 hits, 1 returned: usmarc 0 72";
@@ -72,7 +72,7 @@ fn text_form_of_every_fault_in_a_search() {
     }
 }
 
-/// A Search that takes the record of a single hit.
+/// Returns a Search that asks for the record of a single hit.
 fn searched(pqf: &str) -> SearchRequest {
     SearchRequest {
         small_set_upper_bound: 1,
@@ -363,7 +363,7 @@ fn rules_are_refused_where_they_are_wrong() {
     assert_eq!(told.addinfo.to_string_lossy(), "a: b");
 }
 
-/// The page about faults, which users read.
+/// The documentation page about faults.
 const PAGE: &str = include_str!("../../../docs/transcripts-and-faults.md");
 
 #[test]

@@ -1,4 +1,4 @@
-//! Requests that are not SRU's: they go to the implementor of [`Web`], and its answers come back.
+//! Requests that are not for SRU: they go to the implementor of [`Web`], and its answers come back.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::metrics::{OperationKind, OperationTimer};
 use crate::web::{Web, WebBody, WebClient, WebParts, WebRequest};
 
 impl Answerer<'_> {
-    /// Has a request answered that is not SRU's.
+    /// Gets the answer to a request that is not for SRU.
     pub(super) async fn of_web(
         &mut self,
         web: &dyn Web,
@@ -63,7 +63,7 @@ impl Answerer<'_> {
         }
     }
 
-    /// All parts of a body, for faults, up to the size of the largest record.
+    /// Collects all parts of a body, for faults, up to the size of the largest record.
     pub(super) async fn collect(&self, mut parts: WebParts) -> Bytes {
         let most = self.context.target.limits.exceptional_record_size;
         let mut all = BytesMut::new();
@@ -78,7 +78,7 @@ impl Answerer<'_> {
     }
 }
 
-/// The answer to a request that is not SRU's.
+/// Returns the answer to a request that is not SRU's.
 fn from_web(response: Response<WebBody>) -> (HttpAnswer, Option<WebParts>) {
     let (head, body) = response.into_parts();
     let (body, parts) = match body {

@@ -1,4 +1,4 @@
-//! Answers of HTTP with faults, as values and as they are written.
+//! HTTP answers with faults, as values and as they are written.
 
 use super::*;
 use crate::fault::Rule;

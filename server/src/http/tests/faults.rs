@@ -1,8 +1,8 @@
-//! Faults on connections of HTTP.
+//! Faults on HTTP connections.
 
 use super::*;
 
-/// What a caller gets for a search with this rule, and how the session ends; after ten seconds it leaves.
+/// Returns what a caller gets for a search with this rule, and how the session ends; the caller leaves after ten seconds.
 async fn heard(rule: &str) -> (String, Duration, SessionEnd) {
     let faults = Faults::new().with(rule.parse().expect("a rule"));
     let target = Target::new(catalogue(), Limits::default());
@@ -36,7 +36,7 @@ async fn answers_are_late_cut_or_not_there() {
         "{whole}"
     );
     assert_eq!(end, SessionEnd::Left);
-    // Everything but the date.
+    // The whole answer except for the date.
     let start = whole.get(..20).expect("a status");
     for (rule, length, seconds, expected) in [
         ("on sru search: delay 3s", whole.len(), 3, SessionEnd::Left),
@@ -76,7 +76,7 @@ async fn answers_are_late_cut_or_not_there() {
             assert_eq!(text.is_empty(), length == 0, "{rule}: {text}");
         }
     }
-    // A hundred octets a second.
+    // A hundred octets per second.
     let (text, time, _) = heard("on sru: trickle 100").await;
     assert_eq!(time.as_secs(), (text.len() as u64 - 1) / 100);
 }
@@ -96,7 +96,7 @@ async fn answers_are_other_than_they_should_be() {
         let length = format!("content-length: {}", body.len());
         assert!(head.contains(&length), "{rule}: {head}");
     }
-    // Requests without SRU have faults too.
+    // Requests that are not for SRU have faults too.
     let faults = "on http nth=2: status 500".parse().expect("a rule");
     let target = Target::new(catalogue(), Limits::default());
     let mut caller = Caller::on(target, Faults::new().with(faults), None);

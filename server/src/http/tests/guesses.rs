@@ -4,7 +4,7 @@ use super::*;
 use crate::access::Access;
 use crate::requests::ann;
 
-/// A server with the user `ann`.
+/// Returns a server with the user `ann`.
 fn server() -> Arc<Context> {
     let access = Access {
         users: vec![ann()],
@@ -18,7 +18,7 @@ fn connected(server: &Arc<Context>) -> Caller {
     Caller::within(Arc::clone(server), None)
 }
 
-/// A request with a password that is wrong.
+/// Returns a request with a wrong password.
 fn wrong() -> String {
     with_password("wrong")
 }
@@ -27,7 +27,7 @@ fn with_password(password: &str) -> String {
     get(&format!("/cat?{WAR}&x-username=ann&x-password={password}"))
 }
 
-/// The status of the next answer, and the milliseconds until it comes.
+/// Returns the status of the next answer, and the milliseconds until it comes.
 async fn status(caller: &mut Caller) -> (String, u128) {
     let begun = Instant::now();
     let answer = caller.answer().await.expect("an answer");
@@ -61,7 +61,7 @@ async fn a_client_that_guesses_passwords_is_counted_as_refused() {
         (wrong(), ("401", 3200)),
         (with_password("secret"), ("200", 0)),
         (wrong(), ("401", 100)),
-        // A request without credentials guesses nothing.
+        // A request without credentials is not a guess.
         (get("/cat"), ("401", 0)),
         (wrong(), ("401", 200)),
     ] {
@@ -78,7 +78,7 @@ async fn guesses_side_by_side_are_answered_one_after_the_other() {
     let mut callers: Vec<_> = (0..10).map(|_| connected(&server)).collect();
     for caller in &mut callers {
         caller.send(wrong()).await;
-        // The server takes them in this order.
+        // The server takes the attempts in this order.
         tokio::task::yield_now().await;
     }
     let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! Times, rooms, sizes and the end of the server.
+//! Times, rooms, sizes, and the end of the server.
 
 use z3950_asn1::sru::SruRecord;
 
@@ -8,7 +8,7 @@ use crate::memory::MemoryBackend;
 use crate::requests::Slow;
 use crate::testing::record;
 
-/// A caller that waits for a search of an hour.
+/// Returns a caller that waits for a search of an hour.
 async fn waiting() -> (Caller, Arc<Slow>) {
     let backend = Arc::new(Slow::default());
     let mut caller = Caller::of(Arc::clone(&backend) as _, Limits::default());
@@ -27,7 +27,7 @@ async fn a_search_is_stopped_in_time() {
     assert_eq!(answer.status(), "200");
     assert!(answer.body.contains("no answer in time"), "{}", answer.body);
     assert_eq!(backend.counts(), (1, 1));
-    // The connection goes on.
+    // The connection continues.
     assert_eq!(caller.get("/cat").await.status(), "200");
 }
 
@@ -68,7 +68,7 @@ async fn a_client_that_leaves_cancels_its_search() {
 
 #[tokio::test(start_paused = true)]
 async fn silence_has_its_limits() {
-    // Nothing at all; half a head; an idle connection; an octet a second.
+    // Nothing at all; half a head; an idle connection; one octet per second.
     let head = get("/cat");
     for (first, slowly, seconds, status, end) in [
         ("", "", 30, "", SessionEnd::NoInit),
@@ -107,7 +107,7 @@ async fn silence_has_its_limits() {
                     break;
                 }
             }
-            // Stays open.
+            // The connection stays open.
             std::future::pending::<()>().await;
         });
         let mut answer = String::new();
@@ -134,7 +134,7 @@ async fn idle_connections_end() {
     assert_eq!(begun.elapsed(), Duration::from_secs(15 * 60));
     caller.task.await.expect("no panic");
     assert_eq!(caller.metrics.sessions_ended(SessionEnd::Idle), 1);
-    // A further request has the time of the first.
+    // A further request has as much time as the first.
     let mut caller = Caller::new(Limits::default());
     assert_eq!(caller.get("/").await.status(), "200");
     sleep(Duration::from_secs(100)).await;
@@ -265,7 +265,7 @@ async fn octets_are_counted_in_the_budget() {
     }
 }
 
-/// The octets of a session with which a request gets this answer, and one fewer with which it does not.
+/// Finds the session size in octets at which a request gets this answer, while it does not get it with one octet fewer.
 async fn check_octets(target: impl Fn(Limits) -> Target, request: &str, most: usize) {
     for (session_octets, status) in [(most, "200"), (most - 1, "503")] {
         let limits = Limits {

@@ -1,4 +1,4 @@
-//! Requests that are not SRU's: who answers them, how their bodies come, and their sessions with the server.
+//! Requests that are not for SRU: who answers them, how their bodies come, and their sessions with the server.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,9 +16,9 @@ use crate::web::{Web, WebAnswering, WebBody, WebClient, WebRequest, http, is_sru
 /// Answers everything whose path begins with `/web`, and URLs for a gateway.
 #[derive(Default)]
 struct Pages {
-    /// Parts that were asked for.
+    /// The number of parts that were asked for.
     parts: Arc<AtomicUsize>,
-    /// Answers that were dropped.
+    /// The number of answers that were dropped.
     dropped: Arc<AtomicUsize>,
 }
 
@@ -89,7 +89,7 @@ impl Web for Pages {
     }
 }
 
-/// What a search for `war` finds in a session of its own.
+/// Returns what a search for `war` finds in a session of its own.
 async fn found(client: &WebClient) -> String {
     let mut session = Framed::new(client.connect().await, ApduCodec::new(1 << 20));
     let mut answers = Vec::new();
@@ -138,7 +138,7 @@ async fn sessions_of_a_request_count_against_the_limit() {
         ..Context::new(Target::new(catalogue(), limits))
     };
     let mut caller = Caller::within(Arc::new(context), enter());
-    // The first is in the room of the connection.
+    // The first session is in the room of the connection.
     for (others, sessions) in [(0, 4), (1, 3), (3, 1)] {
         let others: Vec<_> = (0..others).map(|_| enter().expect("room")).collect();
         for room in &others {
@@ -153,7 +153,7 @@ async fn sessions_of_a_request_count_against_the_limit() {
     }
 }
 
-/// What the server sends until the end of the connection.
+/// Returns what the server sends until the end of the connection.
 async fn rest(stream: &mut DuplexStream) -> String {
     let mut octets = Vec::new();
     // An error means that the connection was cut.
@@ -235,7 +235,7 @@ async fn parts_are_sent_as_they_come() {
     }
     let head = String::from_utf8(octets).expect("UTF-8").to_lowercase();
     assert!(head.contains("transfer-encoding: chunked"), "{head}");
-    // The connection goes on.
+    // The connection continues.
     assert_eq!(caller.get("/cat").await.status(), "200");
     // Without the length, and without the body.
     caller
@@ -252,7 +252,7 @@ async fn answers_and_parts_are_not_waited_for_without_end() {
     let answer = caller.get("/web/never").await;
     assert_eq!((answer.status(), begun.elapsed().as_secs()), ("503", 30));
     assert_eq!(pages.dropped.load(Ordering::Relaxed), 1);
-    // As late as a part may be.
+    // As late as a part is allowed to be.
     caller.send(get("/web/parts?29")).await;
     caller.send(get("/web/parts?31")).await;
     let begun = Instant::now();
@@ -269,7 +269,7 @@ async fn a_client_that_does_not_read_gets_no_further_parts() {
     caller.send(get("/web/endless")).await;
     (&mut caller.task).await.expect("no panic");
     assert_eq!(begun.elapsed().as_secs(), 30);
-    // Those in the pipe, and hyper's.
+    // The parts in the pipe, and those in hyper's buffers.
     let parts = pages.parts.load(Ordering::Relaxed);
     assert!((8..=40).contains(&parts), "{parts}");
     assert_eq!(pages.dropped.load(Ordering::Relaxed), 1);
@@ -314,7 +314,7 @@ async fn a_request_has_sessions_of_its_own() {
     assert_eq!(searches, 1);
     sleep(Duration::from_secs(1)).await;
     assert_eq!(metrics.sessions_ended(SessionEnd::Left), 3);
-    // One more waits until the time is over, and then all have ended.
+    // One more session waits until the time is over, and then all have ended.
     assert_eq!(caller.get("/web/sessions?3").await.status(), "503");
     assert_eq!(begun.elapsed().as_secs(), 31);
     sleep(Duration::from_secs(1)).await;

@@ -7,7 +7,7 @@ use regex::{Regex, RegexBuilder};
 use crate::memory::index::Pattern;
 use crate::memory::words::words;
 
-/// A regular expression that must match entire entries, without case; `None` if it is invalid or too large.
+/// Returns a regular expression that must match entire entries, regardless of case; `None` if it is invalid or too large.
 ///
 /// Letters beyond ASCII are folded like those of the entries.
 pub(super) fn regular(expression: &str) -> Option<Pattern> {
@@ -36,7 +36,7 @@ const MOST_REGEX_OCTETS: usize = 256 * 1024;
 const MOST_REGEX_NESTING: u32 = 50;
 
 fn compiled(expression: &str) -> Option<Regex> {
-    // An expression that is only valid inside parentheses, such as `a)|(b`, is refused.
+    // An expression that is valid only inside parentheses, such as `a)|(b`, is refused.
     let is_sound = |text: &str| {
         RegexBuilder::new(text)
             .case_insensitive(true)
@@ -51,7 +51,7 @@ fn compiled(expression: &str) -> Option<Regex> {
     is_sound(&format!("^(?:{expression})$"))
 }
 
-/// The letters and digits that every match begins with, as far as they are easy to find.
+/// Returns the letters and digits that every match begins with, if they are easy to find.
 fn literal_prefix(expression: &str) -> String {
     if expression.contains('|') || expression.contains("(?") {
         return String::new();

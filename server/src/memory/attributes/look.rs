@@ -8,8 +8,8 @@
 //! | 106 | any of the words |
 //! | 3, 108 | the words as a whole entry |
 //!
-//! Position and completeness make a phrase as well. In other indexes a term is a single key, which is first and complete
-//! anywhere.
+//! Position and completeness also make a phrase. In other indexes, a term is a single key, which is first and complete wherever
+//! it occurs.
 
 use std::ops::Bound;
 use std::time::Duration;
@@ -43,25 +43,25 @@ pub enum LookTarget<'q> {
     Having(IndexId),
     /// The exact docid.
     Docid(&'q [u8]),
-    /// Any of these in a dictionary.
+    /// Any of these entries of a dictionary.
     Entries(Terms, Vec<Pattern>),
-    /// Words of an index of texts, at least one.
+    /// Words of an index of texts; at least one.
     Words(IndexId, Vec<Pattern>, WordOrder),
 }
 
-/// How words must occur.
+/// The way in which words must occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordOrder {
-    /// All of them, anywhere.
+    /// All of the words, anywhere.
     All,
-    /// At least one of them.
+    /// At least one of the words.
     Some,
     /// As a phrase, at these edges.
     Phrase(Edges),
 }
 
 impl LookTarget<'_> {
-    /// The index of the lookup.
+    /// Returns the index of the lookup.
     pub fn index(&self) -> IndexId {
         match self {
             Self::Having(index)
@@ -73,7 +73,7 @@ impl LookTarget<'_> {
 }
 
 impl Look<'_> {
-    /// How long it took to compile a regular expression, if there is one.
+    /// Returns how long it took to compile a regular expression, if there is one.
     pub(in crate::memory) fn compiled_in(&self) -> Option<Duration> {
         match &self.target {
             LookTarget::Entries(_, patterns) => patterns.iter().find_map(Pattern::compiled_in),
@@ -82,10 +82,10 @@ impl Look<'_> {
     }
 }
 
-/// The most words of a term.
+/// The maximum number of words in a term.
 const MOST_WORDS: usize = 256;
 
-/// The lookup of a term; `attribute_set` is the default set of the query.
+/// Returns the lookup of a term; `attribute_set` is the default set of the query.
 ///
 /// # Errors
 /// The first unsupported attribute, or the term if it does not fit its attributes.
@@ -157,7 +157,7 @@ impl<'q> TermReader<'_, 'q> {
         Ok(LookTarget::Words(index, words, order))
     }
 
-    /// The edges that position, structure or completeness require. A truncated end of the term has none.
+    /// Returns the edges that position, structure or completeness require. A truncated end of the term has no edge.
     fn edges(&self) -> Option<Edges> {
         let TermAttributes {
             position,
@@ -187,8 +187,8 @@ impl<'q> TermReader<'_, 'q> {
         asked.then_some(Edges { first, last })
     }
 
-    /// The words of the term. In a phrase, only the first is truncated on its left and the last on its right; otherwise every
-    /// word is.
+    /// Returns the words of the term. In a phrase, only the first is truncated on its left and the last on its right; otherwise,
+    /// every word is truncated.
     fn words(&self, in_order: bool) -> Result<Vec<Pattern>, Diagnostic> {
         let text = &*self.term.text;
         let found = match self.mask() {
@@ -236,7 +236,7 @@ impl<'q> TermReader<'_, 'q> {
         }
     }
 
-    /// The relation, if it compares. Such terms cannot be truncated.
+    /// Returns the relation, if it compares. Terms with such a relation cannot be truncated.
     fn comparison(&self) -> Result<Option<i64>, Diagnostic> {
         let relation = self.attributes.relation;
         if !matches!(relation, LESS | LESS_OR_EQUAL | GREATER_OR_EQUAL | GREATER) {
@@ -248,7 +248,7 @@ impl<'q> TermReader<'_, 'q> {
         }
     }
 
-    /// Compares whole entries if the index has them, otherwise words.
+    /// Compares whole entries if the index has them, and words otherwise.
     fn text_range(&self, relation: i64) -> Result<LookTarget<'q>, Diagnostic> {
         let index = self.attributes.index;
         let words = words(&self.term.text);
@@ -266,7 +266,7 @@ impl<'q> TermReader<'_, 'q> {
         Ok(LookTarget::Entries(terms, vec![entries]))
     }
 
-    /// The lookup of a key.
+    /// Returns the lookup of a key.
     fn key(&self) -> Result<LookTarget<'q>, Diagnostic> {
         let kind = self.attributes.kind;
         self.suits_structure()?;
@@ -274,7 +274,7 @@ impl<'q> TermReader<'_, 'q> {
         let wanted = match (self.comparison()?, self.attributes.truncation) {
             (Some(relation), _) => {
                 let key = self.whole_key()?;
-                // A range that ends with a year includes its days.
+                // A range that ends with a year includes the days of that year.
                 let end = (kind == Kind::Date).then(|| format!("{key}{BEHIND_DIGITS}"));
                 vec![range(relation, key, end)]
             }
@@ -302,7 +302,7 @@ impl<'q> TermReader<'_, 'q> {
         })
     }
 
-    /// A truncated key. A part of an ISBN is looked up in its form of 13 digits as well.
+    /// Returns a truncated key. A part of an ISBN is looked up in its 13-digit form as well.
     fn open_key(&self, (left, right): (bool, bool)) -> Result<Vec<Pattern>, Diagnostic> {
         let (kind, text) = (self.attributes.kind, &*self.term.text);
         if let Some(mask) = self.mask() {
@@ -323,7 +323,7 @@ impl<'q> TermReader<'_, 'q> {
         Ok(own.into_iter().chain(longer).collect())
     }
 
-    /// Checks that the term has the form of its structure.
+    /// Checks that the term has the form that its structure requires.
     fn suits_structure(&self) -> Result<(), Diagnostic> {
         if self.attributes.truncation != bib1::TRUNCATION_NONE {
             return Ok(());
@@ -347,7 +347,7 @@ impl<'q> TermReader<'_, 'q> {
         }
     }
 
-    /// Contradictory attributes, one of them of this type.
+    /// Returns the diagnostic for contradictory attributes, one of which has this type.
     fn contradiction(&self, attribute_type: i64) -> Diagnostic {
         diagnostic(Condition::ATTRIBUTE_COMBINATION, attribute_type.to_string())
     }
@@ -356,7 +356,7 @@ impl<'q> TermReader<'_, 'q> {
 /// The character after all digits.
 const BEHIND_DIGITS: char = ':';
 
-/// Whether the term is truncated on its left and right.
+/// Returns whether the term is truncated on its left and right.
 fn open_ends(truncation: i64) -> (bool, bool) {
     let both = truncation == bib1::TRUNCATION_LEFT_AND_RIGHT;
     (
@@ -365,7 +365,7 @@ fn open_ends(truncation: i64) -> (bool, bool) {
     )
 }
 
-/// The entries on one side of a key; `end` is after the last that counts as equal, if there are several.
+/// Returns the entries on one side of a key; `end` is the position after the last one that counts as equal, if there are several.
 fn range(relation: i64, key: String, end: Option<String>) -> Pattern {
     let (from, to) = match relation {
         LESS => (Bound::Unbounded, Bound::Excluded(key)),

@@ -5,7 +5,7 @@ use crate::memory::index::mask::{ANY_NUMBER, AT_MOST_ONE, EXACTLY_ONE, MOST_MASK
 use crate::memory::words::words;
 
 impl Pattern {
-    /// A word or key with optional truncation.
+    /// Returns the pattern of a word or key, with optional truncation.
     pub(super) fn open(text: String, left: bool, right: bool) -> Self {
         match (left, right) {
             (false, false) => Self::Exact(text),
@@ -15,7 +15,7 @@ impl Pattern {
         }
     }
 
-    /// The number of characters given besides the truncated part; `None` if nothing is truncated.
+    /// Returns the number of characters given besides the truncated part; `None` if nothing is truncated.
     pub(super) fn given(&self) -> Option<usize> {
         match self {
             Self::Exact(_) | Self::Range { .. } | Self::Any => None,
@@ -29,23 +29,23 @@ impl Pattern {
     }
 }
 
-/// The mask characters of a term.
+/// The kinds of mask characters in a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mask {
-    /// `#` is any number of characters (truncation 101).
+    /// `#` stands for any number of characters (truncation 101).
     NumberSign,
-    /// `#` is one character, `?` any number, `?3` at most three (truncation 104).
+    /// `#` stands for one character, `?` for any number, `?3` for at most three (truncation 104).
     Z39_58,
 }
 
-/// The words of a masked term; `None` without a word, or for a word of masks only.
+/// Returns the words of a masked term; `None` if there is no word, or if a word consists only of masks.
 pub(super) fn masked(text: &str, mask: Mask) -> Option<Vec<Pattern>> {
     let words = words(&stand_ins(text, mask));
     let wanted: Option<Vec<_>> = words.iter().map(|word| wanted(word)).collect();
     wanted.filter(|words| !words.is_empty())
 }
 
-/// Like [`masked`] for a key other than text: letters and digits, without punctuation.
+/// Like [`masked`], for a key that is not text: letters and digits, without punctuation.
 pub(super) fn masked_key(text: &str, mask: Mask) -> Option<Pattern> {
     wanted(&words(&stand_ins(text, mask)).concat())
 }

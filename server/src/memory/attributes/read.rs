@@ -19,23 +19,23 @@ use crate::memory::words::words;
 /// The attributes of a term, with values that its index and the profile support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::memory) struct TermAttributes {
-    /// The index of Use.
+    /// The index that Use selects.
     pub(in crate::memory) index: IndexId,
     /// The kind of the index.
     pub(in crate::memory) kind: Kind,
-    /// Bib-1 type 2, by default 3.
+    /// The relation: Bib-1 type 2, by default 3.
     pub(in crate::memory) relation: i64,
-    /// Bib-1 type 3, by default 3.
+    /// The position: Bib-1 type 3, by default 3.
     pub(in crate::memory) position: i64,
-    /// Bib-1 type 4.
+    /// The structure: Bib-1 type 4.
     pub(in crate::memory) structure: Option<i64>,
-    /// Bib-1 type 5, by default 100.
+    /// The truncation: Bib-1 type 5, by default 100.
     pub(in crate::memory) truncation: i64,
-    /// Bib-1 type 6, by default 1.
+    /// The completeness: Bib-1 type 6, by default 1.
     pub(in crate::memory) completeness: i64,
 }
 
-/// A value in a message.
+/// Writes a value for a message.
 fn shown(value: &StringOrNumeric) -> String {
     match value {
         StringOrNumeric::Numeric(value) => value.to_string(),
@@ -44,7 +44,7 @@ fn shown(value: &StringOrNumeric) -> String {
 }
 
 impl TermAttributes {
-    /// Reads the attributes of a term; `attribute_set` is their default set.
+    /// Reads the attributes of a term; `attribute_set` is the default set.
     ///
     /// # Errors
     /// The first unsupported attribute: sets first, then types, then values in the order of their types.
@@ -60,7 +60,7 @@ impl TermAttributes {
             let value = place(attribute_type).and_then(|place| given.get_mut(place)?.take());
             supported(profile, kind, attribute_type, value)
         };
-        // In the order of their types, which decides what is refused first.
+        // In the order of the types, which decides what is refused first.
         Ok(Self {
             index,
             kind,
@@ -74,13 +74,13 @@ impl TermAttributes {
     }
 }
 
-/// The values by type. Duplicates are dropped; two values of a type contradict each other.
+/// Returns the values by type. Duplicates are dropped; two different values of a type contradict each other.
 fn values(
     profile: &Profile,
     attribute_set: &Oid,
     elements: &[AttributeElement],
 ) -> Result<[Option<StringOrNumeric>; 6], Diagnostic> {
-    // A term without attributes has the query's set.
+    // A term without attributes belongs to the query's set.
     let sets = elements
         .iter()
         .map(|element| element.attribute_set.as_ref());
@@ -115,7 +115,7 @@ fn values(
     Ok(values)
 }
 
-/// The value: a number, a name, or a list of alternatives with only one.
+/// Returns the value: a number, a name, or the only alternative of a list.
 fn value(element: &AttributeElement) -> Result<StringOrNumeric, Diagnostic> {
     match &element.attribute_value {
         AttributeValue::Numeric(value) => Ok(StringOrNumeric::Numeric(*value)),
@@ -126,7 +126,7 @@ fn value(element: &AttributeElement) -> Result<StringOrNumeric, Diagnostic> {
     }
 }
 
-/// The index of a Use value, a number or a name. In the profile, a name stands for the first number of its row.
+/// Returns the index of a Use value, which is a number or a name. In the profile, a name stands for the first number of its row.
 fn access(fields: &Fields, given: Option<StringOrNumeric>) -> Result<(IndexId, Kind), Diagnostic> {
     let profile = &fields.profile;
     let rules = profile.of(bib1::USE);
@@ -158,13 +158,13 @@ fn access(fields: &Fields, given: Option<StringOrNumeric>) -> Result<(IndexId, K
     }
 }
 
-/// The index of a single Use attribute; `None` if it is unsupported.
+/// Returns the index of a single Use attribute; `None` if it is unsupported.
 pub(in crate::memory) fn access_of(fields: &Fields, element: &AttributeElement) -> Option<IndexId> {
     let (index, _) = access(fields, Some(value(element).ok()?)).ok()?;
     Some(index)
 }
 
-/// A value if the index and the profile support it, the default if there is none, or none if it is ignored.
+/// Returns a value if the index and the profile support it, the default if no value is given, or nothing if the value is ignored.
 fn supported(
     profile: &Profile,
     kind: Kind,
@@ -198,9 +198,9 @@ fn refused(treatment: Treatment, value: impl Fn() -> String) -> Result<(), Diagn
     }
 }
 
-/// The terms to scan, and the starting term in their form; empty for the first term.
+/// Returns the terms to scan, and the starting term in the same form; it is empty for the first term.
 ///
-/// Structures 1, 3 and 101 scan the whole entries of an index of texts that has them, all others its words.
+/// Structures 1, 3 and 101 scan the whole entries of an index of texts if it has them; all others scan its words.
 ///
 /// # Errors
 /// The first unsupported attribute.
@@ -248,10 +248,10 @@ pub(in crate::memory) fn scan_start(
     Ok((terms, start.into_bytes()))
 }
 
-/// The index of a sort key: a name, or attributes with a Use value.
+/// Returns the index of a sort key, which is a name, or attributes with a Use value.
 ///
 /// # Errors
-/// 207 for elements and for a name without an index; for attributes, the first unsupported one.
+/// Condition 207 for elements and for a name without an index; for attributes, the first unsupported one.
 pub(in crate::memory) fn sort_index(fields: &Fields, key: &SortKey) -> Result<IndexId, Diagnostic> {
     match key {
         SortKey::SortField(name) => {
@@ -264,7 +264,7 @@ pub(in crate::memory) fn sort_index(fields: &Fields, key: &SortKey) -> Result<In
     }
 }
 
-/// The most octets of a term.
+/// The maximum number of octets in a term.
 const MOST_TERM_OCTETS: usize = 8192;
 
 /// A term as text (conditions 11, 125, 126 and 229).
@@ -278,7 +278,7 @@ impl<'q> TermText<'q> {
     /// Reads the two text types, and other types if an index of this kind can compare them: numbers with numbers, codes and
     /// dates, times with dates.
     ///
-    /// Octets that are not UTF-8 are read as Latin-1, which peers without UTF-8 send.
+    /// Octets that are not UTF-8 are read as Latin-1, because peers without UTF-8 send it.
     pub(super) fn read(term: &'q Term, kind: Kind, profile: &Profile) -> Result<Self, Diagnostic> {
         let comparable = !matches!(kind, Kind::Text | Kind::Octets);
         let text = |octets: &'q [u8]| {

@@ -1,4 +1,4 @@
-//! Which attribute values other than Use the backend supports for which kinds of index, also as a list for Explain (Z39.50-2003
+//! Which attribute values other than Use the backend supports for each kind of index; also as a list for Explain (Z39.50-2003
 //! Appendix ATR.1).
 
 use z3950_asn1::bib1::attributes::{
@@ -9,7 +9,7 @@ use z3950_asn1::oid::BIB_1;
 use crate::backend::AttributeInfo;
 use crate::memory::fields::{Fields, Kind};
 
-/// Kinds of index that are searched alike, as bits.
+/// Kinds of index that are searched in the same way, as bits.
 const TEXT: u8 = 1;
 const NUMBER: u8 = 2;
 const CODE: u8 = 4;
@@ -19,12 +19,12 @@ const KEYS: u8 = NUMBER | CODE | DATE;
 const INDEXED: u8 = TEXT | KEYS;
 const ALL: u8 = INDEXED | DOCID;
 
-/// Type, values, and the kinds of index that support them.
+/// The type, its values, and the kinds of index that support them.
 const SUPPORT: &[(i64, &[i64], u8)] = &[
     (RELATION, &[1, 2, 4, 5], INDEXED),
     (RELATION, &[3, 6, 103], ALL),
     (POSITION, &[1, 2, 3], ALL),
-    // For docids too, because the defaults of CQL and CCL add structures to every index.
+    // Supported for docids too, because the defaults of CQL and CCL add structures to every index.
     (STRUCTURE, &[1, 2, 3, 6, 108], ALL),
     (STRUCTURE, &[4, 5, 100], DATE),
     (STRUCTURE, &[101, 102, 105, 106], TEXT),
@@ -38,7 +38,7 @@ const SUPPORT: &[(i64, &[i64], u8)] = &[
     (COMPLETENESS, &[1, 2, 3], ALL),
 ];
 
-/// Whether an index of this kind supports a value of a type other than Use.
+/// Returns whether an index of this kind supports a value of a type other than Use.
 pub(super) fn can(kind: Kind, attribute_type: i64, value: i64) -> bool {
     let kind = match kind {
         Kind::Text => TEXT,
@@ -80,10 +80,10 @@ pub(super) const NUMERIC_STRING: i64 = 109;
 
 /// Truncation 102: a regular expression.
 pub(super) const REGULAR_EXPRESSION: i64 = 102;
-/// Truncation 104: `#` is any character, `?` any number of them, `?3` at most three (ANSI Z39.58).
+/// Truncation 104: `#` stands for one character, `?` for any number of characters, `?3` for at most three (ANSI Z39.58).
 pub(super) const Z39_58: i64 = 104;
 
-/// Every attribute that a query may use, by type and value.
+/// Returns every attribute that a query may use, by type and value.
 pub(in crate::memory) fn infos(fields: &Fields) -> Vec<AttributeInfo> {
     let uses = fields.points.rows().iter().flat_map(|row| {
         let name = |value| bib1::use_name(value).unwrap_or(&row.name);

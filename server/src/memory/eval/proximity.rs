@@ -1,8 +1,8 @@
 //! Proximity: words and phrases at some distance in one field (Z39.50-2003 §3.7.2). The unit is the word.
 //!
-//! Neighbours have distance 1. The distance from a phrase counts from its nearer end; overlapping operands have none. Both
-//! operands must be in the same occurrence of a field. With the exclusion flag, records are found that have both operands but
-//! no such pair.
+//! Neighbours have distance 1. The distance from a phrase counts from its nearer end; overlapping operands do not have a
+//! distance. Both operands must be in the same occurrence of a field. With the exclusion flag, the records found are those that
+//! have both operands but no such pair.
 
 use z3950_asn1::apdu::{KnownProximityUnit, ProximityOperator, ProximityUnitCode, RelationType};
 
@@ -11,7 +11,7 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::memory::hits::HitSet;
 use crate::memory::index::{Exhausted, WordPlace, WordPlaces, Work};
 
-/// A proximity operator that is supported.
+/// A supported proximity operator.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Proximity {
     pub(super) exclusion: bool,
@@ -24,7 +24,7 @@ impl Proximity {
     /// Reads an operator.
     ///
     /// # Errors
-    /// 131 for an unknown relation, 132 for a unit other than the word, 202 for an invalid distance.
+    /// Condition 131 for an unknown relation, 132 for a unit other than the word, 202 for an invalid distance.
     pub(super) fn read(operator: &ProximityOperator) -> Result<Self, Diagnostic> {
         let refused = |condition, value: i64| Err(diagnostic(condition, value.to_string()));
         match operator.proximity_unit_code {
@@ -49,7 +49,7 @@ impl Proximity {
         })
     }
 
-    /// Whether two spans of an entry are in proximity.
+    /// Returns whether two spans of an entry are in proximity.
     fn holds(&self, left: &Span, right: &Span) -> bool {
         let distance = match (
             right.start.checked_sub(left.end),
@@ -71,9 +71,9 @@ impl Proximity {
     }
 }
 
-/// Pairs per unit of work.
+/// The number of pairs per unit of work.
 const PAIRS_A_UNIT: usize = 16;
-/// The most spans of an operand, of all pairs in proximity: 12 MiB; more give condition 31.
+/// The maximum number of spans of an operand, and of all pairs in proximity: 12 MiB; more give condition 31.
 const MOST_SPANS: usize = 1 << 20;
 
 /// A phrase in a record: the positions of its first and last words.
@@ -84,13 +84,13 @@ struct Span {
     end: u32,
 }
 
-/// The positions of an operand of proximity, ascending.
+/// The positions of an operand of proximity, in ascending order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spans(Vec<Span>);
 
 impl Spans {
-    /// Adds the spans from the beginning to the end of each pair in proximity: of all pairs, or only of one of each record. Records
-    /// come after those of earlier calls.
+    /// Adds the spans from the beginning to the end of each pair in proximity: either for all pairs, or for only one pair in each
+    /// record. The records must come after the records of earlier calls.
     ///
     /// # Errors
     /// If the work is exhausted, or there are too many spans.
@@ -131,7 +131,7 @@ impl Spans {
         self.0.len() * size_of::<Span>()
     }
 
-    /// The spans of phrases of this many words that start at these positions.
+    /// Returns the spans of phrases of this many words that start at these positions.
     pub(super) fn of_phrases(starts: &WordPlaces, words: usize) -> Self {
         let more = u32::try_from(words.saturating_sub(1)).unwrap_or(u32::MAX);
         let spans = starts.iter().map(|WordPlace { record, position }| Span {
@@ -142,7 +142,7 @@ impl Spans {
         Self(spans.collect())
     }
 
-    /// The records.
+    /// Returns the records.
     pub(super) fn records(&self) -> HitSet<'static> {
         let records = self.0.chunk_by(|left, right| left.record == right.record);
         HitSet::of_sorted(
@@ -152,7 +152,7 @@ impl Spans {
         )
     }
 
-    /// The spans of a record, searched from an index in the list, which moves past them.
+    /// Returns the spans of a record, searched from an index in the list, which moves past them.
     fn of_record(&self, from: &mut usize, record: RecordId) -> &[Span] {
         let rest = self.0.get(*from..).unwrap_or_default();
         let before = rest.iter().take_while(|span| span.record < record).count();
@@ -163,13 +163,13 @@ impl Spans {
         rest.get(..length).unwrap_or_default()
     }
 
-    /// The index of the first span of a record or a later one.
+    /// Returns the index of the first span of a record or a later one.
     fn first_from(&self, record: RecordId) -> usize {
         self.0.partition_point(|span| span.record < record)
     }
 }
 
-/// Spans sorted per unit of work.
+/// The number of spans sorted per unit of work.
 const SPANS_A_UNIT: usize = 4;
 
 /// Takes the spans that begin before a position.
@@ -191,7 +191,7 @@ pub(super) struct Entries<'a> {
 type OfEntry<'f> =
     &'f mut dyn FnMut(RecordId, &[Span], &[Span], &mut Work) -> Result<(), Exhausted>;
 
-/// Boundaries passed per unit of work.
+/// The number of boundaries passed per unit of work.
 const BOUNDARIES_A_UNIT: usize = 8;
 
 impl Entries<'_> {

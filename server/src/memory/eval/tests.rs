@@ -20,12 +20,12 @@ use crate::memory::hits::{HitSet, Part};
 use crate::memory::index::{Index, SegmentBuilder, Work};
 use crate::memory::{AccessPoints, MOST_WORK, Profile};
 
-/// Records in an index.
+/// A few records in an index.
 struct Catalogue {
     index: Index,
     fields: Arc<Fields>,
     docids: Vec<String>,
-    /// The most work for a query.
+    /// The maximum work for a query.
     work: u64,
 }
 
@@ -50,12 +50,12 @@ impl Catalogue {
         }
     }
 
-    /// The records of `records.mrk`.
+    /// Returns the records of `records.mrk`.
     fn small() -> Self {
         Self::with(Profile::default())
     }
 
-    /// The same under a profile.
+    /// Returns the same records under a profile.
     fn with(profile: Profile) -> Self {
         let records = mrk::parse_all(include_str!("tests/records.mrk")).expect("MARCMaker text");
         let fields = Fields::new(AccessPoints::default(), profile, []);
@@ -89,7 +89,7 @@ impl Catalogue {
         hits.iter().map(docid).collect::<Vec<_>>().join(" ")
     }
 
-    /// The docids found, or the condition and its additional information.
+    /// Returns the docids found, or the condition and its additional information.
     fn answer(&self, query: &RpnQuery) -> Result<String, String> {
         match self.evaluate(query, false) {
             Ok(found) => Ok(self.docids(&found.hits)),
@@ -103,7 +103,7 @@ impl Catalogue {
         }
     }
 
-    /// Rows of a query in PQF, and the docids that it finds.
+    /// Checks rows of a query in PQF and the docids that it finds.
     fn check(&self, rows: &[(&str, &str)]) {
         let wrong = rows.iter().filter_map(|(query, expected)| {
             let found = self.answer(&pqf(query));
@@ -114,7 +114,7 @@ impl Catalogue {
         assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     }
 
-    /// Rows of a query in PQF, and the condition and additional information of its refusal.
+    /// Checks rows of a query in PQF and the condition and additional information of its refusal.
     fn check_refused(&self, rows: &[(&str, &str)]) {
         let wrong = rows.iter().filter_map(|(query, expected)| {
             let found = self.answer(&pqf(query));

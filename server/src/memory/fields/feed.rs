@@ -1,4 +1,4 @@
-//! The entries of a record in each index, field by field. An 880 in another script counts as the field that it is linked to
+//! The entries of a record in each index, field by field. An 880 field in another script counts as the field that it is linked to
 //! (MARC 21 Appendix A).
 
 use std::borrow::Cow;
@@ -18,7 +18,7 @@ use crate::memory::profile::Profile;
 pub(in crate::memory) const SUBFIELD_MARK: char = '\u{1f}';
 
 /// Marks the beginning and, with [`FILED`], the end of nonfiling characters, such as an article: NON-SORT BEGIN and END of ISO
-/// 6630, which UNIMARC records contain. Where an indicator of MARC 21 counts the characters, the marks are added.
+/// 6630, which UNIMARC records contain. The marks are added where an indicator of MARC 21 counts the characters.
 pub(in crate::memory) const NOT_FILED: char = '\u{98}';
 /// See [`NOT_FILED`].
 pub(in crate::memory) const FILED: char = '\u{9c}';
@@ -42,7 +42,7 @@ pub(in crate::memory) struct Fields {
     docids: Box<[DocidField]>,
     /// The indexes of texts.
     texts: IndexSet,
-    /// Of these, the indexes with whole entries.
+    /// The indexes of texts that have whole entries.
     with_keys: IndexSet,
     marc21: Format,
     unimarc: Format,
@@ -54,7 +54,7 @@ impl Default for Fields {
     }
 }
 
-/// The indexes without whole entries: their texts are long, or in other indexes too.
+/// The indexes without whole entries, because their texts are long or are also in other indexes.
 const WITHOUT_KEYS: &[&str] = &[
     "any",
     "abstract",
@@ -92,7 +92,7 @@ impl Fields {
         }
     }
 
-    /// The docid field of a database, by default 001.
+    /// Returns the docid field of a database, by default 001.
     pub(in crate::memory) fn docid(&self, database: u16) -> DocidField {
         let field = self.docids.get(usize::from(database));
         field.copied().unwrap_or_default()
@@ -107,17 +107,18 @@ impl Fields {
         }
     }
 
-    /// Whether the index has whole entries; an index of texts may not.
+    /// Returns whether the index has whole entries, which an index of texts may lack.
     pub(in crate::memory) fn has_keys(&self, index: IndexId) -> bool {
         self.with_keys.contains(index)
     }
 
-    /// The given indexes that have whole entries.
+    /// Returns the given indexes that have whole entries.
     pub(in crate::memory) fn of_keys(&self, indexes: IndexSet) -> IndexSet {
         indexes.intersection(self.with_keys)
     }
 
-    /// Emits every entry of a record with its indexes. The field that names the record comes first, then the others in order.
+    /// Emits every entry of a record with its indexes. The field that names the record comes first, followed by the others in
+    /// order.
     pub(in crate::memory) fn entries(
         &self,
         record: &MarcRecord,
@@ -140,7 +141,7 @@ impl Fields {
         });
     }
 
-    /// Emits the entries of the fields that feed an index; `None` for those of all.
+    /// Emits the entries of the fields that feed an index, or all entries for `None`.
     fn read(
         &self,
         record: &MarcRecord,
@@ -181,7 +182,7 @@ impl Fields {
     }
 }
 
-/// The tag that a field counts as: that in `$6` for an 880 (MARC 21 Appendix A, `$6 245-01/(N`).
+/// Returns the tag that a field counts as: for an 880, the tag in `$6` (MARC 21 Appendix A, `$6 245-01/(N`).
 pub(in crate::memory) fn effective_tag(field: &Field) -> Tag {
     if field.tag.as_ref() != b"880" {
         return field.tag;
@@ -190,7 +191,7 @@ pub(in crate::memory) fn effective_tag(field: &Field) -> Tag {
     linked.map_or(field.tag, Tag::from)
 }
 
-/// The number of nonfiling characters, from an indicator of MARC 21; UNIMARC marks them.
+/// Returns the number of nonfiling characters, from an indicator of MARC 21; UNIMARC marks them.
 pub(in crate::memory) fn not_filed(field: &Field, is_unimarc: bool) -> usize {
     let place = match effective_tag(field).as_ref() {
         _ if is_unimarc => return 0,
@@ -224,9 +225,9 @@ struct Reader<'r, 'e> {
     only: Option<IndexSet>,
     /// The elements of a field with the slots of their codes.
     elements: Vec<(usize, &'r [u8])>,
-    /// The elements that feed an index, and which.
+    /// The elements that feed an index, with the indexes that they feed.
     parts: Vec<(IndexSet, Cow<'r, str>)>,
-    /// Parts of a field, put together.
+    /// The parts of a field, joined together.
     joined: String,
     emit: &'e mut dyn FnMut(EntryKind, IndexSet, &str),
 }
@@ -258,7 +259,7 @@ impl<'r> Reader<'r, '_> {
                 let text = self.text.decode(data);
                 self.parts.push((indexes, marked(text, not_filed)));
             }
-            // Not the text of a numeric subfield, such as a link to another field.
+            // Skips the text of a numeric subfield, such as a link to another field.
             if *slot < FIRST_DIGIT {
                 not_filed = 0;
             }
@@ -267,7 +268,7 @@ impl<'r> Reader<'r, '_> {
         self.give_parts();
     }
 
-    /// Takes the elements of a field; a control field has one, without a code. Returns which codes there are.
+    /// Takes the elements of a field; a control field has one element, without a code. Returns which codes occur.
     fn read(&mut self, field: &'r Field) -> Slots {
         self.elements.clear();
         if field.is_control() {
@@ -308,7 +309,7 @@ impl<'r> Reader<'r, '_> {
             .iter()
             .fold(IndexSet::default(), |all, (indexes, _)| all.union(*indexes));
         while !left.is_empty() {
-            // The indexes that take exactly the same parts as the first one.
+            // The indexes that take exactly the same parts as the first index.
             let first = left.first();
             let takes = |indexes: IndexSet| !indexes.intersection(first).is_empty();
             let alike = parts.iter().fold(left, |alike, (indexes, _)| {
@@ -325,7 +326,7 @@ impl<'r> Reader<'r, '_> {
         self.parts = parts;
     }
 
-    /// Emits texts to indexes, each of which takes all of them.
+    /// Emits texts to indexes that each take all of them.
     fn give_alike<'p>(&mut self, indexes: IndexSet, texts: impl Iterator<Item = &'p str> + Clone) {
         let of_texts = indexes.intersection(self.fields.texts);
         if !of_texts.is_empty() {
@@ -353,7 +354,7 @@ impl<'r> Reader<'r, '_> {
     }
 }
 
-/// The octets in a range of positions, counted from 0; positions past the end are ignored.
+/// Returns the octets in a range of positions, counted from 0; positions past the end are ignored.
 fn slice(octets: &[u8], (from, to): (usize, usize)) -> &[u8] {
     let rest = octets.get(from..).unwrap_or_default();
     rest.get(..=to.saturating_sub(from)).unwrap_or(rest)
@@ -380,5 +381,5 @@ impl Text<'_> {
     }
 }
 
-/// Begins a change of character set in MARC-8.
+/// The octet that begins a change of character set in MARC-8.
 const ESCAPE: u8 = 0x1b;

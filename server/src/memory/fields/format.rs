@@ -1,25 +1,25 @@
-//! The access points inverted: which subfields of each tag feed which indexes.
+//! The inverted access points: which subfields of each tag feed which indexes.
 
 use z3950_marc::Tag;
 
 use super::source::{Codes, Condition, LEADER, Source};
 use super::{AccessPoint, AccessPoints, IndexId, IndexSet, Sources};
 
-/// First and last position, counted from 0.
+/// The first and the last position, counted from 0.
 pub(super) type Positions = (usize, usize);
 
 /// The rules of one format.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Format {
     pub(super) leader: Vec<(Positions, IndexSet)>,
-    /// By tag, as a number; a tag beyond the end has none.
+    /// The rules by tag, as a number; a tag beyond the end has no rules.
     fields: Vec<Option<Box<FieldRules>>>,
 }
 
 /// The rules of a field.
 #[derive(Clone, Debug)]
 pub(super) struct FieldRules {
-    /// By slot, the indexes fed unconditionally.
+    /// The indexes that are fed unconditionally, by slot.
     pub(super) codes: [IndexSet; SLOTS],
     /// The other rules.
     pub(super) others: Vec<Rule>,
@@ -35,7 +35,7 @@ pub(super) struct Rule {
 }
 
 impl FieldRules {
-    /// Whether any of them feeds an index.
+    /// Returns whether any of the rules feeds an index.
     pub(super) fn feed(&self, index: IndexId) -> bool {
         let mut others = self.others.iter();
         self.codes.iter().any(|indexes| indexes.contains(index))
@@ -46,13 +46,13 @@ impl FieldRules {
 /// Subfield codes as small numbers: letters, digits, and one for all others.
 pub(super) const SLOTS: usize = 37;
 
-/// The slot of the digit 0, after those of letters.
+/// The slot of the digit 0, after the slots of letters.
 pub(super) const FIRST_DIGIT: usize = 26;
 
-/// The code of an element without one.
+/// The code of an element that does not have one.
 pub(super) const NO_CODE: u8 = 0;
 
-/// The slot of a code.
+/// Returns the slot of a code.
 pub(super) fn slot(code: u8) -> usize {
     match code {
         b'a'..=b'z' => usize::from(code - b'a'),
@@ -92,7 +92,7 @@ impl From<&Codes> for Slots {
 }
 
 impl Format {
-    /// The rules of one format, whose fields are selected by `fields`.
+    /// Returns the rules of one format, whose fields are selected by `fields`.
     pub(super) fn new(points: &AccessPoints, fields: impl Fn(&AccessPoint) -> &Sources) -> Self {
         let mut format = Self::default();
         for (index, row) in points.iter() {
@@ -102,7 +102,7 @@ impl Format {
         format
     }
 
-    /// The rules of a field.
+    /// Returns the rules of a field.
     pub(super) fn rules(&self, tag: Tag) -> Option<&FieldRules> {
         let digits = tag.0.iter();
         let number = digits.copied().try_fold(0, |sum, digit| {
@@ -152,7 +152,7 @@ impl Format {
     }
 }
 
-/// The tags of a pattern with X for any digit, as numbers.
+/// Returns the tags of a pattern with X for any digit, as numbers.
 fn tags(pattern: [u8; 3]) -> Vec<usize> {
     pattern.iter().fold(vec![0], |tags, digit| {
         let digits = match digit {

@@ -29,7 +29,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Settings cannot name a kind that is not here.
+    /// Settings cannot name a kind that is missing here.
     const ALL: [Self; 9] = [
         Self::Text,
         Self::Isbn,
@@ -42,12 +42,12 @@ impl Kind {
         Self::Octets,
     ];
 
-    /// The kind with this name in settings files.
+    /// Returns the kind with this name in settings files.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The name in settings files.
+    /// Returns the name in settings files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -63,7 +63,7 @@ impl Kind {
     }
 
     /// Emits the keys of a text in a record: the words of a text, joined by single blanks; every year in a date; a number with
-    /// and without its prefix. A text that is not of this kind has none.
+    /// and without its prefix. A text that is not of this kind has no keys.
     pub(in crate::memory) fn keys(self, text: &str, emit: &mut dyn FnMut(&str)) {
         match self {
             Self::Date => dates(text, emit),
@@ -81,7 +81,7 @@ impl Kind {
         }
     }
 
-    /// The key of a search term; `None` if it is not of this kind.
+    /// Returns the key of a search term; `None` if the term is not of this kind.
     pub(in crate::memory) fn key(self, text: &str) -> Option<String> {
         match self {
             Self::Text => some(words(text).join(" ")),
@@ -109,7 +109,7 @@ fn alphanumeric(text: &str) -> String {
     words(text).concat()
 }
 
-/// Eight characters, the last of which may be X (ISO 3297); the rest is dropped.
+/// Reads eight characters, the last of which may be X (ISO 3297); the rest is dropped.
 fn issn(text: &str) -> Option<String> {
     let characters = text
         .trim_start()
@@ -142,7 +142,7 @@ fn code(text: &str) -> Option<String> {
     some(text.trim_matches([' ', '|', '#', '-', '.']).to_lowercase())
 }
 
-/// Also in the form used until 2001: `engfre`.
+/// Emits the codes of languages, also from the form used until 2001: `engfre`.
 fn languages(text: &str, emit: &mut dyn FnMut(&str)) {
     let Some(text) = code(text) else { return };
     if text.len() % 3 != 0 || !text.bytes().all(|octet| octet.is_ascii_lowercase()) {
@@ -155,8 +155,9 @@ fn languages(text: &str, emit: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Every year in a text, and full dates as far as they are complete: `c1999, 2001 printing`, `1999-01-31`, `19990131`,
-/// `20200101123456.0`, and six digits `990131` with the century of cataloguing by machine (MARC 21 008/00-05).
+/// Emits every year in a text, and full dates if they are complete: `c1999, 2001 printing`, `1999-01-31`, `19990131`,
+/// `20200101123456.0`, and six digits `990131`, whose year is from 1960 to 2059, the century of cataloguing by machine (MARC 21
+/// 008/00-05).
 fn dates(text: &str, emit: &mut dyn FnMut(&str)) {
     let text = text.trim();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -185,10 +186,11 @@ fn dates(text: &str, emit: &mut dyn FnMut(&str)) {
     }
 }
 
-/// The number at the beginning of a text (ISO 2108): 13 digits for a valid ISBN; hyphens and anything after it are dropped.
+/// Returns the number at the beginning of a text (ISO 2108): 13 digits for a valid ISBN; hyphens and anything after the number
+/// are dropped.
 ///
-/// A number of 10 digits, the last of which may be X, and its form of 13 digits beginning with 978 give the same text. An
-/// invalid ISBN keeps its digits. `None` for a text that begins otherwise.
+/// A 10-digit number, the last digit of which may be X, and its 13-digit form beginning with 978 give the same text. An invalid
+/// ISBN keeps its digits. Returns `None` for a text that begins otherwise.
 fn isbn(text: &str) -> Option<String> {
     let digits: String = text
         .trim_start()

@@ -3,7 +3,7 @@
 
 use super::key::Kind;
 
-/// A row: name, Use values, kind, fields of MARC 21, fields of UNIMARC.
+/// A row: name, Use values, kind, MARC 21 fields, UNIMARC fields.
 pub(super) type Row = (
     &'static str,
     &'static [i64],
@@ -12,7 +12,7 @@ pub(super) type Row = (
     &'static str,
 );
 
-/// The rows. The positions of the first two are fixed, see [`super::IndexId`].
+/// The rows. The positions of the first two are fixed; see [`super::IndexId`].
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
     ("docid", &[1032, 12, 1007], Kind::Octets, "", ""),

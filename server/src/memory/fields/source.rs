@@ -7,12 +7,12 @@ use std::str::FromStr;
 ///
 /// | text | meaning |
 /// |---|---|
-/// | `001`, `500` | a control field; all subfields of a data field, except those with a digit as code |
+/// | `001`, `500` | a control field; all subfields of a data field, except those whose code is a digit |
 /// | `6XX` | `X` is any digit |
-/// | `245$abnp`, `245$^ch` | these subfields; all but these |
+/// | `245$abnp`, `245$^ch` | only these subfields; all subfields but these |
 /// | `008/35-37`, `LDR/06`, `100$a/09-12` | character positions, counted from 0 |
-/// | `650(i2=0)$a`, `246(i1=1)` | only with this indicator |
-/// | `650(2=ram)$a` | only with a subfield `$2` of this value, without case |
+/// | `650(i2=0)$a`, `246(i1=1)` | only fields with this indicator |
+/// | `650(2=ram)$a` | only with a subfield `$2` of this value, regardless of case |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     pub(super) tag: [u8; 3],
@@ -26,24 +26,24 @@ pub struct Source {
 pub(super) enum Condition {
     /// The indicator at this index, 0 or 1, has this value.
     Indicator(usize, u8),
-    /// A subfield of this code has this value, compared without case.
+    /// A subfield of this code has this value, compared regardless of case.
     Subfield(u8, String),
 }
 
-/// Which subfields of a field.
+/// The subfields of a field that are selected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Codes {
-    /// All except digits.
+    /// All subfields, except those whose code is a digit.
     All,
     Only(Vec<u8>),
-    /// All except digits and these.
+    /// All subfields, except these and those whose code is a digit.
     Except(Vec<u8>),
 }
 
-/// The pseudo tag of the leader.
+/// The pseudo-tag of the leader.
 pub(super) const LEADER: [u8; 3] = *b"LDR";
 
-/// Why a text is not a part of a record.
+/// The reason why a text is not a part of a record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a part of a MARC record such as 245$^ch, 6XX, 650(i2=0)$a or 008/07-10")]
 pub struct SourceError(

@@ -15,18 +15,18 @@ use super::{IndexId, MAX_INDEXES};
 pub struct AccessPoint {
     /// The name, in lower case: usable as a Use value, a facet and a sort key.
     pub name: Cow<'static, str>,
-    /// The values of Bib-1 type 1 for it. A value belongs to one index only.
+    /// The values of Bib-1 type 1 for this index. A value belongs to only one index.
     pub uses: Vec<i64>,
-    /// The kind of its entries.
+    /// The kind of the index's entries.
     pub kind: Kind,
-    /// The fields of MARC 21 records that feed it.
+    /// The fields of MARC 21 records that feed the index.
     pub marc21: Sources,
-    /// The fields of UNIMARC records that feed it.
+    /// The fields of UNIMARC records that feed the index.
     pub unimarc: Sources,
 }
 
 impl AccessPoint {
-    /// An index without Use values and fields.
+    /// Creates an index without Use values and fields.
     pub fn new(name: impl Into<Cow<'static, str>>, kind: Kind) -> Self {
         Self {
             name: name.into(),
@@ -40,15 +40,15 @@ impl AccessPoint {
 
 /// The indexes of a backend; by default a row for every Use value of Bib-1 that exists in MARC.
 ///
-/// `docid` and `any` are always present. `docid` has no fields, see [`crate::memory::DocidField`].
+/// `docid` and `any` are always present. `docid` does not have fields; see [`crate::memory::DocidField`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessPoints(Vec<AccessPoint>);
 
-/// Why a row cannot be added.
+/// The reason why a row cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AccessPointsError {
-    /// A backend cannot have more.
+    /// A backend cannot have more rows.
     #[error("{0} would be the 129th index; a backend has at most 128")]
     TooMany(String),
     /// The row cannot be changed.
@@ -73,12 +73,12 @@ impl Default for AccessPoints {
 }
 
 impl AccessPoints {
-    /// The rows in order.
+    /// Returns the rows in order.
     pub fn rows(&self) -> &[AccessPoint] {
         &self.0
     }
 
-    /// Adds a row, or replaces the one of its name. Its Use values are removed from other rows.
+    /// Adds a row, or replaces the row with the same name. Its Use values are removed from other rows.
     ///
     /// # Errors
     /// See [`AccessPointsError`].
@@ -100,12 +100,12 @@ impl AccessPoints {
         Ok(())
     }
 
-    /// The row of a Use value.
+    /// Returns the row of a Use value.
     pub(in crate::memory) fn by_use(&self, value: i64) -> Option<(IndexId, &AccessPoint)> {
         self.find(|row| row.uses.contains(&value))
     }
 
-    /// The row with this name, or with one of its names in query languages, without case.
+    /// Returns the row with this name, or with this name in a query language, regardless of case.
     pub fn by_name(&self, name: &str) -> Option<(IndexId, &AccessPoint)> {
         let name = name.to_lowercase();
         self.find(|row| row.name == name).or_else(|| {
@@ -116,17 +116,17 @@ impl AccessPoints {
         })
     }
 
-    /// The row of an index.
+    /// Returns the row of an index.
     pub(in crate::memory) fn row(&self, index: IndexId) -> Option<&AccessPoint> {
         self.0.get(usize::from(index.0))
     }
 
-    /// The kind of an index; text, if there is no such index.
+    /// Returns the kind of an index; text, if there is no such index.
     pub(in crate::memory) fn kind(&self, index: IndexId) -> Kind {
         self.row(index).map_or(Kind::Text, |row| row.kind)
     }
 
-    /// Every index and its row.
+    /// Iterates over every index and its row.
     pub(in crate::memory) fn iter(&self) -> impl Iterator<Item = (IndexId, &AccessPoint)> {
         (0..=u8::MAX).map(IndexId).zip(&self.0)
     }

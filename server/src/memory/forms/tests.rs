@@ -13,7 +13,7 @@ use crate::testing;
 
 fn marc21() -> MarcRecord {
     let mut record = testing::record("id7", "War and peace");
-    // Blank: MARC-8.
+    // A blank means MARC-8.
     if let Some(coding) = record.leader.0.get_mut(9) {
         *coding = b' ';
     }
@@ -41,7 +41,7 @@ fn backend(records: impl IntoIterator<Item = MarcRecord>) -> MemoryBackend {
     builder.expect("sound").build()
 }
 
-/// The text of the record in any syntax.
+/// Returns the text of the record in any syntax.
 fn shown(backend: &MemoryBackend, syntax: Oid, element_set: &str) -> String {
     let external = record_of(backend, 0, Some(syntax), element_set).expect("a record");
     assert_eq!(external.direct_reference, Some(syntax));
@@ -53,7 +53,7 @@ fn shown(backend: &MemoryBackend, syntax: Oid, element_set: &str) -> String {
     }
 }
 
-/// The syntax that the backend chooses for a record.
+/// Returns the syntax that the backend chooses for a record.
 fn default_syntax(backend: &MemoryBackend, record: u32) -> Option<Oid> {
     let external = record_of(backend, record, None, "F").expect("a record");
     external.direct_reference
@@ -199,7 +199,7 @@ fn only_marc_and_opac_have_the_limits_of_iso_2709() {
         let refused = of_marc(&long, &syntax, "F").expect_err("too long");
         assert_eq!(refused.condition, Condition::SYSTEM_ERROR_PRESENTING.0);
         assert!(!refused.addinfo.as_bytes().is_empty(), "{syntax:?}");
-        // The note is no field of it.
+        // The note is not a field of element set B.
         assert!(of_marc(&long, &syntax, "B").is_ok(), "{syntax:?}");
     }
     let refused = of_marc(&long, &UNIMARC, "F").expect_err("another format");

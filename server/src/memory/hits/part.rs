@@ -4,21 +4,21 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-/// The most records in a segment.
+/// The maximum number of records in a segment.
 pub(in crate::memory) const SEGMENT: usize = 1 << 16;
-/// The most records in a list; for more, bits take less memory.
+/// The maximum number of records in a list; for more records, bits take less memory.
 pub(in crate::memory) const LIST: usize = SEGMENT / 16;
-/// Words of bits.
+/// The number of words of bits.
 const WORDS: usize = SEGMENT / 64;
-/// Records of a list that are copied, compared or set in a unit of work.
+/// The number of records of a list that are copied, compared or set in a unit of work.
 pub(in crate::memory) const RECORDS_A_UNIT: usize = 16;
-/// The units of work that bits take.
+/// The units of work that reading or changing the bits takes.
 pub(in crate::memory) const BITS_UNITS: usize = 16;
 
 /// A set of records of a segment.
 #[derive(Clone, PartialEq, Eq)]
 pub(in crate::memory) enum Part<'a> {
-    /// Up to [`LIST`] records, ascending, without duplicates.
+    /// Up to [`LIST`] records, in ascending order and without duplicates.
     List(Vec<u16>),
     /// More than [`LIST`] records.
     Bits(Cow<'a, Bits>),
@@ -38,7 +38,7 @@ impl fmt::Debug for Part<'_> {
 }
 
 impl<'a> Part<'a> {
-    /// The part with these records, which are ascending and without duplicates.
+    /// Returns the part with these records, which are ascending and without duplicates.
     pub(in crate::memory) fn of_vec(sorted: Vec<u16>) -> Self {
         match sorted.len() {
             0..=LIST => Self::List(sorted),
@@ -46,12 +46,12 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The records `0..count`.
+    /// Returns the records `0..count`.
     pub(in crate::memory) fn first(count: usize) -> Self {
         Self::between(0..count)
     }
 
-    /// The records of a range.
+    /// Returns the records of a range.
     pub(in crate::memory) fn between(range: Range<usize>) -> Self {
         Self::of_vec((0..=u16::MAX).skip(range.start).take(range.len()).collect())
     }
@@ -67,7 +67,7 @@ impl<'a> Part<'a> {
         self.len() == 0
     }
 
-    /// The units of work that an operator on this part takes.
+    /// Returns the units of work that an operator on this part takes.
     pub(in crate::memory) fn units(&self) -> usize {
         match self {
             Self::List(list) => 1 + list.len() / RECORDS_A_UNIT,
@@ -75,7 +75,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Octets of memory, except of borrowed bits.
+    /// Returns the number of octets of memory, not counting borrowed bits.
     pub(in crate::memory) fn octets(&self) -> usize {
         match self {
             Self::List(list) => size_of_val(list.as_slice()),
@@ -91,7 +91,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The records, ascending.
+    /// Returns the records, in ascending order.
     pub(in crate::memory) fn iter(&self) -> Box<dyn Iterator<Item = u16> + '_> {
         match self {
             Self::List(list) => Box::new(list.iter().copied()),
@@ -99,7 +99,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The records at these positions, from 0.
+    /// Returns the records at these positions, from 0.
     pub(in crate::memory) fn at(&self, places: Range<usize>) -> Box<dyn Iterator<Item = u16> + '_> {
         match self {
             Self::List(list) => {
@@ -115,7 +115,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The intersection.
+    /// Returns the intersection.
     pub(in crate::memory) fn and(self, other: &Part<'_>) -> Part<'a> {
         match (self, other) {
             (Self::List(list), Part::List(other)) => Self::List(common(&list, other)),
@@ -131,7 +131,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The union.
+    /// Returns the union.
     pub(in crate::memory) fn or(self, other: &Part<'_>) -> Part<'a> {
         match (self, other) {
             (Self::List(list), Part::List(other)) if list.len() + other.len() <= LIST => {
@@ -149,7 +149,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The difference.
+    /// Returns the difference.
     pub(in crate::memory) fn and_not(self, other: &Part<'_>) -> Part<'a> {
         match (self, other) {
             (Self::List(list), other) => {
@@ -166,7 +166,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The size of the intersection.
+    /// Returns the size of the intersection.
     pub(in crate::memory) fn count_in(&self, other: &Part<'_>) -> usize {
         match (self, other) {
             (Self::List(list), other) => list
@@ -222,7 +222,7 @@ impl Bits {
         word.is_some_and(|word| word & bit(record) != 0)
     }
 
-    /// Does not update the count.
+    /// Adds a record without updating the count.
     pub(in crate::memory) fn set(&mut self, record: u16) {
         if let Some(word) = self.words.get_mut(usize::from(record / 64)) {
             *word |= bit(record);
@@ -253,7 +253,7 @@ impl Bits {
         words.flat_map(|(word, base)| ones(*word, base))
     }
 
-    /// The records in the range of `count` from `first` on, both multiples of 64.
+    /// Returns the records in the range of `count` from `first` on, both multiples of 64.
     pub(in crate::memory) fn between(&self, first: u16, count: u16) -> impl Iterator<Item = u16> {
         let words = self.words.iter().zip((0..=u16::MAX).step_by(64));
         let words = words.skip(usize::from(first / 64));
@@ -261,7 +261,7 @@ impl Bits {
         words.flat_map(|(word, base)| ones(*word, base))
     }
 
-    /// The records from a position on.
+    /// Returns the records from a position onwards.
     fn at(&self, mut skip: usize) -> impl Iterator<Item = u16> {
         let mut words = self.words.iter().zip((0..=u16::MAX).step_by(64)).peekable();
         while let Some((word, _)) = words.peek() {
@@ -286,13 +286,13 @@ impl Bits {
 /// Collects the union of many lists and parts: a few records as a list, more as bits.
 #[derive(Default)]
 pub(in crate::memory) struct Union {
-    /// Unsorted.
+    /// The records as an unsorted list.
     few: Vec<u16>,
     /// All records, once there are many; the count is not updated.
     bits: Option<Bits>,
 }
 
-/// The most records collected as a list.
+/// The maximum number of records collected as a list.
 const FEW: usize = 512;
 
 impl Union {
@@ -319,7 +319,7 @@ impl Union {
         }
     }
 
-    /// The union.
+    /// Returns the union.
     pub(in crate::memory) fn into_part<'a>(mut self) -> Part<'a> {
         match self.bits {
             Some(bits) => bits.counted().into_part(),
@@ -348,12 +348,12 @@ fn count(words: impl Iterator<Item = u64>) -> usize {
     words.map(|word| word.count_ones() as usize).sum()
 }
 
-/// The records of the bits that are set.
+/// Returns the records of the bits that are set.
 fn ones(mut word: u64, base: u16) -> impl Iterator<Item = u16> {
     std::iter::from_fn(move || {
         let place = (word != 0).then(|| word.trailing_zeros())?;
         word &= word - 1;
-        // A place in a word is less than 64.
+        // A position in a word is less than 64.
         Some(base + u16::try_from(place).unwrap_or_default())
     })
 }
@@ -365,10 +365,10 @@ fn filtered(list: &[u16], keep: impl Fn(u16) -> bool) -> Vec<u16> {
         .collect()
 }
 
-/// The ratio of lengths from which the longer list is searched instead of scanned.
+/// The ratio of lengths at which the longer list is searched instead of scanned.
 const FAR_LONGER: usize = 16;
 
-/// The intersection of two ascending lists.
+/// Returns the intersection of two ascending lists.
 pub(in crate::memory) fn common<T: Copy + Ord>(left: &[T], right: &[T]) -> Vec<T> {
     let (short, mut long) = if left.len() <= right.len() {
         (left, right)
@@ -404,7 +404,7 @@ fn union(left: &[u16], right: &[u16]) -> Vec<u16> {
     let mut either = Vec::with_capacity(left.len() + right.len());
     either.extend_from_slice(left);
     either.extend_from_slice(right);
-    // Two sorted runs: the standard sort merges them.
+    // These are two sorted runs: the standard sort merges them.
     either.sort();
     either.dedup();
     either

@@ -1,4 +1,4 @@
-//! The terms of an index with the number of records that have each: in order around a starting term, and for facets.
+//! The terms of an index , each with the number of records that have it: in order around a starting term, and for facets.
 
 use std::ops::Range;
 
@@ -18,18 +18,18 @@ pub(in crate::memory) struct Browse<'a> {
     pub(in crate::memory) terms: Terms,
     /// The starting term.
     pub(in crate::memory) start: &'a [u8],
-    /// The most terms before the start.
+    /// The maximum number of terms before the start.
     pub(in crate::memory) before: usize,
-    /// The most terms from the start on.
+    /// The maximum number of terms from the start on.
     pub(in crate::memory) after: usize,
-    /// Terms to skip between two.
+    /// The number of terms to skip between two returned terms.
     pub(in crate::memory) step: usize,
     /// Restricts terms and counts to these records; `None` for all.
     pub(in crate::memory) within: Option<&'a HitSet<'a>>,
 }
 
 impl Index {
-    /// The terms of an index that any record has.
+    /// Returns the terms of an index that any record has.
     ///
     /// # Errors
     /// If the work is exhausted.
@@ -83,14 +83,14 @@ impl Index {
     }
 }
 
-/// A position in the dictionary of a segment.
+/// A cursor in the dictionary of a segment.
 struct Cursor<'a> {
     dictionary: Dictionary<'a>,
     /// The records to count; `None` for all.
     within: Option<&'a Part<'a>>,
     /// The remaining strings.
     left: Range<u32>,
-    /// Whether it goes from the last of these to the first.
+    /// Whether the cursor moves from the last of these strings to the first.
     backwards: bool,
     /// The next term and its string.
     next: Option<(u32, &'a [u8])>,
@@ -145,7 +145,7 @@ fn taken(
     Ok(terms)
 }
 
-/// The nearest term that any record has. Moves the cursors past it.
+/// Returns the nearest term that any record has. Moves the cursors past it.
 fn next(cursors: &mut [Cursor<'_>], work: &mut Work) -> Result<Option<ScanTerm>, Exhausted> {
     let backwards = cursors.first().is_some_and(|cursor| cursor.backwards);
     loop {
@@ -180,7 +180,7 @@ fn next(cursors: &mut [Cursor<'_>], work: &mut Work) -> Result<Option<ScanTerm>,
 }
 
 impl Index {
-    /// The first record that has a term, in its ISO 2709 form; `within` as in [`Browse`].
+    /// Returns the first record that has a term, in its ISO 2709 form; `within` is as in [`Browse`].
     ///
     /// # Errors
     /// If the work is exhausted.
@@ -213,10 +213,11 @@ impl Index {
         Ok(None)
     }
 
-    /// Every term of the index that any of the records has, ascending, with the number of these records. The work keeps the list.
+    /// Every term of the index that any of the records has, in ascending order, with the number of these records. The work keeps
+    /// the list.
     ///
     /// # Errors
-    /// If the work is exhausted, or may not keep as much.
+    /// If the work is exhausted, or must not keep this much.
     pub(in crate::memory) fn tally(
         &self,
         terms: Terms,
@@ -241,7 +242,7 @@ impl Index {
             }
         }
         work.spend(counted.len())?;
-        // An ascending run per segment: the standard sort merges them.
+        // There is an ascending run for each segment: the standard sort merges them.
         counted.sort();
         counted.dedup_by(|(string, count), (last, sum)| {
             let is_same = string == last;

@@ -9,7 +9,7 @@ use super::{Exhausted, Work};
 use crate::memory::fields::{IndexId, IndexSet};
 use crate::memory::hits::{Bits, Part, Union};
 
-/// The terms of all indexes of a segment: strings, and postings of the same numbers.
+/// The terms of all indexes of a segment: strings, and the postings with the same numbers.
 #[derive(Debug, Default)]
 pub(super) struct Lexicon {
     strings: Strings,
@@ -20,11 +20,11 @@ pub(super) struct Lexicon {
     wholes: Box<[(u32, IndexId, Bits)]>,
 }
 
-/// Strings per block.
+/// The number of strings per block.
 const BLOCK: u32 = 64;
 
 impl Lexicon {
-    /// A lexicon of sorted strings and their postings; `classes` are the indexes of each class.
+    /// Creates a lexicon of sorted strings and their postings; `classes` are the indexes of each class.
     pub(super) fn new(strings: Strings, postings: Postings, classes: &[IndexSet]) -> Self {
         let block = |first: u32| {
             let behind = first.saturating_add(BLOCK).min(strings.len());
@@ -60,7 +60,7 @@ impl Lexicon {
         &self.strings
     }
 
-    /// The terms of an index.
+    /// Returns the terms of an index.
     pub(super) fn of<'a>(&'a self, classes: &'a [IndexSet], index: IndexId) -> Dictionary<'a> {
         Dictionary {
             lexicon: self,
@@ -70,7 +70,7 @@ impl Lexicon {
     }
 }
 
-/// The indexes of the texts of some lists.
+/// Returns the indexes of the texts of some lists.
 fn indexes_of<'a>(lists: impl Iterator<Item = List<'a>>, classes: &[IndexSet]) -> IndexSet {
     let indexes = lists.filter_map(|list| classes.get(usize::from(list.class)));
     indexes.fold(IndexSet::default(), |all, indexes| all.union(*indexes))
@@ -85,7 +85,7 @@ pub(super) struct Dictionary<'a> {
 }
 
 impl<'a> Dictionary<'a> {
-    /// The strings of all indexes.
+    /// Returns the strings of all indexes.
     pub(super) fn strings(&self) -> &'a Strings {
         &self.lexicon.strings
     }
@@ -94,7 +94,7 @@ impl<'a> Dictionary<'a> {
         self.lexicon.strings.at(term)
     }
 
-    /// The lists of a string in the texts of the index; none if it is not a term of the index.
+    /// Returns the lists of a string in the texts of the index; there are none if the string is not a term of the index.
     pub(super) fn lists(&self, term: u32) -> impl Iterator<Item = List<'a>> + use<'a> {
         let Self { classes, index, .. } = *self;
         let of_index = move |list: &List<'_>| {
@@ -104,17 +104,17 @@ impl<'a> Dictionary<'a> {
         self.lexicon.postings.lists(term).filter(of_index)
     }
 
-    /// The lists of a string in the texts of any index.
+    /// Returns the lists of a string in the texts of any index.
     pub(super) fn lists_of_any(&self, term: u32) -> impl Iterator<Item = List<'a>> + use<'a> {
         self.lexicon.postings.lists(term)
     }
 
-    /// Whether a string is a term of the index.
+    /// Returns whether a string is a term of the index.
     pub(super) fn has(&self, term: u32) -> bool {
         self.lists(term).next().is_some()
     }
 
-    /// The first term of the index in a range of strings.
+    /// Returns the first term of the index in a range of strings.
     pub(super) fn first(&self, mut strings: Range<u32>) -> Option<u32> {
         loop {
             while self.is_out(strings.start) && strings.start < strings.end {
@@ -127,7 +127,7 @@ impl<'a> Dictionary<'a> {
         }
     }
 
-    /// The last term of the index in a range of strings.
+    /// Returns the last term of the index in a range of strings.
     pub(super) fn last(&self, mut strings: Range<u32>) -> Option<u32> {
         loop {
             while strings.start < strings.end && self.is_out(strings.end - 1) {
@@ -140,13 +140,13 @@ impl<'a> Dictionary<'a> {
         }
     }
 
-    /// Whether no string in this one's block is a term of the index.
+    /// Returns whether no string in the block of this string is a term of the index.
     fn is_out(&self, string: u32) -> bool {
         let block = self.lexicon.blocks.get((string / BLOCK) as usize);
         block.is_some_and(|indexes| !indexes.contains(self.index))
     }
 
-    /// The terms of the index in a range of strings.
+    /// Returns the terms of the index in a range of strings.
     pub(super) fn terms(&self, mut strings: Range<u32>) -> impl Iterator<Item = u32> {
         std::iter::from_fn(move || {
             let term = self.first(strings.clone())?;
@@ -155,7 +155,7 @@ impl<'a> Dictionary<'a> {
         })
     }
 
-    /// The records of a term.
+    /// Returns the records of a term.
     pub(super) fn part(&self, term: u32) -> Part<'a> {
         if let Some(bits) = self.whole(term) {
             return Part::Bits(Cow::Borrowed(bits));
@@ -180,13 +180,13 @@ impl<'a> Dictionary<'a> {
         wholes.get(place.ok()?).map(|(_, _, bits)| bits)
     }
 
-    /// The units of work that it takes to count the records of a term.
+    /// Returns the units of work that it takes to count the records of a term.
     pub(super) fn units(&self, term: u32) -> usize {
         let lists = self.lists(term).map(|list| list.units());
         1 + lists.sum::<usize>()
     }
 
-    /// The number of records that have a term.
+    /// Returns the number of records that have a term.
     pub(super) fn count(&self, term: u32) -> usize {
         let mut lists = self.lists(term);
         match (lists.next(), lists.next()) {
@@ -203,12 +203,12 @@ impl<'a> Dictionary<'a> {
         }
     }
 
-    /// The number of given records that have a term.
+    /// Returns the number of given records that have a term.
     pub(super) fn count_in(&self, term: u32, records: &Part<'_>) -> usize {
         self.part(term).count_in(records)
     }
 
-    /// The records that have any of these terms.
+    /// Returns the records that have any of these terms.
     ///
     /// # Errors
     /// If the work is exhausted.

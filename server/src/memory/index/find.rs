@@ -13,7 +13,7 @@ use crate::memory::fields::IndexId;
 use crate::memory::hits::{HitSet, Part};
 
 impl Index {
-    /// The records with a matching term.
+    /// Returns the records with a matching term.
     ///
     /// # Errors
     /// If the work is exhausted.
@@ -29,7 +29,7 @@ impl Index {
         })
     }
 
-    /// The records that a function finds in each segment.
+    /// Returns the records that a function finds in each segment.
     ///
     /// # Errors
     /// If the work is exhausted.
@@ -44,7 +44,7 @@ impl Index {
         ))
     }
 
-    /// The records with a text in the index, or with a key if it has no texts.
+    /// Returns the records with a text in the index, or with a key if it has no texts.
     ///
     /// # Errors
     /// If the work is exhausted.
@@ -64,7 +64,7 @@ impl Index {
         })
     }
 
-    /// The records with this docid.
+    /// Returns the records with this docid.
     pub(in crate::memory) fn docid(&self, docid: &[u8]) -> HitSet<'_> {
         let parts = self.segments().map(|(number, segment, _)| {
             let docids = segment.dictionary(Terms::Keys(IndexId::DOCID));
@@ -133,7 +133,8 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// How long it took to make, if it is an expression: this depends on more than its length.
+    /// Returns how long it took to compile the pattern, if it is an expression: this depends on more than the expression's
+    /// length.
     pub(in crate::memory) fn compiled_in(&self) -> Option<Duration> {
         match self {
             #[cfg(feature = "regex")]
@@ -143,27 +144,27 @@ impl Pattern {
     }
 }
 
-/// Matching strings, ascending. Not all of them are terms of the index.
+/// Matching strings, in ascending order. Not all of them are terms of the index.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Matches {
     Range(Range<u32>),
     List(Vec<u32>),
 }
 
-/// Whether a term matches.
+/// A test of whether a term matches.
 type Test<'t> = &'t dyn Fn(&[u8], &mut Work) -> Result<bool, Exhausted>;
 
 /// The units of work that it takes to find a string in a segment.
 pub(super) const FIND_UNITS: usize = 8;
-/// Octets of strings that are searched in a unit of work.
+/// The number of octets of strings that are searched in a unit of work.
 const OCTETS_A_UNIT: usize = 64;
-/// Characters of a mask that are compared with characters of a term in a unit of work.
+/// The number of characters of a mask that are compared with characters of a term in a unit of work.
 const MASK_STEPS_A_UNIT: usize = 32;
 
-/// The first string that is a word: after the marks, such as [`BOUNDARY`].
+/// The first string that is a word, which comes after the marks, such as [`BOUNDARY`].
 const FIRST_WORD: Bound<&str> = Bound::Included(" ");
 
-/// The strings that match a pattern, including all matching terms of the index. Marks only match [`Pattern::Exact`].
+/// Returns the strings that match a pattern, including all matching terms of the index. Marks match only [`Pattern::Exact`].
 ///
 /// # Errors
 /// If the work is exhausted.
@@ -232,7 +233,7 @@ pub(super) fn matches(
         #[cfg(feature = "regex")]
         Pattern::Matches { prefix, regex, .. } => {
             let is_like = |term: &[u8], work: &mut Work| {
-                // Nobody can tell beforehand what an expression takes.
+                // The cost of an expression cannot be known beforehand.
                 let begun = Instant::now();
                 let is_match = std::str::from_utf8(term).is_ok_and(|term| regex.is_match(term));
                 work.spend_time(begun.elapsed())?;

@@ -1,16 +1,16 @@
 //! Masked words, as the index matches them with its entries.
 
-/// The placeholder of any number of characters. Placeholders are letters that no catalogue uses and that folding keeps.
+/// The placeholder for any number of characters. Placeholders are letters that no catalogue uses and that folding keeps.
 pub const ANY_NUMBER: char = '\u{16a0}';
-/// The placeholder of one character.
+/// The placeholder for exactly one character.
 pub const EXACTLY_ONE: char = '\u{16a1}';
-/// The placeholder of one character or none.
+/// The placeholder for at most one character.
 pub const AT_MOST_ONE: char = '\u{16a2}';
 
-/// The length limit of a masked word: each position in it is a bit of a number. No word of a catalogue is longer.
+/// The length limit of a masked word: each position in the word is a bit of a number. No word of a catalogue is longer.
 pub(in crate::memory) const MOST_MASK_CHARACTERS: usize = 127;
 
-/// Whether a masked word, with its placeholders, matches an entire entry.
+/// Returns whether a masked word, with its placeholders, matches an entire entry.
 pub(in crate::memory) fn fits(mask: &str, entry: &str) -> bool {
     let mut reached = past_optional(mask, 1);
     for character in entry.chars() {
@@ -32,7 +32,7 @@ pub(in crate::memory) fn fits(mask: &str, entry: &str) -> bool {
     reached >> mask.chars().count() == 1
 }
 
-/// The positions reached in a mask, with those after placeholders that may stand for nothing.
+/// Returns the positions reached in a mask, including those after placeholders that can match nothing.
 fn past_optional(mask: &str, mut reached: u128) -> u128 {
     for (position, wanted) in mask.chars().enumerate() {
         if matches!(wanted, ANY_NUMBER | AT_MOST_ONE) {

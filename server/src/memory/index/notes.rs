@@ -1,4 +1,4 @@
-//! Collects the entries of records, splits texts into words, and makes dictionaries of them at the end.
+//! Collects the entries of records, splits texts into words, and finally makes dictionaries of them.
 //!
 //! A text is split and noted once for all its indexes, which make up its class. The words of a record are numbered through all
 //! its texts, with one number between two texts. After sorting the words, their positions are distributed in portions that fit
@@ -13,10 +13,10 @@ use super::{BOUNDARY, DOCIDS};
 use crate::memory::fields::{FILED, IndexId, IndexSet, MAX_INDEXES, NOT_FILED, SUBFIELD_MARK};
 use crate::memory::words::each_word;
 
-/// The size limit of a key, in octets; longer ones are cut.
+/// The size limit of a key, in octets; longer keys are cut.
 const KEY: usize = 200;
 
-/// What was noted so far.
+/// What has been noted so far.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     words: Interner,
@@ -29,31 +29,31 @@ pub(super) struct Notes {
     log: Vec<u32>,
     not_filed: Vec<(u32, u8)>,
     record: u16,
-    /// The position of the record's next word, and of its next key.
+    /// The positions of the record's next word and next key.
     next: (u16, u16),
     cut: CutText,
     builder: PostingsBuilder,
     room: Room,
 }
 
-/// The indexes of a segment, except that of docids.
+/// The indexes of a segment, except for the index of docids.
 #[derive(Debug)]
 pub(super) struct Texts {
     /// The indexes of each class of texts.
     pub(super) classes: Box<[IndexSet]>,
     /// Single words of texts, by class.
     pub(super) words: Lexicon,
-    /// The frequent words, ascending by number.
+    /// The frequent words, in ascending order of their numbers.
     pub(super) frequent: Box<[u32]>,
-    /// Pairs of frequent words that are adjacent in a text, joined by a blank, at the position of the first.
+    /// Pairs of frequent words that are adjacent in a text, joined by a blank, at the position of the first word.
     pub(super) pairs: Lexicon,
-    /// Whole entries. The position of an entry is the number of the record's entries before it.
+    /// Whole entries. The position of an entry is the number of entries before it in the record.
     pub(super) keys: Lexicon,
-    /// The positions of keys with nonfiling characters, ascending, and the number of octets to skip in sorting.
+    /// The positions of keys with nonfiling characters, in ascending order, and the number of octets to skip in sorting.
     pub(super) not_filed: Box<[(u32, u8)]>,
 }
 
-/// The classes of texts. The first classes are the single indexes, by number; they are added with the first class.
+/// The classes of texts. The first classes are the single indexes, by number; they are added together with the first class.
 #[derive(Debug, Default)]
 struct Classes {
     indexes: Vec<IndexSet>,
@@ -63,15 +63,15 @@ struct Classes {
 /// A text of a record.
 #[derive(Clone, Copy, Debug)]
 struct Text {
-    /// The index of its first word in the log.
+    /// The index of the text's first word in the log.
     start: u32,
     length: u16,
     class: Class,
-    /// The position of its first word.
+    /// The position of the text's first word.
     at: u32,
 }
 
-/// A string number and a position, in list order.
+/// The number of a string and a position, in the order of the lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Posting {
     string: u32,
@@ -92,7 +92,7 @@ impl Noted {
         self.postings.push(Posting { string, class, at });
     }
 
-    /// Builds the lexicon of the entries, and clears them. `places` is reused memory.
+    /// Builds the lexicon of the entries, and clears them. `places` is memory to reuse.
     fn lexicon(
         &mut self,
         builder: &mut PostingsBuilder,
@@ -121,17 +121,17 @@ impl Noted {
     }
 }
 
-/// The text split last. Its strings are reused.
+/// The text that was split last. Its strings are reused.
 #[derive(Debug, Default)]
 struct CutText {
-    /// All words, joined by blanks.
+    /// All words of the text, joined by blanks.
     key: String,
     /// The nonfiling octets of the key.
     not_filed: usize,
     buffer: String,
 }
 
-/// Reused memory.
+/// Memory that is reused.
 #[derive(Debug, Default)]
 struct Room {
     counts: Vec<u32>,
@@ -147,8 +147,8 @@ const BOUNDARY_WORD: u32 = 0;
 const MARK_WORD: u32 = 1;
 
 impl Classes {
-    /// The number of a class. If there are too many classes, the numbers of its single indexes, which are classes of
-    /// their own.
+    /// Returns the number of a class. If there are too many classes, returns the numbers of its single indexes, each of which is
+    /// a class of its own.
     fn numbers(&mut self, indexes: IndexSet) -> impl Iterator<Item = Class> + use<> {
         self.add_singles();
         let number = self.number(indexes);
@@ -170,7 +170,7 @@ impl Classes {
         })
     }
 
-    /// Adds the single indexes, unless that was done.
+    /// Adds the single indexes, unless they have been added already.
     fn add_singles(&mut self) {
         if self.indexes.is_empty() {
             for index in (0..=u8::MAX).take(MAX_INDEXES) {
@@ -179,7 +179,7 @@ impl Classes {
         }
     }
 
-    /// The number after all classes, for the class of no index.
+    /// Returns the number after all classes, which stands for the class of no index.
     fn none(&self) -> Class {
         Class::try_from(self.indexes.len()).unwrap_or(Class::MAX)
     }
@@ -197,11 +197,11 @@ impl Notes {
         self.docids.note(docid, 0, at(self.record, 0));
     }
 
-    /// Notes a text of the record, and its whole in the indexes `with_keys`.
+    /// Notes a text of the record, and also as a whole entry in the indexes `with_keys`.
     pub(super) fn text(&mut self, indexes: IndexSet, with_keys: IndexSet, text: &str) {
         let start = self.log.len();
         self.cut.cut(text, &mut self.words, &mut self.log);
-        // No text of a record has more words than fit.
+        // No text of a record has more words than fit into the number.
         let length = u16::try_from(self.log.len() - start).unwrap_or(u16::MAX);
         if length == 0 {
             return;
@@ -324,12 +324,12 @@ impl CutText {
 struct WordLog<'a> {
     texts: &'a [Text],
     log: &'a [u32],
-    /// The class of no index.
+    /// The class that has no index.
     none: Class,
 }
 
 impl WordLog<'_> {
-    /// Emits the adjacent pairs of some words, which are sorted, with the position of the first.
+    /// Emits the adjacent pairs among some sorted words, with the position of the first word of each pair.
     fn each_pair(&self, of: &[u32], mut give: impl FnMut([u32; 2], Class, u32)) {
         let is_one = |word: &u32| of.binary_search(word).is_ok();
         for text in self.texts {
@@ -346,7 +346,7 @@ impl WordLog<'_> {
         }
     }
 
-    /// Emits all occurrences, those of a word in ascending order of positions.
+    /// Emits all occurrences; the occurrences of one word are in ascending order of positions.
     fn each(&self, mut give: impl FnMut(u32, Class, u32)) {
         let mut texts = self.texts.iter().peekable();
         while let Some(text) = texts.next() {
@@ -371,10 +371,10 @@ impl WordLog<'_> {
     }
 }
 
-/// A word with more occurrences in a segment is frequent.
+/// The number of occurrences in a segment above which a word is frequent.
 const FREQUENT: u32 = 4096;
 
-/// Occurrences per portion.
+/// The number of occurrences per portion.
 const PORTION: usize = 1 << 18;
 
 impl Room {
@@ -389,21 +389,21 @@ impl Room {
         });
     }
 
-    /// The frequent words, ascending.
+    /// Returns the frequent words, in ascending order.
     fn frequent(&self) -> Vec<u32> {
         let words = (0..).zip(&self.counts);
         let frequent = words.filter(|(word, count)| *word > MARK_WORD && **count > FREQUENT);
         frequent.map(|(word, _)| word).collect()
     }
 
-    /// The postings of the counted words.
+    /// Returns the postings of the counted words.
     fn of_words(&mut self, occurrences: &WordLog<'_>, builder: &mut PostingsBuilder) -> Postings {
         let Self {
             counts, portion, ..
         } = self;
         let mut first = 0;
         while first < counts.len() {
-            // Turns counts into start indexes in the portion; below, these become end indexes.
+            // Turns counts into start indexes in the portion; below, these turn into end indexes.
             let (mut behind, mut length) = (first, 0);
             while let Some(count) = counts.get_mut(behind)
                 && (length == 0 || length + *count as usize <= PORTION)
@@ -430,7 +430,7 @@ impl Room {
                 let end = *end as usize;
                 builder.term();
                 if let Some(of_word) = portion.get_mut(start..end) {
-                    // Sorted by position so far; the stable sort keeps that within each class.
+                    // The occurrences are sorted by position so far; the stable sort keeps this order within each class.
                     of_word.sort_by_key(|(class, _)| *class);
                     for list in of_word.chunk_by(|left, right| left.0 == right.0) {
                         self.places.clear();

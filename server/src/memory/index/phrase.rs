@@ -9,7 +9,7 @@ use crate::backend::RecordId;
 use crate::memory::fields::{IndexId, SUBFIELD_MARK};
 use crate::memory::hits::{HitSet, Part, Union, common, join};
 
-/// What must be before or after a phrase.
+/// What must come before or after a phrase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Edge {
     /// Anything.
@@ -24,14 +24,14 @@ pub enum Edge {
 /// The required edges of a phrase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Edges {
-    /// Before its first word.
+    /// The edge before the first word.
     pub first: Edge,
-    /// After its last word.
+    /// The edge after the last word.
     pub last: Edge,
 }
 
 impl Index {
-    /// The records with adjacent words that match the patterns, in one entry of the index.
+    /// Returns the records with adjacent words that match the patterns, in one entry of the index.
     ///
     /// # Errors
     /// If the work is exhausted.
@@ -50,7 +50,7 @@ impl Index {
         self.parts(|segment| records_in(segment, index, words, edges, work))
     }
 
-    /// The positions of the first words of such phrases in some records (`None`: in all).
+    /// Returns the positions of the first words of such phrases in some records, or in all records for `None`.
     ///
     /// # Errors
     /// If the work is exhausted.
@@ -77,7 +77,7 @@ impl Index {
         Ok(places)
     }
 
-    /// The boundaries of all texts in some records: the positions between texts, before the first and after the last.
+    /// Returns the boundaries of all texts in some records: the positions between texts, before the first and after the last.
     ///
     /// # Errors
     /// If the work is exhausted.
@@ -101,7 +101,7 @@ impl Index {
 
 /// The lists of a word of the phrase, and its offset from the beginning of the phrase.
 struct PhraseWord<'a> {
-    /// Ascending by class.
+    /// The lists, in ascending order of classes.
     lists: Vec<List<'a>>,
     behind: u16,
 }
@@ -113,7 +113,7 @@ struct InClass<'s, 'a> {
     behind: u16,
 }
 
-/// The records with such phrases.
+/// Returns the records with such phrases.
 fn records_in<'a>(
     segment: &'a Segment,
     index: IndexId,
@@ -133,7 +133,7 @@ fn records_in<'a>(
     Ok(Part::of_vec(records))
 }
 
-/// The words of the phrase; none if it cannot occur. Two words that are indexed as a pair count as one.
+/// Returns the words of the phrase; there are none if the phrase cannot occur. Two words that are indexed as a pair count as one.
 fn steps<'a>(
     segment: &'a Segment,
     index: IndexId,
@@ -156,7 +156,7 @@ fn steps<'a>(
                 let pair = Pattern::Exact(format!("{one} {other}"));
                 lists_of(&pairs, &pair, work)?
             }
-            // The second word of a pair.
+            // This is the second word of a pair.
             (Some(_), Some(_), None) => continue,
             _ => lists_of(&single, word, work)?,
         };
@@ -172,7 +172,7 @@ fn steps<'a>(
     Ok(steps)
 }
 
-/// The positions of the first words of phrases of this many words, packed as in postings.
+/// Returns the positions of the first words of phrases of this many words, packed as in postings.
 fn places_in(
     segment: &Segment,
     index: IndexId,
@@ -183,14 +183,14 @@ fn places_in(
 ) -> Result<Vec<u32>, Exhausted> {
     let mut starts: Vec<u32> = Vec::new();
     let of_first = steps.first().map_or(&[][..], |step| &step.lists);
-    // A phrase is in one text, and so in one class.
+    // A phrase is within one text, and therefore within one class.
     for lists in of_first.chunk_by(|left, right| left.class == right.class) {
         let class = lists.first().map_or(0, |list| list.class);
         if let Some(steps) = steps.iter().map(|step| step.of(class)).collect() {
             starts.extend(in_class(steps, within, work)?);
         }
     }
-    // An ascending run per class: the standard sort merges them.
+    // There is an ascending run for each class: the standard sort merges them.
     work.spend(starts.len() / SORTED_A_UNIT)?;
     starts.sort();
     let dictionary = segment.dictionary(Terms::Words(index));
@@ -204,7 +204,7 @@ fn places_in(
     Ok(starts)
 }
 
-/// The lists of all words that match the pattern, ascending by class.
+/// Returns the lists of all words that match the pattern, ascending by class.
 fn lists_of<'a>(
     dictionary: &Dictionary<'a>,
     word: &Pattern,
@@ -226,7 +226,7 @@ fn lists_of<'a>(
 }
 
 impl<'a> PhraseWord<'a> {
-    /// The lists of one class, if any.
+    /// Returns the lists of one class, if any.
     fn of(&self, class: Class) -> Option<InClass<'_, 'a>> {
         let start = self.lists.partition_point(|list| list.class < class);
         let end = self.lists.partition_point(|list| list.class <= class);
@@ -239,7 +239,7 @@ impl<'a> PhraseWord<'a> {
     }
 }
 
-/// The records of lists.
+/// Returns the records of lists.
 fn part<'a>(lists: &[List<'a>], work: &mut Work) -> Result<Part<'a>, Exhausted> {
     for list in lists {
         work.spend(1 + list.units())?;
@@ -252,7 +252,7 @@ fn part<'a>(lists: &[List<'a>], work: &mut Work) -> Result<Part<'a>, Exhausted> 
     Ok(union.into_part())
 }
 
-/// The positions of first words in texts of one class.
+/// Returns the positions of first words in texts of one class.
 fn in_class(
     mut steps: Vec<InClass<'_, '_>>,
     within: Option<&Part<'_>>,
@@ -292,7 +292,7 @@ fn in_class(
     Ok(starts.unwrap_or_default())
 }
 
-/// The positions of lists in some records, minus `before`; ascending.
+/// Returns the positions of lists in some records, minus `before`; ascending.
 fn places_of<'a>(
     lists: impl Iterator<Item = List<'a>>,
     records: &Part<'_>,
@@ -318,12 +318,12 @@ fn places_of<'a>(
     Ok(found)
 }
 
-/// Positions that are compared or copied in a unit of work.
+/// The number of positions that are compared or copied in a unit of work.
 const PLACES_A_UNIT: usize = 16;
-/// Positions that are sorted in a unit of work.
+/// The number of positions that are sorted in a unit of work.
 const SORTED_A_UNIT: usize = 4;
 
-/// The positions of text boundaries in some records, minus `before`; ascending.
+/// Returns the positions of text boundaries in some records, minus `before`; ascending.
 ///
 /// # Errors
 /// If the work is exhausted.
@@ -340,7 +340,7 @@ fn boundaries(
     places_of(lists, records, before, work)
 }
 
-/// Keeps the starts with an edge `behind` words after them; 0 is the edge before the phrase.
+/// Keeps the starts with an edge `behind` words after them; 0 stands for the edge before the phrase.
 fn at_edge(
     starts: &mut Vec<u32>,
     dictionary: &Dictionary<'_>,
@@ -352,8 +352,8 @@ fn at_edge(
     let mut records: Vec<_> = starts.iter().map(|start| record(*start)).collect();
     records.dedup();
     let records = Part::of_vec(records);
-    // A boundary is at the position before the first word of its text, or after the last word of the previous one. The
-    // mark of a subfield has the position of the subfield's first word.
+    // A boundary is at the position before the first word of its text, or after the last word of the previous text. The mark of a
+    // subfield has the position of the subfield's first word.
     let mut edges = match behind {
         0 => {
             let boundary = Pattern::Exact(BOUNDARY.to_owned());
@@ -377,9 +377,8 @@ fn at_edge(
 
 /// The position of a word.
 ///
-/// Words are counted from 1 over all texts of a record. If indexes have different parts of a field, each part is
-/// counted as a text. Positions are only comparable within a text, where they are consecutive. One position is left out
-/// between two texts.
+/// Words are counted from 1 over all texts of a record. If indexes have different parts of a field, each part is counted as a
+/// text. Positions are comparable only within a text, where they are consecutive. One position is left out between two texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::memory) struct WordPlace {
     pub(in crate::memory) record: RecordId,
@@ -396,7 +395,7 @@ impl WordPlaces {
         self.0.iter().copied()
     }
 
-    /// The positions of each record.
+    /// Returns the positions of each record.
     pub(in crate::memory) fn by_record(&self) -> impl Iterator<Item = (RecordId, &[WordPlace])> {
         let records = self.0.chunk_by(|left, right| left.record == right.record);
         records.filter_map(|places| Some((places.first()?.record, places)))

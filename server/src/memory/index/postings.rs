@@ -13,44 +13,45 @@ use crate::memory::hits::{BITS_UNITS, Bits, LIST, Part, RECORDS_A_UNIT, Union};
 /// | form | contents |
 /// |---|---|
 /// | [`ONE`] | the record and its positions |
-/// | [`MANY`] | the number of records; the octets of these; the octets of their positions; the records as differences;
+/// | [`MANY`] | the number of records; the octets of the records; the octets of their positions; the records as differences;
 /// positions |
 /// | [`DENSE`] | an index in `dense`; the octets of the positions; positions |
 ///
-/// Positions in a record are differences, times two, plus 1 for the last. Numbers are in groups of seven bits, lowest first.
+/// Positions in a record are differences, times two, plus 1 for the last. Numbers are written in groups of seven bits, lowest
+/// first.
 #[derive(Debug, Default)]
 pub(super) struct Postings {
-    /// For each term, and after the last, where its lists begin.
+    /// The start of each term's lists, and the end of the last.
     starts: Box<[u32]>,
     octets: Box<[u8]>,
     dense: Box<[Dense]>,
 }
 
-/// The form of a list of one record.
+/// The form of a list with one record.
 const ONE: u32 = 0;
-/// The form of a list of several records.
+/// The form of a list with several records.
 const MANY: u32 = 1;
-/// The form of a list of more than [`LIST`] records.
+/// The form of a list with more than [`LIST`] records.
 const DENSE: u32 = 2;
 
 /// The number of a class of texts.
 pub(super) type Class = u16;
 
-/// A list of more than [`LIST`] records.
+/// A list with more than [`LIST`] records.
 #[derive(Debug)]
 struct Dense {
     bits: Bits,
-    /// Where the positions of each [`BLOCK`] of records begin.
+    /// The start of the positions of each [`BLOCK`] of records.
     blocks: Box<[u32]>,
 }
 
-/// Record numbers per block.
+/// The number of record numbers per block.
 const BLOCK: u16 = 256;
-/// Octets of positions that are read in a unit of work.
+/// The number of octets of positions that are read in a unit of work.
 const PLACES_A_UNIT: usize = 16;
 
 impl Postings {
-    /// The lists of a term, ascending by class.
+    /// Returns the lists of a term, ascending by class.
     pub(super) fn lists(&self, term: u32) -> Lists<'_> {
         let octets = self.octets.get(span(&self.starts, term as usize));
         Lists {
@@ -132,12 +133,12 @@ impl<'a> Iterator for Lists<'a> {
 }
 
 impl<'a> List<'a> {
-    /// The number of records.
+    /// Returns the number of records.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// The units of work that it takes to read the records.
+    /// Returns the units of work that it takes to read the records.
     pub(super) fn units(&self) -> usize {
         match self.records {
             RecordList::One(_) => 0,
@@ -146,10 +147,10 @@ impl<'a> List<'a> {
         }
     }
 
-    /// The units of work that it takes to read the positions in some records.
+    /// Returns the units of work that it takes to read the positions in some records.
     pub(super) fn place_units(&self, records: &Part<'_>) -> usize {
         let octets = match (self.records, records) {
-            // Some blocks of them.
+            // Only some blocks of the positions.
             (RecordList::Dense(_), Part::List(list)) => {
                 self.places.len().min(list.len() * usize::from(BLOCK) * 2)
             }
@@ -158,7 +159,7 @@ impl<'a> List<'a> {
         1 + octets / PLACES_A_UNIT
     }
 
-    /// The records.
+    /// Returns the records.
     pub(super) fn part(&self) -> Part<'a> {
         match self.records {
             RecordList::One(record) => Part::List(vec![record]),
@@ -195,7 +196,7 @@ impl<'a> List<'a> {
         count
     }
 
-    /// Emits every position, ascending, record by record.
+    /// Emits every position, in ascending order, record by record.
     pub(super) fn each_place(&self, emit: impl FnMut(u16, u16)) {
         self.each_place_where(|_| true, emit);
     }
@@ -204,7 +205,7 @@ impl<'a> List<'a> {
     pub(super) fn each_place_in(&self, records: &Part<'_>, mut emit: impl FnMut(u16, u16)) {
         match (records, self.records) {
             (Part::Bits(bits), _) => self.each_place_where(|record| bits.has(record), emit),
-            // For few records of many, reads only the blocks that have any of them.
+            // For a few records out of many, reads only the blocks that have any of them.
             (Part::List(list), RecordList::Dense(dense)) => {
                 for wanted in list.chunk_by(|left, right| left / BLOCK == right / BLOCK) {
                     let block = wanted.first().map_or(0, |first| first / BLOCK);
@@ -231,7 +232,7 @@ impl<'a> List<'a> {
     }
 }
 
-/// Records from their differences.
+/// Returns the records from their differences.
 fn deltas(octets: &[u8]) -> impl Iterator<Item = u16> {
     Varints(octets).scan(0_u16, |record, distance| {
         *record = record.wrapping_add(distance as u16);
@@ -239,7 +240,7 @@ fn deltas(octets: &[u8]) -> impl Iterator<Item = u16> {
     })
 }
 
-/// Tests whether records are in a list, in ascending order.
+/// Returns a test of whether records are in a list; the records are tested in ascending order.
 fn among(mut list: &[u16]) -> impl FnMut(u16) -> bool {
     move |record| {
         while let Some((first, rest)) = list.split_first().filter(|(first, _)| **first <= record) {
@@ -277,12 +278,12 @@ fn read_places(
     }
 }
 
-/// Numbers in groups of seven bits.
+/// Reads numbers in groups of seven bits.
 #[derive(Clone, Debug)]
 struct Varints<'a>(&'a [u8]);
 
 impl<'a> Varints<'a> {
-    /// Octets without decoding.
+    /// Returns octets without decoding them.
     fn octets(&mut self, count: u32) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count as usize)?;
         self.0 = rest;
@@ -297,7 +298,7 @@ impl Iterator for Varints<'_> {
     fn next(&mut self) -> Option<u32> {
         let (first, rest) = self.0.split_first()?;
         self.0 = rest;
-        // The most common case.
+        // This is the most common case.
         if first & 0x80 == 0 {
             return Some((*first).into());
         }
@@ -320,7 +321,7 @@ pub(super) struct PostingsBuilder {
     starts: Vec<u32>,
     octets: Vec<u8>,
     dense: Vec<Dense>,
-    /// Reused for each list: its records, packed records and positions, and where the positions of blocks begin.
+    /// Memory reused for each list: its records, packed records and positions, and where the positions of blocks begin.
     list: Vec<u16>,
     records: Vec<u8>,
     places: Vec<u8>,
@@ -333,7 +334,8 @@ impl PostingsBuilder {
         self.starts.push(length(self.octets.len()));
     }
 
-    /// Adds a list to the term, in ascending order of classes: its positions, packed by [`at`], ascending.
+    /// Adds a list to the term, in ascending order of classes. `places` are the positions of the list, packed by [`at`] and in
+    /// ascending order.
     pub(super) fn list(&mut self, class: Class, places: &[u32]) {
         self.list.clear();
         self.records.clear();
@@ -391,7 +393,7 @@ impl PostingsBuilder {
         self.octets.extend_from_slice(&self.places);
     }
 
-    /// Finishes the postings. The builder is empty then.
+    /// Finishes the postings. The builder is then empty.
     pub(super) fn finish(&mut self) -> Postings {
         self.starts.push(length(self.octets.len()));
         // Copied to the exact size, so that the builder keeps its memory.
@@ -414,17 +416,17 @@ fn write(octets: &mut Vec<u8>, mut number: u32) {
     octets.push(number as u8);
 }
 
-/// Lengths within a segment fit 32 bits; see [`super::SegmentBuilder`].
+/// Converts a length to 32 bits, into which lengths within a segment fit; see [`super::SegmentBuilder`].
 fn length(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// The record of a packed position.
+/// Returns the record of a packed position.
 pub(super) fn record(at: u32) -> u16 {
     (at >> 16) as u16
 }
 
-/// The position within its record.
+/// Returns the position of a packed position within its record.
 pub(super) fn place(at: u32) -> u16 {
     at as u16
 }
@@ -449,7 +451,7 @@ mod tests {
             (Class::MAX, vec![at(5, 1), at(u16::MAX, 200)]),
         ];
         let mut builder = PostingsBuilder::default();
-        // Each list as a separate term, and then all but the last in one term.
+        // Each list as a separate term, and then all lists but the last in one term.
         for (class, places) in &lists {
             builder.term();
             builder.list(*class, places);

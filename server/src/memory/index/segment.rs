@@ -1,5 +1,5 @@
-//! A segment: some of a backend's records with their own indexes, and how it is built. Docids are indexed at once, texts possibly
-//! on first use. It never changes afterwards.
+//! A segment: some of a backend's records with their own indexes, and how it is built. Docids are indexed immediately, and texts
+//! possibly on first use. A segment never changes after it has been built.
 
 use std::mem::take;
 use std::ops::Range;
@@ -22,13 +22,13 @@ pub(in crate::memory) struct Segment {
     pub(super) records: Box<[Stored]>,
     /// The syntaxes of the records.
     pub(in crate::memory) syntaxes: Vec<Oid>,
-    /// The records of each database, by number; ascending, and together all records.
+    /// The records of each database, by number: in ascending order, and covering all records.
     pub(in crate::memory) databases: Vec<(u16, Range<usize>)>,
     pub(super) docids: Lexicon,
     pub(super) fields: Arc<Fields>,
-    /// Made from the records on first use.
+    /// The texts, made from the records on first use.
     pub(super) texts: OnceLock<Texts>,
-    /// For each index, once it was sorted by: the first key of each record.
+    /// The first key of each record in each index, once records were sorted by that index.
     pub(super) first_keys: Box<[OnceLock<Box<[FirstKey]>>]>,
 }
 
@@ -37,16 +37,16 @@ pub(in crate::memory) struct Segment {
 pub(super) struct FirstKey {
     /// The number of the key plus 1, or 0 if there is none.
     term: u32,
-    /// Its nonfiling octets.
+    /// The number of nonfiling octets of the key.
     not_filed: u8,
 }
 
 /// A record as it was loaded.
 #[derive(Clone, Debug)]
 pub(super) struct Stored {
-    /// Its ISO 2709 form.
+    /// The record in its ISO 2709 form.
     pub(super) octets: Bytes,
-    /// The index of its syntax in the segment.
+    /// The index of the record's syntax in the segment.
     pub(super) syntax: u8,
 }
 
@@ -55,14 +55,14 @@ impl Segment {
         self.records.len()
     }
 
-    /// A record in its ISO 2709 form, and the syntax of that form.
+    /// Returns a record in its ISO 2709 form, and the syntax of that form.
     pub(in crate::memory) fn record(&self, number: u16) -> Option<(&Bytes, Oid)> {
         let stored = self.records.get(usize::from(number))?;
         let syntax = self.syntaxes.get(usize::from(stored.syntax));
         Some((&stored.octets, syntax.copied().unwrap_or(USMARC)))
     }
 
-    /// The number of the database of a record.
+    /// Returns the number of the database of a record.
     pub(in crate::memory) fn database(&self, number: u16) -> Option<u16> {
         let number = usize::from(number);
         let found = self
@@ -71,13 +71,13 @@ impl Segment {
         self.databases.get(found).map(|(database, _)| *database)
     }
 
-    /// The indexes of texts, which are made on first use.
+    /// Returns the indexes of texts, which are made on first use.
     pub(super) fn texts(&self) -> &Texts {
         self.texts
             .get_or_init(|| texts(&self.fields, &self.records))
     }
 
-    /// The terms of an index.
+    /// Returns the terms of an index.
     pub(super) fn dictionary(&self, terms: Terms) -> Dictionary<'_> {
         match terms {
             Terms::Keys(IndexId::DOCID) => self.docids.of(DOCIDS, IndexId::DOCID),
@@ -92,20 +92,21 @@ impl Segment {
         }
     }
 
-    /// The pairs of frequent words, as terms of an index.
+    /// Returns the pairs of frequent words, as terms of an index.
     pub(super) fn pairs(&self, index: IndexId) -> Dictionary<'_> {
         let texts = self.texts();
         texts.pairs.of(&texts.classes, index)
     }
 
-    /// Whether a word is in [`Texts::frequent`].
+    /// Returns whether a word is in [`Texts::frequent`].
     pub(super) fn is_frequent(&self, word: &str) -> bool {
         let texts = self.texts();
         let term = texts.words.strings().find(word.as_bytes());
         term.is_some_and(|term| texts.frequent.binary_search(&term).is_ok())
     }
 
-    /// The first key of a record in an index, to sort by: without nonfiling characters, unless that leaves nothing.
+    /// Returns the first key of a record in an index, by which records are sorted: without nonfiling characters, unless nothing
+    /// is left without them.
     pub(in crate::memory) fn first_key(&self, index: IndexId, number: u16) -> Option<&[u8]> {
         let dictionary = self.dictionary(Terms::Keys(index));
         let column = self.first_keys.get(usize::from(index.0))?;
@@ -116,7 +117,7 @@ impl Segment {
         filed.filter(|filed| !filed.is_empty()).or(Some(key))
     }
 
-    /// Whether the first keys of an index are computed.
+    /// Returns whether the first keys of an index are computed.
     pub(in crate::memory) fn has_first_keys(&self, index: IndexId) -> bool {
         let column = self.first_keys.get(usize::from(index.0));
         column.is_some_and(|column| column.get().is_some())
@@ -159,12 +160,12 @@ pub(super) fn note(fields: &Fields, record: &MarcRecord, notes: &mut Notes) {
     });
 }
 
-/// The indexes of the records in a segment.
+/// Returns the indexes of the records in a segment.
 fn texts(fields: &Fields, records: &[Stored]) -> Texts {
     let mut notes = Notes::default();
     for (number, stored) in (0..=u16::MAX).zip(records) {
         notes.begin(number);
-        // It has been parsed before.
+        // The record has been parsed before.
         if let Ok(parsed) = iso2709::parse(&stored.octets) {
             note(fields, &parsed.record, &mut notes);
         }
@@ -174,7 +175,7 @@ fn texts(fields: &Fields, records: &[Stored]) -> Texts {
 
 /// A segment being built.
 ///
-/// The octets of its records must not exceed some hundred MiB, so that counts within a segment fit 32 bits.
+/// The octets of its records must not exceed some hundred MiB, so that counts within a segment fit into 32 bits.
 #[derive(Debug)]
 pub(in crate::memory) struct SegmentBuilder {
     fields: Arc<Fields>,
@@ -186,7 +187,7 @@ pub(in crate::memory) struct SegmentBuilder {
 }
 
 impl SegmentBuilder {
-    /// A builder without records.
+    /// Creates a builder without records.
     pub(in crate::memory) fn new(fields: Arc<Fields>) -> Self {
         Self {
             fields,
@@ -198,7 +199,7 @@ impl SegmentBuilder {
         }
     }
 
-    /// A builder of a segment whose texts are indexed on first use: for a small number of records.
+    /// Creates a builder of a segment whose texts are indexed on first use, for a small number of records.
     pub(in crate::memory) fn deferred(fields: Arc<Fields>) -> Self {
         Self {
             is_deferred: true,
@@ -228,7 +229,7 @@ impl SegmentBuilder {
         }
     }
 
-    /// Finishes the segment. The builder is empty then, and keeps its memory.
+    /// Finishes the segment. The builder is then empty, and keeps its memory.
     pub(in crate::memory) fn finish(&mut self) -> Segment {
         let segment = Segment {
             records: self.records.as_slice().into(),

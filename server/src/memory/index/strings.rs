@@ -1,4 +1,4 @@
-//! Sorted strings in one piece of memory, and the interner that numbers strings while they are collected.
+//! Sorted strings in a single block of memory, and the interner that numbers strings while they are collected.
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::{Bound, Range};
@@ -10,7 +10,7 @@ use hashbrown::HashTable;
 pub(super) struct Strings {
     /// Each string, followed by a zero octet.
     octets: Box<[u8]>,
-    /// For each string, the index of its zero octet.
+    /// For each string, the position of its zero octet.
     ends: Box<[u32]>,
 }
 
@@ -20,12 +20,12 @@ impl Strings {
         u32::try_from(self.ends.len()).unwrap_or(u32::MAX)
     }
 
-    /// Octets of all strings.
+    /// Returns the number of octets of all strings.
     pub(super) fn octets(&self) -> usize {
         self.octets.len()
     }
 
-    /// The string at an index; empty if there is none.
+    /// Returns the string at an index; empty if there is no such string.
     pub(super) fn at(&self, place: u32) -> &[u8] {
         let place = place as usize;
         let end = |place: usize| self.ends.get(place).map(|end| *end as usize);
@@ -34,18 +34,18 @@ impl Strings {
         octets.unwrap_or_default()
     }
 
-    /// The index of a string.
+    /// Returns the index of a string.
     pub(super) fn find(&self, string: &[u8]) -> Option<u32> {
         let place = self.first_from(string);
         (place < self.len() && self.at(place) == string).then_some(place)
     }
 
-    /// The index of the first string that is not less than this one.
+    /// Returns the index of the first string that is not less than this one.
     pub(super) fn first_from(&self, string: &[u8]) -> u32 {
         self.partition(|known| known < string)
     }
 
-    /// The indexes of the strings in a range.
+    /// Returns the indexes of the strings in a range.
     pub(super) fn between(&self, from: Bound<&str>, to: Bound<&str>) -> Range<u32> {
         let start = match from {
             Bound::Unbounded => 0,
@@ -60,14 +60,14 @@ impl Strings {
         start..end.max(start)
     }
 
-    /// The indexes of the strings with this beginning.
+    /// Returns the indexes of the strings with this beginning.
     pub(super) fn beginning_with(&self, start: &str) -> Range<u32> {
         let start = start.as_bytes();
         let from = self.first_from(start);
         from..self.partition(|known| known < start || known.starts_with(start))
     }
 
-    /// The indexes of the strings that contain these octets, which include no zero octet.
+    /// Returns the indexes of the strings that contain these octets, which do not include a zero octet.
     pub(super) fn containing(&self, inner: &[u8]) -> Vec<u32> {
         let mut places: Vec<u32> = Vec::new();
         for found in memchr::memmem::find_iter(&self.octets, inner) {
@@ -85,7 +85,7 @@ impl Strings {
         places
     }
 
-    /// The index of the first string that is not `before`.
+    /// Returns the index of the first string for which `before` is false.
     fn partition(&self, before: impl Fn(&[u8]) -> bool) -> u32 {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -107,16 +107,16 @@ pub(super) struct Interner {
     ends: Vec<u32>,
     table: HashTable<Slot>,
     seed: u64,
-    /// The first octets and numbers of the strings, sorted; reused memory.
+    /// The first octets and the numbers of the strings, sorted; this memory is reused.
     order: Vec<(u64, u32)>,
     /// For each number, the index of its string after sorting.
     places: Vec<u32>,
 }
 
-/// A string in the table. For most strings, the first octets are all of it.
+/// A string in the table. For most strings, the first octets are the whole string.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    /// See [`first_octets`].
+    /// The string's first octets; see [`first_octets`].
     first: u64,
     length: u32,
     number: u32,
@@ -137,7 +137,7 @@ impl Default for Interner {
 }
 
 impl Interner {
-    /// The number of a string, which is added if it is new.
+    /// Returns the number of a string; a new string is added.
     pub(super) fn number(&mut self, string: &[u8]) -> u32 {
         let first = first_octets(string);
         let length = u32::try_from(string.len()).unwrap_or(u32::MAX);
@@ -165,7 +165,7 @@ impl Interner {
         number
     }
 
-    /// The string with a number.
+    /// Returns the string with a number.
     pub(super) fn string(&self, number: u32) -> &[u8] {
         numbered(&self.octets, &self.ends, number)
     }
@@ -177,7 +177,7 @@ impl Interner {
         self.table.clear();
     }
 
-    /// The sorted strings. After this, [`Interner::place`] gives the index of each.
+    /// Returns the sorted strings. After this, [`Interner::place`] gives the index of each.
     pub(super) fn sorted(&mut self) -> Strings {
         let mut order = std::mem::take(&mut self.order);
         order.clear();
@@ -206,7 +206,7 @@ impl Interner {
         }
     }
 
-    /// The index of a string among the sorted ones.
+    /// Returns the index of a string among the sorted ones.
     pub(super) fn place(&self, number: u32) -> u32 {
         self.places
             .get(number as usize)
@@ -215,7 +215,7 @@ impl Interner {
     }
 }
 
-/// The string with a number, which begins where the one before it ends.
+/// Returns the string with a number, which begins where the previous string ends.
 fn numbered<'a>(octets: &'a [u8], ends: &[u32], number: u32) -> &'a [u8] {
     let number = number as usize;
     let before = number.checked_sub(1).and_then(|before| ends.get(before));
@@ -224,7 +224,7 @@ fn numbered<'a>(octets: &'a [u8], ends: &[u32], number: u32) -> &'a [u8] {
     octets.get(start as usize..end as usize).unwrap_or_default()
 }
 
-/// The first eight octets as a number that sorts like them, padded with zeros.
+/// Returns the first eight octets as a number that sorts like them, padded with zeros.
 #[inline]
 pub(super) fn first_octets(string: &[u8]) -> u64 {
     if let Some(octets) = string.first_chunk() {
@@ -232,7 +232,7 @@ pub(super) fn first_octets(string: &[u8]) -> u64 {
     }
     let missing = 64 - 8 * string.len();
     match (string.first_chunk(), string.last_chunk()) {
-        // The two may overlap.
+        // The first and last octets may overlap.
         (Some(first), Some(last)) => {
             let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
             u64::from(first) << 32 | u64::from(last) << missing

@@ -11,7 +11,7 @@ use super::*;
 use crate::backend::ScanTerm;
 use crate::memory::fields::Fields;
 
-/// Records with one text each in the index "any", this many per segment.
+/// Creates an index of records that each have one text in the index "any", with this many records per segment.
 fn index(texts: &[&str], a_segment: usize) -> Index {
     let segments = texts.chunks(a_segment).zip(0..).map(|(texts, chunk)| {
         let mut builder = SegmentBuilder::new(Arc::default());
@@ -43,7 +43,7 @@ const TEXTS: &[&str] = &[
     "and peace and peace",
 ];
 
-/// The places in TEXTS of the records found.
+/// Returns the places in TEXTS of the records found.
 fn numbers(index: &Index, hits: &HitSet<'_>) -> Vec<usize> {
     let number = |record| {
         let (segment, number) = index.segment(record).expect("a record");
@@ -53,7 +53,7 @@ fn numbers(index: &Index, hits: &HitSet<'_>) -> Vec<usize> {
     hits.iter().map(number).collect()
 }
 
-/// More than is needed: a regular expression takes the units of its time, in which other tests run as well.
+/// More than is needed: a regular expression takes units according to its running time, during which other tests run as well.
 fn work() -> Work {
     Work::new(1_000_000_000)
 }
@@ -287,7 +287,7 @@ fn terms_are_browsed_and_tallied() {
     }
 }
 
-/// Some thousand texts of few words, which have long lists and pairs of frequent words.
+/// Some thousand texts made from few words, which have long lists and pairs of frequent words.
 #[test]
 fn phrases_of_frequent_words_are_found() {
     let mut state = 1_u64;
@@ -297,7 +297,7 @@ fn phrases_of_frequent_words_are_found() {
             .wrapping_add(1);
         (state >> 33) % below
     };
-    // Each word is half as frequent as the one before.
+    // Each word is half as frequent as the previous one.
     let names = ["of", "the", "in", "war", "sea", "rare"];
     let mut text = || {
         let separators = [" ", " ", " ", " ", " ", "$", "|"];
@@ -354,7 +354,7 @@ fn phrases_of_frequent_words_are_found() {
     }
 }
 
-/// The words of a field, and whether a subfield begins with each.
+/// The words of a field, each with whether a subfield begins with it.
 type FieldWords<'t> = Vec<(&'t str, bool)>;
 
 fn entries(text: &str) -> Vec<FieldWords<'_>> {

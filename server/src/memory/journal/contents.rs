@@ -18,19 +18,19 @@ use crate::memory::catalogue::RecordChange;
 /// The largest journal that is read, in octets.
 const MAX_JOURNAL: u64 = 4 << 30;
 
-/// How a journal ends.
+/// The state in which a journal ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::memory) enum JournalEnd {
-    /// It was closed.
+    /// The journal was closed.
     Closed,
-    /// Its process ended without closing it. What a commit had written by then is left out.
+    /// The process ended without closing the journal. What a commit had written by then is left out.
     Interrupted,
-    /// A commit was begun and is not complete, so that it is not among the changes.
+    /// A commit was begun and is not complete, so that its changes are left out.
     Unfinished,
 }
 
 impl JournalEnd {
-    /// What is remarkable about a journal with this number of changes.
+    /// Returns what is remarkable about a journal with this number of changes.
     pub(in crate::memory) fn note(self, changes: usize) -> Option<String> {
         let kept = match changes {
             1 => "1 change is kept".to_owned(),
@@ -49,26 +49,26 @@ impl JournalEnd {
     }
 }
 
-/// What a journal holds.
+/// The contents of a journal.
 #[derive(Debug)]
 pub(in crate::memory) struct JournalContents {
-    /// In their order.
+    /// The changes, in order.
     pub(in crate::memory) changes: Vec<RecordChange>,
     /// The number of the last change; 0 if there is none.
     pub(in crate::memory) last: u64,
     /// The docid field.
     pub(in crate::memory) docid: String,
-    /// What the last commits are like.
+    /// The state of the last commits.
     pub(in crate::memory) end: JournalEnd,
     base: Fingerprint,
     folded: Option<Fingerprint>,
 }
 
 impl JournalContents {
-    /// Reads a journal, which is not changed; `None` if it does not exist.
+    /// Reads a journal, which is not changed; returns `None` if the journal does not exist.
     ///
     /// # Errors
-    /// It cannot be read, is damaged or of a newer version.
+    /// The journal cannot be read, is damaged, or was written by a newer version.
     pub(in crate::memory) fn read(path: &Path) -> Result<Option<Self>, JournalError> {
         let octets = match input::read(path, MAX_JOURNAL) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -80,13 +80,13 @@ impl JournalContents {
         Self::of(&octets, path).map(Some)
     }
 
-    /// The contents of a journal's octets; `path` is for errors.
+    /// Reads the contents from a journal's octets; `path` is used in errors.
     pub(super) fn of(octets: &[u8], path: &Path) -> Result<Self, JournalError> {
         let damaged = |reason: String| JournalError::Damaged {
             path: path.to_owned(),
             reason,
         };
-        // redb would begin a new database.
+        // redb would begin a new database in an empty file.
         if octets.is_empty() {
             return Err(damaged("it is empty".to_owned()));
         }
@@ -147,11 +147,11 @@ impl JournalContents {
         })
     }
 
-    /// Checks that the changes are of a file with this fingerprint, and their docids from this field, if it is known. A journal without
-    /// changes fits any.
+    /// Checks that the changes belong to a file with this fingerprint, and that their docids are from this field, if it is known.
+    /// A journal without changes fits any file and field.
     ///
     /// # Errors
-    /// The file is another one, or does not exist; the field is another one.
+    /// The journal belongs to a different file, the file does not exist, or the docids are from a different field.
     pub(in crate::memory) fn belongs_to(
         &self,
         held: Option<&Fingerprint>,
@@ -216,7 +216,7 @@ fn tables(octets: &[u8]) -> Result<Tables, redb::Error> {
         let (name, value) = (name.value().to_owned(), value.value().to_owned());
         tables.facts.push((name, value));
     }
-    // The changes of other versions may have another type.
+    // The changes of other versions may be of another type.
     let is_ours = |(name, value): &(String, String)| name == FORMAT && value == VERSION;
     if !tables.facts.iter().any(is_ours) {
         return Ok(tables);
@@ -236,19 +236,20 @@ fn tables(octets: &[u8]) -> Result<Tables, redb::Error> {
 /// The format of redb's files that this version reads.
 const STORE_VERSION: u8 = 3;
 
-/// The format of the store, if it is a later one. Both commit slots name it, so that a single damaged octet is not taken for it.
+/// Returns the format of the store, if it is a newer one. Both commit slots must name it, so that a single damaged octet is not
+/// mistaken for a newer format.
 fn newer_store(octets: &[u8]) -> Option<u8> {
     let [first, second] = SLOTS.map(|slot| octets.get(slot).copied());
     let is_redb = octets.starts_with(b"redb");
     first.filter(|format| is_redb && *format > STORE_VERSION && Some(*format) == second)
 }
 
-/// Where the commit slots begin. The header is described in redb's design document.
+/// The offsets of the commit slots. The header is described in redb's design document.
 const SLOTS: [usize; 2] = [64, 192];
-/// Where the flags are.
+/// The offset of the flags.
 const FLAGS: usize = 9;
 
-/// Whether the journal was not closed, because its process was killed or the power failed.
+/// Returns whether the journal was not closed, because its process was killed or the power failed.
 fn was_interrupted(octets: &[u8]) -> bool {
     const RECOVERY_REQUIRED: u8 = 2;
     octets
@@ -256,8 +257,8 @@ fn was_interrupted(octets: &[u8]) -> bool {
         .is_some_and(|flags| flags & RECOVERY_REQUIRED != 0)
 }
 
-/// Whether the commit slot that is not the current one is of a later transaction with other data: the process ended, or the file was
-/// damaged, before that became the current one.
+/// Returns whether the commit slot that is not current belongs to a later transaction with other data: the process ended, or the
+/// file was damaged, before that slot became current.
 fn has_unfinished(octets: &[u8]) -> bool {
     const CURRENT: u8 = 1;
     const ROOT: std::ops::Range<usize> = 8..40;

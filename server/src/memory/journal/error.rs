@@ -1,30 +1,30 @@
-//! Why a journal cannot be used.
+//! The reasons why a journal cannot be used.
 
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a journal cannot be used. The database is not loaded then, or the change is not made.
+/// The reason why a journal cannot be used. In that case, the database is not loaded, or the change is not made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JournalError {
-    /// The file system refuses to read it.
+    /// The file system refuses to read the journal.
     #[error("cannot read {}", path.display())]
     Unreadable {
         /// The journal.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// Changes cannot be written to it.
+    /// Changes cannot be written to the journal.
     #[error("cannot write {}", path.display())]
     Unwritable {
         /// The journal.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// Its contents are not as they were written.
+    /// The contents of the journal are not as they were written.
     #[error(
         "{} is damaged ({reason}): restore it from a copy, or move it away to serve its file without the changes in it",
         path.display()
@@ -32,10 +32,10 @@ pub enum JournalError {
     Damaged {
         /// The journal.
         path: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with the contents.
         reason: String,
     },
-    /// A later version of the program wrote it.
+    /// The journal was written by a later version of the program.
     #[error(
         "{} was written by a newer version of this program ({format}): use that version",
         path.display()
@@ -43,7 +43,7 @@ pub enum JournalError {
     Newer {
         /// The journal.
         path: PathBuf,
-        /// Its format, and the one that this version reads.
+        /// The journal's format, and the format that this version reads.
         format: String,
     },
     /// The file is not the one that the journal belongs to.
@@ -54,9 +54,9 @@ pub enum JournalError {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// Its journal.
+        /// The journal of the file.
         journal: PathBuf,
-        /// The changes in the journal.
+        /// The number of changes in the journal.
         changes: u64,
     },
     /// The file that the journal belongs to does not exist.
@@ -67,9 +67,9 @@ pub enum JournalError {
     NoFile {
         /// The file.
         path: PathBuf,
-        /// Its journal.
+        /// The journal of the file.
         journal: PathBuf,
-        /// The changes in the journal.
+        /// The number of changes in the journal.
         changes: u64,
     },
     /// The docid field has been changed since the journal began.
@@ -80,7 +80,7 @@ pub enum JournalError {
     OtherDocid {
         /// The journal.
         journal: PathBuf,
-        /// The field of its docids.
+        /// The field that the journal's docids are from.
         docid: String,
         /// The configured field.
         configured: String,

@@ -1,4 +1,4 @@
-//! Fingerprints of files, by which a journal knows its file.
+//! Fingerprints of files, by which a journal recognizes its file.
 
 use std::hash::Hasher;
 use std::io::{self, Read, Write};
@@ -12,10 +12,10 @@ use z3950_asn1::input;
 pub(in crate::memory) struct Fingerprint(pub(super) String);
 
 impl Fingerprint {
-    /// The fingerprint of a file; `None` if it does not exist.
+    /// Returns the fingerprint of a file; `None` if it does not exist.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub(in crate::memory) fn of(path: &Path) -> io::Result<Option<Self>> {
         let mut file = match input::open_regular(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -49,7 +49,7 @@ impl<W> Hashed<W> {
         }
     }
 
-    /// The fingerprint of what was written.
+    /// Returns the fingerprint of what was written.
     pub(in crate::memory) fn fingerprint(&self) -> Fingerprint {
         Fingerprint(format!("{} {:016x}", self.length, self.hash.finish()))
     }

@@ -1,4 +1,4 @@
-//! What is done with the journal of a saved file, for its operator.
+//! What was done with the journal of a saved file, for the operator.
 
 use std::sync::Mutex;
 use std::time::SystemTime;
@@ -11,17 +11,17 @@ use crate::lock::lock;
 pub struct JournalTotals {
     /// The database.
     pub database: String,
-    /// Octets of the changes that are not in the file yet.
+    /// The octets of the changes that are not in the file yet.
     pub octets: u64,
-    /// The octets from which they are folded into the file.
+    /// The number of octets at which the changes are folded into the file.
     pub limit: u64,
-    /// Commits; changes that come at the same time share one.
+    /// The number of commits; changes that arrive at the same time share one.
     pub commits: u64,
-    /// How often the file was written anew with the changes.
+    /// How often the file was rewritten with the changes.
     pub folds: u64,
-    /// Commits and folds that failed.
+    /// The number of commits and folds that failed.
     pub failures: u64,
-    /// When the last of them failed.
+    /// When the last failure occurred.
     pub last_failure: Option<SystemTime>,
 }
 
@@ -49,7 +49,7 @@ impl JournalTally {
         lock(&self.0).octets = octets;
     }
 
-    /// Counts a commit, and whether it succeeded. `octets` are in the journal after it.
+    /// Counts a commit, and whether it succeeded. `octets` is the number of octets in the journal afterwards.
     pub(in crate::memory) fn committed(&self, has_succeeded: bool, octets: u64) {
         let mut totals = lock(&self.0);
         totals.octets = octets;
@@ -60,7 +60,7 @@ impl JournalTally {
         }
     }
 
-    /// Counts a fold, and whether it succeeded. `octets` are in the journal after it.
+    /// Counts a fold, and whether it succeeded. `octets` is the number of octets in the journal afterwards.
     pub(in crate::memory) fn folded(&self, has_succeeded: bool, octets: u64) {
         let mut totals = lock(&self.0);
         totals.octets = octets;

@@ -1,4 +1,4 @@
-//! Journals that are cut, damaged, too new, on full disks, and on disks that lose what was not synced.
+//! Journals that are cut off, damaged, too new, on full disks, and on disks that lose what was not synced.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use super::*;
 use crate::lock::lock;
 use crate::testing::record;
 
-/// A disk in memory. What is written is lost with the power unless it is synced.
+/// A disk in memory. What is written is lost in a power failure unless it is synced.
 #[derive(Clone, Debug, Default)]
 struct Disk(Arc<Mutex<DiskState>>);
 
@@ -20,7 +20,7 @@ struct Disk(Arc<Mutex<DiskState>>);
 struct DiskState {
     synced: Vec<u8>,
     octets: Vec<u8>,
-    /// Since the last sync.
+    /// The writes since the last sync.
     writes: Vec<DiskWrite>,
     /// The number of writes and syncs that still succeed; `None` for all.
     left: Option<usize>,
@@ -33,7 +33,7 @@ enum DiskWrite {
 }
 
 impl DiskWrite {
-    /// Writes within the length; the file system knows a new length before it shows octets there.
+    /// Applies the part of a write within the length; the file system knows a new length before it shows octets there.
     fn apply(&self, to: &mut Vec<u8>) {
         match self {
             Self::Length(length) => to.resize(*length, 0),
@@ -99,7 +99,7 @@ impl StorageBackend for Disk {
 }
 
 impl Disk {
-    /// A journal on the disk.
+    /// Opens the journal on the disk.
     fn journal(&self) -> Result<Journal, JournalError> {
         let opened = guarded(|| {
             let mut builder = Builder::new();
@@ -113,7 +113,7 @@ impl Disk {
         })
     }
 
-    /// A disk with a journal that has begun.
+    /// Returns a disk with a journal that has begun.
     fn begun() -> (Self, Journal) {
         let disk = Self::default();
         let journal = disk.journal().expect("begins");
@@ -121,12 +121,13 @@ impl Disk {
         (disk, journal)
     }
 
-    /// As it is if the process is killed now.
+    /// Returns the disk as it is if the process is killed now.
     fn killed(&self) -> Vec<u8> {
         lock(&self.0).octets.clone()
     }
 
-    /// As it may be if the power fails now: some of the writes that were not synced are there, and some sectors of one of them.
+    /// Returns the disk as it may be if the power fails now: it has some of the writes that were not synced, and some sectors of
+    /// one of them.
     fn cut_off(&self, mut random: impl FnMut(usize) -> usize) -> Vec<u8> {
         const SECTOR: usize = 512;
         let state = lock(&self.0);
@@ -157,7 +158,7 @@ fn base() -> Fingerprint {
     Fingerprint("0 base".to_owned())
 }
 
-/// A record for even numbers, a deletion for odd ones.
+/// Returns a change: a record for even numbers, a deletion for odd ones.
 fn change(number: u64) -> RecordChange {
     let id = format!("id{number}");
     let record = record(&id, &format!("Title {number}"));
@@ -180,7 +181,7 @@ fn read(octets: &[u8]) -> Result<JournalContents, JournalError> {
     JournalContents::of(octets, &path())
 }
 
-/// Pseudorandom numbers below a bound.
+/// Returns pseudorandom numbers below a bound.
 fn random(mut state: u64) -> impl FnMut(usize) -> usize {
     move |below| {
         state = state
@@ -215,7 +216,7 @@ fn changes_are_read_in_their_order() {
     let journal = Journal::open(&file).expect("opens");
     append(&journal, 4..=5).expect("written");
     assert_eq!(contents().changes, changes(1..=5));
-    // What follows the last change that was confirmed is of a commit that failed.
+    // What follows the last change that was confirmed belongs to a commit that failed.
     append(&journal, 4..=4).expect("written");
     assert_eq!(contents().changes, changes(1..=4));
     journal
@@ -256,7 +257,7 @@ fn a_fingerprint_is_that_of_the_octets() {
     }
 }
 
-/// A journal of three commits, as a killed process leaves it and as it is when closed.
+/// Returns a journal of three commits, as a killed process leaves it, and as it is when closed.
 fn three_commits() -> [Vec<u8>; 2] {
     let (disk, journal) = Disk::begun();
     for number in 1..=3 {
@@ -267,7 +268,7 @@ fn three_commits() -> [Vec<u8>; 2] {
     [killed, disk.killed()]
 }
 
-/// Damaged octets are refused, or everything is there, or it is said that a commit is missing.
+/// Checks that damaged octets are refused, or that everything is there, or that a missing commit is reported.
 fn check_damaged(octets: &[u8], what: &str) -> Result<(), String> {
     let contents = read(octets).map_err(|error| error.to_string())?;
     let whole = contents.changes == changes(1..=3);
@@ -309,7 +310,7 @@ fn a_journal_with_octets_flipped_is_whole_or_refused() {
         let (mut refused, mut tried) = (0, 0);
         let used = (0..octets.len()).filter(|at| *at < 320 || octets[*at] != 0);
         let used = used.collect::<Vec<_>>();
-        // More of them if asked for, as in other tests.
+        // More mutations if asked for, as in other tests.
         let some = std::env::var("Z3950_MUTATIONS").map_or(1, |times| times.parse().unwrap_or(1));
         let part = (used.len() / (600 * some)).max(1);
         let mut from = random(part);
@@ -319,7 +320,7 @@ fn a_journal_with_octets_flipped_is_whole_or_refused() {
                 continue;
             }
             let bits = match at {
-                // All of the flags; one bit of each other octet.
+                // All flags; one bit of every other octet.
                 9 => 0..8,
                 _ => {
                     let bit = random(8);
@@ -362,7 +363,7 @@ fn a_newer_journal_is_refused() {
     octets[192] = 3;
     let told = read(&octets).expect_err("damaged").to_string();
     assert!(told.contains("is damaged"), "one octet is damage: {told}");
-    // Tables of other types, with and without a format that says so.
+    // Tables of other types, with and without a format that announces them.
     for format in [Some("2"), Some(VERSION), None] {
         let (disk, journal) = Disk::begun();
         let other = |writing: &WriteTransaction| {
@@ -425,7 +426,7 @@ fn nothing_that_was_synced_is_lost_with_the_power() {
                 journal.rebase(&base(), folded).expect("written");
             }
         }
-        // The power fails in the middle of one more.
+        // The power fails in the middle of one more commit.
         lock(&disk.0).left = Some(random(16));
         let more = confirmed + 1 + random(3) as u64;
         let done = append(&journal, confirmed + 1..=more).is_ok();

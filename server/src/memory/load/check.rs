@@ -11,28 +11,28 @@ use crate::memory::catalogue::DatabaseFiles;
 #[cfg(feature = "save")]
 use crate::memory::docid::{DocidField, DocidFieldError};
 
-/// The contents of a file of a database.
+/// What was found in a file of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checked {
     /// The file.
     pub path: PathBuf,
-    /// Records that would be served.
+    /// The number of records that would be served.
     pub records: u64,
-    /// Of these, records with structural faults, whether they would be repaired or served as they are.
+    /// The number of served records with structural faults, whether they would be repaired or served as they are.
     pub faulty: u64,
-    /// Of these, records that would be repaired without loss.
+    /// The number of served records that would be repaired without loss.
     pub repaired: u64,
-    /// Of these, records with parts missing.
+    /// The number of served records with parts missing.
     pub incomplete: u64,
-    /// Records that would be left out.
+    /// The number of records that would be left out.
     pub left_out: u64,
 }
 
 /// Checks the files of a database one by one. `note` is called for every repair and every record that would be left out.
 ///
 /// # Errors
-/// For each file or folder, why it could not be loaded.
+/// For each file or folder that could not be loaded, the reason.
 pub fn check_files(
     database: &DatabaseFiles,
     note: &mut dyn FnMut(&Path, &Note),
@@ -59,19 +59,19 @@ pub fn check_files(
 pub struct CheckedJournal {
     /// The journal.
     pub path: PathBuf,
-    /// The changes that are not in the file yet.
+    /// The number of changes that are not in the file yet.
     pub changes: u64,
-    /// The field that its docids are from.
+    /// The field that the journal's docids are from.
     pub docid: DocidField,
-    /// What is remarkable.
+    /// Anything remarkable about the journal.
     pub note: Option<String>,
 }
 
-/// Checks the journal of a saved file, which nobody may be using; `None` if there is no journal. With a docid field, checks that its
-/// docids are from there.
+/// Checks the journal of a saved file, which must not be in use; returns `None` if there is no journal. Given a docid field, also
+/// checks that the journal's docids are from that field.
 ///
 /// # Errors
-/// Why the file could not be loaded with it.
+/// The reason why the file could not be loaded with the journal.
 #[cfg(feature = "save")]
 pub fn check_journal(
     file: &Path,

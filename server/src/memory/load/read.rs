@@ -29,15 +29,15 @@ pub(super) struct RawRecord {
 pub(super) enum Damage {
     /// Repaired without loss.
     Repaired,
-    /// Part of the record is missing.
+    /// Repaired, but part of the record is missing.
     Loss,
 }
 
-/// The files of a path: the file itself, or all files with a known extension in the folder and its subfolders, in order,
-/// without hidden ones.
+/// Returns the files of a path: the file itself, or all files with a known extension in the folder and its subfolders, in order,
+/// without hidden files.
 ///
 /// # Errors
-/// If a folder cannot be read, or has no such file.
+/// If a folder cannot be read, or does not contain such a file.
 pub(super) fn files_of(path: &Path) -> Result<Vec<PathBuf>, LoadError> {
     let unreadable = |path: &Path, source| LoadError::Unreadable {
         path: path.to_owned(),
@@ -81,11 +81,11 @@ fn form_of(path: &Path) -> Option<InputForm> {
     InputForm::by_extension(path.extension()?.to_str()?)
 }
 
-/// Reads a file and calls `give` with its records, and with the damage of each before it, except in ISO 2709 octets, which are
-/// not parsed yet.
+/// Reads a file and calls `give` with each record, and before it with the damage of that record. Records in ISO 2709 are not
+/// parsed yet, so that their damage is not known.
 ///
 /// # Errors
-/// If the file cannot be read, and the errors of `give`.
+/// If the file cannot be read; or the errors of `give`.
 pub(super) fn read(
     path: &Path,
     give: &mut dyn FnMut(Result<RawRecord, Note>) -> Result<(), LoadError>,
@@ -178,12 +178,12 @@ pub(super) struct Sound {
     pub(super) repairs: Vec<Repair>,
     /// The damage found while reading and parsing.
     pub(super) damage: Option<Damage>,
-    /// Whether nothing but numbers was repaired, without loss.
+    /// Whether only numbers were repaired, without loss.
     pub(super) is_whole: bool,
 }
 
 impl Sound {
-    /// The note on a repair, and `more` of them.
+    /// Returns the note on a repair and on `more` further ones.
     pub(super) fn note(&self, repair: &Repair, more: usize) -> Note {
         Note::Repaired {
             number: self.number,
@@ -196,10 +196,10 @@ impl Sound {
 }
 
 impl RawRecord {
-    /// Parses the octets. A record without repairs keeps them.
+    /// Parses the octets. A record without repairs keeps its octets.
     ///
     /// # Errors
-    /// Why it is not a record.
+    /// The reason why the octets are not a record.
     pub(super) fn parsed(self, arena: &mut Arena) -> Result<Sound, Note> {
         let (number, offset) = (self.number, self.offset);
         let left_out = |error: Iso2709Error| Note::LeftOut {
@@ -234,8 +234,8 @@ impl RawRecord {
     }
 }
 
-/// Whether only a number was wrong: a length, an address, a digit of the leader. Files that were converted to another character
-/// set are full of such records.
+/// Returns whether only a number was wrong: a length, an address, or a digit of the leader. Files that were converted to another
+/// character set are full of such records.
 fn is_of_a_number(repair: RepairKind) -> bool {
     matches!(
         repair,

@@ -19,7 +19,7 @@ fn octets(docid: &str) -> Vec<u8> {
     iso2709::encode(&record(docid, "War")).expect("a sound record")
 }
 
-/// A folder with these files.
+/// Returns a folder with these files.
 fn folder(files: &[(&str, &[u8])]) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, content) in files {
@@ -30,7 +30,7 @@ fn folder(files: &[(&str, &[u8])]) -> TempDir {
     folder
 }
 
-/// One database of these paths.
+/// Loads one database from these paths.
 fn loaded(paths: &[&Path]) -> Result<(Index, Vec<FileNotes>), LoadError> {
     let database = DatabaseFiles {
         paths: paths.iter().map(|path| (*path).to_owned()).collect(),
@@ -184,7 +184,7 @@ fn records_without_an_exchange_form_are_named() {
     );
 }
 
-/// Random octets, always the same ones.
+/// Returns random octets, always the same ones.
 fn rubbish(count: usize) -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let octets = std::iter::repeat_with(|| {
@@ -215,7 +215,7 @@ fn audit_a7_only_intact_files_replace_the_records_served() {
             [with_wrong_length(a.clone()), with_wrong_length(b.clone())].concat(),
             Ok(2),
         ),
-        // The last record is cut off, which is repaired at startup.
+        // The last record is cut off; at startup, this is repaired.
         (
             [&*a, &b[..b.len() - 1]].concat(),
             Err("what is served: record 2 at octet 60 is incomplete: no record terminator"),
@@ -258,7 +258,7 @@ fn audit_a7_only_intact_files_replace_the_records_served() {
     }
 }
 
-/// Damage that is served already does not stop a reload; more of it does.
+/// Damage that is already served does not stop a reload; additional damage does.
 #[test]
 fn a_reload_takes_damage_that_is_served() {
     let (a, b) = (octets("a"), octets("b"));
@@ -280,7 +280,7 @@ fn a_reload_takes_damage_that_is_served() {
         (&again, false),
         (&[&*a, &*a, &*b, cut].concat(), true),
         (&[&*a, &*b].concat(), true),
-        // It was whole before.
+        // The record was whole before.
         (&first, false),
     ] {
         fs::write(&path, file).expect("written");
@@ -289,7 +289,7 @@ fn a_reload_takes_damage_that_is_served() {
     }
 }
 
-/// Each file with an error has a line.
+/// Each file with an error is reported on its own line.
 #[test]
 fn all_errors_of_files_are_reported() {
     let folder = folder(&[("a.mrc", &rubbish(500)), ("b.mrc", &octets("b"))]);

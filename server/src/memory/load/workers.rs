@@ -20,20 +20,20 @@ use crate::memory::fields::Fields;
 use crate::memory::hits::{Part, SEGMENT};
 use crate::memory::index::{Index, Segment, SegmentBuilder};
 
-/// Octets below which a second thread does not pay.
+/// The number of octets below which a second thread does not pay off.
 const SMALL: u64 = 4 * 1024 * 1024;
-/// Up to this many octets, texts are indexed on first use, which takes some hundredths of a second.
+/// For up to this many octets, texts are indexed on first use, which takes a few hundredths of a second.
 const FEW: u64 = 512 * 1024;
-/// Octets of files per segment, so that the working memory of building one stays in the cache.
+/// The number of octets of files per segment, chosen so that the working memory for building one segment stays in the cache.
 const OCTETS: u64 = 20 * 1024 * 1024;
-/// Instead of more segments than this, larger ones are built, because every search examines each segment.
+/// The number of segments beyond which larger ones are built instead, because every search examines each segment.
 const SEGMENTS: u64 = 64;
-/// The most octets of such a larger segment.
+/// The maximum number of octets of such a larger segment.
 const MOST_OCTETS: u64 = 64 * 1024 * 1024;
-/// The memory that loading takes at its peak, in quarters of the octets of the files: 2.8 times as much was measured, and 3.15 times
-/// as much of address space.
+/// The memory that loading takes at its peak, in quarters of the octets of the files: 2.8 times the octets of the files were
+/// measured, and 3.15 times in address space.
 const PEAK_QUARTERS: u64 = 13;
-/// Records between calls of `progress`.
+/// The number of records between calls of `progress`.
 const TELL: u64 = 4096;
 
 /// The records of a segment.
@@ -42,28 +42,28 @@ struct Batch {
     number: usize,
     octets: u64,
     records: usize,
-    /// Records, each with the numbers of its database and input, in lists of at most [`LIST`]: allocators may keep the memory
-    /// of longer ones.
+    /// Records, each with the numbers of its database and input, in lists of at most [`LIST`] records: allocators may keep the
+    /// memory of longer lists.
     lists: Vec<Vec<(u16, usize, RawRecord)>>,
 }
 
-/// The most records in one list.
+/// The maximum number of records in one list.
 const LIST: usize = 1024;
 
 /// The result of a batch.
 struct Indexed {
     number: usize,
     segment: Segment,
-    /// By input.
+    /// The records taken, by input.
     taken: BTreeMap<usize, Taken>,
 }
 
-/// What became of the records of a file.
+/// The outcome for the records of a file.
 #[derive(Debug, Default)]
 struct Taken {
-    /// The number that are served.
+    /// The number of records that are served.
     records: u64,
-    /// The number of these that lost nothing.
+    /// The number of served records that lost nothing.
     whole: u64,
     notes: Vec<Note>,
 }
@@ -71,15 +71,15 @@ struct Taken {
 /// How much of a file can be served.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::memory) struct FileState {
-    /// Records that are served, and those of them that lost nothing.
+    /// The number of records that are served, and the number of these that lost nothing.
     records: u64,
     whole: u64,
-    /// Records that are left out or incomplete.
+    /// The number of records that are left out or incomplete.
     losses: u64,
 }
 
 impl FileState {
-    /// Whether it is worse than another state of the same file.
+    /// Returns whether this state is worse than another state of the same file.
     fn is_worse_than(self, other: Self) -> bool {
         self.losses > other.losses
             || self.records < other.records
@@ -90,7 +90,7 @@ impl FileState {
 /// The files that were damaged when they were read.
 pub(in crate::memory) type DamagedFiles = HashMap<PathBuf, FileState>;
 
-/// What is served, and is to be replaced.
+/// What is being served, and is to be replaced.
 pub(in crate::memory) struct Served<'a> {
     /// The number of records of each database.
     pub(in crate::memory) records: &'a [usize],
@@ -108,7 +108,7 @@ pub(in crate::memory) struct Loaded {
 /// Records from memory, or a file to read.
 struct LoadInput<'a> {
     database: u16,
-    /// `None` for a file.
+    /// The records from memory; `None` for a file.
     memory: Option<&'a [Bytes]>,
     octets: u64,
     state: FileState,
@@ -134,7 +134,8 @@ impl LoadInput<'_> {
         }
     }
 
-    /// Whether some records of the file are lost or incomplete, or none is intact. An empty file is not damaged where it is allowed.
+    /// Returns whether some records of the file are lost or incomplete, or none is intact. An empty file is not damaged if it is
+    /// allowed to be empty.
     fn is_damaged(&self) -> bool {
         let is_empty = self.state.records == 0 && self.may_be_empty;
         self.loss.is_some() || (self.state.whole == 0 && !is_empty)
@@ -143,11 +144,12 @@ impl LoadInput<'_> {
 
 /// Reads all sources of the databases; `progress` is called from time to time on this thread.
 ///
-/// With `served`, no record may lose anything that is served, and no database that has records may become empty. Without it,
-/// damaged records are repaired or left out.
+/// With `served`, no record may lose anything that is being served, and no database with records may become empty. Without
+/// `served`, damaged records are repaired or left out.
 ///
 /// # Errors
-/// See [`LoadError`]; all of them. A file with some valid records is loaded, with notes on the others, unless it replaces records.
+/// See [`LoadError`]; all errors are returned. A file with some valid records is loaded, with notes on the others, unless it
+/// replaces records.
 pub(in crate::memory) fn load(
     fields: &Arc<Fields>,
     databases: &[DatabaseFiles],
@@ -203,7 +205,7 @@ pub(in crate::memory) fn load(
             let (taking, done) = (Arc::clone(&taking), done.clone());
             scope.spawn(move || work_off(&taking, fields, &done));
         }
-        // When the last thread ends, senders must not wait.
+        // When the last thread has ended, senders must not wait.
         drop((taking, done));
         let mut batcher = Batcher {
             batches,
@@ -316,7 +318,8 @@ pub(in crate::memory) fn load(
     })
 }
 
-/// Checks whether there is memory to load files of this many octets, and to leave a reserve, which need not be larger than they.
+/// Checks whether there is enough memory to load files of this many octets and still leave a reserve, which never needs to be
+/// larger than the files.
 fn check_memory(octets: u64, reserve: u64, headroom: Headroom) -> Result<(), LoadError> {
     let peak = (octets / 4).saturating_mul(PEAK_QUARTERS);
     let needed = peak.saturating_add(reserve.min(octets));
@@ -327,7 +330,7 @@ fn check_memory(octets: u64, reserve: u64, headroom: Headroom) -> Result<(), Loa
     }
 }
 
-/// Octets per segment, so that all threads finish at the same time and no segment is too large.
+/// Returns the number of octets per segment with which all threads finish at the same time and no segment is too large.
 fn batch_octets(octets: u64, threads: usize) -> u64 {
     let threads = u64::try_from(threads).unwrap_or(1);
     let most = (octets / SEGMENTS).clamp(OCTETS, MOST_OCTETS);
@@ -339,7 +342,7 @@ fn batch_octets(octets: u64, threads: usize) -> u64 {
 struct Batcher {
     batches: SyncSender<Batch>,
     next: Batch,
-    /// The octets from which a batch is full.
+    /// The number of octets at which a batch is full.
     most: u64,
 }
 
@@ -368,7 +371,7 @@ impl Batcher {
         }
         let batch = take(&mut self.next);
         self.next.number = number + 1;
-        // If no thread receives it, one has panicked, and the scope propagates that.
+        // If no thread receives the batch, one has panicked, and the scope propagates that.
         let _ = self.batches.send(batch);
         Ok(())
     }
@@ -419,7 +422,7 @@ fn indexed(batch: Batch, builder: &mut SegmentBuilder) -> Indexed {
 mod tests {
     use super::*;
 
-    /// Segments are as large as the cache up to a number of them, then larger ones up to a limit.
+    /// Up to a number of segments, each is as large as the cache; then they grow up to a limit.
     #[test]
     fn segments_have_a_size_limit() {
         let all = SEGMENTS * MOST_OCTETS;

@@ -11,13 +11,13 @@ use super::SaveError;
 use crate::memory::index::Index;
 use crate::memory::journal::{Fingerprint, Hashed};
 
-/// A draft of a file, and its fingerprint.
+/// A draft of a file, with its fingerprint.
 pub(in crate::memory) type DraftedFile = (Draft, Fingerprint);
 
 /// Writes the records of a database to a draft of a file.
 ///
 /// # Errors
-/// It cannot be written.
+/// The draft cannot be written.
 pub(in crate::memory) fn drafted(
     index: &Index,
     database: u16,
@@ -30,7 +30,7 @@ pub(in crate::memory) fn drafted(
     written.map_err(file::Error::unwritable(target))?;
     let held = output.get_ref().fingerprint();
     drop(output);
-    // Here, where nobody waits for it.
+    // Synced here, where nobody waits for it.
     let synced = draft.file().sync_all();
     synced.map_err(file::Error::unwritable(target))?;
     Ok((draft, held))

@@ -9,14 +9,14 @@ use crate::metrics::PERIOD;
 /// Failures to save changes, which are logged at most once in [`PERIOD`] as long as the cause is the same.
 #[derive(Debug, Default)]
 pub(super) struct SaveFailures {
-    /// The last one that was logged.
+    /// The last failure that was logged.
     logged: Option<(String, Instant)>,
-    /// Those since then.
+    /// The number of failures since then.
     more: u64,
 }
 
 impl SaveFailures {
-    /// Logs the outcome of a change, if it is news.
+    /// Logs a failure unless the same one was just logged, and the first success after a failure.
     pub(super) fn log(&mut self, outcome: &Result<(), SaveError>, database: &str) {
         let more = self.more;
         let Err(error) = outcome else {

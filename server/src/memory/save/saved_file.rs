@@ -1,4 +1,4 @@
-//! One saved file and its journal: which changes are in which.
+//! One saved file and its journal: which changes are in which of the two.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ use crate::memory::index::Index;
 use crate::memory::journal::tally::JournalTally;
 use crate::memory::journal::{self, Fingerprint, Journal, JournalContents, JournalError};
 
-/// The octets that a change takes in a journal, besides its docid and record.
+/// The octets that a change takes in a journal, in addition to its docid and record.
 const ROW: u64 = 32;
 
 /// A saved file, locked, and its journal.
@@ -23,22 +23,22 @@ pub(super) struct SavedFile {
     pub(super) path: PathBuf,
     /// The docid field.
     docid: String,
-    /// `None` if its folder does not exist yet.
+    /// The lock; `None` if the folder does not exist yet.
     lock: Option<Lock>,
-    /// `None` if it did not exist.
+    /// The state of the file; `None` if the file did not exist.
     pub(super) stamp: Option<Stamp>,
     held: Option<Fingerprint>,
-    /// Open after the first change.
+    /// The journal, which is open after the first change.
     journal: Option<Journal>,
-    /// The number of the last change that is durable, and of the last one that is in the file.
+    /// The numbers of the last change that is durable and of the last change that is in the file.
     pub(super) last: u64,
     pub(super) folded: u64,
-    /// The octets of the changes in the journal, and from how many on it is folded.
+    /// The octets of the changes in the journal, and the number at which it is folded.
     pub(super) octets: u64,
     pub(super) due: u64,
-    /// The limit by which `due` grows if folding fails.
+    /// The number of octets by which `due` grows if folding fails.
     pub(super) most: u64,
-    /// Whether the file is being written anew on another thread.
+    /// Whether the file is being rewritten on another thread.
     pub(super) is_drafting: bool,
     pub(super) tally: Arc<JournalTally>,
     pub(super) failures: SaveFailures,
@@ -53,7 +53,7 @@ pub(super) struct FoundFile {
     journal: Option<JournalContents>,
 }
 
-/// How far a file that is being written includes the changes.
+/// The point up to which a file that is being written includes the changes.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::memory) struct FoldPoint {
     pub(super) last: u64,
@@ -63,7 +63,7 @@ pub(in crate::memory) struct FoldPoint {
 }
 
 impl SavedFile {
-    /// A file that is not read yet. Its journal is folded from `most` octets on.
+    /// Creates the state of a file that has not been read yet. Its journal is folded when it reaches `most` octets.
     pub(super) fn new(path: &Path, lock: Option<Lock>, most: u64) -> Self {
         Self {
             path: path.to_owned(),
@@ -83,7 +83,7 @@ impl SavedFile {
         }
     }
 
-    /// The path without links.
+    /// Returns the path without links.
     pub(super) fn target(&self) -> &Path {
         self.lock.as_ref().map_or(&*self.path, Lock::target)
     }
@@ -101,7 +101,7 @@ impl SavedFile {
         let stamp = Stamp::of(&self.path).unwrap_or_default();
         let path = journal::path_of(self.target());
         let contents = JournalContents::read(&path)?;
-        // Where there is no journal, errors in the file are reported when it is loaded.
+        // If there is no journal, errors in the file are reported when it is loaded.
         let held = Fingerprint::of(&self.path).unwrap_or_default();
         if let Some(contents) = &contents {
             contents.belongs_to(held.as_ref(), &self.path, &path, Some(&docid))?;
@@ -139,10 +139,10 @@ impl SavedFile {
         changes
     }
 
-    /// Whether the file exists, as it was last read or written.
+    /// Returns whether the file exists, as it was last read or written.
     ///
     /// # Errors
-    /// Another program has changed it.
+    /// Another program has changed the file.
     fn is_there(&self) -> Result<bool, SaveError> {
         let found = Stamp::of(&self.path).map_err(file::Error::unwritable(&self.path))?;
         if found.is_none() || found == self.stamp {
@@ -159,10 +159,10 @@ impl SavedFile {
         })
     }
 
-    /// Whether it does not exist, and did not when it was read.
+    /// Returns whether the file does not exist, and did not exist when it was read.
     ///
     /// # Errors
-    /// As [`SavedFile::is_there`].
+    /// The same as for [`SavedFile::is_there`].
     pub(super) fn is_new(&self) -> Result<bool, SaveError> {
         Ok(!self.is_there()? && self.stamp.is_none())
     }
@@ -174,7 +174,7 @@ impl SavedFile {
         changes: impl Iterator<Item = &'a RecordChange> + Clone,
     ) -> Result<(), SaveError> {
         self.locked()?;
-        // A file that does not exist is written whole, so that each journal has a file.
+        // A file that does not exist is written in full, so that each journal has a file.
         if !self.is_there()? && !self.is_drafting {
             return self.write(index, number);
         }
@@ -189,14 +189,14 @@ impl SavedFile {
                 Ok(())
             }
             Err(error) => {
-                // After an error it takes no more changes until it is opened again.
+                // After an error, the journal does not accept changes until it is opened again.
                 self.close_journal();
                 Err(error.into())
             }
         }
     }
 
-    /// The open journal. It is begun anew if it has no changes.
+    /// Returns the open journal. A journal without changes is replaced by a new one.
     fn opened(&mut self) -> Result<&mut Journal, JournalError> {
         let target = self.lock.as_ref().map_or(&*self.path, Lock::target);
         match (&mut self.journal, &self.held) {
@@ -214,7 +214,7 @@ impl SavedFile {
         }
     }
 
-    /// Writes the file anew with the records of an index, which has all changes.
+    /// Rewrites the file with the records of an index that has all changes.
     pub(super) fn write(&mut self, index: &Index, number: u16) -> Result<(), SaveError> {
         let drafted = drafted(index, number, self.locked()?.target())?;
         self.settle(drafted, self.point())
@@ -228,7 +228,7 @@ impl SavedFile {
         }
     }
 
-    /// Replaces the file by a draft that has the changes up to a point, and removes these from the journal.
+    /// Replaces the file with a draft that has the changes up to a point, and removes these changes from the journal.
     ///
     /// # Errors
     /// If the file cannot be written, or another program has changed it. A removed file is written again.
@@ -239,7 +239,7 @@ impl SavedFile {
     ) -> Result<(), SaveError> {
         let (draft, held) = drafted;
         if !self.is_there()? && self.stamp.is_some() {
-            // Memory has all its records.
+            // The removed file can be replaced because memory has all its records.
             tracing::warn!(path = %self.path.display(), "a saved file was removed and is written again");
         }
         if self.last > self.folded {

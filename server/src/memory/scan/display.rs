@@ -1,6 +1,6 @@
-//! The display forms of whole entries, in scans and facets: as printed in the first record that has the entry (displayTerm of TermInfo,
-//! Z39.50-2003 §3.2.8.1). The indexes have folded terms only, so the record is read again. Words have none: whether the first record prints
-//! one in capitals tells nothing.
+//! The display forms of whole entries, in scans and facets: as printed in the first record that has the entry (displayTerm of
+//! TermInfo, Z39.50-2003 §3.2.8.1). The indexes have folded terms only, so the record is read again. Words do not have a display
+//! form: whether the first record prints a word in capitals means nothing.
 
 use bytes::Bytes;
 use z3950_asn1::apdu::Term;
@@ -12,18 +12,18 @@ use crate::memory::hits::HitSet;
 use crate::memory::index::{Exhausted, Index, Terms, Work, shortened};
 use crate::memory::words::words;
 
-/// The most octets of a display form. Longer texts are no headings.
+/// The maximum number of octets of a display form. Longer texts are not headings.
 const MAX_DISPLAY: usize = 1_000;
 
-/// Octets of a record that are read in a unit of work.
+/// The number of octets of a record that are read in a unit of work.
 const OCTETS_A_UNIT: usize = 8;
 
-/// Adds their display forms to whole entries. Those of codes, dates and numbers have none.
+/// Adds display forms to whole entries. Codes, dates and numbers do not have a display form.
 ///
 /// `within` are the records that were scanned; `None` for all.
 ///
 /// # Errors
-/// If the work is exhausted. The remaining terms have no display form then.
+/// If the work is exhausted. The remaining terms then do not have a display form.
 pub(super) fn add(
     all: (&Index, &Fields),
     terms: Terms,
@@ -49,12 +49,12 @@ pub(super) struct PrintedEntries<'a> {
     terms: Terms,
     id: IndexId,
     within: Option<&'a HitSet<'a>>,
-    /// The texts of the last record: neighbouring terms are often those of one record.
+    /// The texts of the last record: neighbouring terms often come from one record.
     last: Option<(&'a Bytes, Vec<String>)>,
 }
 
 impl<'a> PrintedEntries<'a> {
-    /// The entries in some records; `None` for words, codes, dates and numbers.
+    /// Returns the entries in some records; `None` for words, codes, dates and numbers.
     pub(super) fn new(
         (index, fields): (&'a Index, &'a Fields),
         terms: Terms,
@@ -73,7 +73,7 @@ impl<'a> PrintedEntries<'a> {
         })
     }
 
-    /// A term as printed in the first record that has it; `None` if that is the same, or too long.
+    /// Returns a term as printed in the first record that has it; `None` if the printed form is the same, or too long.
     ///
     /// # Errors
     /// If the work is exhausted.
@@ -99,7 +99,7 @@ impl<'a> PrintedEntries<'a> {
     }
 }
 
-/// The texts of a record in an index; none if it cannot be read.
+/// Returns the texts of a record in an index; there are none if the record cannot be read.
 fn texts_of(record: &Bytes, fields: &Fields, index: IndexId) -> Vec<String> {
     let mut texts = Vec::new();
     if let Ok(parsed) = iso2709::parse(record) {
@@ -110,9 +110,10 @@ fn texts_of(record: &Bytes, fields: &Fields, index: IndexId) -> Vec<String> {
     texts
 }
 
-/// The text of a field that folds to a whole entry, without marks and without the punctuation that precedes a further element.
+/// Returns the text of a field that folds to a whole entry, without marks and without the punctuation that precedes a further
+/// element.
 fn whole_of(text: &str, term: &str) -> Option<String> {
-    // Most texts differ in the first letter.
+    // Most texts differ in their first letter.
     let first = text.trim_start().chars().next();
     let is_other = |letter: char| !term.starts_with(letter.to_ascii_lowercase());
     if first.is_some_and(|first| first.is_ascii_alphanumeric() && is_other(first)) {

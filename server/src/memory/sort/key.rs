@@ -1,4 +1,4 @@
-//! The keys of a sort: what is compared of a record, and how.
+//! The keys of a sort: which parts of a record are compared, and how.
 
 use std::cmp::Ordering;
 
@@ -20,7 +20,7 @@ use crate::memory::words::words;
 #[derive(Debug)]
 pub struct RecordOrder(Vec<Key>);
 
-/// What is compared of a record.
+/// The parts of a record that are compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SortValues {
     values: Vec<Option<Vec<u8>>>,
@@ -28,21 +28,21 @@ pub struct SortValues {
 }
 
 impl SortValues {
-    /// Whether the record has the most significant key itself.
+    /// Returns whether the record itself has the most significant key.
     pub fn has_key(&self) -> bool {
         self.has_key
     }
 }
 
-/// The octets of a value that are compared by [`RecordOrder`]: more than a heading has.
+/// The maximum number of octets of a value that [`RecordOrder`] compares: longer than any heading.
 const MAX_VALUE: usize = 512;
 
 impl RecordOrder {
-    /// The order by these keys, the most significant first.
+    /// Creates the order by these keys, the most significant first.
     ///
     /// # Errors
-    /// 207 for a key that cannot be read from records, or is for particular databases; 214 for an order by frequency; or the first
-    /// unsupported attribute.
+    /// Condition 207 for a key that cannot be read from records, or is for particular databases; 214 for an order by frequency;
+    /// or the first unsupported attribute.
     pub fn new(keys: &[SortKeySpec]) -> Result<Self, Diagnostic> {
         let of_database = |name: &DatabaseName| {
             let name = name.0.as_bytes();
@@ -54,7 +54,7 @@ impl RecordOrder {
         Ok(Self(keys.collect::<Result<_, _>>()?))
     }
 
-    /// What is compared of a record.
+    /// Returns the parts of a record that are compared.
     pub fn values(&self, record: &MarcRecord) -> SortValues {
         let found = |key: &Key| {
             let mut value = key.found(&OF_BIB_1, record, key.by(None)?)?;
@@ -70,13 +70,13 @@ impl RecordOrder {
         }
     }
 
-    /// The order of two records.
+    /// Returns the order of two records.
     pub fn compared(&self, left: &SortValues, right: &SortValues) -> Ordering {
         compared(&self.0, &left.values, &right.values)
     }
 }
 
-/// The order of two lists of values. Without a value, a record comes last.
+/// Returns the order of two lists of values. A record without a value comes last.
 pub(super) fn compared<V: Ord>(keys: &[Key], left: &[Option<V>], right: &[Option<V>]) -> Ordering {
     let values = left.iter().zip(right);
     let orders = values
@@ -101,22 +101,22 @@ pub(super) struct Key {
     pub(super) missing: Missing,
 }
 
-/// The values of a key.
+/// The source of the values of a key.
 #[derive(Debug)]
 pub(super) enum By {
     Index(IndexId),
-    /// The first field of this tag: all of it, or its first subfield of this code.
+    /// The first field with this tag: all of it, or its first subfield with this code.
     Field(Tag, Option<u8>),
 }
 
 /// The treatment of records without the key.
 #[derive(Debug)]
 pub(super) enum Missing {
-    /// Last in either direction, because the client has not said.
+    /// Such records come last in either direction, because the client does not say otherwise.
     Last,
-    /// Fail.
+    /// The sort fails.
     Abort,
-    /// Use this value.
+    /// This value is used.
     Value(Vec<u8>),
 }
 
@@ -133,7 +133,7 @@ impl Key {
     /// Reads a key; `known` gives the number of a database.
     ///
     /// # Errors
-    /// 207 for a key that cannot be sorted by, 214 for an order by frequency, those of `known`.
+    /// Condition 207 for a key that cannot be sorted by, 214 for an order by frequency, or the errors of `known`.
     pub(super) fn read(
         spec: &SortKeySpec,
         fields: &Fields,
@@ -180,7 +180,7 @@ impl Key {
             .map(|(_, by)| by)
     }
 
-    /// The value of a record, if it has one.
+    /// Returns the value of a key in a record, if the record has one.
     pub(super) fn found(&self, fields: &Fields, record: &MarcRecord, by: &By) -> Option<Vec<u8>> {
         let value = value_of(by.text(fields, record)?, self.case_sensitive);
         (!value.is_empty()).then_some(value)
@@ -197,7 +197,7 @@ impl By {
         sort_index(fields, key).map(Self::Index)
     }
 
-    /// The text of a record to sort by.
+    /// Returns the text of a record by which it is sorted.
     fn text(&self, fields: &Fields, record: &MarcRecord) -> Option<String> {
         match self {
             Self::Index(IndexId::DOCID) => {
@@ -238,7 +238,7 @@ impl By {
     }
 }
 
-/// `245` or `245$a`.
+/// Parses `245` or `245$a`.
 fn field(name: &[u8]) -> Option<(Tag, Option<u8>)> {
     let (tag, code) = name.split_first_chunk::<3>()?;
     let code = match code {
@@ -251,7 +251,7 @@ fn field(name: &[u8]) -> Option<(Tag, Option<u8>)> {
         .then_some((Tag(*tag), code))
 }
 
-/// A text without its nonfiling characters, unless that leaves nothing.
+/// Returns a text without its nonfiling characters, unless nothing is left without them.
 pub(in crate::memory) fn filed(text: &str) -> String {
     let rest = text
         .strip_prefix(NOT_FILED)
@@ -262,7 +262,7 @@ pub(in crate::memory) fn filed(text: &str) -> String {
     }
 }
 
-/// A text in the form that is compared.
+/// Converts a text to the form that is compared.
 fn value_of(text: String, case_sensitive: bool) -> Vec<u8> {
     if case_sensitive {
         text.into_bytes()

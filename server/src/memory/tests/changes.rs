@@ -12,7 +12,7 @@ use crate::memory::*;
 use crate::requests::now;
 use crate::testing::record;
 
-/// Changes to the database `cat`: the outcomes as identifiers or `condition addinfo`.
+/// Makes changes to the database `cat`; returns the outcomes as identifiers or `condition addinfo`.
 pub(super) fn change(
     backend: &MemoryBackend,
     action: UpdateAction,
@@ -50,7 +50,7 @@ pub(super) fn id(id: &'static str) -> UpdateRecord {
     }
 }
 
-/// The titles of the records found, in order.
+/// Returns the titles of the records found, in order.
 pub(super) fn titles(backend: &MemoryBackend, query: &str) -> Vec<String> {
     let hits = hits(backend, query);
     let ids = hits.ids(0..hits.len());
@@ -145,7 +145,7 @@ fn records_are_inserted_replaced_and_deleted() {
         [refused("no such record: c")]
     );
     assert_eq!(titles(&backend, "@or emma x"), [""; 0]);
-    // A record of the same docid in another database is a different record.
+    // A record with the same docid in another database is a different record.
     assert_eq!(
         found(&backend, &["other"], &pqf("war")).map(|found| found.len()),
         Ok(1)
@@ -328,7 +328,7 @@ fn many_changes_give_the_expected_records() {
     assert!(segments < 20, "{segments} segments");
 }
 
-/// The others are made on another thread.
+/// Larger changes are made on another thread.
 #[test]
 fn small_changes_are_quick() {
     let of = |octets: usize| UpdateRecord {

@@ -68,7 +68,7 @@ fn files_that_do_not_fit_are_not_loaded() {
         paths: vec![path.clone()],
         ..DatabaseFiles::default()
     };
-    // Three and a quarter times the octets of the file; a reload leaves the reserve, but no more than the octets of the file.
+    // Three and a quarter times the octets of the file; a reload leaves the reserve free, but at most the octets of the file.
     let start: [(HeadroomProbe, bool); 3] = [
         (|| left(1300), true),
         (|| left(1299), false),

@@ -15,7 +15,7 @@ use crate::memory::journal::{Fingerprint, Journal, JournalContents, path_of};
 use crate::memory::*;
 use crate::testing::record;
 
-/// Finds every record.
+/// The query that finds every record.
 const ALL: &str = "@attr 1=1016 @attr 2=103 x";
 
 /// A saved file with the records `a` and `b`.
@@ -40,7 +40,7 @@ impl SavedCat {
         loaded.map(|(backend, _)| backend)
     }
 
-    /// Loads the file, as soon as the last commit of a backend that was just dropped has let go of it.
+    /// Loads the file, as soon as the last commit of a backend that was just dropped has released it.
     fn open(&self) -> MemoryBackend {
         let deadline = Instant::now() + Duration::from_secs(10);
         loop {
@@ -66,7 +66,7 @@ impl SavedCat {
         path_of(&self.path)
     }
 
-    /// The titles that are in the file.
+    /// Returns the titles that are in the file.
     fn in_file(&self) -> Vec<String> {
         let copy = self.folder.path().join("copy.mrc");
         fs::copy(&self.path, &copy).expect("copied");
@@ -85,7 +85,7 @@ fn delete(backend: &MemoryBackend, docid: &'static str) {
     assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
 }
 
-/// A backend with some changes: `b` is replaced, `c` and `d` are new, `c` is deleted again.
+/// Returns a backend with some changes: `b` is replaced, `c` and `d` are new, `c` is deleted again.
 fn changed(cat: &SavedCat) -> MemoryBackend {
     let backend = cat.open();
     put(&backend, &record("c", "Emma"));
@@ -123,7 +123,7 @@ fn changes_are_in_the_journal_until_it_is_folded() {
     assert_eq!(cat.in_file().len(), 4);
 }
 
-/// Wherever folding is interrupted, the next start has all changes, once and in their order.
+/// Wherever folding is interrupted, after the next start all changes are there, once and in order.
 #[test]
 fn interrupted_folding_does_no_harm() {
     let cat = SavedCat::new();
@@ -147,7 +147,7 @@ fn interrupted_folding_does_no_harm() {
         assert!(backend.fold().iter().all(Result::is_ok));
         assert_eq!(cat.in_file().len(), 4);
     };
-    // Before anything, and while the draft is written.
+    // Before anything is done, and while the draft is written.
     put_back(&old, &journal);
     fs::write(cat.folder.path().join(".cat.mrc.draft"), "half").expect("written");
     check();
@@ -164,7 +164,7 @@ fn interrupted_folding_does_no_harm() {
     // After the file was replaced.
     put_back(&new, &announced);
     check();
-    // The new file without its announcement is any other file.
+    // The new file without its announcement counts as a different file.
     put_back(&new, &journal);
     cat.refused(&["was changed by another program"]);
     assert_eq!(keep(&cat.path), new, "and stays as it is");
@@ -192,7 +192,7 @@ fn a_file_and_a_journal_of_another_are_not_mixed() {
     let told = by_other_field.map(drop).expect_err("refused").to_string();
     assert!(told.contains("001, not 035$a"), "{told}");
     assert_eq!(titles(&cat.open(), ALL), CHANGED);
-    // The copy of both belongs together as well.
+    // A copy of both the file and the journal also fits together.
     let away = cat.folder.path().join("away");
     fs::create_dir(&away).expect("made");
     for path in [&cat.path, &cat.journal()] {
@@ -243,7 +243,7 @@ fn what_is_done_with_a_journal_is_counted() {
     assert_eq!(totals(&backend), (33, (1, 1, 2), true));
 }
 
-/// Changes by the old docids are folded before the records are read with the new field.
+/// Changes with the old docids are folded before the records are read with the new field.
 #[test]
 fn a_reload_with_another_docid_field_keeps_the_changes() {
     let cat = SavedCat::new();
@@ -263,7 +263,7 @@ fn a_reload_with_another_docid_field_keeps_the_changes() {
     assert_eq!(titles(&backend, ALL), CHANGED[1..]);
 }
 
-/// With changes in the journal, an edited file is neither read, written nor mixed.
+/// If the journal has changes, an edited file is neither read, written nor mixed with them.
 #[test]
 fn a_hand_edit_beside_a_journal_is_refused() {
     let cat = SavedCat::new();
@@ -290,7 +290,7 @@ fn a_hand_edit_beside_a_journal_is_refused() {
     }
     assert_eq!(fs::read(&cat.path).expect("there"), by_hand);
     assert_eq!(titles(&backend, ALL), CHANGED);
-    // Put back as it was; the time of a file is part of its state while it is served.
+    // Put back as it was; the file's time is part of its state while it is served.
     fs::write(&cat.path, old).expect("written");
     backend.reload(&|_| {}).expect("the file of the journal");
     delete(&backend, "d");
@@ -323,7 +323,7 @@ fn a_journal_is_folded_at_its_limit() {
     }
 }
 
-/// Inserts records side by side; they wait until `meanwhile` is done, and are then committed together.
+/// Inserts records concurrently; the changes wait until `meanwhile` is done, and are then committed together.
 async fn together(backend: &MemoryBackend, title: &str, meanwhile: impl FnOnce()) -> usize {
     const UPDATES: usize = 40;
     let insert = |number| {
@@ -362,7 +362,7 @@ async fn updates_side_by_side_share_a_commit() {
     let backend = cat.open();
     assert_eq!(together(&backend, "Many", || {}).await, 40);
     assert_eq!(titles(&backend, "many").len(), 40);
-    // None is made if they cannot be saved, and later ones are not built on them.
+    // None of the changes is made if they cannot be saved, and later changes are not built on them.
     let octets = fs::read(&cat.path).expect("there");
     let edit = || fs::write(&cat.path, [&octets[..], b"\n"].concat()).expect("written");
     assert_eq!(together(&backend, "Refused", edit).await, 0);

@@ -9,7 +9,7 @@ use crate::memory::merge::Merge;
 use crate::memory::*;
 use crate::testing::record;
 
-/// The catalogue after an update that is not followed by merges.
+/// Returns the catalogue after an update that is not followed by merges.
 fn updated(catalogue: &Catalogue, action: UpdateAction, records: &[UpdateRecord]) -> Catalogue {
     let update = Update {
         database: &DatabaseName::from("cat"),
@@ -25,7 +25,7 @@ fn empty() -> MemoryBackend {
     builder.expect("no records").build()
 }
 
-/// A catalogue with segments of these sizes; record `n` has docid and title `n`, counted from 0.
+/// Returns a catalogue with segments of these sizes; record `n` has docid and title `n`, counted from 0.
 fn of_segments(sizes: &[usize]) -> Catalogue {
     let mut next = 0;
     let first = updated(&empty().current(), UpdateAction::Insert, &[]);
@@ -36,14 +36,14 @@ fn of_segments(sizes: &[usize]) -> Catalogue {
     })
 }
 
-/// The catalogue with another segment, of the records of these numbers.
+/// Returns the catalogue with another segment, of the records of these numbers.
 fn with_segment(catalogue: &Catalogue, numbers: std::ops::Range<usize>) -> Catalogue {
     let new = |number: usize| marc(&record(&number.to_string(), &number.to_string()));
     let records: Vec<_> = numbers.map(new).collect();
     updated(catalogue, UpdateAction::Insert, &records)
 }
 
-/// The catalogue without the records of these numbers.
+/// Returns the catalogue without the records of these numbers.
 fn without(catalogue: &Catalogue, numbers: impl IntoIterator<Item = usize>) -> Catalogue {
     let gone = |number: usize| UpdateRecord {
         id: Some(number.to_string().into_bytes().into()),
@@ -53,7 +53,7 @@ fn without(catalogue: &Catalogue, numbers: impl IntoIterator<Item = usize>) -> C
     updated(catalogue, UpdateAction::Delete, &gone)
 }
 
-/// For each segment, its records and how many of them are deleted.
+/// Returns, for each segment, its number of records and how many of them are deleted.
 fn shape(index: &Index) -> Vec<(usize, usize)> {
     let segments = index.segments();
     segments
@@ -156,7 +156,7 @@ fn other_records_are_not_overwritten() {
     }
 }
 
-/// They are merged on another thread.
+/// Segments are merged on another thread.
 #[tokio::test]
 async fn updates_have_segments_merged() {
     let backend = empty();
@@ -168,7 +168,7 @@ async fn updates_have_segments_merged() {
     while backend.current().index.segments().count() > 1 {
         tokio::task::yield_now().await;
     }
-    // The thread that merges may not have given the turn to the next update yet.
+    // The thread that merges may not have let the next update take its turn yet.
     let update = Update {
         database: &DatabaseName::from("cat"),
         action: UpdateAction::Delete,

@@ -35,7 +35,7 @@ fn catalogue() -> MemoryBackend {
     databases.expect("sound").build()
 }
 
-/// `before | after`, with an `=` where the start is itself a term; or the condition.
+/// Returns `before | after`, with an `=` if the starting term is itself in the index; or the condition.
 fn scan(
     backend: &MemoryBackend,
     databases: &[&str],
@@ -197,7 +197,7 @@ fn key(element: SortElement) -> SortKeySpec {
     }
 }
 
-/// The docids in order, or the condition.
+/// Returns the docids in order, or the condition.
 fn sorted(backend: &MemoryBackend, inputs: &[Hits], keys: &[SortKeySpec]) -> String {
     let caller = Caller::new();
     match now(backend.sort(Sort {
@@ -375,7 +375,7 @@ fn nonfiling_characters_are_ignored() {
         title("2", "10", "The quick fox"),
         title("3", "12", "A bird"),
         title("4", "15", "\"The dog\""),
-        // Only an article; more nonfiling characters than the text has.
+        // Only an article; then more nonfiling characters than the text has.
         title("5", "14", "The "),
         title("6", "19", "Cat"),
         title("7", "12", "L'\u{e9}t\u{e9}"),
@@ -413,7 +413,7 @@ fn nonfiling_characters_are_ignored() {
             "{keys:?}"
         );
     }
-    // A search finds the article all the same.
+    // A search still finds the article.
     let backend = backend(marc21.to_vec());
     for (query, expected) in [
         ("@attr 1=4 the", 4),

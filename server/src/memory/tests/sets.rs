@@ -34,7 +34,7 @@ fn result_sets_keep_their_records() {
         .collect();
     assert_eq!(shown, ["War", "Peace"]);
 
-    // As an operand, a set has the records that still exist.
+    // As an operand, a set consists of the records that still exist.
     let with_set = |set: &Hits, query: &str| {
         let (databases, query) = ([DatabaseName::from("cat")], pqf(query));
         let search = Search {
@@ -73,7 +73,7 @@ fn result_sets_keep_their_records() {
     assert_eq!(shown, ["War", "Peace"]);
 }
 
-/// After the second reload, those found before the first are given up, also if updates came in between.
+/// After the second reload, sets found before the first are given up, even if updates came in between.
 #[test]
 fn result_sets_last_until_the_second_reload() {
     let backend = catalogue();

@@ -24,8 +24,8 @@ use crate::requests::{init, now, only, present_request, search_request, shown};
 use crate::session::Session;
 use crate::target::Target;
 
-/// A database `books` of texts by their identifiers, which can be updated; a query finds the record of that identifier, or
-/// all records for `all`.
+/// A database `books` of texts and their identifiers, which can be updated; a query finds the record with that identifier, or all
+/// records for `all`.
 #[derive(Default)]
 pub(crate) struct Shelf(Mutex<BTreeMap<Bytes, Bytes>>);
 
@@ -243,7 +243,7 @@ fn send(session: &mut Session, request: ExtendedServicesRequest) -> ExtendedServ
     }
 }
 
-/// The status, and the diagnostics with their additional information.
+/// Returns the status, and the diagnostics with their additional information.
 fn told(response: &ExtendedServicesResponse) -> String {
     let diagnostics = response
         .diagnostics
@@ -266,7 +266,7 @@ fn package(response: &ExtendedServicesResponse) -> TaskPackage {
     TaskPackage::from_external(external).expect("a package")
 }
 
-/// The session's records, in a result set of the given name.
+/// Searches for the session's records, in a result set with the given name.
 fn search_in(session: &mut Session, database: &str, set: &str, pqf: &str) -> i64 {
     let request = SearchRequest {
         database_names: vec![DatabaseName::from(database)],

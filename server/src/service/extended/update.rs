@@ -1,4 +1,4 @@
-//! Database Update in its three versions (Z39.50-2003 Appendix EXT.5): updates all records of a task or none. If some
+//! Database Update in its three versions (Z39.50-2003 Appendix EXT.5): updates either all records of a task or none. If some
 //! cannot be updated, the package has a diagnostic for each of them, and condition 224 for each of the rest.
 
 use bytes::Bytes;
@@ -17,14 +17,15 @@ use crate::association::Operation;
 use crate::backend::{self, Backend, Composition, Retrieve, Search, UpdateAction, UpdateRecord};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
-/// The most records of one task.
+/// The maximum number of records in one task.
 const MAX_RECORDS: usize = 1_000;
 
 /// Updates the database.
 ///
 /// # Errors
-/// 1044 for an action that the version does not have, 1045 for an unknown schema, 25 for an unknown element set, 1008 for no
-/// record and 1046 for too many, 1057 for an unsupported parameter, and the reason if the database cannot be updated at all.
+/// Condition 1044 for an action that the version does not have, 1045 for an unknown schema, 25 for an unknown element set, 1008
+/// if there is no record and 1046 if there are too many, 1057 for an unsupported parameter, and the reason if the database cannot
+/// be updated at all.
 pub(super) async fn answer(
     operation: &Operation,
     version: Oid,
@@ -45,7 +46,7 @@ pub(super) async fn answer(
         action,
         records: &records,
     });
-    // Not cancelled: the client could not know whether the update was done.
+    // This is not cancelled, because the client could not know whether the update was done.
     let outcomes = outcomes.await?;
     let failure = failure_of(&outcomes);
     let (record_status, update_status) = match failure {
@@ -84,14 +85,14 @@ pub(super) async fn answer(
     Ok(Outcome::of_update(failure, package))
 }
 
-/// The element sent when the record was not requested. The first version has none. The others have an empty list of
-/// diagnostics, because yaz-client 5.34 reads the element even if it is absent.
+/// Returns the element that is sent when the record was not requested. The first version does not have this element. In the
+/// others it is an empty list of diagnostics, because yaz-client 5.34 reads the element even if it is absent.
 fn nothing_to_say(version: Oid) -> Option<RecordOrSurDiag> {
     let is_first = version == oid::DATABASE_UPDATE_1;
     (!is_first).then(|| RecordOrSurDiag::SurrogateDiagnostics(Vec::new()))
 }
 
-/// Why a record was not changed that could have been: because of another one of its task.
+/// Returns the reason why a record that could have been changed was not: another record of its task failed.
 fn unchanged(id: &[u8], failure: &Diagnostic) -> Diagnostic {
     let id = String::from_utf8_lossy(id);
     let words = format!(
@@ -116,7 +117,7 @@ fn action(version: Oid, action: Action) -> Result<UpdateAction, Diagnostic> {
     })
 }
 
-/// Checks what the request asks for besides the update itself.
+/// Checks everything that the request asks for besides the update itself.
 fn check(backend: &dyn Backend, request: &EsRequest) -> Result<(), Diagnostic> {
     if let Some(schema) = request.to_keep.schema
         && backend
@@ -143,11 +144,11 @@ fn check(backend: &dyn Backend, request: &EsRequest) -> Result<(), Diagnostic> {
     }
 }
 
-/// The record as the backend updates it. For deletion by identifier its contents are ignored, because peers send anything
-/// there.
+/// Returns the record as the backend updates it. For deletion by identifier, the record's contents are ignored, because peers
+/// send anything there.
 fn wanted(action: UpdateAction, supplied: &SuppliedRecord) -> Result<UpdateRecord, Diagnostic> {
     if supplied.supplemental_id.is_some() {
-        // Records have no versions to detect concurrent changes with.
+        // Records do not have versions by which concurrent changes could be detected.
         return Err(unsupported("supplementalId"));
     }
     let id = supplied.record_id.as_ref().map(|id| match id {
@@ -162,7 +163,7 @@ fn wanted(action: UpdateAction, supplied: &SuppliedRecord) -> Result<UpdateRecor
     })
 }
 
-/// The current record of an identifier; `None` if it cannot be retrieved, which does not fail the update.
+/// Returns the current record with this identifier; `None` if it cannot be retrieved, which does not fail the update.
 async fn record(
     operation: &Operation,
     backend: &dyn Backend,

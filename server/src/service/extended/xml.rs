@@ -1,5 +1,5 @@
-//! XML ES, 1.2.840.10003.9.1000.105.4: an XML document as a task, with a meaning defined by the server. Here a MARCXML document
-//! updates the first database: its records are added, or replace those with their identifiers.
+//! XML ES, 1.2.840.10003.9.1000.105.4: an XML document as a task, with a meaning defined by the server. In this server, a MARCXML
+//! document updates the first database: its records are added, or replace records with the same identifiers.
 //!
 //! The package reports the result: `<update status="success"><record id="1"/></update>`.
 
@@ -20,7 +20,8 @@ use crate::diagnostic::Diagnostic;
 /// Updates the first database with the records of the document.
 ///
 /// # Errors
-/// 1057 for a document that is not MARCXML or has no record, and the reason if the database cannot be updated.
+/// Condition 1057 for a document that is not MARCXML or does not contain a record, and the reason if the database cannot be
+/// updated.
 pub(super) async fn answer(
     association: &Association,
     document: &OctetString,
@@ -46,7 +47,7 @@ pub(super) async fn answer(
     ))
 }
 
-/// The records of a MARCXML document, each as a separate document.
+/// Returns the records of a MARCXML document, each as a separate document.
 fn records(document: &OctetString) -> Result<Vec<UpdateRecord>, Diagnostic> {
     let mut records = Vec::new();
     for found in RecordReader::new(document.as_bytes(), InputForm::MarcXml) {

@@ -35,7 +35,7 @@ fn session(challenge: Challenge, options: Options) -> Session {
     session
 }
 
-/// A short description of the answer to a request.
+/// Returns a short description of the answer to a request.
 fn word(reply: Reply) -> String {
     match only(reply) {
         Apdu::SearchResponse(response) if response.search_status => {
@@ -128,7 +128,7 @@ fn the_request_waits_for_proof() {
         let mut session = session(challenge, Options::SEARCH | Options::ACCESS_CONTROL);
         assert_eq!(word(now(session.answer(&search("5")))), question);
         assert_eq!(word(now(session.answer(&response(given)))), answer);
-        // An authenticated client is not asked again; others are.
+        // An authenticated client is not asked again; other clients are.
         let next = word(now(session.answer(&search("7"))));
         let proved = answer.contains("hits");
         assert_eq!(next, if proved { "7 hits for 7" } else { question });

@@ -1,5 +1,5 @@
-//! Every condition of Bib-1 that the server itself sends, with a request that causes it (Z39.50-2003 Appendix DIAG).
-//! The test fails for a condition in the sources without a row, and for a row without a condition in the sources.
+//! Every condition of Bib-1 that the server itself sends, with a request that causes it (Z39.50-2003 Appendix DIAG). The test
+//! fails if a condition in the sources does not have a row, or a row does not have a condition in the sources.
 
 mod queries;
 mod requests;
@@ -16,12 +16,12 @@ use z3950_asn1::codec::encode;
 use crate::requests::now;
 use crate::session::Session;
 
-/// A condition, and an answer that has it.
+/// A condition, and a function that returns an answer with it.
 type Row = (i64, fn() -> Apdu);
 
 const TABLES: [&[Row]; 4] = [queries::ROWS, requests::ROWS, sessions::ROWS, tasks::ROWS];
 
-/// The last APDU of the answer to a request.
+/// Returns the last APDU of the answer to a request.
 fn answer(session: &mut Session, request: impl Into<Apdu>) -> Apdu {
     let reply = now(session.answer(&request.into()));
     reply.apdus.into_iter().last().expect("an answer")
@@ -41,7 +41,7 @@ fn every_condition_is_sent_in_some_answer() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The Bib-1 conditions in an answer, wherever they are: each follows the identifier of the set.
+/// Returns the Bib-1 conditions in an answer, wherever they are: each follows the identifier of the diagnostic set.
 fn conditions(answer: &Apdu) -> BTreeSet<i64> {
     const BIB_1_DIAGNOSTICS: [u8; 9] = [0x06, 7, 0x2a, 0x86, 0x48, 0xce, 0x13, 4, 1];
     const INTEGER: u8 = 0x02;
@@ -97,11 +97,11 @@ fn every_condition_that_the_sources_name_has_a_row() {
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
 
-/// The names of conditions and their numbers.
+/// Returns the names of conditions and their numbers.
 fn constants() -> BTreeMap<String, i64> {
     let list = Path::new(SOURCES).join("../../asn1/src/bib1/diagnostics.rs");
     let text = fs::read_to_string(list).expect("the list of conditions");
-    // `235 DATABASE_DOES_NOT_EXIST "there is no database of this name", "database name";`
+    // Parses lines such as `235 DATABASE_DOES_NOT_EXIST "there is no database of this name", "database name";`.
     let constants = text.lines().filter_map(|line| {
         let (number, rest) = line.trim().split_once(' ')?;
         let (name, _) = rest.split_once(' ')?;
@@ -110,7 +110,7 @@ fn constants() -> BTreeMap<String, i64> {
     constants.collect()
 }
 
-/// The sources in a folder, up to their tests.
+/// Calls a function with each source file in a folder, up to the file's tests.
 fn for_each_source(folder: &Path, take: &mut impl FnMut(&Path, &str)) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -127,7 +127,7 @@ fn for_each_source(folder: &Path, take: &mut impl FnMut(&Path, &str)) {
     }
 }
 
-/// The name or number that a text begins with.
+/// Returns the name or number that a text begins with.
 fn word(text: &str) -> &str {
     let end = text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     &text[..end.unwrap_or(text.len())]

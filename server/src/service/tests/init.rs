@@ -56,7 +56,7 @@ fn init_grants_what_is_offered() {
         assert_eq!(response.protocol_version, versions);
         assert_eq!(response.options, Options::SEARCH | Options::SCAN);
         assert_eq!(response.implementation_name, None);
-        // Without a common version there is no diagnostic.
+        // If there is no common version, there is no diagnostic.
         assert_eq!(response.user_information_field, None);
     }
 }
@@ -79,7 +79,7 @@ fn version_2_has_no_options_of_version_3() {
     }
 }
 
-/// The diagnostic in a refusal: userInfo-1 around diag-1 around the default form.
+/// Returns the diagnostic in a refusal: userInfo-1 around diag-1 around the default form.
 fn refusal(response: &InitializeResponse) -> String {
     use z3950_asn1::format::diag1::DiagnosticFormat;
     use z3950_asn1::format::user_info1::UserInfo1;
@@ -121,7 +121,7 @@ fn refusals_say_why() {
     });
     let target = Arc::new(target);
     let there = IpAddr::from(Ipv4Addr::LOCALHOST);
-    // The same address in the form of a dual-stack socket.
+    // The same address as a dual-stack socket reports it.
     let mapped = IpAddr::from(Ipv4Addr::new(192, 0, 2, 1).to_ipv6_mapped());
     for (peer, id_authentication, expected) in [
         (there, id_pass("ann", "secret"), None),
@@ -187,7 +187,7 @@ fn a_session_frees_its_seat_when_it_ends() {
     drop(first);
     let mut again = open();
     assert!(again.1);
-    // Another Init in the same session takes no second seat; Close frees it.
+    // Another Init in the same session does not take a second seat; Close frees the seat.
     let request = InitializeRequest {
         id_authentication: Some(IdAuthentication::Open("ann".into())),
         ..self::request()

@@ -81,7 +81,7 @@ fn a_long_present_lets_others_go_first() {
     }
 }
 
-/// Opens a session that keeps at most these octets, and searches; returns whether there is room for the result set.
+/// Opens a session that keeps at most this many octets, and searches; returns whether there is room for the result set.
 fn found_within(session_octets: usize, sizes: &[usize]) -> Option<Session> {
     let limits = Limits {
         session_octets,
@@ -114,7 +114,7 @@ fn records_count_while_an_answer_is_made() {
     }
 }
 
-/// The answer to a Present of two records with this composition.
+/// Returns the answer to a Present of two records with this composition.
 fn composed(syntax: Option<oid::Oid>, composition: RecordComposition) -> String {
     let mut session = found(&[4, 4], Limits::default());
     let request = PresentRequest {
@@ -287,7 +287,7 @@ fn records_are_packed_to_the_sizes_agreed_on() {
     }
 }
 
-/// [`Sizes`] whose records are made of those of two databases.
+/// [`Sizes`] whose records are each made of records of two databases.
 struct Named(Sizes);
 
 impl Backend for Named {

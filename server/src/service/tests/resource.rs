@@ -28,7 +28,7 @@ fn trigger(action: RequestedAction, reference_id: Option<&str>) -> Apdu {
     .into()
 }
 
-/// The answer to a request that the client stops while it waits.
+/// Returns the answer to a request that the client stops while it waits.
 pub(super) fn cancelled(session: &mut Session, request: &Apdu) -> Reply {
     let interrupt = session.interrupt();
     let mut answer = pin!(session.answer(request));
@@ -162,7 +162,7 @@ fn a_trigger_gets_a_report_of_the_operation_in_progress() {
     }
 }
 
-/// A session that asks before it answers a search of more than four hits.
+/// Opens a session that asks before it answers a search with more than four hits.
 fn asking() -> Session {
     let offer = Offer {
         ask_above: Some(4),
@@ -220,7 +220,7 @@ fn large_results_wait_for_permission() {
         let expected = if kept { "sutrs 0 1" } else { "30 default" };
         assert_eq!(shown(&present.records), expected);
     }
-    // Smaller results do not wait.
+    // Smaller results do not wait for permission.
     only(now(asking().answer(&search("4"))));
 }
 
@@ -236,7 +236,7 @@ fn several_answers_wait_with_concurrent_operations() {
         (Options::CONCURRENT_OPERATIONS, &["1", "3", "2"][..], "132"),
         // With too many held answers, the oldest is dropped.
         (Options::CONCURRENT_OPERATIONS, &["4", "2", "3"], "423"),
-        // If only one request may wait, it is the last one, whatever its name.
+        // If only one request may wait, it is the last one, whatever its referenceId is.
         (Options::default(), &["1"], "3"),
     ] {
         let offer = Offer {

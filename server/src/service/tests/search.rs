@@ -36,13 +36,13 @@ fn counts_may_be_estimates_or_those_of_a_subset() {
         assert_eq!(response.result_set_status, set_status, "{term}");
         assert_eq!(response.result_count, count, "{term}");
         assert_eq!(shown(&response.records), records, "{term}");
-        // The set exists in any case.
+        // The set exists in both cases.
         let again = search(&mut session, search_request("@set default"));
         assert_eq!(again.result_count, count, "{term}");
     }
 }
 
-/// The terms counted in an answer, with their counts.
+/// Returns the terms counted in an answer, with their counts.
 fn counted(response: &SearchResponse) -> String {
     let information = response.additional_search_info.as_ref();
     let report = information.and_then(OtherInformation::value::<SearchInfoReport>);

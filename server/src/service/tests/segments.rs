@@ -1,4 +1,4 @@
-//! Segmentation: whole records and fragments of them over several APDUs (Z39.50-2003 §3.3).
+//! Segmentation: whole records and fragments of records over several APDUs (Z39.50-2003 §3.3).
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::requests::{Sizes, init_of, now, only, present_request, search};
 use crate::session::Session;
 use crate::target::Target;
 
-/// The answer to a Present: each APDU in brackets, with its count and its records by their sizes. Fragments are `a(`, `)b(`
-/// and `)c`, diagnostics their condition.
+/// Returns the answer to a Present: each APDU in brackets, with its count and the sizes of its records. Fragments are written
+/// `a(`, `)b(` and `)c`, and diagnostics as their condition.
 fn sent(sizes: &[usize], level: Options, change: &dyn Fn(&mut PresentRequest)) -> String {
     let limits = Limits {
         preferred_message_size: 100,

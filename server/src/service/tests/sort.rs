@@ -21,7 +21,7 @@ fn sorted(session: &mut Session, request: SortRequest) -> SortResponse {
     }
 }
 
-/// A session with sets `a` of two records and `b` of five.
+/// Returns a session with sets `a` of two records and `b` of five.
 fn session(limits: Limits) -> Session {
     let mut session = open(Arc::new(Stub), limits);
     for (name, number) in [("a", "2"), ("b", "5")] {

@@ -10,8 +10,8 @@ use crate::backend::{
 };
 use crate::diagnostic::{Condition, diagnostic};
 
-/// Finds as many records as the first term of the query says; the terms `never`, `estimate` and `interrupted` do what
-/// they say. Has the terms `b` to `k` in its index, sorts in reverse order, and never returns the third record.
+/// Finds as many records as the first term of the query says; the terms `never`, `estimate` and `interrupted` do what their names
+/// say. The backend has the terms `b` to `k` in its index, sorts in reverse order, and never returns the third record.
 pub(super) struct Stub;
 
 impl Backend for Stub {

@@ -34,7 +34,7 @@ async fn every_index_of_the_description_can_be_searched_and_scanned() {
         assert!(supports.contains(&pair), "{kind} {value}");
     }
     for (kind, name) in &description.config.supports {
-        // One of these indexes supports it.
+        // One of these indexes supports the relation or modifier.
         let queries: Vec<String> = match &**kind {
             "relation" => vec![format!("title {name} war")],
             "relationModifier" => ["title", "docid", "date"]
@@ -69,7 +69,7 @@ async fn every_index_of_the_description_can_be_searched_and_scanned() {
             ] {
                 let reply = reply_of(session, "books", &parameters).await;
                 let found = shown(reply.response.diagnostics());
-                // Some indexes have numbers of a certain form only.
+                // Some indexes contain only numbers of a certain form.
                 assert!(["", "36 1234"].contains(&&*found), "{parameters}: {found}");
             }
         }

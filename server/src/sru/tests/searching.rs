@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Hits, positions of the records, the next position, and diagnostics.
+/// Checks the number of hits, the positions of the records, the next position, and the diagnostics.
 async fn check(
     session: &mut SruSession,
     parameters: &str,
@@ -225,7 +225,7 @@ async fn results_are_sorted_by_the_keys_of_either_kind() {
     }
 }
 
-/// The identifiers of the records, in their order.
+/// Returns the identifiers of the records, in their order.
 async fn identifiers(session: &mut SruSession, parameters: &str) -> Vec<String> {
     let response = search_of(session, parameters).await;
     let records = response.records.iter().map(|record| {

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use super::*;
 
-/// The name of a set that was found by the query.
+/// Returns the name of a set that was found by the query.
 async fn shared(session: &mut SruSession, query: &str) -> String {
     let response = search_of(session, &format!("query={query}&resultSetTTL=60")).await;
     assert_eq!(response.result_set_ttl, Some(60));
     response.result_set_id.expect("a name")
 }
 
-/// Hits, and diagnostics without the name of the set.
+/// Returns the number of hits, and the diagnostics without the name of the set.
 async fn found(session: &mut SruSession, parameters: &str) -> (Option<u64>, String) {
     let response = search_of(session, parameters).await;
     let diagnostics = shown(&response.diagnostics);
@@ -35,7 +35,7 @@ async fn a_set_is_there_for_other_connections_until_it_expires() {
             .map(|record| record.data.clone())
             .collect::<Vec<_>>()
     };
-    // In the order in which it was sorted.
+    // In the order in which the set was sorted.
     assert_eq!(data(&response), data(&all));
     let rest = search_of(&mut second, &format!("{again}&startRecord=8")).await;
     assert_eq!(data(&rest).as_slice(), &data(&all)[7..]);
@@ -50,7 +50,7 @@ async fn a_set_is_there_for_other_connections_until_it_expires() {
     assert!(target.shared_sets.find(&name, None, "books").is_some());
     tokio::time::advance(Duration::from_secs(60)).await;
     assert_eq!(found(&mut second, &again).await, (None, "51".to_owned()));
-    // No session keeps a set of its own.
+    // Neither session keeps a set of its own.
     for session in [&first, &second] {
         let association = session.session.association().expect("open");
         assert!(association.result_sets().find(b"default").is_err());
@@ -110,7 +110,7 @@ async fn a_set_is_kept_only_if_the_client_wants_it() {
     }
 }
 
-/// The facets as `index: term count, …`, with a semicolon between two.
+/// Returns the facets as `index: term count, …`, separated by semicolons.
 async fn facets(session: &mut SruSession, parameters: &str) -> String {
     let response = search_of(session, &format!("query=title@war&{parameters}")).await;
     if !response.diagnostics.is_empty() {

@@ -10,7 +10,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use super::*;
 use crate::tls::{ClientCertificates, Tls, TlsError};
 
-/// An authority, with a certificate and key for the server and for a client.
+/// A certificate authority, with a certificate and key for the server and for a client.
 struct Keys {
     authority: String,
     server: (String, String),
@@ -35,13 +35,13 @@ fn keys() -> Keys {
     }
 }
 
-/// The answer to an Init over TLS; `None` if the connection fails.
+/// Returns the answer to an Init over TLS; `None` if the connection fails.
 fn greeted(address: SocketAddr, keys: &Keys, certificate: bool) -> Option<Vec<u8>> {
     let init = encode(&init()).expect("encodes");
     answered(address, keys, certificate, &init)
 }
 
-/// What comes first of the answer to some octets over TLS; `None` if the connection fails.
+/// Returns the beginning of the answer to some octets over TLS; `None` if the connection fails.
 fn answered(address: SocketAddr, keys: &Keys, certificate: bool, octets: &[u8]) -> Option<Vec<u8>> {
     let mut roots = RootCertStore::empty();
     let chain = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).expect("a certificate");

@@ -1,12 +1,12 @@
-//! Messages of HTTP without secrets: credentials in headers (RFC 9110 §11.6.2), cookies (RFC 6265), userinfo in URLs (RFC 3986
-//! §3.2.1), and in parameters and elements `x-password` of YAZ's programs, the token of SRU's extension for authentication
-//! (`info:srw/extension/2/auth-1.0`), and names that programs give keys of their users.
+//! HTTP messages without secrets: credentials in headers (RFC 9110 §11.6.2), cookies (RFC 6265), userinfo in URLs (RFC 3986
+//! §3.2.1), and, in parameters and elements, `x-password` of YAZ's programs, the token of SRU's extension for authentication
+//! (`info:srw/extension/2/auth-1.0`), and the names that programs use for the keys of their users.
 
 use crate::observer::HttpMessage;
 
-/// What stands for a secret.
+/// The replacement for a secret.
 const REDACTED: &str = "*";
-/// Parameters and elements that hold secrets.
+/// The names of parameters and elements that contain secrets.
 const SECRETS: [&str; 10] = [
     "x-password",
     "password",
@@ -19,21 +19,21 @@ const SECRETS: [&str; 10] = [
     "apikey",
     "wskey",
 ];
-/// Parts of the names of headers that hold secrets; a referring page may have any in its URL.
+/// Parts of the names of headers that contain secrets; the URL of a referring page may contain any.
 const SECRET_HEADERS: [&str; 7] = [
     "auth", "cookie", "key", "password", "referer", "secret", "token",
 ];
-/// Headers of servers that say how to send credentials (RFC 9110 §11.6.1).
+/// Headers in which servers say how to send credentials (RFC 9110 §11.6.1).
 const CHALLENGES: [&str; 2] = ["www-authenticate", "proxy-authenticate"];
 
 /// A body without secrets.
 pub(super) enum PlainBody {
     Text(String),
-    /// A body that is no text.
+    /// A body that is not text.
     Octets(Vec<u8>),
 }
 
-/// The start line and the headers.
+/// Returns the start line and the headers, without secrets.
 pub(super) fn plain_head(head: &str) -> String {
     let mut lines = head.lines();
     let mut plain = String::with_capacity(head.len());
@@ -72,7 +72,7 @@ fn without_user(text: &str) -> String {
     }
 }
 
-/// The body. What a client sends is only kept as XML and as a form, in UTF-8.
+/// Returns the body without secrets. What a client sends is kept only as XML and as a form, in UTF-8.
 pub(super) fn plain_body(message: &HttpMessage, is_request: bool) -> PlainBody {
     let body = &message.body;
     let text = std::str::from_utf8(body).ok();
@@ -87,7 +87,7 @@ pub(super) fn plain_body(message: &HttpMessage, is_request: bool) -> PlainBody {
     }
 }
 
-/// Whether it is known where a request has its secrets. Texts in UTF-16 may be UTF-8 as well, with zeros.
+/// Returns whether it is known where a request has its secrets. A text in UTF-16 may also be valid UTF-8, with zeros.
 fn is_known(head: &str, body: &str) -> bool {
     let kind = head.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
@@ -118,7 +118,7 @@ fn is_secret(name: &str) -> bool {
         .any(|secret| name.eq_ignore_ascii_case(secret))
 }
 
-/// The name of a parameter without escapes.
+/// Returns the name of a parameter, without escapes.
 fn unescaped(name: &str) -> String {
     let octets: Vec<u8> = characters(name).map(|one| one.octet).collect();
     String::from_utf8_lossy(&octets).into_owned()
@@ -151,15 +151,15 @@ fn without_elements(xml: &str) -> String {
     plain
 }
 
-/// The name that a tag begins with, without its prefix.
+/// Returns the name that a tag begins with, without its prefix.
 fn local_name(tag: &str) -> &str {
     let end = tag.find(|character: char| character.is_whitespace() || "/>".contains(character));
     let name = tag.get(..end.unwrap_or(tag.len())).unwrap_or_default();
     name.rsplit(':').next().unwrap_or_default()
 }
 
-/// Replaces the userinfo of the URLs in a text, also of URLs that are escaped in it, once or several times. Where a URL is cut into its
-/// parts wrongly, more than the userinfo may be replaced, but not less.
+/// Replaces the userinfo of the URLs in a text, including URLs that are escaped in the text, once or several times. If a URL is
+/// divided wrongly, more than the userinfo may be replaced, but not less.
 fn without_userinfo(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut copied = 0;
@@ -196,14 +196,14 @@ fn without_userinfo(text: &str) -> String {
 /// The part of a URL after `//`.
 struct Authority {
     start: usize,
-    /// How often it is escaped.
+    /// How many times the URL is escaped.
     depth: usize,
-    /// Where the last `@` begins.
+    /// The position at which the last `@` begins.
     at: Option<usize>,
 }
 
 impl Authority {
-    /// Copies the text up to the userinfo, and what stands for that.
+    /// Copies the text up to the userinfo, and the replacement for the userinfo.
     fn close(&self, text: &str, plain: &mut String, copied: &mut usize) {
         if let Some(at) = self.at {
             *plain += text.get(*copied..self.start).unwrap_or_default();
@@ -216,13 +216,13 @@ impl Authority {
 /// Finds `//`.
 #[derive(Default)]
 struct SlashMark {
-    /// How many slashes there are in a row.
+    /// The number of slashes in a row.
     found: usize,
     depth: usize,
 }
 
 impl SlashMark {
-    /// How often the mark is escaped, if this is its last character.
+    /// Returns how many times the mark is escaped, if this is its last character.
     fn next(&mut self, one: &Character) -> Option<usize> {
         (self.found, self.depth) = match one.octet {
             b'/' => (self.found.saturating_add(1), self.depth.max(one.depth)),
@@ -232,16 +232,16 @@ impl SlashMark {
     }
 }
 
-/// An octet of a text, which may be escaped in it.
+/// An octet of a text, in which it may be escaped.
 struct Character {
     octet: u8,
-    /// How often it is escaped: 1 for `%40`, 2 for `%2540`.
+    /// How many times the octet is escaped: 1 for `%40`, 2 for `%2540`.
     depth: usize,
     start: usize,
     end: usize,
 }
 
-/// The octets of a text, without their escapes (RFC 3986 §2.1).
+/// Iterates over the octets of a text, without their escapes (RFC 3986 §2.1).
 fn characters(text: &str) -> impl Iterator<Item = Character> {
     let octets = text.as_bytes();
     let mut start = 0;
@@ -265,7 +265,7 @@ fn characters(text: &str) -> impl Iterator<Item = Character> {
     })
 }
 
-/// The octet of the two hexadecimal digits that a text begins with.
+/// Returns the octet of the two hexadecimal digits that a text begins with.
 fn escape(digits: &[u8]) -> Option<u8> {
     let digits = std::str::from_utf8(digits.get(..2)?).ok()?;
     let are_digits = digits.bytes().all(|digit| digit.is_ascii_hexdigit());

@@ -169,7 +169,7 @@ fn secrets_are_left_out() {
         ),
         ("GET http://a/b@c HTTP/1.1\n", "", "GET http://a/b@c HTTP"),
         ("GET /a:/b@c%4 HTTP/1.1\n", "", "GET /a:/b@c%4 HTTP"),
-        // Bodies of which nothing is known.
+        // Bodies about which nothing is known.
         (
             "POST / HTTP/1.1\ncontent-type: text/plain\n",
             "opensesame",
@@ -181,7 +181,7 @@ fn secrets_are_left_out() {
             "<a>b</a>",
             "<a>b</a>",
         ),
-        // Names that are not those of secrets.
+        // Names that are not the names of secrets.
         (
             "POST / HTTP/1.1\n",
             "<passwords>a</passwords>",

@@ -1,4 +1,4 @@
-//! Replays: what is answered beyond equal requests, what is refused, and what is reported.
+//! Replays: what is answered besides equal requests, what is refused, and what is reported.
 
 mod files;
 
@@ -9,7 +9,7 @@ use z3950_asn1::oid::USMARC;
 use super::*;
 use crate::requests::elements;
 
-/// A file with the lines of sessions with these requests.
+/// Writes a file with the lines of sessions with these requests.
 fn file(folder: &tempfile::TempDir, sessions: &[&[Apdu]]) -> PathBuf {
     let text = recording(sessions).to_string();
     written(folder, &text)
@@ -21,7 +21,7 @@ fn written(folder: &tempfile::TempDir, text: &str) -> PathBuf {
     path
 }
 
-/// A Search that asks for records: bounds, and the number between them.
+/// Creates a Search that asks for records: the bounds, and the number between them.
 fn search_for(query: &str, [small, large, medium]: [i64; 3]) -> Apdu {
     let Apdu::SearchRequest(mut request) = search(query) else {
         panic!("a search")
@@ -33,7 +33,7 @@ fn search_for(query: &str, [small, large, medium]: [i64; 3]) -> Apdu {
     (*request).into()
 }
 
-/// A Present of USMARC records.
+/// Returns a Present of USMARC records.
 fn marc(first: i64, number: i64) -> Apdu {
     let Apdu::PresentRequest(mut request) = present(first, number) else {
         panic!("a Present")
@@ -42,7 +42,7 @@ fn marc(first: i64, number: i64) -> Apdu {
     (*request).into()
 }
 
-/// The records in answers, or the words of the diagnostic.
+/// Returns the records in answers, or the words of the diagnostic.
 fn given(output: &Output) -> Vec<String> {
     let answers = apdus(output);
     let records = answers.iter().map(|answer| match answer {
@@ -69,7 +69,7 @@ fn given(output: &Output) -> Vec<String> {
     records.collect::<Vec<_>>().concat()
 }
 
-/// The same into, or of, a result set of another name.
+/// Returns the same request for a result set with another name.
 fn with_set(request: Apdu, name: &str) -> Apdu {
     match request {
         Apdu::SearchRequest(mut search) => {
@@ -86,7 +86,7 @@ fn with_set(request: Apdu, name: &str) -> Apdu {
 
 #[test]
 fn result_sets_may_have_other_names() {
-    // As yaz-client numbers its sets.
+    // Result sets are named as yaz-client numbers them.
     let one = with_set(search("@attr 1=1032 id7"), "1");
     let both = with_set(search(WAR), "2");
     let refined = with_set(search("@not @set 2 @set 1"), "3");
@@ -114,7 +114,7 @@ fn result_sets_may_have_other_names() {
         assert_eq!(answer.result_count, hits);
     }
     assert_eq!(ask(&with_set(first.clone(), "b")).not_recorded, None);
-    // The same names, but other sets.
+    // The same names, but different sets.
     assert!(ask(&with_set(first, "c")).not_recorded.is_some());
     let swapped = with_set(search("@not @set b @set a"), "d");
     assert!(ask(&swapped).not_recorded.is_some());
@@ -131,7 +131,7 @@ fn other_presents_of_recorded_records_are_answered() {
     }
     let all = given(&Output::from(now(session.answer(&marc(1, 3)))));
     assert_eq!(all.len(), 3, "{all:?}");
-    // Recorded: the first with the search, the third and the second by Presents.
+    // Recorded: the first record with the search, the third and the second by Presents.
     let folder = tempfile::tempdir().expect("a folder");
     let recorded = [init(), search_for(WAR, [0, 100, 1]), marc(3, 1), marc(2, 1)];
     let path = file(&folder, &[&recorded]);
@@ -162,7 +162,7 @@ fn other_presents_of_recorded_records_are_answered() {
             assert_eq!(answer.present_status, PresentStatus::SUCCESS);
             assert_eq!(answer.reference_id, Some(ReferenceId("mine".into())));
         }
-        // Another form.
+        // A different form.
         let Apdu::PresentRequest(mut brief) = marc(1, 1) else {
             panic!("a Present")
         };
@@ -172,7 +172,7 @@ fn other_presents_of_recorded_records_are_answered() {
         let words = "record 1 is not in the recording";
         assert!(given(&played.output)[0].starts_with(words), "{played:?}");
         assert!(played.not_recorded.expect("why").starts_with(words));
-        // Each is reported once.
+        // Each request is reported only once.
         assert_eq!(ask(&request).not_recorded, None);
         // Searches that ask for other records: all, none, one, and more than were recorded.
         for (bounds, expected) in [
@@ -208,7 +208,7 @@ fn a_search_is_found_even_if_its_records_are_not() {
     assert!(played.not_recorded.is_some());
 }
 
-/// As any server would answer: it is no matter of the recording.
+/// As any server would answer: this does not depend on the recording.
 #[test]
 fn presents_beyond_the_result_set_are_out_of_range() {
     let recorded = recording(&[&[init(), search_for(WAR, [0, 1, 0]), marc(1, 3)]]);
@@ -272,7 +272,7 @@ fn a_delete_that_was_not_recorded_fails_and_deletes_nothing() {
     assert_eq!(played(&mut player, &first).not_recorded, None);
 }
 
-/// A session of the recording whose Init is rejected, with these requests and answers after it.
+/// Returns a session of the recording whose Init is rejected, followed by these requests and answers.
 fn rejected(after: &[(Apdu, Apdu)]) -> Vec<TranscriptEntry> {
     let no: Apdu = InitializeResponse::default().into();
     let exchanges = [(init(), no)].into_iter().chain(after.iter().cloned());
@@ -305,14 +305,14 @@ fn after_a_rejected_init_only_its_own_session_is_replayed() {
         let no = answer(&mut player, &init());
         assert_eq!((names(&no), no.hang_up), (vec!["initResponse"], false));
         if !is_over {
-            // As recorded, once.
+            // Answered once, as recorded.
             assert_eq!(names(&answer(&mut player, &war)), ["searchResponse"]);
         }
         let unknown = played(&mut player, &war);
         assert_eq!(names(&unknown.output), ["close"]);
         assert!(unknown.output.hang_up && said(&unknown.output)[0].contains(UNKNOWN));
         assert!(unknown.not_recorded.is_some());
-        // Where Init was accepted, the search is answered, in another session, too.
+        // If Init was accepted, the search is answered in another session, too.
         let mut player = Player::new(&replay, 2);
         let early = answer(&mut player, &search("@attr 1=4 peace"));
         assert!(early.hang_up && names(&early) == ["close"]);
@@ -322,7 +322,7 @@ fn after_a_rejected_init_only_its_own_session_is_replayed() {
     }
 }
 
-/// As when it died, or closed the connection after a rejected Init.
+/// As if the server had died, or had closed the connection after a rejected Init.
 #[test]
 fn sessions_end_as_the_server_ended_them() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -347,7 +347,7 @@ fn sessions_end_as_the_server_ended_them() {
         assert!(!ask(&init()).hang_up);
         assert_eq!(ask(&search("@attr 1=4 war")).hang_up, hangs_up, "{end}");
     }
-    // After the last request, in whatever order they come.
+    // After the last request, whatever the order in which they come.
     let [war, peace] = ["war", "peace"].map(|term| search(&format!("@attr 1=4 {term}")));
     let text = recording(&[&[init(), war.clone(), peace.clone()]]).to_string();
     let closed = "{\"event\":\"closed\",\"session\":1,\"end\":\"upstream\"}\n";
@@ -360,7 +360,7 @@ fn sessions_end_as_the_server_ended_them() {
     }
 }
 
-/// A client would wait for ever.
+/// Otherwise, a client would wait for ever.
 #[test]
 fn requests_whose_answers_did_not_come_are_not_repeated_in_other_sessions() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -418,7 +418,7 @@ fn answers_fit_the_message_size_of_the_client() {
     }
 }
 
-/// Octets of the second and third record of the search, each with what wraps it.
+/// Returns the octets of the second and third record of the search, each with its wrapping.
 fn size_of_last_two() -> i64 {
     let mut session = Session::new(Arc::new(Target::new(catalogue(), Limits::default())));
     for request in [init(), search_for(WAR, [0, 1, 0])] {
@@ -430,7 +430,7 @@ fn size_of_last_two() -> i64 {
 
 #[test]
 fn concurrent_answers_find_their_requests() {
-    // Two searches before the answers, which come in the other order.
+    // Two searches before the answers, which come in reverse order.
     let requests = [
         referred(search("@attr 1=1032 id7"), "a"),
         referred(search("@attr 1=1032 dup"), "b"),

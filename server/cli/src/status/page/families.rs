@@ -4,7 +4,7 @@
 #[derive(Clone, Copy)]
 pub(super) struct Family {
     pub(super) name: &'static str,
-    /// As in the text format: `gauge`, `counter` or `histogram`.
+    /// The kind, as in the text format: `gauge`, `counter` or `histogram`.
     pub(super) kind: &'static str,
     pub(super) help: &'static str,
 }

@@ -114,7 +114,7 @@ fn the_last_reload_is_told() {
     }
 }
 
-/// Two long searches of one session, of which one may run at a time.
+/// Two long searches in one session, only one of which may run at a time.
 #[test]
 fn long_searches_are_jobs() {
     let backend = backend("cat", &"a ".repeat(3000));
@@ -130,7 +130,7 @@ fn long_searches_are_jobs() {
     let mut builder = runtime::Builder::new_current_thread();
     let runtime = builder.max_blocking_threads(1).build().expect("a runtime");
     let _entered = runtime.enter();
-    // The only thread for long work is kept from it until `go` is dropped.
+    // The only thread for long work is kept busy until `go` is dropped.
     let (go, wait) = mpsc::channel::<()>();
     let held = runtime.spawn_blocking(move || wait.recv().is_err());
     let databases = [DatabaseName::from("cat")];

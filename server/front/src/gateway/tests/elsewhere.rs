@@ -1,4 +1,4 @@
-//! Servers elsewhere: which are asked, by which addresses, and how they fail.
+//! Servers elsewhere: which are asked, over which addresses, and how they fail.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ impl Resolve for LeadsTo {
     }
 }
 
-/// A site whose names lead to `address`.
+/// Returns a site whose names lead to `address`.
 fn site(address: SocketAddr, targets: &[&str], is_open: bool) -> Site {
     let mut options = GatewayOptions {
         time: SOON,
@@ -91,7 +91,7 @@ async fn named_servers_are_asked_and_others_only_at_public_addresses() {
     assert_eq!(other.transcript().len(), asked, "nothing was sent");
 }
 
-/// The header Host repeats the host of the URL, as RFC 9112 §3.2.2 asks for, and is not taken for the gateway's own name.
+/// The header Host repeats the host of the URL, as RFC 9112 §3.2.2 asks for, and is not mistaken for the gateway's own name.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_host_of_a_whole_url_is_not_the_gateway() {
     let other = TestServer::builder()
@@ -255,7 +255,7 @@ async fn gopher_items_are_fetched_and_never_run() {
     assert!(without.is_none());
 }
 
-/// An error with its causes.
+/// Describes an error with its causes.
 fn words_of(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();
@@ -288,7 +288,7 @@ async fn several_records_elsewhere_are_300() {
     assert!(found.starts_with("200 "), "{found}");
 }
 
-/// Of requests at one time, each is in the pace of the server, as if one client had made all.
+/// Requests that come at the same time keep to the server's pace, as if one client had made all of them.
 #[tokio::test(flavor = "multi_thread")]
 async fn pauses_of_profiles_hold_across_requests() {
     let pause = Duration::from_millis(150);
@@ -314,7 +314,7 @@ async fn pauses_of_profiles_hold_across_requests() {
     for found in futures_util::future::join_all(all).await {
         assert!(found.starts_with("200 "), "{found}");
     }
-    // One Init at least and four searches; each request alone has an Init and a search.
+    // At least one Init and four searches; each request by itself has an Init and a search.
     assert!(begun.elapsed() >= pause * 4, "{:?}", begun.elapsed());
 }
 
@@ -322,7 +322,7 @@ async fn pauses_of_profiles_hold_across_requests() {
 async fn damaged_records_are_502_in_all_forms_but_raw() {
     for (damage, is_whole) in [
         ("truncated", false),
-        // The client asks for another syntax.
+        // The client asks for a different syntax.
         ("empty", true),
         ("leader", true),
         ("length", true),

@@ -1,4 +1,4 @@
-//! Whom the gateway asks other servers for, and with whose credentials.
+//! The clients for which the gateway asks other servers, and the credentials that it uses.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,8 @@ use crate::gateway::{Gateway, GatewayOptions};
 const ANN: &str = "Authorization: Basic YW5uOnNlY3JldA==\r\n";
 const ANN_WITH_ANOTHER_PASSWORD: &str = "Authorization: Basic YW5uOndyb25n\r\n";
 
-/// A server with the user ann, a password and this access, and a gateway to `open`, and to `members`, where it logs in.
+/// Creates a server with the user ann, a password and this access, and a gateway to `open`, and to `members`, where the gateway
+/// logs in.
 fn site(other: &TestServer, change: impl FnOnce(&mut Access)) -> Site {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("targets.toml");
@@ -69,7 +70,7 @@ async fn other_servers_are_asked_for_those_who_may_use_this_one() {
             "401",
             "401",
         ),
-        // The credentials are for users alone.
+        // The credentials are only for users.
         (|access| access.anonymous = true, "", "200", "401"),
         (
             |access| access.anonymous = true,

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A page with a gateway, for two catalogues at other servers: of Z39.50 and of SRU.
+/// A page with a gateway, for two catalogues at other servers: one of Z39.50, and one of SRU.
 struct Site {
     server: TestServer,
     catalogue: TestServer,

@@ -1,4 +1,4 @@
-//! Databases of several catalogues as people choose, search and download them.
+//! Databases made of several catalogues, as people choose, search and download them.
 
 use z3950_server::marc::{Field, MarcRecord};
 
@@ -43,7 +43,7 @@ fn the_targets_of_a_remote_database_are_chosen_and_answer_one_by_one() {
     assert!(shown.contains(&url), "{url}: {shown}");
 }
 
-/// A book of 1868 with a copy in this state.
+/// Returns a book of 1868 with a copy in this state.
 fn copy(docid: &str, title: &str, state: &str) -> MarcRecord {
     let mut book = record(docid, title);
     let author = Field::data(b"100", "1 ", [("a", "Tolstoy, Leo")]);
@@ -96,10 +96,10 @@ fn a_merged_database_is_searched_as_one_and_names_its_sources() {
     let failed = failed.expect("its end");
     let is_told = failed.contains(&targets[2]) && failed.contains("connection refused");
     assert!(is_told, "{failed}");
-    // The merged record, and those that it is made of.
+    // The merged record, and the records that it is made of.
     let (_, merged) = get(&server, &link_of(&list, "<bdi>War"));
     assert!(merged.contains("id=\"sources\">in: "), "{merged}");
-    // The sources have it under different numbers.
+    // The sources have the record under different numbers.
     let label = format!("URL of this record in <bdi>{}</bdi>", targets[1]);
     assert!(merged.contains(&label), "{merged}");
     for (target, id, state) in [
@@ -120,7 +120,7 @@ fn a_merged_database_is_searched_as_one_and_names_its_sources() {
         }
         assert!(!alone.contains("id=\"sources\""), "{alone}");
     }
-    // A facet narrows the search at all targets.
+    // A facet narrows the search in all targets.
     let (_, narrowed) = get(&server, &link_of(&list, "<bdi>1868</bdi></a>"));
     assert!(narrowed.contains("2 records</span>"), "{narrowed}");
     // A part alone can be chosen.
@@ -132,7 +132,7 @@ fn a_merged_database_is_searched_as_one_and_names_its_sources() {
     assert!(alone.contains("1 record</span>"), "{alone}");
 }
 
-/// A catalogue of these records, and where it is.
+/// Starts a catalogue with these records; also returns where it is.
 fn catalogue(records: &[(&str, &str)]) -> (TestServer, String) {
     let records = records.iter().map(|(id, title)| {
         let mut book = record(id, title);

@@ -4,7 +4,7 @@ use z3950_server::marc::{Field, MarcRecord};
 
 use super::*;
 
-/// A book with this ISBN, catalogued by an agency.
+/// Returns a book with this ISBN, catalogued by an agency.
 fn book(docid: &str, agency: &str) -> MarcRecord {
     let mut book = record(docid, &format!("War {docid}"));
     let isbn = Field::data(b"020", "  ", [("a", "9780141439587")]);
@@ -37,7 +37,7 @@ fn other_ways_are_taken_on_request_and_told() {
     assert!(file.contains("Austen"), "{file}");
 }
 
-/// What a search is narrowed to is not searched for in other ways: the link leads to as many records as it says.
+/// The terms that narrow a search are not searched for in other ways: the link leads to as many records as it says.
 #[test]
 fn what_was_found_in_other_ways_is_narrowed_exactly() {
     let server = demo();
@@ -51,7 +51,7 @@ fn what_was_found_in_other_ways_is_narrowed_exactly() {
         narrowed.contains(&format!("{number} records")),
         "{narrowed}"
     );
-    // Without other ways, nothing is found that could be narrowed.
+    // If other ways are off, nothing is found that could be narrowed.
     let off = link_of(&list, place).replace("fallback=1", "fallback=0");
     let (_, nothing) = get(&server, &off);
     assert!(nothing.contains("nothing found"), "{nothing}");

@@ -1,4 +1,4 @@
-//! What identifies the edition that a record describes, and whether two records describe the same one.
+//! Identifies the edition that a record describes, and decides whether two records describe the same edition.
 
 use std::collections::BTreeSet;
 
@@ -7,37 +7,37 @@ use z3950_server::marc::{Field, MarcRecord};
 
 use super::text::{TextRuns, are_abbreviated, are_equal_but_for_a_slip, folded, is_begin};
 
-/// The most identifiers of a record that are compared.
+/// The maximum number of identifiers of a record that are compared.
 const MAX_IDENTIFIERS: usize = 32;
 
-/// What identifies the edition of a bibliographic record.
+/// The properties that identify the edition of a bibliographic record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edition {
-    /// Record type and bibliographic level of the leader, as classes: text, score, sound …; serial or not.
+    /// The record type and bibliographic level of the leader, as classes: text, score, sound …; serial or not.
     form: [u8; 2],
-    /// A resource that is read online.
+    /// Whether the resource is read online.
     is_online: bool,
     language: Option<String>,
     /// The title proper.
     title: String,
     /// The remainder of the title.
     remainder: String,
-    /// Number and name of the part.
+    /// The number and name of the part.
     part: String,
     author: Vec<String>,
     publisher: Vec<String>,
     years: BTreeSet<u16>,
-    /// Its number, or the words of the statement.
+    /// The number of the edition, or the words of the edition statement.
     statement: Option<String>,
     isbns: BTreeSet<String>,
     issns: BTreeSet<String>,
     lccns: BTreeSet<String>,
     runs: TitleRuns,
-    /// Everything that records of the same edition can have in common, under which they are found.
+    /// Everything that records of the same edition can have in common, by which they are found.
     keys: Vec<String>,
 }
 
-/// The titles as they are compared.
+/// The titles in the form in which they are compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct TitleRuns {
     title: TextRuns,
@@ -46,7 +46,7 @@ struct TitleRuns {
     whole: TextRuns,
 }
 
-/// The tags of what identifies an edition.
+/// The tags of the fields that identify an edition.
 struct Tags {
     isbn: &'static str,
     issn: &'static str,
@@ -90,7 +90,7 @@ const UNIMARC: Tags = Tags {
 };
 
 impl Edition {
-    /// The edition that a record in UTF-8 describes; `None` if it has no title.
+    /// Returns the edition that a record in UTF-8 describes; `None` if it has no title.
     pub fn of(record: &MarcRecord) -> Option<Self> {
         let is_marc_21 = record.fields_by_tag(MARC_21.title).next().is_some();
         let tags = if is_marc_21 { &MARC_21 } else { &UNIMARC };
@@ -126,7 +126,7 @@ impl Edition {
         keys.extend(marked("lccn", &lccns));
         keys.extend(marked("oclc", &oclc));
         let (author, years) = (author(record, tags), years(record, tags, is_marc_21));
-        // Titles with a slip are found by the longest name and the year.
+        // Titles with a slip are found by the longest name and by the year.
         if let Some(name) = author.iter().max_by_key(|name| name.len()) {
             keys.extend(years.iter().map(|year| format!("by {name} {year}")));
         }
@@ -163,24 +163,24 @@ impl Edition {
         })
     }
 
-    /// What records of the same edition can have in common: two without a common key are not the same.
+    /// Returns what records of the same edition can have in common: two records without a common key are not of the same edition.
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
         self.keys.iter().map(String::as_str)
     }
 
-    /// Whether both describe one edition: they do not contradict each other, and have an identifier in common or else title, author
-    /// and year.
+    /// Returns whether both records describe one edition: they do not contradict each other, and have in common an identifier, or
+    /// else title, author and year.
     pub fn is_same(&self, other: &Self) -> bool {
         !self.contradicts(other) && self.agrees(other)
     }
 
-    /// Whether they have an identifier in common, or title, author and year.
+    /// Returns whether the records have in common an identifier, or title, author and year.
     pub(super) fn agrees(&self, other: &Self) -> bool {
         self.shares_identifier(other) || self.has_same_description(other)
     }
 
-    /// Whether they cannot be one edition: another form, language, part or edition statement, other years, disjoint numbers of the
-    /// same kind, or titles that are not similar.
+    /// Returns whether the records cannot be of one edition: their form, language, part, edition statement or years differ, their
+    /// numbers of the same kind are disjoint, or their titles are not similar.
     pub fn contradicts(&self, other: &Self) -> bool {
         let is_serial = self.form[1] == b's';
         let other_year = |most: u16| match (self.years.is_empty(), other.years.is_empty()) {
@@ -204,7 +204,7 @@ impl Edition {
             || self.has_other_remainder(other) && !shared
     }
 
-    /// Whether the titles are similar, with or without what follows the title proper.
+    /// Returns whether the titles are similar, with or without the text that follows the title proper.
     fn has_similar_title(&self, other: &Self) -> bool {
         self.runs.title.is_similar(&other.runs.title)
             || self.runs.whole.is_similar(&other.runs.whole)
@@ -219,7 +219,7 @@ impl Edition {
         let is_serial = self.form[1] == b's';
         let of_work = |key: &&String| match key.split_once(' ') {
             Some(("isbn" | "lccn" | "oclc", _)) => true,
-            // The ISSN of a monograph is that of its series.
+            // The ISSN in a monograph's record belongs to its series.
             Some(("issn", _)) => is_serial,
             _ => false,
         };
@@ -229,7 +229,7 @@ impl Edition {
             .any(|key| other.keys.contains(key))
     }
 
-    /// Whether title, author and year are the same, and the publisher may be.
+    /// Returns whether title, author and year are the same, and the publisher may be the same.
     fn has_same_description(&self, other: &Self) -> bool {
         let is_written = !self.author.is_empty() && !other.author.is_empty();
         let is_published = !self.publisher.is_empty() && !other.publisher.is_empty();
@@ -243,13 +243,13 @@ impl Edition {
 }
 
 fn lossy(octets: &[u8]) -> String {
-    /// More than any number or heading needs; titles are compared by their beginnings.
+    /// The maximum number of octets compared: more than any number or heading needs. Titles are compared by their beginnings.
     const MAX_OCTETS: usize = 2000;
     let begin = octets.get(..MAX_OCTETS).unwrap_or(octets);
     String::from_utf8_lossy(begin).into_owned()
 }
 
-/// The ISBN that begins a text, as 13 digits: what follows it may be a binding or a price.
+/// Returns the ISBN that begins a text, as 13 digits; it may be followed by a binding or a price.
 fn isbn(text: &str) -> Option<String> {
     let number = text.split(['(', ':']).next()?.trim();
     let first = || number.split_whitespace().next().and_then(Isbn::parse);
@@ -261,7 +261,7 @@ fn issn(text: &str) -> Option<String> {
     Issn::parse(text.trim()).map(|issn| issn.to_string())
 }
 
-/// The subfields with these codes, folded.
+/// Returns the subfields with these codes, folded.
 fn joined(field: &Field, codes: &[&str]) -> String {
     let subfields = field.subfields();
     let wanted = subfields.filter(|one| codes.iter().any(|code| code.as_bytes() == one.code));
@@ -269,8 +269,8 @@ fn joined(field: &Field, codes: &[&str]) -> String {
     folded(&texts.join(" "))
 }
 
-/// The title without its initial article: as many characters as the second indicator says (MARC 21), or an article known by sight if
-/// it says none.
+/// Returns the title without its initial article: as many characters as the second indicator says (MARC 21), or a known article
+/// if it says nothing.
 fn title_proper(heading: &Field, is_marc_21: bool) -> String {
     let title = heading.subfield("a").map(lossy).unwrap_or_default();
     let skipped = heading.indicators().get(1).filter(|_| is_marc_21);
@@ -302,7 +302,7 @@ fn is_online(record: &MarcRecord, heading: &Field) -> bool {
         || medium.to_lowercase().contains("electronic")
 }
 
-/// The code of the language, if it is that of one.
+/// Returns the language code, if it stands for a language.
 fn language(record: &MarcRecord, is_marc_21: bool) -> Option<String> {
     let code = if is_marc_21 {
         record.fields_by_tag("008").next()?.value()?.get(35..38)?
@@ -315,7 +315,7 @@ fn language(record: &MarcRecord, is_marc_21: bool) -> Option<String> {
     is_one.then(|| lossy(code))
 }
 
-/// The words of the first author's name, without years and titles.
+/// Returns the words of the first author's name, without years and titles.
 fn author(record: &MarcRecord, tags: &Tags) -> Vec<String> {
     let mut fields = tags
         .authors
@@ -328,7 +328,7 @@ fn author(record: &MarcRecord, tags: &Tags) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// The words that tell publishers apart.
+/// Returns the words that distinguish publishers from each other.
 fn publisher(record: &MarcRecord, tags: &Tags) -> Vec<String> {
     const COMMON: [&str; 16] = [
         "and",
@@ -362,7 +362,7 @@ fn has_begin_in_common(one: &[String], other: &[String]) -> bool {
         .any(|word| other.iter().any(|long| is_begin(word, long)))
 }
 
-/// The years of publication: of the statement, or else of the fixed field.
+/// Returns the years of publication, from the statement or, if there is none, from the fixed field.
 fn years(record: &MarcRecord, tags: &Tags, is_marc_21: bool) -> BTreeSet<u16> {
     let fields = tags
         .publications
@@ -395,7 +395,7 @@ fn years_in(text: &str) -> Vec<u16> {
         .collect()
 }
 
-/// The number of an edition, or the words of its statement.
+/// Returns the number of an edition, or the words of its statement.
 fn statement_of(text: &str) -> Option<String> {
     const ORDINALS: [(&str, u32); 12] = [
         ("first", 1),
@@ -428,17 +428,17 @@ fn statement_of(text: &str) -> Option<String> {
     }
 }
 
-/// The edition statement; a record without one is of the first edition.
+/// Returns the edition statement; a record without a statement counts as the first edition.
 fn statement_of_first(edition: &Edition) -> &str {
     edition.statement.as_deref().unwrap_or("1")
 }
 
-/// Whether both are known and not the same.
+/// Returns whether both values are known and different.
 fn differ(one: &Option<String>, other: &Option<String>) -> bool {
     one.is_some() && other.is_some() && one != other
 }
 
-/// Whether both have numbers, and none in common.
+/// Returns whether both records have numbers, and none in common.
 fn are_disjoint(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
     !one.is_empty() && !other.is_empty() && one.is_disjoint(other)
 }

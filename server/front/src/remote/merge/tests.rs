@@ -1,10 +1,10 @@
-//! Which records are one edition, case by case.
+//! Which records are of one edition, case by case.
 
 use z3950_server::marc::{Field, Leader, MarcRecord};
 
 use super::*;
 
-/// A book from lines such as `020 a9780141439518`: a tag, then subfields separated by `$`.
+/// Creates a book from lines such as `020 a9780141439518`: a tag, then subfields separated by `$`.
 fn book(lines: &[&str]) -> MarcRecord {
     let fields = lines.iter().map(|line| {
         let (tag, body) = line.split_once(' ').expect("a tag");
@@ -33,7 +33,7 @@ const EMMA: [&str; 5] = [
     "260 aLondon :$bPenguin Books,$c2003.",
 ];
 
-/// The lines of a book with some of them replaced, by tag; one without subfields goes.
+/// Returns the lines of a book, some of which are replaced, by tag; a line without subfields is removed.
 fn changed(changes: &[&'static str]) -> Vec<&'static str> {
     let tags: Vec<&str> = changes.iter().map(|line| &line[..3]).collect();
     let kept = EMMA.into_iter().filter(|line| !tags.contains(&&line[..3]));

@@ -1,14 +1,15 @@
-//! Texts of records in the form in which they are compared: letters and digits without marks, in lower case, one blank between words.
+//! The texts of records in the form in which they are compared: letters and digits without marks, in lower case, one blank
+//! between words.
 
 use std::ops::RangeInclusive;
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// The most characters of a text that are compared.
+/// The maximum number of characters of a text that are compared.
 const MAX_CHARACTERS: usize = 300;
 
-/// The text without marks, punctuation and case, from its first characters.
+/// Returns the first characters of the text, without marks, punctuation and case.
 pub(super) fn folded(text: &str) -> String {
     let mut folded = String::new();
     let letters = text.nfkd().filter(|letter| !is_combining_mark(*letter));
@@ -25,7 +26,7 @@ pub(super) fn folded(text: &str) -> String {
     words.join(" ")
 }
 
-/// The runs of three characters of a folded text, ascending, each once.
+/// The runs of three characters in a folded text, in ascending order, each once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TextRuns(Vec<[char; 3]>);
 
@@ -39,7 +40,7 @@ impl TextRuns {
         Self(runs)
     }
 
-    /// Whether two texts have most of their runs in common, as texts with a slip have.
+    /// Returns whether two texts have most of their runs in common, like texts that differ by a slip.
     pub(super) fn is_similar(&self, other: &Self) -> bool {
         let (one, two) = (&self.0, &other.0);
         let mut others = two.iter().peekable();
@@ -52,9 +53,10 @@ impl TextRuns {
     }
 }
 
-/// Whether two folded texts are equal, or differ in one word of letters by a letter, or by two letters that have changed places.
+/// Returns whether two folded texts are equal, or differ in one word made of letters, by one letter or by two letters that have
+/// changed places.
 pub(super) fn are_equal_but_for_a_slip(one: &str, other: &str) -> bool {
-    /// Shorter words tell parts apart: *Henry IV* and *Henry V*; longer ones take long to compare.
+    /// Shorter words distinguish parts: *Henry IV* and *Henry V*; longer ones take long to compare.
     const LETTERS: RangeInclusive<usize> = 4..=40;
     let is_long = |word: &str| {
         LETTERS.contains(&word.chars().count()) && word.chars().all(char::is_alphabetic)
@@ -78,8 +80,8 @@ pub(super) fn are_equal_but_for_a_slip(one: &str, other: &str) -> bool {
     }
 }
 
-/// Whether each word of the shorter list begins a word of the longer one, or the other way round: `j` and `jane`, `univ` and
-/// `university`.
+/// Returns whether each word of the shorter list begins a word of the longer list, or the other way round: `j` and `jane`, `univ`
+/// and `university`.
 pub(super) fn are_abbreviated(one: &[String], other: &[String]) -> bool {
     let (few, many) = if one.len() <= other.len() {
         (one, other)
@@ -90,7 +92,7 @@ pub(super) fn are_abbreviated(one: &[String], other: &[String]) -> bool {
         .all(|word| many.iter().any(|long| is_begin(word, long)))
 }
 
-/// Whether one of the words begins the other.
+/// Returns whether one of the words is the beginning of the other.
 pub(super) fn is_begin(one: &str, other: &str) -> bool {
     one.starts_with(other) || other.starts_with(one)
 }

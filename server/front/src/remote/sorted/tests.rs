@@ -6,7 +6,7 @@ use z3950_server::marc::{Field, MarcRecord, iso2709};
 
 use super::*;
 
-/// The order by title.
+/// Returns the order by title.
 fn by_title(relation: SortRelation, missing: Option<MissingValueAction>) -> RecordOrder {
     let mut key = z3950::service::sort::key_by_field("245", relation);
     key.missing_value_action = missing;
@@ -22,7 +22,8 @@ fn list(order: RecordOrder, parts: &[&[&str]], most: u64) -> SortedList {
     SortedList::new(order, counts, most)
 }
 
-/// A record with a title, without one for `-`, without MARC for `?`, or a failure for `!`. The part after `|` is filed.
+/// Returns a record with a title, without a title for `-`, without MARC for `?`, or a failure for `!`. The part after `|` is
+/// filed.
 fn record(title: &str) -> Result<Record, Diagnostic> {
     let marc = |fields: Vec<Field>| {
         let record = MarcRecord {
@@ -45,7 +46,7 @@ fn record(title: &str) -> Result<Record, Diagnostic> {
     }
 }
 
-/// What a part has at some ranks.
+/// The records of a part at some ranks.
 type PageOfPart = std::future::Ready<Option<Vec<Result<Record, Diagnostic>>>>;
 
 /// Reads records of these parts, a number at a time.
@@ -60,7 +61,7 @@ fn reader<'a>(
     }
 }
 
-/// The titles in order; failures in brackets.
+/// Returns the titles in order, with failures in brackets.
 fn shown(list: &SortedList, parts: &[&[&str]]) -> String {
     let positions = 0..list.total();
     let titles = positions.map(
@@ -85,7 +86,7 @@ async fn lists_are_merged_by_the_keys_of_their_records() {
         (&[&["Émile", "zoo"], &["Eva", "fig"]], "Émile Eva fig zoo"),
         // Articles are not filed.
         (&[&["cow", "The |dog"], &["eel"]], "cow The |dog eel"),
-        // Without a key: where the target has them.
+        // Records without a key: where the target has them.
         (&[&["-", "-", "b"], &["a", "c"]], "- - a b c"),
         (&[&["b", "-"], &["a", "c"]], "a b - c"),
         // Records that the target files differently stay between their neighbours.
@@ -104,7 +105,7 @@ async fn lists_are_merged_by_the_keys_of_their_records() {
             &[&["bear", "cow", "The |ant", "dog"], &["cat", "eel"]],
             "bear cat cow The |ant dog eel",
         ),
-        // So do records that fail, and those that are not MARC.
+        // The same holds for records that fail, and those that are not MARC.
         (&[&["a", "!", "c"], &["b", "d"]], "a ! b c d"),
         (&[&["?", "c"], &["b", "d"]], "? b c d"),
         // A target without any record comes last.
@@ -114,7 +115,7 @@ async fn lists_are_merged_by_the_keys_of_their_records() {
         for at_once in [1, 3, 100] {
             let list = list(ascending(), parts, 1000);
             list.reach(1000, reader(parts, at_once)).await;
-            // A page that has a failure alone is the end of its target.
+            // A page that has only a failure is the end of its target.
             let is_whole = at_once == 100 || !expected.contains(['!', '[']);
             if is_whole {
                 assert_eq!(shown(&list, parts), expected, "{at_once}");
@@ -201,9 +202,9 @@ async fn lists_in_no_order_are_noticed() {
             &["l", "k", "j", "i", "h", "g"],
             Some("do not come in this order"),
         ),
-        // Too few to tell.
+        // Too few records to judge.
         (&["l", "k", "j", "i", "h"], None),
-        // Half of them.
+        // Half of the records.
         (&["a", "z", "b", "y", "c", "x"], None),
         (&["-"; 10], None),
         (&["?", "?"], Some("no key can be read")),

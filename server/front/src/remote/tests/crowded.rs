@@ -4,7 +4,7 @@ use z3950::profile::Profiles;
 
 use super::*;
 
-/// A server for each of these names of a database at another one, with which they may have one session together.
+/// Creates a server for each of these names of a database at another server, with which they may have one session together.
 fn crowded(at: &TestServer, databases: &[(&str, &str, Duration)]) -> Vec<TestServer> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("targets.toml");
@@ -46,7 +46,7 @@ async fn idle_sessions_give_way_to_other_databases() {
         assert_eq!(hits.count(), 12, "{name}");
         kept.push(hits);
     }
-    // Records that were not kept: their sets are made again, each in the only session.
+    // For records that were not kept, the sets are made again, each in the only session.
     for hits in kept.iter().chain(&kept) {
         let record = tokio::time::timeout(LONG / 3, hits.record(12)).await;
         let record = record.expect("in time").expect("a record");

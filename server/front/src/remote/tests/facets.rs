@@ -1,4 +1,4 @@
-//! Facets of all targets, summed; and targets that count none, refuse, or lie.
+//! Facets of all targets, summed; and targets that do not count facets, refuse, or lie.
 
 use z3950::asn1::format::facets::{FacetField, FacetList};
 use z3950_server::asn1::apdu::Term;
@@ -7,7 +7,7 @@ use z3950_server::marc::Field;
 
 use super::*;
 
-/// Books of these authors.
+/// Starts a catalogue of books by these authors.
 fn by(prefix: &str, authors: &[&str]) -> TestServerBuilder {
     let books = (1..).zip(authors).map(|(at, author)| {
         let mut book = record(&format!("{prefix}{at}"), &format!("Shared {prefix}{at}"));
@@ -18,7 +18,7 @@ fn by(prefix: &str, authors: &[&str]) -> TestServerBuilder {
     TestServer::builder().database("cat", books.collect::<Vec<_>>())
 }
 
-/// The authors of the records found with their counts, and what the answer says of targets.
+/// Returns the authors of the records found with their counts, and what the answer says about targets.
 async fn authors(front: &TestServer, field: FacetField) -> (Vec<(String, i64)>, Vec<String>) {
     let connection = connected(front, "union").await;
     let connection = connection.with_facets(FacetList(vec![field]));
@@ -63,7 +63,7 @@ async fn counts_are_summed_over_targets_of_both_protocols() {
         targets[2]
     );
     assert_eq!(told, std::slice::from_ref(&lacking));
-    // The fields are counted once, and not asked for where they are refused.
+    // The fields are counted once, and are not asked for again if they are refused.
     let before = [&one, &none].map(searches);
     assert_eq!(authors(&front, wanted).await.0, found);
     assert_eq!([&one, &none].map(searches), before);
@@ -92,13 +92,13 @@ async fn targets_without_facets_keep_their_hits() {
     });
     let wanted = FacetField::request("author", 10);
     let (found, told) = authors(&front, wanted).await;
-    // Whose session was lost is asked again.
+    // A target whose session was lost is asked again.
     assert_eq!(found, counts(&[("Zola", 2)]));
     assert_eq!(told.len(), 2, "{told:?}");
     assert_eq!(self::found(&front, "shared").await.0, 4);
 }
 
-/// A catalogue of two records that counts what it likes.
+/// A catalogue of two records that reports whatever counts it likes.
 struct Liar(Vec<(Term, usize)>);
 
 impl Backend for Liar {

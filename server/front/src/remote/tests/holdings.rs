@@ -1,4 +1,4 @@
-//! Holdings of targets: asked for with the records, without further requests, and not where a target has failed at them.
+//! Holdings of targets: asked for with the records, without further requests, and not if a target has failed at them.
 
 use bytes::Bytes;
 use z3950::{Holding, RecordForm};
@@ -12,10 +12,10 @@ use z3950_server::marc::{Field, iso2709};
 
 use super::*;
 
-/// A catalogue whose OPAC records have what its MARC records have not.
+/// A catalogue whose OPAC records contain what its MARC records do not.
 struct Library {
     records: Vec<MarcRecord>,
-    /// Of each record.
+    /// The holding of each record.
     holding: HoldingsAndCircData,
     is_sound: bool,
 }
@@ -54,7 +54,7 @@ impl Backend for Library {
     }
 }
 
-/// A copy at a place, which is available.
+/// Returns an available copy at a place.
 pub(super) fn copy(place: &str) -> HoldingsAndCircData {
     let item = CircRecord {
         available_now: true,
@@ -75,7 +75,7 @@ pub(super) fn library(records: Vec<MarcRecord>, holding: HoldingsAndCircData) ->
     }))
 }
 
-/// The records that a search finds as OPAC records, as titles and the places of their copies.
+/// Returns the records that a search finds as OPAC records: their titles and the places of their copies.
 async fn copies(front: &TestServer, term: &str) -> Vec<String> {
     let connection = connected(front, "union").await;
     let connection = connection.with_form(RecordForm::new(Some(OPAC), None));
@@ -106,7 +106,7 @@ async fn copies_come_with_the_answer_to_the_search() {
     assert_eq!(copies(&front, "shared").await, expected);
     let names = one.names();
     assert!(!names.contains(&"presentRequest"), "{names:?}");
-    // One search with holdings serves all forms.
+    // One search with holdings serves for all forms.
     for (syntax, part) in [(USMARC, "Shared a1"), (XML, "Shared a1"), (OPAC, "North")] {
         let connection = connected(&front, "union").await;
         let connection = connection.with_form(RecordForm::new(Some(syntax), None));
@@ -140,7 +140,8 @@ async fn copies_are_asked_for_later_if_the_search_was_for_other_records() {
 
 #[tokio::test]
 async fn targets_that_fail_at_copies_are_not_asked_for_them_again() {
-    // The most searches and presents of a first search, and those of another one afterwards. Lost sessions are opened again.
+    // The maximum number of searches and presents for a first search, and for another one afterwards. Lost sessions are opened
+    // again.
     for (rules, first, second) in [
         (&["on search syntax=opac: fail 239"][..], 2, 1),
         (&["on search syntax=opac: cut 10"], 7, 1),
@@ -182,7 +183,7 @@ async fn targets_that_fail_at_copies_are_not_asked_for_them_again() {
         assert_eq!(copies(&front, "other").await, ["Shared a1: "], "{rules:?}");
         assert_eq!(requests() - before, second, "{rules:?}");
     }
-    // Time is up before anything else can be asked.
+    // The time is up before anything else can be asked.
     let one = library(records("a", 1), copy("North"));
     let one = one.rule("on search syntax=opac: silence").start();
     let two = library(records("b", 1), copy("South")).start();

@@ -1,5 +1,5 @@
-//! Targets that break the protocol, in each way at a time: the records of others are there, soon, and nothing is taken for what it is
-//! not.
+//! Targets that break the protocol, in one way at a time: the records of other targets still come, soon, and nothing is mistaken
+//! for something else.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -12,7 +12,7 @@ use crate::page::CataloguePage;
 
 #[tokio::test]
 async fn whatever_a_target_does_the_others_answer() {
-    // The hits, and how many of the records come, with holdings or without.
+    // The number of hits, and how many of the records come, with holdings or without.
     let rules = [
         ("on init: silence", 1, 1),
         ("on init: garbage", 1, 1),
@@ -48,7 +48,7 @@ async fn whatever_a_target_does_the_others_answer() {
         // MARC inside OPAC records is not damaged.
         let is_whole = rule.contains("damage") && *form == forms[1];
         let records = if is_whole { 4 } else { records };
-        // The records come with Present.
+        // The records come with a Present.
         let hostile = catalogue("a", 3).rule(rule);
         let hostile = hostile.rule("on search: no-piggyback").start();
         let good = catalogue("b", 1).start();
@@ -74,7 +74,7 @@ async fn whatever_a_target_does_the_others_answer() {
     }
 }
 
-/// A server of SRU whose only record has this title, whatever it is asked; it closes each connection.
+/// Returns an SRU server whose only record has this title, whatever it is asked; it closes each connection.
 async fn scripted(title: &str) -> String {
     let record = format!(
         "<record xmlns=\"http://www.loc.gov/MARC21/slim\"><leader>00000nam a2200000   4500</leader>\
@@ -104,7 +104,7 @@ async fn scripted(title: &str) -> String {
                         _ => return,
                     }
                 }
-                // The client may be gone.
+                // The client may already be gone.
                 let _ = stream.write_all(answer.as_bytes()).await;
             });
         }
@@ -143,7 +143,7 @@ async fn titles_of_a_megabyte_with_markup_are_answered_and_escaped() {
             .backend(Arc::new(database))
             .web(Arc::new(CataloguePage::new()))
             .start();
-        // MARC has no room for such a field.
+        // MARC does not have room for such a field.
         for (syntax, is_there) in [(USMARC, !is_long), (XML, true), (SUTRS, true)] {
             let connection = connected(&front, "union").await;
             let connection = connection.with_form(z3950::RecordForm::new(Some(syntax), None));
@@ -210,7 +210,7 @@ async fn a_record_too_long_for_marc_does_not_spoil_the_downloads() {
         "{alone}"
     );
     assert!(!alone.contains("Download the others"), "{alone}");
-    // Whole files keep their name, whatever was accepted.
+    // Complete files keep their name, whatever was accepted.
     let whole = http(&front, &format!("{list}&at=2&format=marc&incomplete=1")).await;
     assert!(whole.contains("filename=\"b1.mrc\""), "{whole}");
 }

@@ -5,7 +5,7 @@ use z3950_server::marc::Field;
 
 use super::*;
 
-/// A book of 1815 with a location, and notes that make its record longer.
+/// Creates a book of 1815 with a location, and notes that make its record longer.
 pub(super) fn book(docid: &str, title: &str, notes: usize) -> MarcRecord {
     let mut book = record(docid, title);
     let published = Field::data(b"260", "  ", [("b", "Murray"), ("c", "1815")]);
@@ -25,7 +25,7 @@ fn merging(targets: impl IntoIterator<Item = String>) -> TestServer {
     front_with(targets, |options| options.merge = true)
 }
 
-/// Two libraries with *Shared Emma*, and another book each.
+/// Returns two libraries that both have *Shared Emma*, and one other book each.
 fn two_libraries() -> (TestServerBuilder, TestServerBuilder) {
     (
         library([book("a1", "Shared Emma", 0), book("a2", "Shared Sense", 0)]),
@@ -76,7 +76,7 @@ async fn the_hits_of_each_target_stay_as_counted() {
     let by_target = report.0.first().and_then(|all| all.results_by_db.as_ref());
     let counts = by_target.into_iter().flatten().map(|one| one.count);
     assert_eq!(counts.collect::<Vec<_>>(), [Some(2), Some(2)]);
-    // One target alone is not merged.
+    // A single target is not merged.
     let twice = library([book("a1", "Shared Emma", 0), book("a2", "Shared Emma", 0)]).start();
     assert_eq!(found(&merging([target(&twice)]), "shared").await.0, 2);
 }
@@ -103,7 +103,7 @@ async fn records_after_the_first_follow_as_they_are() {
 
 #[tokio::test]
 async fn a_source_that_died_is_left_out() {
-    // The first five of each come with the answers to the search, and are held with it.
+    // The first five records of each target come with the answers to the search, and are held with it.
     let others = |prefix: &str| {
         let each = 1..=5;
         each.map(|at| book(&format!("{prefix}{at}"), &format!("Emma {prefix}{at}"), 0))

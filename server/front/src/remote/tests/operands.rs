@@ -6,7 +6,7 @@ use z3950_server::asn1::apdu::{DiagRec, Query as ApduQuery, SortRelation, SortRe
 
 use super::*;
 
-/// What each target found, as `2+1`, `!` for a failure; or the condition of a failed search.
+/// Returns what each target found, as `2+1`, with `!` for a failure; or the condition of a failed search.
 async fn search(session: &Session, database: &str, set: &str, pqf: &str) -> String {
     let mut options = SearchOptions::default();
     options.databases = vec![database.into()];
@@ -33,7 +33,7 @@ async fn search(session: &Session, database: &str, set: &str, pqf: &str) -> Stri
     counts.collect::<Vec<_>>().join("+")
 }
 
-/// A session, and the connection that keeps it open.
+/// Returns a session, and the connection that keeps it open.
 async fn session(front: &TestServer) -> (Connection, Session) {
     let connection = connected(front, "union").await;
     let session = connection.as_z3950().await.expect("a session");
@@ -64,7 +64,7 @@ async fn a_set_is_the_query_that_found_it_at_each_target() {
         ("union", "x", "@and @set all @attr 1=4 a2", "1+0"),
         ("union", "x", "@or @set x @attr 1=4 b3", "1+1"),
         ("union", "x", "@or @set x @attr 1=4 b3", "1+1"),
-        // Of one target alone, and what follows from that for the other.
+        // A set from only one target, and what follows from that for the other target.
         (&alone, "first", "@attr 1=4 shared", "3"),
         (&alone, "x", "@set all", "3"),
         (&alone, "x", "@and @set all @attr 1=4 b2", "0"),
@@ -76,7 +76,7 @@ async fn a_set_is_the_query_that_found_it_at_each_target() {
         ("union", "x", "@and @set unknown @attr 1=4 shared", "30"),
         ("union", "x", "@set unknown", "30"),
     ] {
-        // All of a set that the other target was not asked for says nothing of it.
+        // A query that consists of a set for which the other target was not asked says nothing about that target.
         let found = search(&session, database, set, pqf).await;
         assert_eq!(found, expected, "{database} {pqf}");
     }
@@ -158,7 +158,7 @@ async fn queries_that_grow_are_limited() {
     );
 }
 
-/// The counts of the terms in the answer to a search.
+/// Returns the counts of the terms in the answer to a search.
 async fn term_counts(front: &TestServer, pqf: &str) -> Vec<i64> {
     let connection = connected(front, "union").await;
     let hits = connection.search(Query::pqf(pqf).expect(pqf)).await;
@@ -176,7 +176,7 @@ async fn terms_are_counted_if_all_targets_count_them() {
     let bad = catalogue("c", 1).rule("on search: fail 114 1=4").start();
     let failed = front_with([target(&one), target(&bad)], |_| {});
     assert_eq!(term_counts(&failed, pqf).await, [1, 3, 0]);
-    // SRU has no such counts.
+    // SRU does not have such counts.
     let sru = front_with([target(&one), format!("http://{}/cat", two.addr())], |_| {});
     assert_eq!(term_counts(&sru, pqf).await, [] as [i64; 0]);
 }

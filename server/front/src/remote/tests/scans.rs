@@ -7,7 +7,7 @@ use z3950_server::backend::{Scan, ScanTerm, Scanned, ready};
 
 use super::*;
 
-/// An index in an order of its own. A term is `war`, `war=War` with a display form, or `war:3` with a count.
+/// An index in its own order. A term is `war`, `war=War` with a display form, or `war:3` with a count.
 struct ListedTerms(&'static [&'static str]);
 
 fn folded(term: &ScanTerm) -> String {
@@ -35,7 +35,7 @@ impl Backend for ListedTerms {
         });
         let terms: Vec<ScanTerm> = terms.collect();
         let start = folded(&ScanTerm::new(scan.start.term.clone()));
-        // A list of words.
+        // Whether the index is a list of words.
         let is_of_words = self.0.iter().all(|term| !term.contains(' '));
         let start = match start.split_once(' ') {
             Some((word, _)) if is_of_words => word.to_owned(),
@@ -54,7 +54,7 @@ fn listed(terms: &'static [&'static str]) -> TestServerBuilder {
     TestServer::builder().backend(Arc::new(ListedTerms(terms)))
 }
 
-/// The answer to a scan: the terms, the position of the start, and the failures.
+/// Returns the answer to a scan: the terms, the position of the start, and the failures.
 async fn scanned(
     front: &TestServer,
     start: &str,
@@ -115,7 +115,7 @@ async fn the_terms_of_all_targets_are_one_list() {
         // Every second term, on both sides.
         (&[A, B], ("", 3, 1, 1), "art:1 peace:2 world:1", 1),
         (&[A, B], ("war", 3, 2, 1), "emma:4 war:8 zoo:1", 2),
-        // Different forms of a term are one; the first one is shown, and the first display form.
+        // Different forms of a term become one; the first form is shown, and the first display form.
         (
             &[&["War:3", "World"], &["war=WAR:2", "world:1"]],
             ("war", 5, 1, 0),
@@ -128,7 +128,7 @@ async fn the_terms_of_all_targets_are_one_list() {
             "misérables:6",
             1,
         ),
-        // An order of its own makes no disorder.
+        // A target's own order does not cause disorder.
         (
             &[
                 &["Bach:1", "Zoo:1", "apple:1", "étude:1"],
@@ -138,14 +138,14 @@ async fn the_terms_of_all_targets_are_one_list() {
             "apple:2 Bach:1 cat:1 étude:1 Zoo:2",
             1,
         ),
-        // What a target may have after the last term that it sent is not known.
+        // It is not known what a target may have after the last term that it sent.
         (
             &[&["a:1", "A:1", "b:1", "c:1"], &["a:1", "b:1", "c:1"]],
             ("a", 3, 1, 0),
             "a:3 b:2 c",
             1,
         ),
-        // Words of a list of words; whole entries of another.
+        // Words from a list of words, and whole entries from another list.
         (
             &[&["peace:1", "war:2"], &["war and peace:1"]],
             ("War and Peace", 5, 1, 0),
@@ -226,7 +226,7 @@ async fn what_no_target_can_answer_is_refused() {
     };
     assert_eq!(scan("union".to_owned(), 5, 0).await, 232);
     assert_eq!(scan("union@elsewhere".to_owned(), 5, 0).await, 235);
-    // 1 and 999 others, and those between them.
+    // One term and 999 others, and the terms between them.
     assert_eq!(scan("union".to_owned(), 1000, 1).await, 232);
     assert_eq!(scan("union".to_owned(), 1000, 2).await, 206);
     let connection = connected(&union, "union").await;

@@ -1,4 +1,4 @@
-//! Sorted result sets of several targets, which sort, refuse to, or do not do what they say.
+//! Sorted result sets of several targets, which sort, refuse to sort, or do not do what they say.
 
 use z3950::{ResultSet, SortKey};
 use z3950_server::asn1::apdu::DiagRec;
@@ -28,7 +28,7 @@ fn keys(text: &str) -> Vec<SortKey> {
     text.split(' ').map(|key| key.parse().expect(key)).collect()
 }
 
-/// The titles from a position on, or the condition in the place of each record.
+/// Returns the titles from a position onwards, or the condition in the place of each record.
 async fn titles(hits: &ResultSet, from: u64) -> String {
     let mut shown = Vec::new();
     let mut records = hits.range(from..);
@@ -67,7 +67,7 @@ async fn sets_of_all_targets_are_sorted() {
     for (by, expected) in [
         ("title", "apple banana fig pear Quince"),
         ("title:desc", "Quince pear fig banana apple"),
-        // All have the same date: none.
+        // All records have the same date: none.
         ("date title", "apple banana fig pear Quince"),
     ] {
         let mut hits = search(&front, "union").await;
@@ -85,7 +85,7 @@ async fn sets_of_all_targets_are_sorted() {
                 .any(|name| record.database().is_some_and(|of| of.contains(name)))
         );
     }
-    // Sorted, it can be sorted again, and be part of a query.
+    // A sorted set can be sorted again, and be part of a query.
     let mut hits = search(&front, "union").await;
     for by in ["title", "title:desc"] {
         hits.sort(&keys(by)).await.expect(by);
@@ -149,9 +149,9 @@ async fn a_target_that_cannot_sort_is_named() {
         let refused = hits.sort(&keys("title")).await.expect_err(rule);
         let words = words.replace("TARGET", &target(&bad));
         assert!(conditions(&refused).contains(&words), "{rule}: {refused}");
-        // The set is as it was.
+        // The set is as it was before.
         assert_eq!(titles(&hits, 1).await, "fig pear cherry apple", "{rule}");
-        // One record is in any order.
+        // A single record is in any order.
         let bad = titled(&["shared fig"])
             .rule("on sort: fail 207 title")
             .start();
@@ -203,7 +203,7 @@ async fn records_that_do_not_come_in_order_are_not_taken_for_sorted() {
         target(&bad)
     );
     assert_eq!(conditions(&refused), expected);
-    // It files one record as if it began with its article.
+    // The target files one record as if the title began with its article.
     let other = unsorting(&["shared cherry", "shared zoo", "shared date", "shared elder"]).start();
     let union = front_with([target(&good), target(&other)], |_| {});
     let mut hits = search(&union, "union").await;
@@ -227,7 +227,7 @@ async fn the_first_records_are_in_order_and_others_refused() {
     let mut hits = search(&union, "union").await;
     hits.sort(&keys("title")).await.expect("sorted");
     assert_eq!(hits.count(), 60);
-    // Far into the list first.
+    // First, far into the list.
     assert_eq!(
         titles(&hits, 49).await.split(" [").collect::<Vec<_>>()[..2],
         ["25a 25b", "230 the first 50 records are put in order]"]
@@ -258,7 +258,7 @@ async fn a_target_that_dies_later_comes_last() {
     drop(two);
     let found = titles(&hits, 1).await;
     let found: Vec<&str> = found.split(" [").collect();
-    // Twenty records of each were read with the sort.
+    // Twenty records of each target were read with the sort.
     let order = { 1..=60 }.flat_map(|at| {
         let both = if at <= 20 { &["a", "b"][..] } else { &["a"] };
         both.iter().map(move |of| format!("{at:02}{of}"))
@@ -303,7 +303,7 @@ async fn sorted_records_of_one_edition_are_one_hit() {
     for (by, merge_records, expected) in [
         ("title:desc", 100, "quince pear fig apple"),
         ("title", 100, "apple fig pear quince"),
-        // Only the first of each.
+        // Only the first record of each target.
         ("title", 1, "apple fig pear pear quince"),
     ] {
         let front = front_with([target(&one), target(&two)], |options| {
@@ -346,7 +346,7 @@ async fn several_sets_become_one() {
     let sorted = async |inputs: &[Hits]| database.sorted(Sort::new(inputs, keys)).await;
     assert_eq!(sorted(&inputs).await.expect("sorted").len(), 3);
     assert_eq!(sorted(&inputs[2..]).await.expect("sorted").len(), 0);
-    /// A list of another database.
+    /// A list from another database.
     struct Foreign;
     impl HitList for Foreign {
         fn len(&self) -> usize {

@@ -1,4 +1,5 @@
-//! Sessions and result sets that nothing uses: they are given up after a while, and at once if others wait for a session with the server.
+//! Sessions and result sets that are not in use: they are given up after a while, or at once if others wait for a session with
+//! the server.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -14,7 +15,7 @@ use crate::lock::lock;
 const IDLE: Duration = Duration::from_secs(60);
 
 impl Upstream {
-    /// Starts looking after sessions and sets, once, until the database is gone.
+    /// Starts to look after sessions and sets, once, until the database is gone.
     pub(super) fn tend(self: &Arc<Self>) {
         if self.is_tended.swap(true, Ordering::Relaxed) {
             return;
@@ -38,7 +39,7 @@ impl Upstream {
         });
     }
 
-    /// Whether there is a session with the target.
+    /// Returns whether there is a session with the target.
     pub(in crate::remote) fn has_session(&self) -> bool {
         self.slots.iter().any(SessionSlot::is_open)
     }
@@ -62,7 +63,7 @@ impl Upstream {
             let mut state = slot.state.lock().await;
             if state.open.is_some() && self.demand.promise() {
                 slot.close(&mut state);
-                // What waits for the session finds that its set is gone.
+                // Whatever waits for the session will find that its set is gone.
                 let session = (number, state.number);
                 state.number += 1;
                 drop(state);
@@ -98,7 +99,7 @@ impl Upstream {
         }
     }
 
-    /// Gives up those sets at the target that are not in use.
+    /// Gives up the sets at the target that are not in use.
     fn forget_sets(&self, is_one: impl Fn(&HeldSet) -> bool) {
         let mut sets = lock(&self.held);
         sets.retain(|set| set.strong_count() > 0);
@@ -117,7 +118,7 @@ impl SessionSlot {
         self.is_open.load(Ordering::Acquire)
     }
 
-    /// Drops the session, which ends when no result set needs it any more.
+    /// Drops the session, which ends when no result set needs it any longer.
     pub(super) fn close(&self, state: &mut SlotState) {
         state.open = None;
         self.is_open.store(false, Ordering::Release);

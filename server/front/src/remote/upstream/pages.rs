@@ -1,5 +1,5 @@
-//! Pages of the records that were found at a target, each of which is kept for a moment. A set that the target has dropped is searched
-//! again.
+//! Pages of the records that were found at a target. Each page is kept for a moment. A set that the target has dropped is
+//! searched again.
 
 use std::ops::RangeInclusive;
 
@@ -15,11 +15,12 @@ use crate::remote::form::{SourceForm, is_usable};
 use crate::remote::queue::SessionTurn;
 use crate::remote::set::{HeldSet, RemoteSet};
 
-/// The octets of a page after which the rest is left for later: more than a response may have by default.
+/// The number of octets of a page after which the rest is left for later: more than a response may have by default.
 const PAGE_OCTETS: usize = 8 << 20;
 
 impl Upstream {
-    /// Records of a set, by rank from 1, in order; fewer if they are too many octets for a response. Each is kept for a moment.
+    /// Returns records of a set, by rank from 1, in order; there are fewer if they have too many octets for one response. Each
+    /// record is kept for a moment.
     pub(in crate::remote) async fn page(
         &self,
         set: &RemoteSet,
@@ -44,7 +45,7 @@ impl Upstream {
     }
 
     /// # Errors
-    /// Why no more records than those of `page` can be had.
+    /// The reason why no more records than those of `page` can be fetched.
     async fn fetch(
         &self,
         set: &RemoteSet,
@@ -77,7 +78,7 @@ impl Upstream {
     ) -> Result<(), Diagnostic> {
         let (start, end) = ranks.into_inner();
         let mut octets: usize = 0;
-        // A set that the target has dropped is made again, once; and once more if holdings may have been the reason.
+        // A set that the target has dropped is made again once, and once more if holdings may have been the reason.
         let mut may_renew = true;
         'reading: loop {
             let next =
@@ -90,7 +91,7 @@ impl Upstream {
                 let mut failed = None;
                 while octets < PAGE_OCTETS && next(page) <= end {
                     let rank = next(page);
-                    // A failure that is not the last one was in the place of a record.
+                    // A failure that is not the last one took the place of a record.
                     let record = match Box::pin(records.next()).await {
                         Some(record) => {
                             if let Some(why) = failed.take() {
@@ -177,7 +178,7 @@ impl Upstream {
     }
 }
 
-/// The target sends fewer records than it counted.
+/// Creates the diagnostic for a target that sends fewer records than it counted.
 fn fewer() -> Diagnostic {
     let words = "the server has fewer records than it counted";
     diagnostic(Condition::SYSTEM_ERROR_PRESENTING, words)

@@ -23,7 +23,7 @@ impl Names {
         Client::with_routes(ClientOptions::default(), Routes::fixed(self.clone()))
     }
 
-    /// A server of this name with a database `union` at these targets.
+    /// Starts a server with this name and a database `union` at these targets.
     fn start(&self, name: &str, targets: &[String]) -> TestServer {
         let options = RemoteOptions::new("union", targets);
         let database = RemoteDatabase::new(&self.client(), options).expect("targets");
@@ -44,7 +44,7 @@ impl Connect for Names {
     }
 }
 
-/// The hits of a search at a front, and the failures of its targets. It must not take as long as a target may.
+/// Returns the hits of a search at a front, and the failures of its targets. The search must not take as long as a target may.
 async fn found(front: &TestServer, name: &str) -> (u64, Vec<String>) {
     let search = async {
         let target = format!("{}/{name}", front.addr());
@@ -92,7 +92,7 @@ async fn circles_are_refused_at_once_and_cost_no_hits_of_others() {
         }
         for server in &servers {
             let (count, failures) = found(server, "union").await;
-            // Each server has the catalogue; the last one refuses nobody but the first.
+            // Each server has the catalogue; the last one refuses only the first.
             assert_eq!(count, circle.len() as u64, "{scheme}{circle:?}");
             let is_direct = circle.len() == 1;
             assert_eq!(failures.len(), usize::from(is_direct), "{failures:?}");
@@ -100,7 +100,7 @@ async fn circles_are_refused_at_once_and_cost_no_hits_of_others() {
                 assert!(failures[0].contains("leads back to itself"), "{failures:?}");
             }
         }
-        // So with scans and sorts.
+        // The same holds for scans and sorts.
         for server in &servers {
             let target = format!("{}/union", server.addr());
             let connection = Client::new().connect(&target).await.expect("a session");
@@ -118,7 +118,7 @@ async fn circles_are_refused_at_once_and_cost_no_hits_of_others() {
             let records = hits.stream().collect().await.expect("records");
             assert_eq!(records.len(), circle.len());
         }
-        // Searches at all of them at the same time wait for none of each other's.
+        // Searches at all servers at the same time do not wait for each other.
         let all = servers.iter().map(|server| found(server, "union"));
         for (count, _) in futures_util::future::join_all(all).await {
             assert_eq!(count, circle.len() as u64);
@@ -195,7 +195,7 @@ fn busy_chains_are_limited_in_number_and_idle_ones_give_way() {
         .map(|at| upstreams(at).expect("room"))
         .collect();
     assert!(upstreams(0).is_ok_and(|again| Arc::ptr_eq(&again[0], &used[0][0])));
-    // The second chain has not been used for the longest time, whatever still holds its targets.
+    // The second chain has not been used for the longest time, even if something still holds its targets.
     assert!(upstreams(MAX_CHAINS).is_ok());
     assert!(load(1).is_none() && load(0).is_some());
     assert!(upstreams(1).is_ok() && load(2).is_none());

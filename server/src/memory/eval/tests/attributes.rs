@@ -8,7 +8,7 @@ use crate::memory::profile::Profile;
 #[test]
 fn relations() {
     Catalogue::small().check(&[
-        // Dates: a year includes its days.
+        // Dates: a year includes the days in it.
         ("@attr 1=31 @attr 2=1 1869", "f"),
         ("@attr 1=31 @attr 2=2 1869", "a f"),
         ("@attr 1=31 @attr 2=3 1869", "a"),

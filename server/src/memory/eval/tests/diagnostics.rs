@@ -18,7 +18,7 @@ fn diagnostics_name_what_is_not_supported() {
         // 5, 11: a term that is too long.
         (&format!("\"{words}\""), "5 256"),
         (&long, "11"),
-        // 30: no such set.
+        // 30: there is no such set.
         ("@set nosuch", "30 nosuch"),
         ("@and war @set nosuch", "30 nosuch"),
         // 113: the type.
@@ -58,7 +58,7 @@ fn diagnostics_name_what_is_not_supported() {
         ("@attr 1=1032 @attr 5=102 x", "120 102"),
         ("@attr 5=4 x", "120 4"),
         ("@attr 5=103 x", "120 103"),
-        // 121: the set, also of a term without attributes.
+        // 121: the attribute set, even of a term without attributes.
         ("@attrset gils x", "121 1.2.840.10003.3.5"),
         ("@attrset gils @attr 1=4 x", "121 1.2.840.10003.3.5"),
         ("@attr gils 1=4 x", "121 1.2.840.10003.3.5"),
@@ -200,7 +200,7 @@ fn queries_beyond_pqf_are_answered() {
             operand(vec![complex(std::slice::from_ref(&name))], war()),
             Ok("a b e h"),
         ),
-        // Lists of alternatives are complex attributes, which only other attribute sets have.
+        // Lists of alternatives are complex attributes, which only other attribute sets allow.
         (
             operand(vec![complex(&[title.clone(), title])], war()),
             Err("246"),
@@ -271,7 +271,7 @@ fn queries_beyond_pqf_are_answered() {
         ),
         (docid(b"a"), Ok("a")),
         (docid(b"a\xff"), Ok("")),
-        // The query's own set does not matter where each attribute names Bib-1.
+        // The query's own set does not matter if every attribute names Bib-1.
         (
             RpnQuery {
                 attribute_set: GILS,
@@ -293,7 +293,7 @@ fn queries_beyond_pqf_are_answered() {
 
 #[test]
 fn too_many_operators_are_refused() {
-    // Balanced, so that its depth can be decoded.
+    // The tree is balanced, so that it is not too deep to be decoded.
     let width = format!("{}war", "@or war ".repeat(100));
     let query = (0..199).fold(width.clone(), |query, _| format!("@or {width} {query}"));
     let catalogue = Catalogue::small();

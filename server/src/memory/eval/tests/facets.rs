@@ -112,7 +112,7 @@ fn terms_are_counted_over_the_hits() {
 fn whole_entries_are_shown_as_printed_up_to_a_length() {
     let (short, long) = (128, 129);
     let records = [short, long].map(|letters| {
-        // Two octets each.
+        // Each character takes two octets.
         let mut record = record("id", "A title");
         let publisher = "Ä".repeat(letters);
         let place = Field::data(b"260", "  ", [("b", publisher.as_str())]);
@@ -145,7 +145,7 @@ fn whole_entries_are_shown_as_printed_up_to_a_length() {
     assert_eq!(shown(&mut Work::new(MOST_WORK)), [printed, folded]);
 }
 
-/// A catalogue of 6,000 different words, the octets that count for a facet of them, and the facet.
+/// Returns a catalogue of 6,000 different words, the octets that count for a facet of them, and the facet.
 fn many_words() -> (Catalogue, usize, FacetRequest) {
     let words = |from: usize| (from..from + 500).map(|word| format!("w{word} "));
     let records = (0..12).map(|number| record("id", &words(number * 500).collect::<String>()));
@@ -160,13 +160,13 @@ fn many_words() -> (Catalogue, usize, FacetRequest) {
         terms: 10,
         alphabetical: false,
     };
-    // They are counted in steps of at least 64 KiB.
+    // The octets are counted in steps of at least 64 KiB.
     let term = size_of::<(&[u8], usize)>();
     let step = (64_usize * 1024).div_ceil(term) * term;
     (catalogue, 2 * step, request)
 }
 
-/// The number of facets, or `None` if the work is exhausted, and the units that are left.
+/// Returns the number of facets, or `None` if the work is exhausted, and the units that are left.
 fn facets_with(
     catalogue: &Catalogue,
     requests: &[FacetRequest],
@@ -196,7 +196,7 @@ fn facets_take_work_like_searches() {
         ..request.clone()
     };
     let one = units(std::slice::from_ref(&request));
-    // Each word, and the docid, is counted, merged, and sorted by its records.
+    // Each word, and the docid, is counted, merged, and sorted by its number of records.
     assert_eq!(one - units(&[alphabetical]), 6_001);
     assert!(one > 24_000, "{one}");
     let sixteen = vec![request; 16];

@@ -46,7 +46,7 @@ fn proximity() {
         ("@prox 0 1 1 5 k 2 @attr 1=4 war @attr 1=4 peace", "a"),
         ("@prox 0 1 1 6 k 2 @attr 1=4 war @attr 1=4 peace", "a"),
         ("@prox 0 2 1 6 k 2 @attr 1=4 war @attr 1=4 peace", ""),
-        // Not across fields at any distance, and not a word with itself.
+        // Not across fields, whatever the distance, and not between a word and itself.
         ("@prox 0 99 0 2 k 2 @attr 1=63 dead @attr 1=63 mind", ""),
         ("@prox 0 99 0 2 k 2 peace war", "a"),
         ("@prox 0 0 0 2 k 2 @attr 1=4 war @attr 1=4 war", ""),
@@ -66,14 +66,14 @@ fn proximity() {
     ]);
 }
 
-/// A record with a title of these words, each repeated.
+/// Returns a record with a title of these words, each repeated.
 fn titled(docid: &str, words: &[(&str, usize)]) -> MarcRecord {
     let words = words.iter();
     let words = words.map(|(word, count)| format!("{word} ").repeat(*count));
     record(docid, &words.collect::<String>())
 }
 
-/// The records found, or the condition.
+/// Checks the records found, or the condition.
 fn check_answer(records: &[MarcRecord], query: &str, expected: Result<&str, &str>) {
     let catalogue = Catalogue::of(records, Fields::default());
     let answer = catalogue.answer(&pqf(query));
@@ -82,7 +82,7 @@ fn check_answer(records: &[MarcRecord], query: &str, expected: Result<&str, &str
 
 #[test]
 fn pairs_in_proximity_are_limited() {
-    // Each `a` with each of 1,024 `b`; the first word, if it is `a`, with the first of them alone.
+    // Each `a` pairs with each of 1,024 `b`; the first word, if it is an `a`, pairs only with the first `b`.
     let pairs = |docid, first, count| {
         let others = [("x", 2046 - count), ("a", count), ("b", 1024), ("c", 1)];
         titled(docid, &[&[(first, 1)], &others[..]].concat())
@@ -106,7 +106,7 @@ fn pairs_in_proximity_are_limited() {
 
 #[test]
 fn octets_that_wait_for_operators_are_limited() {
-    // Both inner operators find pairs of 12 octets, which wait for the outer one.
+    // Both inner operators find pairs of 12 octets, which wait for the outer operator.
     let [left, right] = [("a", "b"), ("c", "d")]
         .map(|(one, other)| format!("@prox 0 2047 1 2 k 2 @attr 1=4 {one} @attr 1=4 {other}"));
     let query = format!("@prox 0 9999 0 2 k 2 {left} {right}");

@@ -1,4 +1,4 @@
-//! Updates in each version and as XML documents: effects, and the report on each record in the package.
+//! Updates in each version and as XML documents: their effects, and the report on each record in the package.
 
 use super::*;
 use z3950_asn1::es::update::UpdateStatus;
@@ -21,7 +21,7 @@ fn records_are_inserted_replaced_and_deleted() {
             "done",
             "a=new a b=<b> z=new z",
         ),
-        // All or nothing.
+        // All records or none.
         (Action::RECORD_INSERT, &["c", "a"], "failure", "a=<a> b=<b>"),
         (Action::RECORD_DELETE, &["a", "z"], "failure", "a=<a> b=<b>"),
     ] {

@@ -15,7 +15,7 @@ use crate::testing::record;
 pub(super) const ROWS: &[Row] = &[
     (5, || found(&format!("\"{}\"", "x ".repeat(257)))),
     (6, || {
-        // Balanced, so that its depth can be decoded.
+        // The tree is balanced, so that it is not too deep to be decoded.
         let width = format!("{}war", "@or war ".repeat(100));
         let query = (0..199).fold(width.clone(), |query, _| format!("@or {width} {query}"));
         found(&query)
@@ -119,7 +119,7 @@ fn rpn(operand: Operand) -> Query {
     })
 }
 
-/// The answer to a query in PQF.
+/// Returns the answer to a query in PQF.
 fn found(pqf: &str) -> Apdu {
     answer(&mut open(catalogue(), Limits::default()), search(pqf))
 }
@@ -141,7 +141,7 @@ fn found_under(profile: Profile, pqf: &str) -> Apdu {
     answer(&mut session, search(pqf))
 }
 
-/// The answer of the imitation of yaz-ztest.
+/// Returns the answer of the imitation of yaz-ztest.
 fn imitating(database: &str, pqf: &str) -> Apdu {
     let request = SearchRequest {
         database_names: vec![DatabaseName::from(database)],

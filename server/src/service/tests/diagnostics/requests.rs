@@ -24,7 +24,7 @@ use crate::target::Target;
 use crate::testing::record;
 
 pub(super) const ROWS: &[Row] = &[
-    // A backend with the default methods only.
+    // A backend that only has the default methods.
     (3, || {
         answer(&mut open(Arc::new(Nothing), Limits::default()), search("x"))
     }),
@@ -122,7 +122,7 @@ pub(super) const ROWS: &[Row] = &[
         })
     }),
     (238, || {
-        // The syntax of another record of the database.
+        // The syntax of another record in the database.
         let processing = "19990101d1999    m  y0frey50      ba";
         let unimarc = MarcRecord {
             fields: vec![
@@ -271,7 +271,7 @@ fn limited(change: fn(&mut Limits)) -> Limits {
     limits
 }
 
-/// A session whose set `default` has two records.
+/// Returns a session whose set `default` has two records.
 fn at_war(limits: Limits) -> Session {
     let mut session = open(catalogue(), limits);
     answer(&mut session, search("war"));

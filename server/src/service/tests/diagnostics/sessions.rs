@@ -78,12 +78,12 @@ fn init_with(change: impl FnOnce(&mut InitializeRequest)) -> Apdu {
     Apdu::InitializeRequest(init)
 }
 
-/// The answer to an Init with these credentials.
+/// Returns the answer to an Init with these credentials.
 fn introduced(credentials: Option<IdAuthentication>) -> Apdu {
     introduced_to(&guarded(), credentials)
 }
 
-/// A server for the users.
+/// Returns a server for the listed users.
 fn guarded() -> Arc<Target> {
     let access = Access {
         users: users(),
@@ -100,7 +100,7 @@ fn introduced_to(target: &Arc<Target>, credentials: Option<IdAuthentication>) ->
     )
 }
 
-/// A session of a client that must authenticate, with these options and Search.
+/// Opens a session of a client that must authenticate, with these options and Search.
 fn asked(options: Options) -> Session {
     let access = Access {
         users: users(),

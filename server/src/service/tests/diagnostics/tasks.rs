@@ -97,7 +97,7 @@ pub(super) const ROWS: &[Row] = &[
         sent(at_once)
     }),
     (401, || {
-        // A habit of yaz-ztest, for updates of the first version.
+        // yaz-ztest does this for updates of the first version.
         let mut request = update(Action::RECORD_INSERT, &["n"]);
         request.package_type = oid::DATABASE_UPDATE_1;
         if let Some(external) = &mut request.task_specific_parameters {
@@ -165,7 +165,7 @@ fn of_cat(request: &mut EsRequest) {
     }
 }
 
-/// Another record for the database `cat`.
+/// Returns a request that adds another record to the database `cat`.
 fn new_book() -> ExtendedServicesRequest {
     changed(Action::RECORD_INSERT, &["new"], of_cat)
 }
@@ -188,7 +188,7 @@ fn function(
     request
 }
 
-/// A session with a database `books` of one record, which is in the set `default`.
+/// Opens a session with a database `books` of one record, which is in the set `default`.
 fn on_shelf() -> Session {
     let mut session = open_on(target(&shelf(&["a"])));
     let all = SearchRequest {

@@ -60,7 +60,7 @@ fn files_are_refused_with_the_line() {
     assert!(Replay::open(folder.path()).is_err());
 }
 
-/// Lines that were deleted or put elsewhere are found by what is missing then.
+/// Lines that were deleted or moved are found by what is then missing.
 #[test]
 fn doubtful_lines_are_told() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -85,7 +85,7 @@ fn doubtful_lines_are_told() {
     let with = |place: usize, line| [&lines[..place], &[line][..], &lines[place + 1..]].concat();
     for (lines, expected) in [
         (lines.clone(), &[][..]),
-        // The last request of a session may have no answer.
+        // The last request of a session may be without an answer.
         (without(6), &[]),
         (without(4), &["line 4: the searchRequest has no answer"]),
         (
@@ -111,7 +111,7 @@ fn doubtful_lines_are_told() {
         let replay = Replay::open(&path).expect("a recording");
         assert_eq!(replay.doubts(), expected);
     }
-    // Of many, the first are named.
+    // If there are many, only the first are named.
     let many = [&lines[..3], &[lines[4]; 30]].concat().join("\n");
     let replay = Replay::open(&written(&folder, &(many + "\n"))).expect("a recording");
     assert_eq!(replay.doubts().len(), 21);
