@@ -17,7 +17,7 @@ const LARGE_CHUNK: usize = PREFERRED_MESSAGE_SIZE as usize / 8;
 /// Chunks that take longer than this do not grow, so that they stay far below the answer timeout.
 const LONG_WAIT: Duration = Duration::from_millis(500);
 
-/// The number of records per Present.
+/// The number of records that the next Present requests.
 #[derive(Debug)]
 pub(super) struct Chunks {
     size: u64,
