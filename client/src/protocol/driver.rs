@@ -398,7 +398,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         .await
     }
 
-    /// Records when octets were read. If the last APDU is complete, they belong to the one after it.
+    /// Notes when octets were read. If the last APDU is complete, they belong to the one after it.
     fn note_arrival(&mut self, is_complete: bool) {
         let buffered = self.framed.read_buffer().len();
         if is_complete {

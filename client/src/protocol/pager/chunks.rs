@@ -74,7 +74,7 @@ impl Chunks {
         self.ceiling = self.size;
     }
 
-    /// Records that a chunk of `asked` records, or a part of it, was received after a wait.
+    /// Notes that a chunk of `asked` records, or a part of it, was received after a wait.
     pub(super) fn came(&mut self, asked: u64, records: &[ResultRecord], waited: Duration) {
         self.has_come = true;
         let count = u64::try_from(records.len()).unwrap_or(u64::MAX);
