@@ -1,4 +1,4 @@
-//! Writes every record of a large result set to a MARC file as it arrives: memory holds one chunk.
+//! Writes every record of a large result set to a MARC file as it arrives; only one chunk is held in memory.
 //!
 //! `cargo run --example stream_large_set -- records.mrc`
 

@@ -32,7 +32,7 @@ pub use sru::SruFault;
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The server cannot be reached, or the connection was lost: try again later (RFC 1736 §3).
+    /// The server cannot be reached, or the connection was lost; it may help to try again later (RFC 1736 §3).
     #[error("{}", unavailable(*phase, cause))]
     Unavailable {
         /// The phase.
@@ -71,7 +71,7 @@ pub enum Error {
         /// `diagnosticInformation`, if any.
         info: Option<String>,
     },
-    /// The server challenged the client, which has no response (Z39.50-2003 §3.2.5).
+    /// The server challenged the client, which could not respond (Z39.50-2003 §3.2.5).
     #[error("the server asked for credentials during {phase}, but none were given")]
     AccessRefused {
         /// The phase.

@@ -25,7 +25,7 @@
 //!   reads the user's `targets.toml`.
 //! - [`Connection`] searches, scans, looks up, retrieves, updates and orders.
 //! - [`Query`] is built from parts or read from PQF, CQL, CCL or words.
-//! - [`ResultSet`] pages automatically; [`Record`] gives title, text, JSON, MARC and holdings; [`ScanSet`] lists terms.
+//! - [`ResultSet`] pages automatically; [`Record`] returns title, text, JSON, MARC and holdings; [`ScanSet`] lists terms.
 //! - [`Error`] contains the cause, the phase, and the server's diagnostics.
 //!
 //! The parts below are for programs that need more:
@@ -33,7 +33,7 @@
 //! - [`url`], [`gopher`]: URLs of every scheme as values; Gopher's requests and replies;
 //! - [`mod@plan`], [`retrieve`], [`lookup`]: the requests for a URL or an identifier, and their outcome;
 //! - [`target`]: the addresses and profiles of servers;
-//! - [`session`], [`service`], [`pager`]: one Z39.50 session, a method for each service;
+//! - [`session`], [`service`], [`pager`]: one Z39.50 session, with a method for each service;
 //! - `sru`: the same services over HTTP;
 //! - [`transport`]: names, sockets, TLS, proxies, timeouts.
 //!
@@ -41,7 +41,8 @@
 //!
 //! # Features
 //!
-//! `tls` (on by default): TLS; `sru`: the same searches at servers of SRU, and retrieval by gateways; `proxy`: HTTP CONNECT and SOCKS5; `html`: URLs in HTML.
+//! `tls` (on by default): TLS; `sru`: the same searches at SRU servers, and retrieval by gateways; `proxy`: HTTP CONNECT and
+//! SOCKS5; `html`: URLs in HTML.
 //!
 //! # Stability
 //!

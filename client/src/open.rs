@@ -9,7 +9,7 @@ use crate::retrieve::{KnownItemSearch, Outcome, Step};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Opened {
-    /// The session.
+    /// The open session.
     pub session: Session,
     /// Whether the session was already open, so that no Init was sent.
     pub reused: bool,

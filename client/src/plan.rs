@@ -73,7 +73,7 @@ pub enum Strategy {
     /// The search, if there is exactly one hit; a Present follows if the response contains no record.
     #[default]
     Piggyback,
-    /// Always a separate Present.
+    /// A separate Present in all cases.
     PresentOnly,
 }
 
@@ -102,7 +102,7 @@ pub struct SessionDefaults {
     pub record_syntax: Option<Oid>,
 }
 
-/// What will be sent for a URL. `Debug` shows no credentials.
+/// The requests that will be sent for a URL. `Debug` shows no credentials.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Plan {
@@ -114,7 +114,7 @@ pub struct Plan {
     pub port: u16,
     /// The docid: the only term of the query.
     pub docid: Option<Octets>,
-    /// What to request for the docid; in a session, also the defaults of later searches.
+    /// The databases and the form to request; in a session, also the defaults of later searches.
     pub defaults: SessionDefaults,
     /// The record syntax to request, then those of the URL that [`Fallback::syntax`] may try.
     pub record_syntaxes: Vec<Oid>,

@@ -45,29 +45,30 @@ macro_rules! indexes {
 
 impl Query {
     indexes! {
-        /// Searches in any index: Bib-1 Use 1016.
+        /// Creates a query for a term in any index: Bib-1 Use 1016.
         any;
-        /// Searches in titles: Use 4.
+        /// Creates a query for a title: Use 4.
         title;
-        /// Searches in names of authors: Use 1003.
+        /// Creates a query for the name of an author: Use 1003.
         author;
-        /// Searches in subject headings: Use 21.
+        /// Creates a query for a subject heading: Use 21.
         subject;
-        /// Searches for an ISBN as given: Use 7. [`Connection::lookup`](crate::Connection::lookup) also tries its other forms.
+        /// Creates a query for an ISBN as given: Use 7. [`Connection::lookup`](crate::Connection::lookup) also tries its other
+        /// forms.
         isbn;
-        /// Searches for an ISSN as given: Use 8.
+        /// Creates a query for an ISSN as given: Use 8.
         issn;
-        /// Searches for a Library of Congress control number as given: Use 9.
+        /// Creates a query for a Library of Congress control number as given: Use 9.
         lccn;
-        /// Searches for a record's identifier in its database: Use 1032 with Structure 104, as in RFC 2056 §4.
+        /// Creates a query for a record's identifier in its database: Use 1032 with Structure 104, as in RFC 2056 §4.
         docid;
-        /// Searches for a date of publication: Use 31.
+        /// Creates a query for a date of publication: Use 31.
         date;
-        /// Searches for a publisher: Use 1018.
+        /// Creates a query for a publisher: Use 1018.
         publisher;
     }
 
-    /// Searches for one term in a named index: `title` or `ti`, `author` or `au`, `callnumber` and so on
+    /// Creates a query for one term in a named index: `title` or `ti`, `author` or `au`, `callnumber` and so on
     /// ([`TABLE`](z3950_asn1::query::names::TABLE)).
     ///
     /// # Errors
@@ -81,8 +82,8 @@ impl Query {
         Ok(Self::term(attributes, term.as_ref()))
     }
 
-    /// Searches for one term with Bib-1 attributes, each given by a type and a value: `[(1, 4), (5, 1)]` is a title, truncated on
-    /// the right (Z39.50-2003 Appendix ATR).
+    /// Creates a query for one term with Bib-1 attributes, each given by a type and a value: `[(1, 4), (5, 1)]` is a title,
+    /// truncated on the right (Z39.50-2003 Appendix ATR).
     pub fn attributes(
         attributes: impl IntoIterator<Item = (i64, i64)>,
         term: impl AsRef<str>,
@@ -165,7 +166,7 @@ impl Query {
         })
     }
 
-    /// Searches for a term in an index of the table, which contains all indexes with a method above.
+    /// Creates a query for a term in an index of the table, which contains all indexes with a method above.
     fn named(index: &str, term: &str) -> Self {
         let attributes = Names::default().attributes(index);
         Self::term(attributes.unwrap_or_default(), term)

@@ -251,7 +251,7 @@ impl<'a> Records<'a> {
 }
 
 impl SortKey {
-    /// Sorts by a named index, such as `title`, `author` or `date`, in ascending order.
+    /// Creates a key that sorts by a named index, such as `title`, `author` or `date`, in ascending order.
     ///
     /// # Errors
     /// The index is unknown.
@@ -259,7 +259,7 @@ impl SortKey {
         Self::of(index, SortRelation::ASCENDING)
     }
 
-    /// Sorts by a named index, in descending order.
+    /// Creates a key that sorts by a named index, in descending order.
     ///
     /// # Errors
     /// The index is unknown.

@@ -132,7 +132,7 @@ pub enum TargetError {
         #[source]
         error: UrlError,
     },
-    /// The scheme of another protocol.
+    /// The scheme belongs to another protocol.
     #[error(
         "{0}: is not a scheme of targets: they begin with z39.50s://, tcp:, ssl:, unix:, http:// or https://, or with a host"
     )]

@@ -130,7 +130,7 @@ where
     transcript.note("end");
 }
 
-/// Starts a server that answers requests with `answers`, and closes the connection at `None`.
+/// Starts a server that answers requests with `answers`, and closes the connection if that returns `None`.
 pub(crate) fn answering(
     mut answers: impl FnMut(Apdu) -> Option<Vec<Apdu>> + Send + 'static,
 ) -> DuplexStream {

@@ -1,4 +1,4 @@
-//! ZOOM's Connection, and the functions that need none.
+//! ZOOM's Connection, and the functions that do not need one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,17 +27,17 @@ use crate::record::Record;
 use crate::request::Request;
 use crate::result_set::{ResultSet, Slots};
 
-/// A connection, which its result sets share.
+/// An open connection, which is shared with its result sets.
 pub(crate) struct Open {
     pub(crate) handle: Handle,
     is_closed: AtomicBool,
 }
 
 impl Open {
-    /// The connection.
+    /// Returns the library's handle to the connection.
     ///
     /// # Errors
-    /// After it was closed.
+    /// The connection has been closed.
     pub(crate) fn handle(&self) -> PyResult<Handle> {
         if self.is_closed.load(Ordering::Acquire) {
             Err(Error::new_err("the connection is closed"))
@@ -68,7 +68,7 @@ pub(crate) fn connect(py: Python<'_>, target: String, options: &Options) -> PyRe
     }))
 }
 
-/// The record that a retrieval URL names.
+/// Retrieves the record named by a retrieval URL.
 #[pyfunction]
 pub(crate) fn get(py: Python<'_>, url: String, options: &Options) -> PyResult<Request> {
     if options.form != RecordForm::default() {
@@ -82,7 +82,7 @@ pub(crate) fn get(py: Python<'_>, url: String, options: &Options) -> PyResult<Re
     }))
 }
 
-/// Looks up an identifier at one target or several, in sessions that go back to the pool afterwards.
+/// Looks up an identifier at one or more targets, in sessions that go back to the pool afterwards.
 #[pyfunction]
 #[pyo3(signature = (targets, identifier, options, fallback=false, best=false, all_targets=false))]
 pub(crate) fn lookup(
@@ -116,10 +116,10 @@ pub(crate) fn lookup(
     }))
 }
 
-/// The most records of a lookup.
+/// The maximum number of records returned by a lookup.
 const SHOWN: u64 = 20;
 
-/// What a lookup at several targets found; an error if none has a record and one did not answer.
+/// Returns what a lookup at several targets found. It fails if no target has a record and one of them did not answer.
 async fn found_at(
     client: &Client,
     targets: Vec<SearchTarget>,
@@ -183,16 +183,16 @@ pub(crate) fn check_target(py: Python<'_>, target: &str, options: &Options) -> P
         .map_err(|error| to_python(&Failure::Target(Arc::new(error))))
 }
 
-/// A doubt about an identifier, or if nothing was found, a hint why.
+/// Returns a doubt about an identifier, or if nothing was found, a hint why.
 #[pyfunction]
 pub(crate) fn remark(identifier: &str, is_found: bool) -> Option<String> {
-    // Errors: anything but an identifier is refused with the reason.
+    // A text that is not an identifier is refused elsewhere, with the reason.
     let identifier = identifier.parse::<Identifier>().ok()?;
     let hint = || identifier.hint().filter(|_| !is_found);
     identifier.doubt().or_else(hint)
 }
 
-/// The targets that have names.
+/// Returns the targets that have names.
 #[pyfunction]
 pub(crate) fn targets(py: Python<'_>) -> PyResult<Vec<Target>> {
     let shared = shared(py)?;
@@ -211,7 +211,8 @@ pub(crate) fn targets(py: Python<'_>) -> PyResult<Vec<Target>> {
     Ok(targets.collect())
 }
 
-/// What a lookup found: the query, the number of hits, the first records, the target that has them, and why the record is the best.
+/// The result of a lookup: the query, the number of hits, the first records, the target that has them, and why the record is the
+/// best.
 type Found = Option<(String, u64, Slots, Option<String>, Option<String>)>;
 
 async fn found(connection: &Handle, identifier: &str) -> Result<Found, Failure> {
@@ -233,7 +234,7 @@ impl Connection {
         Ok(format!("{}/{}", target.endpoint, names.join("+")))
     }
 
-    /// Whether it is of no use any more, as in a child of its process.
+    /// Whether the connection can no longer be used, which is also the case in a child of its process.
     #[getter]
     fn is_closed(&self) -> bool {
         let open = self.0.here();
@@ -342,13 +343,13 @@ impl Connection {
     }
 
     fn close(&self) -> Request {
-        // In a child there is nothing to close: the session is the parent's.
+        // In a child process there is nothing to close: the session belongs to the parent.
         let open = self.0.here();
         let open = open.filter(|open| !open.is_closed.swap(true, Ordering::AcqRel));
         let handle = open.map(|open| open.handle.clone());
         Request::new(async move {
             if let Some(handle) = handle {
-                // Errors: the session has ended all the same.
+                // An error means that the session has ended anyway.
                 let _ = handle.close().await;
             }
             Ok(())
@@ -356,7 +357,7 @@ impl Connection {
     }
 }
 
-/// Values of JSON.
+/// JSON values that are converted to Python objects.
 struct Values(Vec<serde_json::Value>);
 
 impl<'py> IntoPyObject<'py> for Values {
@@ -369,7 +370,7 @@ impl<'py> IntoPyObject<'py> for Values {
     }
 }
 
-/// A term of an index: to search for, to display, and the number of records with it, if the server says.
+/// A term of an index: the term to search for, the term to display, and the number of records with it, if the server reports it.
 #[pyclass(frozen, get_all, module = "z3950")]
 pub(crate) struct ScanTerm {
     term: String,
@@ -392,7 +393,7 @@ impl ScanTerm {
     }
 }
 
-/// A target that has a name, to connect to: built in, or of the user's `targets.toml`.
+/// A target that has a name: built in, or from the user's `targets.toml`.
 #[pyclass(frozen, get_all, module = "z3950")]
 pub(crate) struct Target {
     name: String,
@@ -415,7 +416,7 @@ impl Target {
     }
 }
 
-/// The result of an update or an order. The status is `done` or `accepted`; one that failed is a `Diagnostic`.
+/// The result of an update or an order. The status is `done` or `accepted`; a failure is raised as a `Diagnostic`.
 #[pyclass(frozen, get_all, module = "z3950")]
 pub(crate) struct TaskResult {
     status: &'static str,

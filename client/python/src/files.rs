@@ -1,4 +1,4 @@
-//! Files of records: read one at a time, and converted piece by piece, in constant memory.
+//! Reads files of records one record at a time, and converts them piece by piece, in constant memory.
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
@@ -20,10 +20,10 @@ use crate::error::{Error, guarded};
 use crate::process::Local;
 use crate::record::Record;
 
-/// How many octets are read before one looks for signals: those between two records may be very many.
+/// The number of octets to read before checking for signals: there may be very many octets between two records.
 const SIGNAL_OCTETS: usize = 16 << 20;
 
-/// Octets, between which one looks for signals.
+/// Reads octets, and checks for signals from time to time.
 struct Watched {
     octets: Octets,
     since: usize,
@@ -71,7 +71,8 @@ impl Read for Octets {
     }
 }
 
-/// Makes a call again when a signal has interrupted it, and was handled. A file may be a pipe, for which one waits.
+/// Repeats a call that was interrupted by a signal, after the signal has been handled. The file may be a pipe, for which the call
+/// waits.
 fn with_signals<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
@@ -83,7 +84,7 @@ fn with_signals<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     }
 }
 
-/// Opens a file; a signal may interrupt it, as it may not in `File::open`.
+/// Opens a file. A signal can interrupt this, which `File::open` does not allow.
 #[cfg(unix)]
 fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
@@ -95,29 +96,29 @@ fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// What happens to damaged records: those of which anything is lost or guessed, octets that are no text included.
+/// What to do with damaged records: those in which something is lost or guessed, including octets that are not text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OnDamage {
     Raise,
-    /// They are taken as far as they can be read; those that cannot are raised.
+    /// Damaged records are returned as far as they can be read; those that cannot be read raise an exception.
     Repair,
     Skip,
 }
 
-/// How many faults of a record an exception names.
+/// The maximum number of faults of a record that an exception names.
 const SHOWN: usize = 3;
 
-/// Where records come from.
+/// The source of records.
 enum Input {
     File {
         records: Box<RecordReader<Watched>>,
-        /// The object that is read, if there is one.
+        /// The Python object that is read, if the source is one.
         object: Option<Arc<Py<PyAny>>>,
         charset: Option<Charset>,
         damage: OnDamage,
     },
     Objects(Py<PyIterator>),
-    /// The garbage collector took it.
+    /// The garbage collector has cleared the input.
     Nothing,
 }
 
@@ -165,7 +166,7 @@ impl Input {
             let file = file.map_err(|error| of_file(py, &path, error))?;
             Octets::File(BufReader::new(file))
         } else if let Ok(records) = source.try_iter() {
-            // Those of other packages are read one by one.
+            // The records of other packages are read one by one.
             let each = py.import("z3950._common")?.getattr("EachRecord")?;
             return Ok(Self::Objects(each.call1((records,))?.try_iter()?.unbind()));
         } else {
@@ -213,7 +214,7 @@ impl Input {
                     match guarded(|| py.detach(read))? {
                         Next::Record(record) => return Ok(Some(Py::new(py, record)?)),
                         Next::End => return Ok(None),
-                        // Many may follow each other.
+                        // Many damaged records may follow each other.
                         Next::Damaged(_) if *damage == OnDamage::Skip => py.check_signals()?,
                         Next::Damaged(words) => return Err(Error::new_err(words)),
                     }
@@ -223,10 +224,10 @@ impl Input {
     }
 }
 
-/// What comes next in a file.
+/// The next item in a file.
 enum Next {
     Record(Record),
-    /// Where, and what is wrong.
+    /// A damaged record: where it is, and what is wrong with it.
     Damaged(String),
     End,
 }
@@ -260,7 +261,7 @@ fn next_of_file(
     if repairs || !(incomplete || guessed || converted.is_loss()) {
         return Ok(Next::Record(converted.record.into()));
     }
-    // Those without which the record would be sound are not told.
+    // Notes about a record that is sound apart from them are left out.
     let notes = notes.into_iter().filter(|_| incomplete || guessed);
     let problems = converted.problems.iter();
     let problems = problems.filter(|found| found.problem.kind.is_undecoded());
@@ -276,7 +277,7 @@ fn in_memory(octets: &Bound<'_, PyBytes>) -> Octets {
     Octets::Memory(Cursor::new(Bytes::copy_from_slice(octets.as_bytes())))
 }
 
-/// The exception of a file that cannot be opened, with its name, or that of a handler of signals.
+/// Returns the exception for a file that cannot be opened, with its name, or the exception raised by a signal handler.
 fn of_file(py: Python<'_>, path: &Path, error: io::Error) -> PyErr {
     let Some(code) = error.raw_os_error() else {
         return error.into();
@@ -294,7 +295,8 @@ fn unknown(value: &str, expected: &str) -> PyErr {
     PyValueError::new_err(format!("{value:?} is not {expected}"))
 }
 
-/// The records of a file. A child of the process that opened it would take them from its parent: both have the same place in the file.
+/// The records of a file. A child process must not read them: it shares the position in the file with its parent, and would take
+/// the parent's records.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Reader(Local<Mutex<Input>>);
 
@@ -316,9 +318,9 @@ impl Reader {
         this
     }
 
-    /// The next record. After an exception for a damaged one, the record after it follows.
+    /// Returns the next record. After an exception for a damaged record, reading continues with the record after it.
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<Record>>> {
-        // `list` takes them all without looking for signals.
+        // `list` would read all records without checking for signals.
         py.check_signals()?;
         let input = self.0.here().ok_or_else(|| {
             Error::new_err("these records were opened before a fork and belong to the parent process: open them again in the child")
@@ -342,13 +344,13 @@ impl Reader {
 }
 
 impl Reader {
-    /// What is read, unless another thread or process has it.
+    /// Returns the input, unless another thread or process is using it.
     fn held(&self) -> Option<MutexGuard<'_, Input>> {
         self.0.here()?.try_lock().ok()
     }
 }
 
-/// Records in another form, a piece at a time.
+/// Converts records to another form, a piece at a time.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Converter {
     records: Py<Reader>,
@@ -356,7 +358,7 @@ pub(crate) struct Converter {
     progress: Mutex<Progress>,
 }
 
-/// How much of a document is written.
+/// How much of the document has been written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Nothing,

@@ -1,17 +1,17 @@
 #![forbid(unsafe_code)]
-//! The native half of the Python package `z3950`: the library `z3950` as values that Python's classes hold, and requests
-//! that they wait for. The classes for people are in `python/z3950`, which also says what each part is for.
+//! The native half of the Python package `z3950`: the library `z3950` as values that Python's classes hold, and requests for
+//! which they wait. The public classes are in `python/z3950`, which also documents what each part is for.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `process` | the runtime and the client of a process; what is of no use after a fork |
-//! | `request` | a request in progress: waited for, or reported to asyncio |
-//! | `error` | the library's errors as Python's; panics as errors |
-//! | `options` | what `connect` takes |
+//! | `process` | the runtime and the client of a process; values that cannot be used after a fork |
+//! | `request` | a request in progress, which is waited for or reported to asyncio |
+//! | `error` | the library's errors as Python exceptions; panics as exceptions |
+//! | `options` | the options of `connect` |
 //! | `connection`, `result_set` | ZOOM's objects |
 //! | `query`, `record`, `url` | values |
 //! | `files` | files of records, read and converted |
-//! | `server` | the server of tests |
+//! | `server` | the server used in tests |
 
 mod connection;
 mod error;

@@ -1,4 +1,5 @@
-//! What `connect` and the functions without a connection take: how long to wait, who asks, and in which form records are wanted.
+//! The options of `connect` and of the functions without a connection: how long to wait, who asks, and in which form records are
+//! wanted.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use z3950::{Client, ClientOptions, RecordForm, Timeouts};
 use crate::error::BadUrl;
 use crate::process::shared;
 
-/// How long sessions are kept for the next connection to the same server.
+/// How long unused sessions are kept for the next connection to the same server.
 const IDLE_TIME: Duration = Duration::from_secs(60);
 
 /// Options of a connection.
@@ -69,12 +70,13 @@ impl Options {
 }
 
 impl Options {
-    /// The client of this process, with these options, for a target or a URL.
+    /// Returns the client of this process, with these options, for a target or a URL.
     ///
     /// # Errors
-    /// A user or a password in it: they would not be sent, and those of the target's profile neither.
+    /// The target contains a user name or a password: they would not be sent, and those of the target's profile would not be sent
+    /// either.
     pub(crate) fn client(&self, py: Python<'_>, target: &str) -> PyResult<Client> {
-        // Errors: an invalid target is refused when it is connected to.
+        // An invalid target is refused when it is connected to.
         let target = target.parse::<Target>();
         if target.is_ok_and(|target| target.userinfo.is_some()) {
             let words =

@@ -1,7 +1,7 @@
 //! The runtime and the client that all requests of a process share, and values that belong to one process.
 //!
-//! The runtime has no thread of its own: a thread that waits for a request drives it, and several take turns. Only requests that go on
-//! while nobody waits, those of asyncio and of lookups side by side, have a thread started.
+//! The runtime has no thread of its own: a thread that waits for a request drives it, and several such threads take turns. A
+//! thread is started only for requests that continue while nobody waits: those of asyncio, and lookups that run in parallel.
 
 use std::process;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -14,23 +14,23 @@ use z3950::Client;
 
 use crate::error::{Error, to_python};
 
-/// What the requests of a process share.
+/// The state shared by all requests of a process.
 pub(crate) struct Shared {
     pub(crate) runtime: Runtime,
     client: OnceLock<Client>,
     driver: Mutex<Option<Driver>>,
 }
 
-/// The thread that drives the runtime while no other one waits.
+/// The thread that drives the runtime while no other thread is waiting.
 struct Driver {
     stop: oneshot::Sender<()>,
     thread: JoinHandle<()>,
 }
 
-/// Read and replaced only by threads that hold the GIL, so that no other thread has it locked at a fork.
+/// This is read and replaced only by threads that hold the GIL, so that no other thread has it locked at the time of a fork.
 static SHARED: Mutex<Option<Local<Arc<Shared>>>> = Mutex::new(None);
 
-/// The runtime of this process, which a child has anew.
+/// Returns the shared state of this process; a child process gets a new one.
 pub(crate) fn shared(_: Python<'_>) -> PyResult<Arc<Shared>> {
     let mut slot = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(shared) = existing(&slot) {
@@ -45,13 +45,13 @@ pub(crate) fn shared(_: Python<'_>) -> PyResult<Arc<Shared>> {
     Ok(shared)
 }
 
-/// What there is for this process, if it has made any requests.
+/// Returns the shared state, if this process has made any requests.
 fn existing(slot: &Option<Local<Arc<Shared>>>) -> Option<Arc<Shared>> {
     slot.as_ref().and_then(Local::here).cloned()
 }
 
 impl Shared {
-    /// The client with the user's targets, whose sessions all connections share until Python exits.
+    /// Returns the client with the user's targets, whose sessions are shared by all connections until Python exits.
     pub(crate) fn client(&self, py: Python<'_>) -> PyResult<&Client> {
         if let Some(client) = self.client.get() {
             return Ok(client);
@@ -62,8 +62,8 @@ impl Shared {
         Ok(self.client.get_or_init(|| client))
     }
 
-    /// Has requests make progress while no thread waits, until Python exits. Nothing here lets go of the GIL, so no other thread has
-    /// the lock.
+    /// Lets requests make progress while no thread waits, until Python exits. This function never releases the GIL, so no other
+    /// thread holds the lock.
     pub(crate) fn drive(self: &Arc<Self>, _: Python<'_>) -> PyResult<()> {
         let mut driver = self.driver.lock().unwrap_or_else(PoisonError::into_inner);
         if driver.is_none() {
@@ -82,8 +82,8 @@ impl Shared {
     }
 }
 
-/// Called when Python exits: closes the sessions that nobody uses, and ends the thread, since one that is running Python code when the
-/// interpreter ends would abort the process.
+/// Closes unused sessions and ends the thread when Python exits. A thread that is running Python code when the interpreter ends
+/// would abort the process.
 #[pyfunction]
 fn end(py: Python<'_>) {
     let shared = existing(&SHARED.lock().unwrap_or_else(PoisonError::into_inner));
@@ -96,14 +96,14 @@ fn end(py: Python<'_>) {
         }
         if let Some(Driver { stop, thread }) = shared.take_driver() {
             drop(stop);
-            // Errors: a panic of the thread was reported when it happened.
+            // A panic of the thread was reported when it happened.
             let _ = thread.join();
         }
     });
 }
 
-/// A value of use only in the process that made it, because it has to do with open sockets. In a child it is neither used nor dropped:
-/// both processes have the same sockets, and the registrations of the runtime's poller are shared.
+/// A value that can be used only in the process that created it, because it involves open sockets. In a child process it is
+/// neither used nor dropped: both processes have the same sockets, and share the registrations of the runtime's poller.
 pub(crate) struct Local<T> {
     value: Option<T>,
     process: u32,
@@ -117,25 +117,25 @@ impl<T> Local<T> {
         }
     }
 
-    /// The value, unless this is a child of the process that made it.
+    /// Returns the value, unless this is a child of the process that created it.
     pub(crate) fn here(&self) -> Option<&T> {
         self.value
             .as_ref()
             .filter(|_| self.process == process::id())
     }
 
-    /// The value.
+    /// Returns the value.
     ///
     /// # Errors
-    /// In a child of the process that made it.
+    /// This is a child of the process that created the value.
     pub(crate) fn get(&self) -> PyResult<&T> {
         self.here().ok_or_else(of_parent)
     }
 
-    /// The same, to be changed.
+    /// Returns the value for changing it.
     ///
     /// # Errors
-    /// Those of [`get`](Self::get).
+    /// The errors of [`get`](Self::get).
     pub(crate) fn get_mut(&mut self) -> PyResult<&mut T> {
         let is_here = self.process == process::id();
         let value = self.value.as_mut().filter(|_| is_here);

@@ -1,4 +1,4 @@
-//! Queries: built from parts, or read from a language that is named and never guessed.
+//! Queries, which are built from parts or parsed from a language that is named and never guessed.
 
 use std::hash::{Hash, Hasher};
 use std::ops::{BitAnd, BitOr, Sub};
@@ -10,9 +10,9 @@ use z3950::{Query as Meant, QueryError};
 
 use crate::error::{BadQuery, guarded};
 
-/// A query: one term in one index, or several joined by `&` (and), `|` (or) and `-` (and not), at most 1000 times.
+/// A query: one term in one index, or several queries joined by `&` (and), `|` (or) and `-` (and not), at most 1000 times.
 ///
-/// The language of a text is never guessed: there are `words`, `pqf`, `cql` and `ccl`. `str()` gives PQF.
+/// The language of a text is never guessed: choose `words`, `pqf`, `cql` or `ccl`. `str()` returns PQF.
 ///
 /// >>> from z3950 import Query
 /// >>> query = Query.title("war and peace") & Query.author("tolstoy")
@@ -27,79 +27,79 @@ use crate::error::{BadQuery, guarded};
 #[derive(PartialEq)]
 pub(crate) struct Query {
     pub(crate) meant: Meant,
-    /// At most [`MAX_RPN_DEPTH`] if it was joined, because the operators may all be on one path.
+    /// The number of operators; at most [`MAX_RPN_DEPTH`] if queries were joined, because the operators may all be on one path.
     operators: usize,
 }
 
 #[pymethods]
 impl Query {
-    /// One term in any index.
+    /// Creates a query for a term in any index.
     #[staticmethod]
     fn any(term: &str) -> Self {
         Meant::any(term).into()
     }
 
-    /// A title.
+    /// Creates a query for a title.
     #[staticmethod]
     fn title(term: &str) -> Self {
         Meant::title(term).into()
     }
 
-    /// An author.
+    /// Creates a query for an author.
     #[staticmethod]
     fn author(term: &str) -> Self {
         Meant::author(term).into()
     }
 
-    /// A subject heading.
+    /// Creates a query for a subject heading.
     #[staticmethod]
     fn subject(term: &str) -> Self {
         Meant::subject(term).into()
     }
 
-    /// An ISBN as given; `lookup` tries its other forms too.
+    /// Creates a query for an ISBN as given; `lookup` also tries its other forms.
     #[staticmethod]
     fn isbn(term: &str) -> Self {
         Meant::isbn(term).into()
     }
 
-    /// An ISSN as given.
+    /// Creates a query for an ISSN as given.
     #[staticmethod]
     fn issn(term: &str) -> Self {
         Meant::issn(term).into()
     }
 
-    /// A Library of Congress control number as given.
+    /// Creates a query for a Library of Congress control number as given.
     #[staticmethod]
     fn lccn(term: &str) -> Self {
         Meant::lccn(term).into()
     }
 
-    /// A record's identifier in its database, as RFC 2056 has it.
+    /// Creates a query for a record's identifier in its database, as in RFC 2056.
     #[staticmethod]
     fn docid(term: &str) -> Self {
         Meant::docid(term).into()
     }
 
-    /// A date of publication.
+    /// Creates a query for a date of publication.
     #[staticmethod]
     fn date(term: &str) -> Self {
         Meant::date(term).into()
     }
 
-    /// A publisher.
+    /// Creates a query for a publisher.
     #[staticmethod]
     fn publisher(term: &str) -> Self {
         Meant::publisher(term).into()
     }
 
-    /// One term in a named index: `title` or `ti`, `author` or `au`, `callnumber` and so on.
+    /// Creates a query for one term in a named index: `title` or `ti`, `author` or `au`, `callnumber` and so on.
     #[staticmethod]
     fn index(name: &str, term: &str) -> PyResult<Self> {
         read(|| Meant::index(name, term))
     }
 
-    /// One term with attributes of Bib-1, each a type and a value.
+    /// Creates a query for one term with Bib-1 attributes, each given by a type and a value.
     ///
     /// >>> from z3950 import Query
     /// >>> str(Query.attributes([(1, 4), (5, 1)], "war"))
@@ -109,25 +109,25 @@ impl Query {
         Meant::attributes(attributes, term).into()
     }
 
-    /// Words that must all occur, with optional index names: `ti:"war and peace" au:tolstoy`.
+    /// Parses words that must all occur, with optional index names: `ti:"war and peace" au:tolstoy`.
     #[staticmethod]
     fn words(text: &str) -> PyResult<Self> {
         read(|| Meant::words(text))
     }
 
-    /// PQF, the prefix notation of YAZ: `@and @attr 1=4 war @attr 1=1003 tolstoy`.
+    /// Parses PQF, the prefix notation of YAZ: `@and @attr 1=4 war @attr 1=1003 tolstoy`.
     #[staticmethod]
     fn pqf(text: &str) -> PyResult<Self> {
         read(|| Meant::pqf(text))
     }
 
-    /// CQL: `dc.title="war and peace" and dc.creator=tolstoy`. `search` sorts by the keys after `sortby`.
+    /// Parses CQL: `dc.title="war and peace" and dc.creator=tolstoy`. `search` sorts by the keys after `sortby`.
     #[staticmethod]
     fn cql(text: &str) -> PyResult<Self> {
         read(|| Meant::cql(text))
     }
 
-    /// CCL (ISO 8777): `ti=(war and peace) and au=tolstoy`.
+    /// Parses CCL (ISO 8777): `ti=(war and peace) and au=tolstoy`.
     #[staticmethod]
     fn ccl(text: &str) -> PyResult<Self> {
         read(|| Meant::ccl(text))
@@ -145,7 +145,7 @@ impl Query {
         self.joined(other, Meant::sub)
     }
 
-    /// Python's `and` and `or` would drop one of two queries.
+    /// Raises an exception, because Python's `and` and `or` would drop one of two queries.
     fn __bool__(&self) -> PyResult<bool> {
         let words =
             "a query is neither true nor false: join queries by &, | and -, not by and, or and not";
@@ -185,7 +185,7 @@ impl Hash for Query {
 
 impl From<Meant> for Query {
     fn from(meant: Meant) -> Self {
-        // Each operator has one operand more.
+        // There is one operator fewer than there are operands.
         let operators = meant.as_rpn().rpn.operands().skip(1).count();
         Self { meant, operators }
     }

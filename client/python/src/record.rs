@@ -1,4 +1,4 @@
-//! Records as Python reads them: of a result set, or of a file.
+//! Records as Python reads them, from a result set or from a file.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -17,8 +17,8 @@ use crate::error::{Error, guarded};
 
 /// A record.
 ///
-/// Text is Unicode, whatever the record was written in; the `octets` of a server's record are as received. Everything is read on
-/// demand, and what a record does not have is `None` or empty.
+/// Text is Unicode, whatever character set the record was written in; the `octets` of a server's record are as received.
+/// Everything is read on demand. Parts that a record does not have are `None` or empty.
 ///
 /// >>> import z3950
 /// >>> [record] = z3950.read(b'{"leader": "00000nam a2200000 a 4500", "fields": [{"001": "id7"}, '
@@ -35,7 +35,7 @@ use crate::error::{Error, guarded};
 #[pyclass(frozen, module = "z3950")]
 pub(crate) struct Record {
     source: Source,
-    /// In UTF-8, when it has been asked for.
+    /// The MARC record in UTF-8, once it has been requested.
     marc: OnceLock<Option<MarcRecord>>,
 }
 
@@ -44,7 +44,7 @@ enum Source {
     File,
 }
 
-/// A copy that a library holds. What the record does not say is `None`.
+/// A copy that a library holds. Fields that the record does not give are `None`.
 #[pyclass(frozen, get_all, module = "z3950")]
 pub(crate) struct Holding {
     library: Option<String>,
@@ -74,7 +74,7 @@ impl From<z3950::Record> for Record {
 }
 
 impl From<MarcRecord> for Record {
-    /// A record of a file, in UTF-8.
+    /// Creates a record from a record of a file, which is in UTF-8.
     fn from(record: MarcRecord) -> Self {
         Self {
             source: Source::File,
@@ -84,7 +84,7 @@ impl From<MarcRecord> for Record {
 }
 
 impl Record {
-    /// The MARC record, in UTF-8.
+    /// Returns the MARC record, in UTF-8.
     pub(crate) fn as_marc(&self) -> Option<&MarcRecord> {
         let read = || match &self.source {
             Source::Server(record) => record.marc(),
@@ -100,13 +100,13 @@ impl Record {
         }
     }
 
-    /// What equal records have in common.
+    /// Returns the octets that are the same in equal records.
     fn identity(&self) -> Vec<u8> {
         match &self.source {
             Source::Server(record) => record.octets().to_vec(),
             Source::File => match (self.iso2709(), self.as_marc()) {
                 (Ok(octets), _) => octets.unwrap_or_default(),
-                // Too long for ISO 2709.
+                // The record is too long for ISO 2709.
                 (Err(_), record) => record.map(marcline::to_lines).unwrap_or_default(),
             },
         }
@@ -144,7 +144,7 @@ impl Record {
         }
     }
 
-    /// The copies that the record describes, and whether they are available. For more of them, connect with `holdings=True`.
+    /// The copies that the record describes, with their availability. To get more of them, connect with `holdings=True`.
     #[getter]
     fn holdings(&self) -> PyResult<Vec<Holding>> {
         guarded(|| {
@@ -157,14 +157,14 @@ impl Record {
         })
     }
 
-    /// The record in ISO 2709 and UTF-8, if it is one of MARC.
+    /// The record in ISO 2709 and UTF-8, if it is a MARC record.
     #[getter]
     fn marc<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let octets = guarded(|| self.iso2709())?;
         Ok(octets.map(|octets| PyBytes::new(py, &octets)))
     }
 
-    /// The octets as the server sent them. A record of a file has those of `marc`.
+    /// The octets as the server sent them. For a record of a file, they are those of `marc`.
     #[getter]
     fn octets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(match &self.source {
@@ -173,19 +173,19 @@ impl Record {
         })
     }
 
-    /// The record as a document of MARCXML, if it is one of MARC.
+    /// The record as a MARCXML document, if it is a MARC record.
     #[getter]
     fn marcxml(&self) -> PyResult<Option<String>> {
         guarded(|| Ok(self.as_marc().map(|record| marcxml::to_xml(record).text)))
     }
 
-    /// The record as dicts, lists and strings: MARC-in-JSON, the elements of an OPAC, GRS-1, Summary or Explain record, or the text of
-    /// another one. `None` if it is none of these.
+    /// The record as dicts, lists and strings: MARC-in-JSON, the elements of an OPAC, GRS-1, Summary or Explain record, or the
+    /// text of another record. `None` if it is none of these.
     #[getter]
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         guarded(|| {
             let received = self.as_received();
-            // An OPAC record has more than its MARC record.
+            // An OPAC record contains more than its MARC record.
             let is_opac = received.and_then(z3950::Record::syntax) == Some(OPAC);
             match (self.as_marc(), received) {
                 (Some(record), _) if !is_opac => Ok(Some(pythonize(py, record)?)),
@@ -198,7 +198,7 @@ impl Record {
         })
     }
 
-    /// The record for people: MARC as lines, others as text.
+    /// The record for people to read: MARC as lines, others as text.
     #[getter]
     fn text(&self) -> PyResult<String> {
         guarded(|| {
@@ -212,19 +212,19 @@ impl Record {
         })
     }
 
-    /// The position in its result set, 0-based, if it has one.
+    /// The position of the record in its result set, 0-based, if it has one.
     #[getter]
     fn position(&self) -> Option<u64> {
         self.as_received()?.position()?.checked_sub(1)
     }
 
-    /// The name of its database, if the server says.
+    /// The name of the record's database, if the server reports it.
     #[getter]
     fn database(&self) -> Option<&str> {
         self.as_received()?.database()
     }
 
-    /// The texts of the fields with a tag. With a code, those of its subfields.
+    /// Returns the texts of the fields with a tag. If a code is given, returns the texts of the subfields with that code.
     #[pyo3(signature = (tag, code=None))]
     fn fields(
         &self,
@@ -260,7 +260,7 @@ impl Record {
         })
     }
 
-    /// The record as a `pymarc.Record`. Needs the package pymarc.
+    /// Returns the record as a `pymarc.Record`. Requires the package pymarc.
     fn pymarc<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let octets = guarded(|| self.iso2709())?
             .ok_or_else(|| Error::new_err("this is no MARC record, so pymarc cannot hold it"))?;
@@ -282,7 +282,7 @@ impl Record {
             })
     }
 
-    /// Whether both have the same octets.
+    /// Returns whether both records have the same octets.
     fn __eq__(&self, other: &Self) -> PyResult<bool> {
         guarded(|| Ok(self.identity() == other.identity()))
     }
@@ -310,7 +310,7 @@ impl Record {
     }
 }
 
-/// The text of a string; of another value, an exception that begins with what is expected.
+/// Returns the text of a string; for another value, an exception whose message begins with what is expected.
 fn text_of<'a>(value: &'a Bound<'_, PyAny>, expected: &str) -> PyResult<Cow<'a, str>> {
     match value.cast::<PyString>() {
         Ok(text) => text.to_cow(),
@@ -321,7 +321,7 @@ fn text_of<'a>(value: &'a Bound<'_, PyAny>, expected: &str) -> PyResult<Cow<'a, 
     }
 }
 
-/// Text in HTML.
+/// Escapes text for HTML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -1,8 +1,9 @@
-//! A request: work on the runtime whose result Python waits for. A thread that waits has released the GIL and still takes
-//! signals; asyncio gets a callback instead. If nobody wants the result any more, the request is cancelled and its session lives on.
+//! A request: work on the runtime whose result Python waits for. A waiting thread has released the GIL and still handles signals;
+//! asyncio gets a callback instead. If nobody wants the result any more, the request is cancelled, and its session continues to
+//! exist.
 //!
-//! A thread that waits polls its work itself, which is the quickest. After a tick the work becomes a task of the runtime, which any waiting
-//! thread drives: a handler of signals, which runs between two ticks, may make a request that waits for this one.
+//! A waiting thread polls its work itself, which is the quickest way. After a tick, the work becomes a task of the runtime, which
+//! any waiting thread drives: a signal handler, which runs between two ticks, may make a request that waits for this one.
 
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::pin::Pin;
@@ -20,14 +21,14 @@ use z3950::Error as Failure;
 use crate::error::{Error, guarded, panicked, to_python, to_python_about};
 use crate::process::{Local, Shared, shared};
 
-/// How long a waiting thread leaves a signal unnoticed. Signals do not wake the runtime, because only Python may handle them.
+/// How long a waiting thread may leave a signal unnoticed. Signals do not wake the runtime, because only Python may handle them.
 pub(crate) const SIGNAL_TICK: Duration = Duration::from_millis(50);
 
-/// The result, made into an object with the GIL held.
+/// Converts the result into a Python object; called with the GIL held.
 type Reply = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
 type Work = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
-/// Work whose result can be had once.
+/// Work whose result can be taken once.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Request(Local<Mutex<Option<Work>>>);
 
@@ -39,14 +40,15 @@ impl Request {
         Self::with(work, |error| to_python(&error))
     }
 
-    /// Work that is not repeated in another session. What has arrived comes first, so that it is not sent in a session that the server
-    /// closed while no thread drove the runtime.
+    /// Creates a request that is not repeated in another session. What the server has sent is read first, so that the request is
+    /// not sent in a session that the server closed while no thread was driving the runtime.
     pub(crate) fn once<T>(work: impl Future<Output = Result<T, Failure>> + Send + 'static) -> Self
     where
         T: for<'py> IntoPyObjectExt<'py> + Send + 'static,
     {
         Self::new(async {
-            // A task, so that whatever thread drives the runtime looks for what has arrived, and its tasks read that, before it goes on.
+            // This is a task, so that the thread that drives the runtime first checks for received octets, and lets other tasks
+            // read them.
             let task = AbortOnDropHandle::new(tokio::spawn(async {
                 yield_now().await;
                 work.await
@@ -59,7 +61,7 @@ impl Request {
         })
     }
 
-    /// Work for a target, whose errors name it.
+    /// Creates a request to a target, whose errors name the target.
     pub(crate) fn about<T>(
         target: String,
         work: impl Future<Output = Result<T, Failure>> + Send + 'static,
@@ -100,7 +102,7 @@ impl Request {
     }
 }
 
-/// Makes the work a task. It ends when what is returned is dropped.
+/// Makes the work a task, which is cancelled when the returned future is dropped.
 fn begun(work: Work, shared: &Shared) -> Work {
     let work = AbortOnDropHandle::new(shared.runtime.spawn(work));
     Box::pin(work.map(|ended| -> Reply {
@@ -111,7 +113,7 @@ fn begun(work: Work, shared: &Shared) -> Work {
     }))
 }
 
-/// Lets the work go on until it ends, but for a tick at most.
+/// Lets the work continue until it ends, but for at most a tick.
 fn tick(py: Python<'_>, shared: &Shared, work: &mut Work) -> PyResult<Option<Reply>> {
     let step = || {
         let tick = async { timeout(SIGNAL_TICK, work).await };
@@ -132,28 +134,28 @@ impl Request {
         let mut work = Local::new(begun(work, &shared));
         loop {
             py.check_signals()?;
-            // A handler of signals may have forked.
+            // A signal handler may have forked the process.
             if let Some(reply) = tick(py, &shared, work.get_mut()?)? {
                 return guarded(|| reply(py));
             }
         }
     }
 
-    /// Begins the work, which goes on while nobody waits, so that no limit passes unused.
+    /// Begins the work, which then continues while nobody waits, so that no time limit passes unused.
     fn spawn(&self, py: Python<'_>) -> PyResult<Self> {
         let shared = shared(py)?;
         shared.drive(py)?;
         Ok(Self::of(begun(self.take()?, &shared)))
     }
 
-    /// Begins the work, and calls `done(result, error)` when it has ended, in another thread.
+    /// Begins the work. When it has ended, another thread calls `done(result, error)`.
     fn start(&self, py: Python<'_>, done: Py<PyAny>) -> PyResult<Started> {
         let work = self.take()?;
         let shared = shared(py)?;
         shared.drive(py)?;
         let task = shared.runtime.spawn(async move {
             let reply = work.await;
-            // Without an interpreter there is nobody to call.
+            // If the interpreter has ended, there is nobody to call.
             Python::try_attach(|py| {
                 let called = match guarded(|| reply(py)) {
                     Ok(result) => done.call1(py, (result, py.None())),
@@ -168,13 +170,13 @@ impl Request {
     }
 }
 
-/// A request that was begun.
+/// A request that has been started.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Started(Local<AbortHandle>);
 
 #[pymethods]
 impl Started {
-    /// Cancels the request, unless it has ended or is that of the parent process.
+    /// Cancels the request, unless it has ended or belongs to the parent process.
     fn cancel(&self) {
         if let Some(task) = self.0.here() {
             task.abort();

@@ -1,4 +1,4 @@
-//! ZOOM's ResultSet: what a search found, read one by one or in ranges.
+//! ZOOM's ResultSet: the records found by a search, which are read one by one or in ranges.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,14 +15,15 @@ use crate::process::Local;
 use crate::record::Record;
 use crate::request::Request;
 
-/// How many records are fetched at a time for a program that reads them one by one, in order.
+/// The number of records fetched at a time for a program that reads them one by one, in order.
 const PAGE: u64 = 20;
 
-/// What the requests of a result set share.
+/// The state shared by the requests of a result set.
 pub(crate) struct Held {
     pub(crate) set: RwLock<z3950::ResultSet>,
     open: Arc<Open>,
-    /// The records that [`ResultSet::record`] fetched last. Written only while the set is locked, so that they are in its order.
+    /// The records that [`ResultSet::record`] fetched last. They are written only while the set is locked, so that they match its
+    /// order.
     page: Mutex<Vec<z3950::Record>>,
 }
 
@@ -49,7 +50,7 @@ impl ResultSet {
         }
     }
 
-    /// The set, of a connection that is open.
+    /// Returns the shared state of the set, if its connection is open.
     pub(crate) fn shared(&self) -> PyResult<Arc<Held>> {
         let held = self.held.get()?;
         held.open.handle()?;
@@ -58,9 +59,10 @@ impl ResultSet {
 }
 
 impl Held {
-    /// The record at a position; `None` if the server had estimated more records than there are.
+    /// Returns the record at a position; `None` if the server had estimated more records than there are.
     ///
-    /// A record that was fetched last is not fetched again. The one after these comes with a page of others.
+    /// A record that was fetched last is not fetched again. If the record after these is requested, a page of others is fetched
+    /// with it.
     async fn record(&self, position: u64) -> Result<Option<z3950::Record>, Failure> {
         let set = self.set.read().await;
         let count = {
@@ -81,7 +83,7 @@ impl Held {
             return Ok(None);
         };
         let mut page = vec![record.clone()];
-        // An error is raised when the record in whose place it is will be read.
+        // An error is raised when the record in whose place it occurred is read.
         while let Some(Ok(record)) = records.next().await {
             page.push(record);
         }
@@ -96,7 +98,7 @@ impl Held {
 
 #[pymethods]
 impl ResultSet {
-    /// The record at a position, 1-based. A loop over positions costs a request for each page.
+    /// Fetches the record at a position, 1-based. A loop over positions makes one request for each page.
     fn record(&self, position: u64) -> PyResult<Request> {
         let held = self.shared()?;
         Ok(Request::new(async move {
@@ -104,7 +106,7 @@ impl ResultSet {
         }))
     }
 
-    /// The records from a position on, 1-based: each one, or the exception in its place.
+    /// Fetches the records from a position on, 1-based. In place of a record there may be an exception.
     fn range(&self, first: u64, count: u64) -> PyResult<Request> {
         let held = self.shared()?;
         Ok(Request::new(async move {
@@ -130,7 +132,7 @@ impl ResultSet {
     }
 }
 
-/// Records, and the exceptions in the places of others.
+/// Records, or exceptions in their places.
 pub(crate) struct Slots(pub(crate) Vec<Result<z3950::Record, Failure>>);
 
 impl<'py> IntoPyObject<'py> for Slots {

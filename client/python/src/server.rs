@@ -1,4 +1,4 @@
-//! A server inside a test's own process.
+//! A server that runs inside the process of a test.
 
 use std::io;
 use std::mem;
@@ -24,11 +24,11 @@ pub(crate) struct Server(Local<Mutex<State>>);
 
 enum State {
     Running(Box<TestServer>),
-    /// With what was said until then.
+    /// The server has stopped; these are the messages sent and received before.
     Stopped(Vec<TranscriptEntry>),
 }
 
-/// A record for a test: in any form of MARC, or a number and a title.
+/// A record for a test: in any form of MARC, or as a number and a title.
 #[derive(FromPyObject)]
 enum Given {
     Octets(Vec<u8>),
@@ -36,7 +36,7 @@ enum Given {
 }
 
 impl Given {
-    /// The records, which the server can keep.
+    /// Returns the records, after checking that the server can store them.
     fn records(self) -> PyResult<Vec<MarcRecord>> {
         let records = self.read()?;
         for record in &records {
@@ -90,7 +90,7 @@ impl Server {
             let records = given.into_iter().map(Given::records);
             named.push((name, records.collect::<PyResult<Vec<_>>>()?.concat()));
         }
-        // The server's builder panics if it cannot go on.
+        // The server's builder panics if it cannot continue.
         let start = move || {
             if let Some(path) = recorded {
                 return TestServer::try_recorded(path).map_err(unrecorded);
@@ -110,7 +110,7 @@ impl Server {
         ))))))
     }
 
-    /// Its address, `127.0.0.1:PORT`.
+    /// The address of the server, `127.0.0.1:PORT`.
     #[getter]
     fn address(&self, py: Python<'_>) -> PyResult<String> {
         self.view(py, |server| server.addr().to_string())
@@ -130,7 +130,7 @@ impl Server {
         Ok(pythonize(py, &said)?)
     }
 
-    /// Waits a moment for an APDU with this name to be received or sent, and says whether it was.
+    /// Waits a short time for an APDU with this name to be received or sent. Returns whether it was.
     fn wait_for(&self, py: Python<'_>, apdu: &str) -> PyResult<bool> {
         let has_come = |said: &[TranscriptEntry]| said.iter().any(|entry| entry.name() == apdu);
         self.view(py, |server| {
@@ -138,10 +138,10 @@ impl Server {
         })
     }
 
-    /// Stops the server. In a child of its process there is none to stop.
+    /// Stops the server. In a child of its process there is no server to stop.
     ///
     /// # Errors
-    /// One of its sessions panicked, or what it should record is not recorded.
+    /// One of its sessions panicked, or the recording could not be written.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         let Some(slot) = self.0.here() else {
             return Ok(());
@@ -158,7 +158,7 @@ impl Server {
 }
 
 impl Server {
-    /// What `look` finds. It runs without the GIL.
+    /// Returns what `look` returns. It runs without the GIL.
     fn look<T: Send>(
         &self,
         py: Python<'_>,
@@ -171,7 +171,7 @@ impl Server {
         })
     }
 
-    /// The same, while the server runs.
+    /// Like [`look`](Self::look), but only while the server is running.
     fn view<T: Send>(
         &self,
         py: Python<'_>,
@@ -185,10 +185,10 @@ impl Server {
 }
 
 impl State {
-    /// Stops the server, and gives the first panic of a session.
+    /// Stops the server, and returns the first panic of a session.
     ///
     /// # Errors
-    /// What it should record is not recorded.
+    /// The recording could not be written.
     fn stop(&mut self) -> PyResult<Option<String>> {
         let Self::Running(server) = mem::replace(self, Self::Stopped(Vec::new())) else {
             return Ok(None);
@@ -200,8 +200,8 @@ impl State {
 }
 
 impl Drop for Server {
-    /// A session that panicked fails the test that stops the server, not the one that drops it. A recording that fails is reported as
-    /// Python reports exceptions of finalizers.
+    /// If a session panicked, the test that stops the server fails, but not one that drops it. If a recording fails, this is
+    /// reported in the way in which Python reports exceptions of finalizers.
     fn drop(&mut self) {
         if let Some(slot) = self.0.here() {
             let mut state = slot.lock().unwrap_or_else(PoisonError::into_inner);
@@ -212,7 +212,7 @@ impl Drop for Server {
     }
 }
 
-/// The exception of a recording that cannot be read or written.
+/// Returns the exception for a recording that cannot be read or written.
 fn unrecorded(error: io::Error) -> PyErr {
     match error.kind() {
         io::ErrorKind::InvalidData => PyValueError::new_err(error.to_string()),

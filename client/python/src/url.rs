@@ -1,4 +1,4 @@
-//! URLs as values, and URLs in text.
+//! URLs as values, and URLs found in text.
 
 use pyo3::prelude::*;
 use z3950::marc::text_lossless;
@@ -7,7 +7,7 @@ use z3950::url::{Locator, Mode, Octets, Url as Scheme};
 
 use crate::error::{BadUrl, guarded};
 
-/// A URL of any scheme. `str()` is its canonical form, with a password as `***`.
+/// A URL of any scheme. `str()` returns its canonical form, in which a password is shown as `***`.
 #[pyclass(frozen, eq, hash, module = "z3950.url")]
 #[derive(PartialEq, Hash)]
 pub(crate) struct Url(Locator);
@@ -49,7 +49,7 @@ impl Url {
         self.0.host().map(ToString::to_string)
     }
 
-    /// The port to connect to, by default that of the scheme.
+    /// The port to connect to; by default the port of the scheme.
     #[getter]
     fn port(&self) -> Option<u16> {
         self.0.port()
@@ -62,7 +62,7 @@ impl Url {
         url.map_or_else(Vec::new, |url| url.databases().iter().map(text).collect())
     }
 
-    /// The docid of a Z39.50 URL, which need not be text.
+    /// The docid of a Z39.50 URL: bytes that need not be text.
     #[getter]
     fn docid(&self) -> Option<&[u8]> {
         Some(self.z3950()?.docid()?.as_bytes())
@@ -89,7 +89,7 @@ impl Url {
         self.0.fragment().map(text)
     }
 
-    /// What to think of before following the URL, in words.
+    /// Cautions to consider before following the URL, in words.
     #[getter]
     fn cautions(&self) -> Vec<String> {
         self.0.cautions().iter().map(ToString::to_string).collect()
@@ -104,7 +104,7 @@ impl Url {
     }
 }
 
-/// A URL that was found in a text: as it is to be followed, and its place.
+/// A URL found in a text: in the form in which it is to be followed, and its place.
 #[pyclass(frozen, get_all, module = "z3950.url")]
 pub(crate) struct FoundUrl {
     url: String,
@@ -125,7 +125,7 @@ impl FoundUrl {
     }
 }
 
-/// The URLs of a text, in order.
+/// Returns the URLs found in a text, in order.
 #[pyfunction]
 pub(crate) fn extract(text: &str, bare: bool) -> PyResult<Vec<FoundUrl>> {
     let extraction = guarded(|| {
@@ -135,7 +135,7 @@ pub(crate) fn extract(text: &str, bare: bool) -> PyResult<Vec<FoundUrl>> {
             found_in::extract(text.as_bytes())
         })
     })?;
-    // Python counts characters.
+    // Python counts characters, not octets.
     let (mut octets, mut characters) = (0, 0);
     let mut at = |offset: usize| {
         let between = text.get(octets..offset).unwrap_or_default();

@@ -208,7 +208,7 @@ impl Turn {
         holder.is_some_and(|holder| *holder != Some(self.number))
     }
 
-    /// Records that the server now has this set under the name.
+    /// Notes that the server now has this set under the name.
     pub(crate) fn take(&mut self) {
         if let Some(holder) = self.holder.as_deref_mut() {
             *holder = Some(self.number);

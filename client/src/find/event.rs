@@ -79,9 +79,9 @@ pub struct Found {
     pub step: Option<String>,
     /// The same as `step`, with the name of the index, such as `ISBN with right truncation`, if identifiers are looked up.
     pub step_name: Option<String>,
-    /// The search for the identifier, or the query that was searched for in another way, in PQF; empty for a query as given.
+    /// The search for the identifier, or the query that was sent instead of the one given, in PQF; empty for a query as given.
     pub query: String,
-    /// The forms of the identifier that were searched for.
+    /// The forms of the identifier that the search includes.
     pub terms: Vec<String>,
     /// The server's result, without the records.
     pub result: SearchResult,
@@ -103,7 +103,7 @@ pub struct Best {
     pub choice: String,
 }
 
-/// How a search for records ended, at all targets together.
+/// How a search for records ended at all targets together.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Ending {
@@ -111,7 +111,7 @@ pub struct Ending {
     pub outcome: OutcomeName,
     /// The number of matching records at all targets that were asked; `None` if no server has reported it.
     pub hits: Option<u64>,
-    /// The name of the target that had a record first, or the best record; `None` for a URL.
+    /// The name of the first target that had a record, or of the target that has the best record; `None` for a URL.
     pub target: Option<String>,
     /// The search that found something at this target: see [`Found::step`].
     pub step: Option<String>,

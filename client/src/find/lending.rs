@@ -151,7 +151,7 @@ impl HeldSet {
         self.lock().take().map(|held| *held)
     }
 
-    /// Gives the session back.
+    /// Gives the session back by dropping the set.
     pub(super) fn let_go(&self) {
         self.lock().take();
     }

@@ -178,7 +178,8 @@ impl SearchTarget {
     /// Creates the searches for what is wanted, with the attributes and the character set of the target's profile.
     ///
     /// # Errors
-    /// [`Error::Term`] for a term that the character set cannot represent; [`Error::ProtocolError`] for facets that cannot be encoded.
+    /// [`Error::Term`] for a term that the character set cannot represent; [`Error::ProtocolError`] for facets that cannot be
+    /// encoded.
     pub(super) fn course(&self, wanted: &Wanted) -> Result<Course, Error> {
         let (mut search, records) = self.options(wanted);
         if !wanted.facets.0.is_empty() {

@@ -13,7 +13,7 @@ pub struct Attributes {
     pub blocks: Vec<Block>,
 }
 
-/// One attribute.
+/// An attribute of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Block {
@@ -57,11 +57,11 @@ pub enum QuestionKind {
     Password,
     /// `AskL`: several lines of text.
     Lines,
-    /// `AskF`, `ChooseF`: a file.
+    /// `AskF`, `ChooseF`: the name of a file.
     File,
     /// `Select`: yes or no, which are sent as 1 or 0.
     Select,
-    /// `Choose`: one of the options.
+    /// `Choose`: one of the given options.
     Choose,
     /// `Note`: a text for people, which is not answered.
     Note,

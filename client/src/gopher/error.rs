@@ -15,7 +15,7 @@ pub enum GopherError {
     /// Nothing was sent.
     #[error(transparent)]
     Plan(#[from] GopherPlanError),
-    /// There is no connection: try again later.
+    /// There is no connection; it may help to try again later.
     #[error(transparent)]
     Connect(#[from] Error),
     /// The connection failed during the reply.

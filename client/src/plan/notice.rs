@@ -83,7 +83,7 @@ impl fmt::Display for Caution {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Warning {
-    /// A warning of the parser.
+    /// A warning issued by the parser.
     Url(url::Caution),
     /// A hint that cannot be followed.
     HintIgnored {

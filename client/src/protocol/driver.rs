@@ -58,9 +58,9 @@ impl End {
 #[derive(Debug, Clone)]
 pub(crate) enum State {
     Open,
-    /// No more requests are taken; Close may still be in transit.
+    /// The session has ended: no more requests are taken, but Close may still be in transit.
     Ended(End),
-    /// The stream is closed.
+    /// The session has ended, and the stream is closed.
     Gone(End),
 }
 
@@ -73,7 +73,7 @@ impl State {
     }
 }
 
-/// A request for the task.
+/// A request that a handle passes to the task.
 pub(crate) struct Command {
     pub(crate) request: Apdu,
     /// The keys by which an SRU server sorts the result of a search. Z39.50 has a separate service for sorting.
@@ -398,7 +398,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         .await
     }
 
-    /// Records when octets were read. If the last APDU is complete, they belong to the one after it.
+    /// Notes when octets were read. If the last APDU is complete, they belong to the one after it.
     fn note_arrival(&mut self, is_complete: bool) {
         let buffered = self.framed.read_buffer().len();
         if is_complete {

@@ -20,7 +20,7 @@ const CHUNK: u64 = 20;
 /// The maximum number of records per Present in a long range, unless the profile has another number.
 const MAX_CHUNK: u64 = 500;
 
-/// The wanted form of records; by default that of the target's profile.
+/// The form in which records are wanted; by default that of the target's profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordForm {

@@ -19,7 +19,7 @@
 //! pause = 0.5                               # seconds between two requests
 //! sessions = 2                              # at once
 //! pipelined = 4                             # requests sent before earlier ones are answered
-//! sru = { version = "1.2", schema = "marcxml" }  # a server of SRU, by HTTP
+//! sru = { version = "1.2", schema = "marcxml" }  # an SRU server, over HTTP
 //! ```
 //!
 //! | file | holds |

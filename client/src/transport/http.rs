@@ -189,7 +189,7 @@ impl HttpClient {
                 return self.receive(phase, response, timeouts).await;
             };
             let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
-            // A page about the redirection is not worth reading.
+            // The body of a redirection is not worth reading.
             self.kept = None;
             self.follow(phase, &location, &mut request)?;
         }

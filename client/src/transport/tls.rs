@@ -25,7 +25,7 @@ use super::timeouts::Timeouts;
 use crate::error::{Cause, Error, Phase};
 use crate::url::Host;
 
-/// The trusted certificates, and the client's own.
+/// The certificates to trust, and the client's own certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsOptions {

@@ -85,7 +85,7 @@ impl<const DEFAULT: u16> fmt::Display for HostPort<DEFAULT> {
     }
 }
 
-/// `[ user [ ":" password ] "@" ] hostport`. `Display` and `Debug` never show the password.
+/// The login `[ user [ ":" password ] "@" ] hostport`. `Display` and `Debug` never show the password.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Login<const DEFAULT: u16> {
     /// The user name and password, if any.

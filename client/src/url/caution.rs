@@ -8,7 +8,8 @@ use super::userinfo::Userinfo;
 /// Ports below this one belong to well-known protocols (RFC 1738 §6).
 const FIRST_FREE_PORT: u16 = 1024;
 
-/// A reason for caution, or a warning about an accepted URL. `Display` is for people, [`code`](Self::code) for programs.
+/// A reason for caution about a URL, or a warning about one that was accepted. `Display` is for people, [`code`](Self::code) for
+/// programs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Caution {
@@ -135,7 +136,7 @@ impl fmt::Display for Scope {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Site<'a> {
     pub(crate) host: &'a Host,
-    /// `None` if the scheme has no port.
+    /// The port; `None` if the scheme has no port.
     pub(crate) port: Option<u16>,
     pub(crate) default_port: Option<u16>,
     pub(crate) userinfo: Option<&'a Userinfo>,

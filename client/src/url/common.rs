@@ -157,7 +157,7 @@ pub(crate) fn bounded(text: &[u8], canonical: impl FnOnce() -> String) -> Result
     Err(Span::new(text).fail_at(MAX_URL_LENGTH, UrlErrorKind::TooLong))
 }
 
-/// What a part of a URL may contain between its delimiters: `uchar` in any case, plus what the fields allow.
+/// What a part of a URL may contain between its delimiters: always `uchar`, and in addition what the fields allow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Content {
     /// The mode; [`Mode::Lenient`] also accepts reserved and national characters.

@@ -127,7 +127,7 @@ mod tests {
         check("%00%25", "%00%25", b"\0%");
     }
 
-    /// RFC 1738 §2.2: the unsafe characters are always escaped.
+    /// RFC 1738 §2.2: unsafe characters are always escaped.
     #[test]
     fn data_is_escaped() {
         assert_eq!(

@@ -50,7 +50,7 @@ pub(crate) enum Remains {
     Records,
 }
 
-/// One file for all asks.
+/// A single file for all asks.
 #[derive(Debug)]
 pub(crate) struct FileSink<F> {
     pub(super) file: F,

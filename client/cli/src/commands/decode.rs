@@ -263,7 +263,7 @@ enum Spoken {
     Apdu(Vec<u8>),
     /// An HTTP message: its start line, and the number of octets in its body.
     Http { start: String, octets: usize },
-    /// Another event.
+    /// Any other event.
     Nothing,
 }
 

@@ -108,7 +108,7 @@ impl TargetClient {
         self.open.as_ref().map(|open| open.set.as_str())
     }
 
-    /// Records the result set of a search, for the prompt.
+    /// Remembers the result set of a search, for the prompt.
     pub(crate) fn note(&self, made: Made) {
         if let Some(open) = &self.open {
             open.lock().made = Some(made);
@@ -126,7 +126,7 @@ impl TargetClient {
         job.write(Pages::new(reader, output), output).await
     }
 
-    /// Records that the user has seen the records before this position.
+    /// Notes that the user has seen the records before this position.
     pub(crate) fn note_seen(&self, next: u64) {
         if let Some(open) = &self.open
             && let Some(made) = &mut open.lock().made
@@ -135,7 +135,7 @@ impl TargetClient {
         }
     }
 
-    /// Records that a search is about to be sent.
+    /// Notes that a search is about to be sent.
     pub(crate) fn note_search(&self) {
         if let Some(open) = &self.open {
             open.lock().has_searched = true;

@@ -41,7 +41,7 @@ pub(crate) struct Tasking {
     wait: WaitAction,
 }
 
-/// When the server responds.
+/// The moments at which the server may respond.
 const WAITS: &[(&str, WaitAction, &str)] = &[
     (
         "yes",

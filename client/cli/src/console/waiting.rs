@@ -88,7 +88,7 @@ impl WaitingLine {
         }
     }
 
-    /// Records whether data on the terminal ended within a line.
+    /// Notes whether data on the terminal ended within a line.
     pub(crate) fn follows(&self, data: &[u8]) {
         if let (Some(line), Some(last)) = (&self.0, data.last()) {
             line.is_within_line.set(*last != b'\n');

@@ -371,7 +371,7 @@ fn index_of(text: &str) -> Result<u8, Refusal> {
     (index < OTHER_INFO).then_some(index).ok_or(Refusal::Usage)
 }
 
-/// The name of a setting, and its value.
+/// The name of a setting, and the function that returns its value.
 type Setting = (&'static str, fn(&Settings, &Prompt) -> String);
 
 /// The settings that `set` changes and `settings` shows, with their values. They have the same names as their commands.

@@ -135,7 +135,7 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// Records that the record at a position has been shown.
+    /// Notes that the record at a position has been shown.
     pub(super) fn passed(&mut self, position: u64) {
         if let Some(set) = self.place_mut().and_then(|place| place.result_set.as_mut()) {
             set.next = position.saturating_add(1);

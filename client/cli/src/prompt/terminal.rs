@@ -53,9 +53,9 @@ pub(super) enum Typed {
     Line(String),
     /// The line is not UTF-8 from this offset on.
     Malformed(usize),
-    /// Ctrl-C: the line is discarded.
+    /// Ctrl-C was pressed: the line is discarded.
     GivenUp,
-    /// Ctrl-D.
+    /// Ctrl-D was pressed.
     End,
 }
 

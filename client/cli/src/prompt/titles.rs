@@ -107,7 +107,7 @@ impl Prompt {
         Ok(())
     }
 
-    /// Records that the title at a position of the current set has been listed.
+    /// Notes that the title at a position of the current set has been listed.
     fn listed(&mut self, position: u64) {
         if let Some(set) = self.place_mut().and_then(|place| place.result_set.as_mut()) {
             set.next_title = position.saturating_add(1);

@@ -10,14 +10,14 @@ use z3950_asn1::apdu::*;
 use super::*;
 use crate::protocol::session::{Session, SessionOptions};
 
-/// The server's answer to a search or a Present.
+/// A server's answer to a search or a Present.
 #[derive(Clone, Copy)]
 enum Say {
-    /// This number of hits, without records in the response.
+    /// This number of hits; the response contains no records.
     Hits(i64),
-    /// One record, in the response.
+    /// One record, in the response to the search.
     Record,
-    /// A record without contents, in the response.
+    /// A record without contents, in the response to the search.
     Empty,
     /// A diagnostic instead of the response.
     Refuse(i64),
@@ -260,7 +260,7 @@ async fn attributes_are_tried_in_their_order() {
 async fn the_search_ends_when_no_fallback_is_left() {
     let id = "z39.50r://h.example/cat?id7";
     let all = [PRESCRIBED, UNSTRUCTURED, LOCAL, STANDARD];
-    // The fallback was not requested, or the diagnostic does not call for one.
+    // Either the fallback was not requested, or the diagnostic does not call for one.
     check(
         id,
         NONE,
@@ -318,7 +318,7 @@ async fn the_search_ends_when_no_fallback_is_left() {
         )
         .await;
     }
-    // Z-4.8 of `tests/CONFORMANCE.md`.
+    // This is Z-4.8 of `tests/CONFORMANCE.md`.
     check(
         id,
         STRUCTURE,

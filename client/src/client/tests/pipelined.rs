@@ -135,7 +135,7 @@ async fn a_server_that_loses_requests_is_asked_one_at_a_time() {
 enum Confusion {
     /// It exchanges the referenceIds of the answers to pairs of searches.
     Swaps,
-    /// It returns no referenceIds, and the last answer first.
+    /// It returns no referenceIds, and sends the last answer first.
     Forgets,
     /// Once, it answers the last of several searches with a Present response.
     Errs,

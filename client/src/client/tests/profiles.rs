@@ -70,7 +70,7 @@ async fn a_profile_adds_what_a_url_leaves_open() {
             "ssl:safe.example:210",
             "me/secret",
         ),
-        // Another port is another server.
+        // The same host with another port is another server.
         (
             "r://safe.example:2100/cat?id7",
             options(|_| ()),

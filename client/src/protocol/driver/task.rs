@@ -162,7 +162,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             let watches_callers =
                 self.options.cancels_dropped && self.offers(Options::TRIGGER_RESOURCE_CONTROL);
             let next_limit = self.next_limit();
-            // Reading comes first: no request is sent on a session that the server has closed.
+            // Reading comes first, so that no request is sent in a session that the server has closed.
             tokio::select! {
                 biased;
                 frame = self.wire.next() => self.receive(frame)?,

@@ -17,7 +17,7 @@ const LARGE_CHUNK: usize = PREFERRED_MESSAGE_SIZE as usize / 8;
 /// Chunks that take longer than this do not grow, so that they stay far below the answer timeout.
 const LONG_WAIT: Duration = Duration::from_millis(500);
 
-/// The number of records per Present.
+/// The number of records that the next Present requests.
 #[derive(Debug)]
 pub(super) struct Chunks {
     size: u64,
@@ -74,7 +74,7 @@ impl Chunks {
         self.ceiling = self.size;
     }
 
-    /// Records that a chunk of `asked` records, or a part of it, was received after a wait.
+    /// Notes that a chunk of `asked` records, or a part of it, was received after a wait.
     pub(super) fn came(&mut self, asked: u64, records: &[ResultRecord], waited: Duration) {
         self.has_come = true;
         let count = u64::try_from(records.len()).unwrap_or(u64::MAX);

@@ -47,7 +47,7 @@ impl Cursor {
         self.come.pop_front()
     }
 
-    /// Ends the stream.
+    /// Ends the stream of records.
     pub(crate) fn end(&mut self) {
         self.left = 0;
     }

@@ -56,7 +56,7 @@ pub struct DeleteResult {
 }
 
 impl Session {
-    /// Deletes result sets: a [`Delete`], or a complete request.
+    /// Deletes result sets, given by a [`Delete`] or a complete request.
     ///
     /// # Errors
     /// [`ProtocolFault::NotGranted`] if the server does not offer Delete; other errors end the session.

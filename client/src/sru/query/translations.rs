@@ -17,7 +17,7 @@ const PLACEHOLDER: &str = "x";
 #[derive(Debug, Default)]
 pub(in crate::sru) struct Translations(Vec<(RpnQuery, Cql)>);
 
-/// A query without its terms, and the terms.
+/// A query without its terms, and the terms separately.
 pub(super) struct Skeleton {
     /// The query, with [`PLACEHOLDER`] in place of each term.
     pub(super) query: RpnQuery,

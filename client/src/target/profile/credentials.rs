@@ -18,7 +18,7 @@ const QUIET: Duration = Duration::from_millis(500);
 /// The maximum number of octets kept from the output of a password command.
 const MAX_OUTPUT: u64 = 64 * 1024;
 
-/// The credentials for a target, and where the password comes from.
+/// The credentials for a target, and the source of the password.
 #[derive(Clone, Default, Deserialize, PartialEq, Eq, Hash)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]

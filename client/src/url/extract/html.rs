@@ -50,7 +50,7 @@ pub struct HtmlUrls {
     pub faults: Vec<WrapperFault>,
 }
 
-/// An attribute that may hold a URL.
+/// An attribute that may contain a URL.
 struct Link {
     element: String,
     name: &'static str,

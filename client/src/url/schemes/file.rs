@@ -14,7 +14,7 @@ use super::super::octets::Octets;
 use super::super::span::Span;
 use super::{segments, write_segments};
 
-/// A file on some machine.
+/// A file on the local machine or another host.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FileUrl {
     host: Option<Host>,

@@ -70,7 +70,7 @@ impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
         }
     }
 
-    /// `http` or `https`.
+    /// Returns `http` or `https`.
     pub fn scheme(&self) -> &'static str {
         match DEFAULT_PORT {
             443 => "https",

@@ -53,7 +53,7 @@ pub(crate) enum ReportForm {
     Table,
     /// The same columns with commas and quotation marks (RFC 4180), but lines end in LF.
     Csv,
-    /// One object per line.
+    /// A JSON object per line.
     Json,
 }
 

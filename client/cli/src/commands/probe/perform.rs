@@ -324,7 +324,7 @@ pub(super) enum Trial {
     Search([(i64, i64); 2]),
     /// The first record in a record syntax.
     Syntax(Oid),
-    /// The first record in an element set.
+    /// The first record with an element set.
     ElementSet(&'static str),
     Scan,
     Sort,

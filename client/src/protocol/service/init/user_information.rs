@@ -13,7 +13,7 @@ use z3950_marc::charset::utf8_or_latin1;
 
 use crate::error::Diagnostics;
 
-/// Texts and diagnostics; both may be empty.
+/// Texts and diagnostics from the server; both may be empty.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct UserInformation {
     pub(super) text: Vec<String>,
