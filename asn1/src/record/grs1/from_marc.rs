@@ -1,7 +1,6 @@
 //! MARC records as GRS-1: the control number by tagSet-M, Dublin Core by tagSet-G, and every field under its tag.
 
 use z3950_marc::crosswalk::dublin_core;
-use z3950_marc::octets_from_text;
 use z3950_marc::record::{Field, MarcRecord};
 
 use super::names::{TAG_SET_G, TAG_SET_M, number_in_tag_set_g};
@@ -21,7 +20,7 @@ impl GenericRecord {
             .into_iter()
             .filter_map(|(name, value)| {
                 let number = number_in_tag_set_g(tag_set_g_name(name))?;
-                let value = string(&octets_from_text(&value));
+                let value = string(value.as_bytes());
                 Some(TaggedElement::numbered(TAG_SET_G, number, value))
             });
         let fields = record.fields.iter().map(field);
