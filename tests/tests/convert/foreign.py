@@ -27,7 +27,7 @@ def listed(record):
 def by_pymarc(form, path):
     if form == "marc":
         with open(path, "rb") as file:
-            reader = pymarc.MARCReader(file, to_unicode=True, force_utf8=False)
+            reader = pymarc.MARCReader(file, to_unicode=True, force_utf8=True)
             records = list(reader)
             if any(record is None for record in records):
                 raise ValueError(f"{path}: {reader.current_exception!r}")

