@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use z3950_marc::text::text_lossless;
 
 use crate::apdu::external::External;
 use crate::oid::Oid;
@@ -50,9 +49,9 @@ impl Value {
         Self::Group(present.collect())
     }
 
-    /// Makes text of octets; those that are not UTF-8 are shown as `\xNN`.
+    /// Octets as text; U+FFFD replaces those that are not UTF-8.
     pub(crate) fn text(octets: &[u8]) -> Self {
-        Self::Text(text_lossless(octets).into_owned())
+        Self::Text(String::from_utf8_lossy(octets).into_owned())
     }
 }
 

@@ -5,6 +5,7 @@ mod command;
 mod damaged;
 mod danmarc;
 mod faults;
+mod foreign;
 mod formats;
 mod namespaces;
 mod outputs;

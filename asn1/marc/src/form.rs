@@ -4,7 +4,8 @@ use super::crosswalk::brief::brief_text;
 use super::crosswalk::dublin_core;
 use super::iso2709::{self, Iso2709Error};
 use super::record::MarcRecord;
-use super::{marcjson, marcline, marcxml, mrk};
+use super::remarks::Remarks;
+use super::{layout, marcjson, marcline, marcxml, mrk};
 
 /// A form of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +39,14 @@ pub enum WriteError {
     /// ISO 2709 cannot hold the record for another reason.
     #[error(transparent)]
     Iso2709(Iso2709Error),
+}
+
+/// A message for each field whose octets are not UTF-8, which a form of text cannot hold.
+fn undecoded(record: &MarcRecord) -> Vec<String> {
+    let fields = record.fields.iter();
+    let odd = fields.filter(|field| std::str::from_utf8(&field.body).is_err());
+    odd.map(|field| format!("octets in {} replaced, they are not UTF-8", field.tag))
+        .collect()
 }
 
 impl Form {
@@ -102,11 +111,13 @@ impl Form {
         }
     }
 
-    /// Appends one record, and returns a message for each piece of data that the form cannot hold.
+    /// Appends one record, and returns remarks: what the form cannot hold, which is a loss, and which positions of the leader it needs
+    /// to have other values.
     ///
     /// # Errors
-    /// [`WriteError`], only from [`Form::Marc`], which then appends nothing.
-    pub fn write(self, record: &MarcRecord, out: &mut Vec<u8>) -> Result<Vec<String>, WriteError> {
+    /// [`WriteError`], only by [`Form::Marc`]; nothing is appended then.
+    pub fn write(self, record: &MarcRecord, out: &mut Vec<u8>) -> Result<Remarks, WriteError> {
+        let mut remarks = Remarks::default();
         match self {
             Self::Marc => {
                 iso2709::append(record, out).map_err(|error| match error {
@@ -115,6 +126,10 @@ impl Form {
                     }
                     error => WriteError::Iso2709(error),
                 })?;
+                let written = layout::of_exchange(record);
+                remarks
+                    .notes
+                    .extend(layout::restructured(&record.leader, &written));
             }
             Self::MarcXml | Self::MarcXchange => {
                 let written = match self {
@@ -122,21 +137,25 @@ impl Form {
                     _ => marcxml::to_exchange_in_collection(record),
                 };
                 out.extend_from_slice(written.text.as_bytes());
-                return Ok(written.notes);
+                (remarks.notes, remarks.is_loss) = (written.notes, written.is_loss);
             }
             Self::Json => {
                 out.extend_from_slice(marcjson::to_json(record).as_bytes());
                 out.push(b'\n');
+                remarks.losses(undecoded(record));
             }
             Self::Mrk => out.extend_from_slice(mrk::to_mrk(record).as_bytes()),
             // Writing to a vector cannot fail.
             Self::Line => drop(marcline::write_lines(record, out)),
             Self::DublinCore => {
                 out.extend_from_slice(dublin_core::to_dublin_core(record).as_bytes());
-                return Ok(dublin_core::replaced(record));
+                remarks.losses(dublin_core::replaced(record));
             }
             Self::Brief => out.extend_from_slice(brief_text(record).as_bytes()),
         }
-        Ok(Vec::new())
+        Ok(remarks)
     }
 }
+
+#[cfg(test)]
+mod tests;

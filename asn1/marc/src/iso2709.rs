@@ -11,6 +11,7 @@ use self::directory::Directory;
 pub use self::repair::{Repair, RepairKind};
 pub(super) use self::split::{BYTE_ORDER_MARK, LOOK_AHEAD, filler, record_length};
 pub use self::split::{MAX_RECORD, Split, split};
+use super::layout;
 use super::record::{
     FIELD_TERMINATOR, Field, Leader, MarcRecord, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag,
 };
@@ -125,8 +126,8 @@ pub fn parse_strict(octets: &Bytes) -> Result<MarcRecord, Iso2709Error> {
     }
 }
 
-/// Writes a record: the leader with recomputed record length and base address and the usual entry map (`450`), the directory,
-/// and the fields unchanged.
+/// Writes a record: the leader with recomputed record length and base address, the counts of indicators and codes that the fields
+/// have (positions 10 and 11) and the usual entry map (`4500`), the directory, and the fields as they are.
 ///
 /// # Errors
 /// A field of more than [`MAX_FIELD`] octets, a record of more than [`MAX_RECORD`], or a separator where it would cut the
@@ -144,10 +145,9 @@ pub(super) fn append(record: &MarcRecord, out: &mut Vec<u8>) -> Result<(), Iso27
     let length = base + body + 1;
     check(record, length)?;
 
-    let mut leader = record.leader.0;
+    let mut leader = layout::of_exchange(record).0;
     write_digits(&mut leader, 0, digits::<5>(length));
     write_digits(&mut leader, 12, digits::<5>(base));
-    write_digits(&mut leader, 20, *b"450");
     out.reserve(length);
     out.put_slice(&leader);
     let mut start = 0;

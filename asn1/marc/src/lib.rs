@@ -40,6 +40,7 @@ pub mod faults;
 mod form;
 pub mod iso2709;
 pub mod language;
+mod layout;
 pub mod marcjson;
 pub mod marcline;
 pub mod marcxml;

@@ -5,8 +5,11 @@ use std::io::{self, Write};
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use super::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag, character_length, number};
+use super::record::{
+    Field, Leader, MarcRecord, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag, character_length, number,
+};
 use super::remarks::Remarks;
+use super::text::{SEPARATORS, is_separator};
 
 /// The line before the table of a record's copies; lines of the table begin with two blanks. Readers skip the line and the
 /// table.
@@ -47,8 +50,8 @@ pub struct LineError {
 /// Reads the lines of one record. The first line has the number `first_line`.
 ///
 /// The form is ambiguous: blank, `$`, code and blank begin a subfield, even where a price such as `$5` was meant. Lines that
-/// are not fields are skipped, and a leader whose length is not 24 is padded with blanks or truncated, each with a remark. Each
-/// remark is a loss, and so is a missing leader.
+/// are not fields are skipped, and a leader of another length than 24 is padded with blanks or truncated, each with a remark.
+/// All of these are losses, and so are a separator of ISO 2709 within text and a missing leader.
 ///
 /// # Errors
 /// [`LineError`], if no line can be read.
@@ -57,6 +60,27 @@ pub fn from_lines(
     first_line: usize,
     remarks: &mut Remarks,
 ) -> Result<MarcRecord, LineError> {
+    let before = remarks.clone();
+    let record = read_lines(lines, first_line, None, remarks)?;
+    if !record.contradicts_code_length() {
+        return Ok(record);
+    }
+    // The leader states longer codes than the lines have.
+    *remarks = before;
+    remarks.note(|| "leader position 11 is not usable".to_owned());
+    let mut record = read_lines(lines, first_line, Some(1), remarks)?;
+    record.leader.0[11] = b'2';
+    Ok(record)
+}
+
+/// Reads lines with codes of a length, by default that of the leader.
+fn read_lines(
+    lines: &[u8],
+    first_line: usize,
+    code_length: Option<usize>,
+    remarks: &mut Remarks,
+) -> Result<MarcRecord, LineError> {
+    let of_leader = |leader: &Option<Leader>| leader.as_ref().map_or(1, Leader::code_length);
     let mut leader = None;
     let mut fields = Vec::new();
     let mut has_holdings = false;
@@ -69,7 +93,12 @@ pub fn from_lines(
             continue;
         }
         remarks.terminators(line, first_line + index);
-        let code_length = leader.as_ref().map_or(1, Leader::code_length);
+        let replaced = replace_separators(line);
+        if replaced.is_some() && !line.contains(&RECORD_TERMINATOR) {
+            remarks.loss(|| format!("line {}: {SEPARATORS}", first_line + index));
+        }
+        let line = replaced.as_deref().unwrap_or(line);
+        let code_length = code_length.unwrap_or_else(|| of_leader(&leader));
         if leader.is_none() && fields.is_empty() && is_leader(line) {
             if line.len() != Leader::LENGTH {
                 let length = line.len();
@@ -95,7 +124,17 @@ pub fn from_lines(
     })
 }
 
-/// Returns whether a line can only be the first of a record: a leader with both of its lengths.
+/// A line without separators of ISO 2709, each replaced by a question mark, which is the same in all character sets; `None` if it has
+/// none.
+fn replace_separators(line: &[u8]) -> Option<Vec<u8>> {
+    let is_one = |octet: &u8| is_separator(*octet);
+    let with_stand_in = |octet: &u8| if is_one(octet) { b'?' } else { *octet };
+    line.iter()
+        .any(is_one)
+        .then(|| line.iter().map(with_stand_in).collect())
+}
+
+/// Whether a line can only be the first of a record: a leader with both of its lengths.
 pub(super) fn begins_record(line: &[u8]) -> bool {
     let line = line.trim_ascii_end();
     line.len() == Leader::LENGTH && {
@@ -121,7 +160,14 @@ pub(super) fn tag(line: &[u8]) -> Option<Tag> {
 
 /// Returns whether a line is a remark of the program that printed the record: `(…)` or `<!-- … -->`.
 pub(super) fn is_remark(line: &[u8]) -> bool {
-    line.starts_with(b"(") || line.starts_with(b"<!--")
+    (line.starts_with(b"(") || line.starts_with(b"<!--")) && !is_odd_leader(line)
+}
+
+/// Whether a line is a leader that begins as a remark does: its other counts are where a leader has them.
+fn is_odd_leader(line: &[u8]) -> bool {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    line.len() == Leader::LENGTH && Leader::padded(line).base_address().is_some()
 }
 
 /// Returns whether a line is a leader, possibly without the blanks at its end.

@@ -38,6 +38,8 @@ pub struct XmlText {
     pub text: String,
     /// A message for each item that was replaced or left out.
     pub notes: Vec<String>,
+    /// Whether data was lost; a position of the leader that says how ISO 2709 is laid out is none.
+    pub is_loss: bool,
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::fmt::Write;
 use self::mnemonics::{Blanks, OCTETS, read};
 use super::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag};
 use super::remarks::Remarks;
+use super::text::{SEPARATORS, without_separators};
 
 /// The reason why a line of MARCMaker text cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -63,8 +64,9 @@ pub fn parse_all(text: &str) -> Result<Vec<MarcRecord>, MrkError> {
     Ok(records)
 }
 
-/// Reads one record as [`parse_all`] does, but skips lines that cannot be read, each with a remark; a leader whose length is
-/// not 24 is padded with blanks or truncated. Both are losses, and so is a missing leader. The first line of the text has the
+/// Reads one record as [`parse_all`] does, but skips lines that cannot be read, each with a remark; a leader of another length
+/// than 24 is padded with blanks or truncated, and U+FFFD replaces separators of ISO 2709 in text. All are losses, and so is a missing
+/// leader. The first line of the text has the
 /// number `first_line`.
 ///
 /// # Errors
@@ -79,6 +81,11 @@ pub fn parse_lenient(
     let mut first_fault = None;
     for (index, line) in text.lines().enumerate() {
         remarks.terminators(line.as_bytes(), first_line + index);
+        let replaced = replace_separators(line);
+        if replaced.is_some() && !line.contains('\u{1D}') {
+            remarks.loss(|| format!("line {}: {SEPARATORS}", first_line + index));
+        }
+        let line = replaced.as_deref().unwrap_or(line);
         let reason = match read_line(line) {
             Ok(Line::Field(field)) => {
                 fields.push(field);
@@ -114,7 +121,25 @@ pub fn parse_lenient(
     }
 }
 
-/// Returns whether a line can only be the first of a record.
+/// A line without separators of ISO 2709, as they are or as mnemonics; `None` if it has none.
+fn replace_separators(line: &str) -> Option<String> {
+    const MNEMONICS: [&str; 3] = ["{x1D}", "{x1E}", "{x1F}"];
+    let plain = without_separators(line, REPLACEMENT);
+    let text = plain.as_deref().unwrap_or(line);
+    if !text.contains("{x1") {
+        return plain;
+    }
+    let replaced = MNEMONICS
+        .into_iter()
+        .fold(text.to_owned(), |text, mnemonic| {
+            text.replace(mnemonic, REPLACEMENT)
+        });
+    Some(replaced).filter(|replaced| replaced != line)
+}
+
+const REPLACEMENT: &str = "\u{FFFD}";
+
+/// Whether a line can only be the first of a record.
 pub(super) fn begins_record(line: &[u8]) -> bool {
     line.starts_with(b"=LDR ") || line.starts_with(b"=000 ")
 }

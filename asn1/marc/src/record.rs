@@ -43,6 +43,15 @@ impl MarcRecord {
 
     /// Resets the code length in the leader to one if the fields contradict a longer one, and returns whether it did so.
     pub(super) fn mend_code_length(&mut self) -> bool {
+        let is_wrong = self.contradicts_code_length();
+        if is_wrong {
+            self.leader.0[11] = b'2';
+        }
+        is_wrong
+    }
+
+    /// Whether the fields contradict the code length in the leader.
+    pub(super) fn contradicts_code_length(&self) -> bool {
         let length = self.leader.code_length();
         if length == 1 {
             return false;
@@ -57,11 +66,7 @@ impl MarcRecord {
                 odd += usize::from(!is_plain_code(subfield.code, length));
             }
         }
-        let is_wrong = odd * ODD_CODES > all;
-        if is_wrong {
-            self.leader.0[11] = b'2';
-        }
-        is_wrong
+        odd * ODD_CODES > all
     }
 }
 
@@ -135,7 +140,18 @@ impl Leader {
         Leader(leader)
     }
 
-    /// Returns the octet at a position from 0 to 23, or a blank for any other position.
+    /// The same leader with a blank for each octet that is not a printable character of ASCII.
+    pub(super) fn printable(self) -> Self {
+        Leader(self.0.map(|octet| {
+            if matches!(octet, b' '..=b'~') {
+                octet
+            } else {
+                b' '
+            }
+        }))
+    }
+
+    /// The octet at a position from 0 to 23; a blank beyond.
     pub fn octet(&self, position: usize) -> u8 {
         self.0.get(position).copied().unwrap_or(b' ')
     }
@@ -291,7 +307,7 @@ impl Field {
         }
         let indicators = position(&self.body, SUBFIELD_DELIMITER)
             .filter(|place| *place <= MOST_INDICATORS)
-            .unwrap_or(USUAL_INDICATORS);
+            .unwrap_or_else(|| split_characters(&self.body, USUAL_INDICATORS).0.len());
         self.body
             .split_at_checked(indicators)
             .unwrap_or((&self.body, &[]))

@@ -1,4 +1,5 @@
-//! Remarks of a lenient reader on a record: what it repaired or skipped, and whether data was lost.
+//! Remarks on a record: what a lenient reader repaired or skipped, or what the form that was written does not hold, and whether data
+//! was lost.
 
 use super::record::RECORD_TERMINATOR;
 
@@ -34,6 +35,12 @@ impl Remarks {
         if line.contains(&RECORD_TERMINATOR) {
             self.loss(|| format!("line {number}: a record in ISO 2709 ends within it"));
         }
+    }
+
+    /// Adds remarks on losses.
+    pub(super) fn losses(&mut self, notes: Vec<String>) {
+        self.is_loss |= !notes.is_empty();
+        self.notes.extend(notes);
     }
 
     /// Adds a remark on a loss.

@@ -5,6 +5,7 @@ mod guess;
 mod json;
 mod lines;
 mod marc;
+mod octets;
 mod window;
 mod xml;
 
@@ -16,8 +17,6 @@ mod mutation;
 mod tests;
 
 use std::io::{self, Read};
-
-use bytes::Bytes;
 
 use self::guess::LONGEST_MAGIC;
 pub use self::guess::refuse_compressed;
@@ -31,7 +30,6 @@ use super::marcxml;
 use super::record::MarcRecord;
 pub use super::remarks::MAX_NOTES;
 use super::remarks::Remarks;
-use super::text::text_lossless;
 use super::{iso2709, marcjson, marcline, mrk};
 
 /// A form in which records are read.
@@ -210,34 +208,29 @@ fn parse(
             Ok(parsed.record)
         }
         InputForm::MarcXml => {
-            let read = marcxml::from_xml(&text(&raw.octets, remarks))?;
+            let (text, has_octets) = octets::text(&raw.octets, remarks);
+            let read = marcxml::from_xml(&text)?;
             for note in read.remarks.notes {
                 remarks.note(|| note);
             }
             remarks.is_loss |= read.remarks.is_loss;
-            Ok(read.record)
+            Ok(octets::restored(read.record, has_octets))
         }
         InputForm::Json => {
-            marcjson::from_json(&text(&raw.octets, remarks)).map_err(|error| match error {
-                marcjson::MarcJsonError::Json(error) => format!("not JSON: {error}").into(),
-                error => error.into(),
-            })
+            let (text, has_octets) = octets::text(&raw.octets, remarks);
+            match marcjson::from_json_with(&text, remarks) {
+                Ok(record) => Ok(octets::restored(record, has_octets)),
+                Err(marcjson::MarcJsonError::Json(error)) => {
+                    Err(format!("not JSON: {error}").into())
+                }
+                Err(error) => Err(error.into()),
+            }
         }
         InputForm::Mrk => {
-            let text = text(&raw.octets, remarks);
-            Ok(mrk::parse_lenient(&text, raw.line, remarks)?)
+            let (text, has_octets) = octets::text(&raw.octets, remarks);
+            let record = mrk::parse_lenient(&text, raw.line, remarks)?;
+            Ok(octets::restored(record, has_octets))
         }
         InputForm::Line => Ok(marcline::from_lines(&raw.octets, raw.line, remarks)?),
-    }
-}
-
-/// Returns the octets as text, those that are not UTF-8 as `\xNN`, which the readers turn back into octets.
-fn text<'a>(octets: &'a Bytes, remarks: &mut Remarks) -> std::borrow::Cow<'a, str> {
-    match std::str::from_utf8(octets) {
-        Ok(text) => text.into(),
-        Err(error) => {
-            remarks.note(|| format!("not UTF-8 (octet {})", error.valid_up_to()));
-            text_lossless(octets)
-        }
     }
 }

@@ -285,7 +285,7 @@ impl Table {
     ///
     /// A cell is one line: white space around a subfield is removed, control characters become blanks, and the marks of
     /// non-filing words are left out. Letters and their marks are composed (NFC), as spreadsheet programs search for them.
-    /// Octets that are not UTF-8 are shown as `\xNN`.
+    /// U+FFFD replaces octets that are not UTF-8.
     pub fn write(
         &self,
         record: &MarcRecord,

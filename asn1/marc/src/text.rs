@@ -1,8 +1,9 @@
-//! Octets shown as text without loss, and read back: records need not be UTF-8, but people must be able to see all of each
-//! record. Listings, MARC-in-JSON and messages show each octet that is not UTF-8 as `\xNN`.
+//! Octets shown as text without loss, and read back: records need not be UTF-8, yet people must see all of them.
+//! Listings and messages show each octet that is not UTF-8 as `\xNN`; forms that programs read carry text as it is.
 
 use std::borrow::Cow;
 
+use super::record::{FIELD_TERMINATOR, RECORD_TERMINATOR, SUBFIELD_DELIMITER};
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 /// Shows octets as text: valid UTF-8 unchanged, every other octet as `\xNN` (capital hexadecimal digits).
@@ -16,7 +17,32 @@ pub fn text_lossless(octets: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Returns the text with letters and their marks composed (NFC).
+/// The text with a stand-in for each separator of ISO 2709 (U+001D to U+001F): in a form with structure of its own they are no
+/// structure, and ISO 2709 cannot hold them as text. `None` if there is none.
+pub(crate) fn without_separators(text: &str, stand_in: &str) -> Option<String> {
+    // Without an early exit, the loop is vectorised.
+    let found = text
+        .bytes()
+        .fold(false, |found, octet| found | is_separator(octet));
+    found.then(|| {
+        let is_one = |character| matches!(character, '\u{1D}'..='\u{1F}');
+        text.replace(is_one, stand_in)
+    })
+}
+
+/// Whether the octet is a separator of ISO 2709.
+pub(crate) fn is_separator(octet: u8) -> bool {
+    matches!(
+        octet,
+        RECORD_TERMINATOR | FIELD_TERMINATOR | SUBFIELD_DELIMITER
+    )
+}
+
+/// What a reader says of them.
+pub(crate) const SEPARATORS: &str =
+    "separators of ISO 2709 (U+001D to U+001F) in the text replaced";
+
+/// The text with letters and their marks composed (NFC).
 pub(crate) fn composed(text: String) -> String {
     if is_nfc(&text) {
         text

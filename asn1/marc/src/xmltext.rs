@@ -1,11 +1,11 @@
 //! Writes text into an XML 1.0 document (Extensible Markup Language 1.0, §2.2, §2.4, §2.11). Markup is escaped; characters that
 //! XML 1.0 cannot hold at all become U+FFFD.
 
-use super::text::text_lossless;
+use std::borrow::Cow;
 
 /// Appends octets as element content; returns `true` if a character had to be replaced.
 ///
-/// Octets that are not UTF-8 are shown as `\xNN`. A carriage return is written as a reference, since readers turn it into a
+/// U+FFFD replaces octets that are not UTF-8, too. A carriage return is written as a reference, since readers turn it into a
 /// line feed.
 pub fn put_content(out: &mut String, octets: &[u8]) -> bool {
     put(out, octets, |character| match character {
@@ -38,8 +38,9 @@ fn put(out: &mut String, octets: &[u8], escape: fn(char) -> Option<&'static str>
         out.extend(octets.iter().copied().map(char::from));
         return false;
     }
-    let text = text_lossless(octets);
-    let mut replaced = false;
+    let text = String::from_utf8_lossy(octets);
+    // Only text that is not UTF-8 is copied.
+    let mut replaced = matches!(text, Cow::Owned(_));
     let mut rest = &*text;
     while let Some(place) = rest.bytes().position(is_telling) {
         let (before, from) = rest.split_at_checked(place).unwrap_or((rest, ""));
@@ -107,7 +108,8 @@ mod tests {
             "\u{FFFD}\u{10000}",
             true,
         );
-        check(b"caf\xE9", "caf\\xE9", "caf\\xE9", false);
+        check(b"caf\xE9", "caf\u{FFFD}", "caf\u{FFFD}", true);
+        check(b"caf\\xC3\\xA9", "caf\\xC3\\xA9", "caf\\xC3\\xA9", false);
         check("\u{F000}".as_bytes(), "\u{F000}", "\u{F000}", false);
         check("\u{FFFF}".as_bytes(), "\u{FFFD}", "\u{FFFD}", true);
     }

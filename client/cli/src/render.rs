@@ -288,13 +288,13 @@ fn within(record: &RetrievedRecord, style: &Style, context: RecordContext<'_>) -
                 .record
                 .ok()
                 .filter(|record| !record.fields.is_empty())?;
-            Some(written(
-                &record,
-                style,
-                context,
-                found.notes,
-                found.incomplete,
-            ))
+            let mut options = Options::default();
+            options.charset = context.charset.filter(|_| !is_utf8(&record));
+            let converted = to_utf8(&record, &options);
+            let mut notes = found.notes;
+            notes.extend(converted.problems.iter().map(ToString::to_string));
+            let is_loss = found.incomplete || converted.is_loss();
+            Some(written(&converted.record, style, context, notes, is_loss))
         }
         RetrievedRecord::Opac(opac) => {
             let context = RecordContext {
@@ -311,6 +311,12 @@ fn within(record: &RetrievedRecord, style: &Style, context: RecordContext<'_>) -
     }
 }
 
+/// Whether all of its text is UTF-8, as in XML.
+fn is_utf8(record: &MarcRecord) -> bool {
+    let mut fields = record.fields.iter();
+    fields.all(|field| std::str::from_utf8(&field.body).is_ok())
+}
+
 fn written(
     record: &MarcRecord,
     style: &Style,
@@ -320,9 +326,9 @@ fn written(
 ) -> Rendered {
     let mut octets = Vec::new();
     let failure = match style.write(record, context, &mut octets) {
-        Ok(losses) => {
-            is_loss |= !losses.is_empty();
-            notes.extend(losses);
+        Ok(written) => {
+            is_loss |= written.is_loss;
+            notes.extend(written.notes);
             None
         }
         Err(error) => Some(error.to_string()),

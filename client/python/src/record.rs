@@ -243,15 +243,15 @@ impl Record {
             for field in record.fields_by_tag(tag) {
                 let subfields = field.subfields_with(code_length);
                 match (field.value(), code.as_deref()) {
-                    (Some(value), None) => found.push(text_lossless(value).into_owned()),
+                    (Some(value), None) => found.push(String::from_utf8_lossy(value).into_owned()),
                     (Some(_), Some(_)) => {}
                     (None, Some(code)) => found.extend(
                         subfields
                             .filter(|subfield| subfield.code == code.as_bytes())
-                            .map(|subfield| text_lossless(subfield.data).into_owned()),
+                            .map(|subfield| String::from_utf8_lossy(subfield.data).into_owned()),
                     ),
                     (None, None) => {
-                        let texts = subfields.map(|subfield| text_lossless(subfield.data));
+                        let texts = subfields.map(|subfield| String::from_utf8_lossy(subfield.data));
                         found.push(texts.collect::<Vec<_>>().join(" "));
                     }
                 }

@@ -21,14 +21,20 @@ const CONTROLS: [(u8, char); 2] = [(0x88, '\u{98}'), (0x89, '\u{9C}')];
 ///
 /// The flag says whether the text may need normalisation.
 pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(String, bool)> {
-    if octets.is_ascii() {
+    if octets.is_ascii() && !octets.contains(&ESCAPE) {
         return None;
     }
     let mut composer = Composer::with_capacity(octets.len() + octets.len() / 4, true);
     let mut offset = 0;
     while let Some((&first, rest)) = octets.get(offset..).and_then(<[u8]>::split_first) {
+        if let Some(control) = seven_bit_control(first, rest) {
+            composer.base(control);
+            offset += 2;
+            continue;
+        }
         if first.is_ascii() {
-            let length = 1 + rest.iter().take_while(|octet| octet.is_ascii()).count();
+            let is_plain = |octet: &&u8| octet.is_ascii() && **octet != ESCAPE;
+            let length = 1 + rest.iter().take_while(is_plain).count();
             let run = octets.get(offset..offset + length);
             let run = run.and_then(|run| std::str::from_utf8(run).ok());
             composer.plain(run.unwrap_or_default());
@@ -50,6 +56,18 @@ pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(Stri
         problems.push(ProblemKind::MarkWithoutBase.at(octets.len()));
     }
     Some(composer.finish())
+}
+
+/// Begins an escape sequence.
+pub(super) const ESCAPE: u8 = 0x1B;
+
+/// The mark of ISO 6630 that an escape sequence stands for: 0x88 and 0x89 in seven bits are ESC H and ESC I (ISO 2022 §6.4.3).
+pub(super) fn seven_bit_control(first: u8, rest: &[u8]) -> Option<char> {
+    match (first, rest.first()) {
+        (ESCAPE, Some(b'H')) => Some('\u{98}'),
+        (ESCAPE, Some(b'I')) => Some('\u{9C}'),
+        _ => None,
+    }
 }
 
 fn is_mark(octet: u8) -> bool {
@@ -171,6 +189,12 @@ mod tests {
         check(b"\xD0c \xE1 \xFB", "ç Æ ß");
         check(b"litt\xC2eraire", "littéraire");
         check(b"\x88Le \x89petit livre", "\u{98}Le \u{9C}petit livre");
+        let in_seven_bits = Charset::Iso5426.decode(b"\x1BHL'\x1BI\xE1ge d'or \x1BHLe \x1BI");
+        assert_eq!(in_seven_bits.text, "\u{98}L'\u{9C}Æge d'or \u{98}Le \u{9C}");
+        assert_eq!(
+            Charset::Iso5426.decode(b"\x1BHLe \x1BIlivre").text,
+            "\u{98}Le \u{9C}livre"
+        );
         check(b"n\xCA  4", "n\u{20}\u{30A} 4");
         check(b"\xC2\xC8U", "Ú\u{308}");
         check(b"\xCE\xC2o", "ớ");

@@ -7,6 +7,7 @@ pub(super) mod encode;
 mod marc8_table;
 
 use super::combine::Composer;
+use super::iso5426::seven_bit_control;
 use super::problem::{Problem, ProblemKind};
 
 /// The octet that begins an escape sequence.
@@ -203,6 +204,10 @@ impl Decoder<'_> {
 
     /// Reads an escape sequence (technique 1: one octet, for Greek symbols, subscripts, superscripts; technique 2: ISO 2022).
     fn escape(&mut self, rest: &[u8], offset: usize) -> usize {
+        if let Some(control) = seven_bit_control(ESCAPE, rest.get(1..).unwrap_or_default()) {
+            self.composer.base(control);
+            return 2;
+        }
         let Some((length, first_half, working)) = escape_sequence(rest) else {
             self.problems.push(ProblemKind::UnknownEscape.at(offset));
             self.composer.base(char::REPLACEMENT_CHARACTER);

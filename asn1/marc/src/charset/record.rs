@@ -6,8 +6,9 @@ use std::fmt;
 use bytes::{Bytes, BytesMut};
 
 use super::choose::{Choice, Reason, choose, unimarc_sets};
-use super::{Charset, NonSorting, Options, Problem};
+use super::{Charset, NonSorting, Options, Problem, ProblemKind};
 use crate::Field;
+use crate::Leader;
 use crate::MarcRecord;
 use crate::SUBFIELD_DELIMITER;
 use crate::Tag;
@@ -38,7 +39,7 @@ impl Converted {
 pub struct FieldProblem {
     /// The tag of the field.
     pub tag: Tag,
-    /// The position of the field among all fields of the record, counted from 1.
+    /// The field among all fields of the record, counted from 1; 0 is the leader, whose tag is `LDR`.
     pub field: usize,
     /// The problem. Its offset counts octets of the field's original body, which begins with the indicators.
     pub problem: Problem,
@@ -46,14 +47,19 @@ pub struct FieldProblem {
 
 impl fmt::Display for FieldProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "field {} ({}): {}", self.field, self.tag, self.problem)
+        if self.field == 0 {
+            write!(f, "leader: {}", self.problem)
+        } else {
+            write!(f, "field {} ({}): {}", self.field, self.tag, self.problem)
+        }
     }
 }
 
 /// Converts a record to UTF-8 from the set that [`choose()`](super::choose()) finds, or that the options name.
 ///
-/// Leader position 9 becomes `a` (MARC 21), or positions 26–29 of UNIMARC 100 $a become `50` and blanks. A record already in
-/// UTF-8 keeps every octet that is valid, unless the options ask for a normal form.
+/// Leader position 9 becomes `a` (MARC 21), or positions 26–29 of UNIMARC 100 $a `50` and blanks; an octet of the leader that is no
+/// printable character of ASCII becomes a blank, with a problem. A record already in UTF-8 keeps every other octet that is valid,
+/// unless the options ask for a normal form.
 pub fn to_utf8(record: &MarcRecord, options: &Options) -> Converted {
     let choice = choose(record, options.charset);
     let charset = choice.charset;
@@ -74,8 +80,11 @@ pub fn to_utf8(record: &MarcRecord, options: &Options) -> Converted {
         out.extend_from_slice(decoded.text.as_bytes());
         problems.append(&mut decoded.problems);
     });
-    let leader = record.leader;
+    let mut problems = problems;
+    problems.splice(..0, leader_problems(&record.leader));
+    let leader = record.leader.printable();
     let mut record = MarcRecord { leader, fields };
+    problems.extend(mend_tags(&mut record.fields));
     declare(&mut record, Charset::Utf8);
     Converted {
         record,
@@ -84,7 +93,53 @@ pub fn to_utf8(record: &MarcRecord, options: &Options) -> Converted {
     }
 }
 
-/// Converts a record to any set. Characters that the set lacks are replaced according to the options, and reported.
+/// The octets of a leader that are no characters of it in any set (ISO 2709 §4.3: of ISO 646); blanks replace them.
+fn leader_problems(leader: &Leader) -> impl Iterator<Item = FieldProblem> {
+    let octets = leader.0.into_iter().enumerate();
+    let odd = octets.filter(|(_, octet)| !matches!(octet, b' '..=b'~'));
+    odd.map(|(offset, octet)| {
+        let (octets, set) = (vec![octet], "printable ASCII");
+        FieldProblem {
+            tag: Tag(*b"LDR"),
+            field: 0,
+            problem: Problem {
+                offset,
+                kind: ProblemKind::Malformed { octets, set },
+            },
+        }
+    })
+}
+
+/// Replaces octets of tags that are no printable characters of ASCII by question marks.
+fn mend_tags(fields: &mut [Field]) -> Vec<FieldProblem> {
+    let mut problems = Vec::new();
+    for (index, field) in fields.iter_mut().enumerate() {
+        if field.tag.0.iter().all(|octet| matches!(octet, b' '..=b'~')) {
+            continue;
+        }
+        let found = field.tag;
+        let octets = found.0.to_vec();
+        field.tag.0 = found.0.map(|octet| {
+            if matches!(octet, b' '..=b'~') {
+                octet
+            } else {
+                b'?'
+            }
+        });
+        let set = "a tag in printable ASCII";
+        problems.push(FieldProblem {
+            tag: found,
+            field: index + 1,
+            problem: Problem {
+                offset: 0,
+                kind: ProblemKind::Malformed { octets, set },
+            },
+        });
+    }
+    problems
+}
+
+/// Converts a record to any set. Characters that the set lacks are replaced as the options say, and reported.
 ///
 /// A record that is not in UTF-8 is first converted to UTF-8; problems of both steps are reported, with offsets of the second
 /// in the UTF-8 form. Leader position 9 becomes blank for any set except UTF-8. UNIMARC 100 $a becomes `0103` for ISO 5426 and
@@ -205,8 +260,6 @@ fn declare(record: &mut MarcRecord, charset: Charset) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Leader;
-    use crate::charset::ProblemKind;
 
     fn record(coding: u8, fields: Vec<Field>) -> MarcRecord {
         let mut leader = Leader::default();

@@ -3,7 +3,6 @@
 
 use crate::charset::unimarc_sets;
 use crate::record::{Field, MarcRecord, Subfield};
-use crate::text::text_lossless;
 
 /// A label, the fields it stands for, and the subfields that are shown.
 pub(crate) struct Label {
@@ -131,7 +130,7 @@ pub(crate) fn effective_tag(field: &Field) -> [u8; 3] {
 
 /// Returns the text on one line, trimmed, without the marks of non-filing words.
 pub(crate) fn clean(octets: &[u8]) -> String {
-    let text = text_lossless(octets);
+    let text = String::from_utf8_lossy(octets);
     let visible = |character: char| {
         if character.is_control() {
             ' '
@@ -150,7 +149,7 @@ pub(crate) fn has_controls(octets: &[u8]) -> bool {
     // Plain text has no octet below a blank, and none that begins U+0080 to U+009F.
     let is_likely = |octet: &u8| matches!(octet, 0..b' ' | 0x7F | 0xC2);
     octets.iter().any(is_likely)
-        && text_lossless(octets).chars().any(|character| {
+        && String::from_utf8_lossy(octets).chars().any(|character| {
             character.is_control() && !character.is_whitespace() && !is_sorting_mark(character)
         })
 }

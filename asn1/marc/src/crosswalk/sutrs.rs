@@ -164,7 +164,7 @@ mod tests {
                 Field::data(b"880", "10", [("6", "24")]),
                 Field::data(b"500", "  ", [("a", b"caf\xE9")]),
             ],
-            "Title: Voina  i mir\nTitle: Война и мир\nNotes: caf\\xE9\n",
+            "Title: Voina  i mir\nTitle: Война и мир\nNotes: caf\u{FFFD}\n",
         );
     }
 

@@ -131,7 +131,10 @@ fn codes(position_11: &str, subfields: &str) -> (Vec<String>, Vec<String>) {
         ],
     };
     record.leader.0[11] = position_11.as_bytes()[0];
-    let parsed = parse(&encode(&record).expect("short").into()).expect("a record");
+    let mut octets = encode(&record).expect("short");
+    // The writer states the length that the codes have.
+    octets[11] = record.leader.0[11];
+    let parsed = parse(&octets.into()).expect("a record");
     let record = parsed.record;
     let subfields = record.fields[1].subfields_with(record.leader.code_length());
     (

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use crate::text::without_separators;
 use serde_core::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// A JSON value, reduced to the parts that records need.
@@ -20,6 +21,37 @@ pub(super) enum Json {
 pub(super) struct Members(pub(super) Vec<(String, Json)>);
 
 impl Json {
+    /// Replaces the separators of ISO 2709 in all names and texts; `true` if there were some. In names, the stand-in is one octet.
+    pub(super) fn replace_separators(&mut self) -> bool {
+        let replace = |text: &mut String, stand_in| {
+            let replaced = without_separators(text, stand_in);
+            let found = replaced.is_some();
+            if let Some(replaced) = replaced {
+                *text = replaced;
+            }
+            found
+        };
+        match self {
+            Self::Text(text) => replace(text, "\u{FFFD}"),
+            Self::Array(items) => items
+                .iter_mut()
+                .fold(false, |found, item| item.replace_separators() | found),
+            Self::Object(Members(members)) => {
+                members.iter_mut().fold(false, |found, (name, value)| {
+                    let of_value = match value {
+                        // Indicators and the leader are counted in octets.
+                        Self::Text(text) if name == "leader" || name.starts_with("ind") => {
+                            replace(text, " ")
+                        }
+                        value => value.replace_separators(),
+                    };
+                    replace(name, "?") | of_value | found
+                })
+            }
+            Self::Other => false,
+        }
+    }
+
     pub(super) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),

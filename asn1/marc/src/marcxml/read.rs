@@ -9,7 +9,7 @@ use quick_xml::reader::Reader;
 use super::{INDICATORS, XmlRecord};
 use crate::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag};
 use crate::remarks::Remarks;
-use crate::text::octets_from_text;
+use crate::text::{SEPARATORS, without_separators};
 
 /// The maximum depth of nested elements. MARCXML itself needs four levels; wrappers such as OAI-PMH need a few more.
 pub const MAX_DEPTH: usize = 64;
@@ -48,11 +48,11 @@ pub enum MarcXmlError {
 
 /// Reads the first record of an XML text, whatever surrounds it.
 ///
-/// White space in text is kept. `\xNN`, as [`super::to_xml`] writes it, becomes an octet again. A leader whose length is not 24
-/// is padded with blanks or truncated, a missing or empty indicator is a blank, a field without a tag of three octets is left
-/// out, elements and text outside the schema are ignored, each with a remark. Missing indicators and foreign elements are not
-/// losses; everything else is, for example text in a foreign element of a field, a missing leader, or a subfield without a
-/// code.
+/// White space in text is kept. U+FFFD replaces a separator of ISO 2709 in text, as it cannot be kept: a loss. A leader of another length
+/// than 24 is padded with blanks or truncated, a missing or empty indicator is a blank, a field without a tag of three octets
+/// is left out, elements and text outside the schema are ignored: each with a remark. Missing indicators and foreign
+/// elements are no loss; everything else is, such as text in a foreign element of a field, a missing leader, or a subfield
+/// without a code.
 ///
 /// # Errors
 /// [`MarcXmlError`] for text that is not well-formed up to the end of the record, or that does not hold a record.
@@ -222,9 +222,9 @@ impl Builder {
                     let indicator = attribute(start, name).filter(|value| !value.is_empty());
                     match indicator {
                         Some(indicator) => {
-                            let octets = octets_from_text(&indicator);
-                            self.check_length(name, &indicator, &octets, 1);
-                            self.body.put_slice(&octets);
+                            let indicator = self.text_without_separators(indicator, " ");
+                            self.check_length(name, &indicator, 1);
+                            self.body.put_slice(indicator.as_bytes());
                         }
                         None if index < required => {
                             self.note(&format!("{name} missing, read as a blank"));
@@ -242,7 +242,8 @@ impl Builder {
                 });
                 let length = self.leader.map_or(1, |leader| leader.code_length());
                 let code = std::mem::take(&mut self.code);
-                self.check_length("subfield code", &code, &octets_from_text(&code), length);
+                let code = self.text_without_separators(code, "?");
+                self.check_length("subfield code", &code, length);
                 self.code = code;
                 self.text.clear();
                 Element::Subfield
@@ -275,25 +276,28 @@ impl Builder {
                 return found;
             }
             Element::Leader => {
-                let octets = octets_from_text(&self.text);
+                self.replace_separators(" ");
+                let octets = self.text.as_bytes();
                 if octets.len() != Leader::LENGTH {
                     let length = octets.len();
                     self.remarks
                         .loss(|| format!("the leader has {length} octets instead of 24"));
                 }
-                self.leader = Some(Leader::padded(&octets));
+                self.leader = Some(Leader::padded(octets));
             }
             Element::Control => {
-                let body = octets_from_text(&self.text);
-                self.field(body.into());
+                self.replace_separators(REPLACEMENT);
+                let body = Bytes::copy_from_slice(self.text.as_bytes());
+                self.field(body);
             }
             Element::Subfield => {
                 // A leading empty code marks text without a delimiter; an empty subfield has a delimiter.
                 if self.subfields > 0 || !self.code.is_empty() || self.text.is_empty() {
                     self.body.put_u8(SUBFIELD_DELIMITER);
                 }
-                self.body.put_slice(&octets_from_text(&self.code));
-                self.body.put_slice(&octets_from_text(&self.text));
+                self.replace_separators(REPLACEMENT);
+                self.body.put_slice(self.code.as_bytes());
+                self.body.put_slice(self.text.as_bytes());
                 self.subfields += 1;
             }
             Element::Data => {
@@ -343,7 +347,8 @@ impl Builder {
             self.loss("field without a tag left out");
             return None;
         };
-        let tag = octets_from_text(&text).try_into().ok().map(Tag);
+        let text = self.text_without_separators(text, "?");
+        let tag = text.as_bytes().try_into().ok().map(Tag);
         if tag.is_none() {
             let shown: String = text.chars().take(MAX_SHOWN).collect();
             self.loss(&format!("field {shown} left out, a tag has three octets"));
@@ -351,15 +356,30 @@ impl Builder {
         tag
     }
 
-    /// Adds a remark on an attribute with more characters than ISO 2709 has room for, since the excess would be read as
-    /// something else.
-    fn check_length(&mut self, what: &str, shown: &str, octets: &[u8], limit: usize) {
-        let length = std::str::from_utf8(octets).map_or(octets.len(), |text| text.chars().count());
+    /// Notes an attribute with more characters than ISO 2709 has room for, so that the others become something else.
+    fn check_length(&mut self, what: &str, value: &str, limit: usize) {
+        let length = value.chars().count();
         if length > limit {
-            let shown: String = shown.chars().take(MAX_SHOWN).collect();
+            let shown: String = value.chars().take(MAX_SHOWN).collect();
             self.loss(&format!(
                 "{what} {shown} has {length} characters instead of {limit}"
             ));
+        }
+    }
+
+    /// Replaces separators in the text of the open element.
+    fn replace_separators(&mut self, stand_in: &str) {
+        let text = std::mem::take(&mut self.text);
+        self.text = self.text_without_separators(text, stand_in);
+    }
+
+    fn text_without_separators(&mut self, text: String, stand_in: &str) -> String {
+        match without_separators(&text, stand_in) {
+            Some(replaced) => {
+                self.loss(SEPARATORS);
+                replaced
+            }
+            None => text,
         }
     }
 
@@ -388,7 +408,9 @@ impl Builder {
     }
 }
 
-/// The maximum number of characters of a value that a remark shows.
+/// What replaces a character that cannot be kept.
+const REPLACEMENT: &str = "\u{FFFD}";
+/// How much of a value a note shows.
 const MAX_SHOWN: usize = 20;
 
 /// Returns the value of an attribute that has no prefix.

@@ -39,11 +39,11 @@ fn fields_and_their_elements() {
             [
                 ("a", &b" Emma\t/\r\n"[..]),
                 ("\"", b""),
-                ("a", b"caf\xE9 \\xE9"),
+                ("a", b"caf\\xC3\\xA9 \\xE9"),
             ],
         ),
         "  <datafield tag=\"245\" ind1=\"1\" ind2=\" \">\n    <subfield code=\"a\"> Emma\t/&#13;\n</subfield>\n    \
-         <subfield code=\"&quot;\"></subfield>\n    <subfield code=\"a\">caf\\xE9 \\x5CxE9</subfield>\n  </datafield>\n",
+         <subfield code=\"&quot;\"></subfield>\n    <subfield code=\"a\">caf\\xC3\\xA9 \\xE9</subfield>\n  </datafield>\n",
     );
     check(
         Field::control(b"500", "  "),
@@ -121,9 +121,9 @@ fn characters_that_xml_cannot_hold() {
     assert_eq!(
         written.notes,
         [
-            "control characters in 001 replaced, XML cannot hold them",
+            "control characters or octets that are not UTF-8 in 001 replaced, XML cannot hold them",
             "field 500 has more than two indicators; MARCXML holds two",
-            "control characters in 500 replaced, XML cannot hold them",
+            "control characters or octets that are not UTF-8 in 500 replaced, XML cannot hold them",
         ]
     );
 }

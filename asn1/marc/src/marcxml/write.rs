@@ -2,7 +2,8 @@
 
 use super::{INDICATORS, XmlText};
 use crate::crosswalk::is_unimarc;
-use crate::record::{Field, MarcRecord, split_characters};
+use crate::layout;
+use crate::record::{Field, MarcRecord, Tag, split_characters};
 use crate::xmltext::{put_attribute, put_content};
 
 /// The namespace of MARC 21 slim.
@@ -18,9 +19,9 @@ pub const COLLECTION_END: &str = "</collection>\n";
 
 /// Writes one record as a document of its own: a `record` element that declares its namespace.
 ///
-/// Octets that are not UTF-8 are shown as `\xNN`, which [`super::from_xml`] reads back. Control characters, which XML 1.0
-/// cannot hold, become U+FFFD. A data field has two indicators, as the schema says; further indicators are left out. Text that
-/// belongs to no subfield is a first subfield with an empty code.
+/// Octets that are not UTF-8, and control characters, which XML 1.0 cannot hold, become U+FFFD. The leader has the characters that
+/// the schema allows, control fields come before data fields, and a data field has two indicators: missing ones are blanks, further
+/// ones are left out. Text that belongs to no subfield is a first subfield with an empty code.
 pub fn to_xml(record: &MarcRecord) -> XmlText {
     let begin = format!("<record xmlns=\"{NAMESPACE}\">");
     element(record, &begin, Dialect::Slim)
@@ -74,11 +75,15 @@ fn element(record: &MarcRecord, begin: &str, dialect: Dialect) -> XmlText {
         dialect,
         text: String::with_capacity(begin.len() + MARKUP + octets.sum::<usize>()),
         notes: Vec::new(),
+        is_loss: false,
+        is_odd: false,
+        controls_end: 0,
     };
     writer.text.push_str(begin);
     writer.text.push_str("\n  <leader>");
-    writer.content(&record.leader.0, &"the leader");
+    writer.leader(record);
     writer.text.push_str("</leader>\n");
+    writer.controls_end = writer.text.len();
     let code_length = record.leader.code_length();
     for field in &record.fields {
         writer.field(field, code_length);
@@ -87,6 +92,7 @@ fn element(record: &MarcRecord, begin: &str, dialect: Dialect) -> XmlText {
     XmlText {
         text: writer.text,
         notes: writer.notes,
+        is_loss: writer.is_loss,
     }
 }
 
@@ -107,17 +113,49 @@ struct Writer {
     dialect: Dialect,
     text: String,
     notes: Vec<String>,
+    is_loss: bool,
+    /// Whether an indicator outside the schema has been noted.
+    is_odd: bool,
+    /// Where the control fields end, which both schemas have before the data fields.
+    controls_end: usize,
 }
 
 impl Writer {
+    /// The leader, which has 24 characters of ASCII in every schema.
+    fn leader(&mut self, record: &MarcRecord) {
+        let found = record.leader;
+        let written = match self.dialect {
+            Dialect::Slim => layout::of_slim(record),
+            Dialect::Exchange => layout::of_marcxchange(record),
+        };
+        self.notes.extend(layout::restructured(&found, &written));
+        if let Some(note) = layout::recoded(&found, &written) {
+            self.is_loss = true;
+            self.notes.push(note);
+        }
+        self.content(&written.0, &"the leader");
+    }
+
+    fn control(&mut self, tag: Tag, value: &[u8]) {
+        let begin = self.text.len();
+        self.text.push_str("  <controlfield tag=\"");
+        self.attribute(&tag.0, &tag);
+        self.text.push_str("\">");
+        self.content(value, &tag);
+        self.text.push_str("</controlfield>\n");
+        if begin != self.controls_end {
+            let late = self.text.split_off(begin);
+            self.text.insert_str(self.controls_end, &late);
+            self.controls_end += late.len();
+        } else {
+            self.controls_end = self.text.len();
+        }
+    }
+
     fn field(&mut self, field: &Field, code_length: usize) {
         let tag = field.tag;
         if let Some(value) = field.value() {
-            self.text.push_str("  <controlfield tag=\"");
-            self.attribute(&tag.0, &tag);
-            self.text.push_str("\">");
-            self.content(value, &tag);
-            self.text.push_str("</controlfield>\n");
+            self.control(tag, value);
             return;
         }
         self.text.push_str("  <datafield tag=\"");
@@ -133,10 +171,12 @@ impl Writer {
             self.text.push_str("\" ");
             self.text.push_str(name);
             self.text.push_str("=\"");
-            self.attribute(one, &tag);
+            self.attribute(if one.is_empty() { b" " } else { one }, &tag);
+            self.note_indicator(one);
             indicators = rest;
         }
         if !indicators.is_empty() {
+            self.is_loss = true;
             self.notes.push(format!(
                 "field {tag} has more than two indicators; MARCXML holds two"
             ));
@@ -152,6 +192,20 @@ impl Writer {
         self.text.push_str("  </datafield>\n");
     }
 
+    /// Notes an indicator that the schema of MARC 21 slim does not know, such as the fill character. Programs read it all the same,
+    /// so it stays.
+    fn note_indicator(&mut self, octets: &[u8]) {
+        let is_known = |octet: &u8| matches!(octet, b'0'..=b'9' | b'a'..=b'z' | b' ');
+        if self.dialect == Dialect::Slim && !self.is_odd && !octets.iter().all(is_known) {
+            self.is_odd = true;
+            let shown = String::from_utf8_lossy(octets);
+            self.notes.push(format!(
+                "indicator \"{}\" is not one of MARC 21; MarcXchange has it too",
+                shown.escape_default()
+            ));
+        }
+    }
+
     fn content(&mut self, octets: &[u8], place: &dyn std::fmt::Display) {
         let replaced = put_content(&mut self.text, octets);
         self.note(replaced, place);
@@ -164,7 +218,10 @@ impl Writer {
 
     fn note(&mut self, replaced: bool, place: &dyn std::fmt::Display) {
         if replaced {
-            let note = format!("control characters in {place} replaced, XML cannot hold them");
+            self.is_loss = true;
+            let note = format!(
+                "control characters or octets that are not UTF-8 in {place} replaced, XML cannot hold them"
+            );
             if self.notes.last() != Some(&note) {
                 self.notes.push(note);
             }

@@ -5,7 +5,7 @@ use crate::crosswalk::dublin_core::elements;
 use crate::crosswalk::labels::{clean, has_controls};
 use crate::crosswalk::{Citation, Identifiers};
 use crate::record::{Field, Leader, MarcRecord, Tag};
-use crate::text::{composed, text_lossless};
+use crate::text::composed;
 
 /// A record that is being written as a row; data that several columns need is computed once.
 pub(super) struct TableRow<'a> {
@@ -122,7 +122,7 @@ impl TableRow<'_> {
             }
         };
         let part = |octets: &[u8]| -> String {
-            let text = text_lossless(octets);
+            let text = String::from_utf8_lossy(octets);
             let part = text.chars().skip(first).take(last - first + 1);
             part.map(visible).collect()
         };

@@ -2,7 +2,6 @@
 //! tag.
 
 use z3950_marc::crosswalk::dublin_core;
-use z3950_marc::octets_from_text;
 use z3950_marc::record::{Field, MarcRecord};
 
 use super::names::{TAG_SET_G, TAG_SET_M, number_in_tag_set_g};
@@ -22,7 +21,7 @@ impl GenericRecord {
             .into_iter()
             .filter_map(|(name, value)| {
                 let number = number_in_tag_set_g(tag_set_g_name(name))?;
-                let value = string(&octets_from_text(&value));
+                let value = string(value.as_bytes());
                 Some(TaggedElement::numbered(TAG_SET_G, number, value))
             });
         let fields = record.fields.iter().map(field);

@@ -287,9 +287,9 @@ impl Run<'_> {
         }
         let record = self.in_output_charset(converted.record, &mut notes, &mut is_loss);
         match self.sink.write(&record, Some(name), self.output)? {
-            Ok(losses) => {
-                is_loss |= !losses.is_empty();
-                notes.extend(losses);
+            Ok(written) => {
+                is_loss |= written.is_loss;
+                notes.extend(written.notes);
                 self.incomplete += u64::from(is_loss);
                 self.note(&place, &notes, is_loss);
                 Ok(())

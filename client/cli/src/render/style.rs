@@ -9,7 +9,7 @@ use z3950_asn1::record::opac::OpacRecord;
 use z3950_marc::charset::Charset;
 use z3950_marc::crosswalk::Citation;
 use z3950_marc::table::{Columns, RowOrigin, Table, TableForm};
-use z3950_marc::{Form, MarcRecord, WriteError, marcjson};
+use z3950_marc::{Form, MarcRecord, Remarks, WriteError, marcjson};
 
 use super::Format;
 
@@ -103,13 +103,13 @@ impl Style {
         }
     }
 
-    /// Appends a MARC record in UTF-8, and returns a message for each loss.
+    /// Appends a MARC record in UTF-8, and returns remarks on what the format does not hold.
     pub(crate) fn write(
         &self,
         record: &MarcRecord,
         context: RecordContext<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<Vec<String>, WriteError> {
+    ) -> Result<Remarks, WriteError> {
         if let Some(table) = &self.table {
             let copies: Vec<_> = if table.has_copies() {
                 context
@@ -120,7 +120,10 @@ impl Style {
             } else {
                 Vec::new()
             };
-            return Ok(table.write(record, context.origin, &copies, out));
+            let mut remarks = Remarks::default();
+            remarks.notes = table.write(record, context.origin, &copies, out);
+            remarks.is_loss = !remarks.notes.is_empty();
+            return Ok(remarks);
         }
         if self.format == Format::Json {
             let holdings = context.holdings(record);
@@ -133,7 +136,7 @@ impl Style {
                 members.insert("record".to_owned(), without_record(opac));
             }
             out.extend(line(&members.into()));
-            return Ok(Vec::new());
+            return Ok(Remarks::default());
         }
         self.format.form().unwrap_or(Form::Line).write(record, out)
     }

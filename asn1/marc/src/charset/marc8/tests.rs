@@ -280,3 +280,19 @@ fn nfc() -> Options {
         ..Options::default()
     }
 }
+
+#[test]
+fn audit_r_a5_marks_of_non_filing_words_in_seven_bits() {
+    for (octets, text) in [
+        (&b"\x1BHL'\x1BIAge d'or"[..], "\u{98}L'\u{9C}Age d'or"),
+        (b"\x1BHThe \x1BI\x1B(NnA", "\u{98}The \u{9C}\u{41D}\u{430}"),
+    ] {
+        for charset in [Charset::Marc8, Charset::Iso5426] {
+            if charset == Charset::Marc8 || !octets.contains(&b'(') {
+                let decoded = charset.decode(octets);
+                assert_eq!(decoded.text, text);
+                assert_eq!(decoded.problems, vec![]);
+            }
+        }
+    }
+}

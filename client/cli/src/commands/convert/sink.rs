@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use z3950_asn1::file::{Existing, Whole};
-use z3950_marc::MarcRecord;
-use z3950_marc::WriteError;
+use z3950_marc::{MarcRecord, Remarks, WriteError};
 
 use super::Convert;
 use crate::batch::FileSink;
@@ -55,14 +54,13 @@ impl Sink {
         }
     }
 
-    /// Adds a record that comes from this source. The inner result is what the form could not represent, or why it cannot
-    /// represent the record.
+    /// Adds a record from this source; the inner result is remarks on what was written, or why the form cannot hold the record.
     pub(super) fn write(
         &mut self,
         record: &MarcRecord,
         source: Option<&str>,
         output: &mut Output,
-    ) -> Result<Result<Vec<String>, WriteError>, Failure> {
+    ) -> Result<Result<Remarks, WriteError>, Failure> {
         if self.split == Some(self.records) {
             self.close(output)?;
         }

@@ -1,0 +1,246 @@
+//! What the forms say of a record: text as it is, a leader of 24 characters, and no structure from text.
+
+use super::*;
+use crate::charset::{Options, to_utf8};
+use crate::record::{Field, Leader};
+use crate::stream::{InputForm, InputRecord, RecordReader};
+use crate::table::{Columns, RowOrigin, Table, TableForm};
+
+const INPUTS: [(InputForm, Form); 6] = [
+    (InputForm::Marc, Form::Marc),
+    (InputForm::MarcXml, Form::MarcXml),
+    (InputForm::MarcXml, Form::MarcXchange),
+    (InputForm::Json, Form::Json),
+    (InputForm::Mrk, Form::Mrk),
+    (InputForm::Line, Form::Line),
+];
+
+fn record(title: &str) -> MarcRecord {
+    MarcRecord {
+        leader: Leader::default(),
+        fields: vec![
+            Field::control(b"001", "x"),
+            Field::data(b"245", "10", [("a", title)]),
+        ],
+    }
+}
+
+fn document(form: Form, record: &MarcRecord) -> Vec<u8> {
+    let mut out = form.begin().as_bytes().to_vec();
+    form.write(record, &mut out).expect("short");
+    out.extend(form.end().as_bytes());
+    out
+}
+
+fn read(octets: &[u8], form: InputForm) -> InputRecord {
+    let found = RecordReader::new(octets, form).next();
+    found.expect("a record").expect("in memory")
+}
+
+#[test]
+fn audit_r_a2_a_backslash_is_a_backslash() {
+    for text in [
+        r"caf\xC3\xA9",
+        r"lone \xE9",
+        r"\x5CxC3 \x5C",
+        r"C:\xFF\",
+        r"\u00e9 \n",
+    ] {
+        let record = record(text);
+        for (input, form) in INPUTS {
+            let document = document(form, &record);
+            if !matches!(form, Form::Json | Form::Mrk) {
+                let shown = String::from_utf8_lossy(&document);
+                assert!(shown.contains(text), "{form:?}: {shown}");
+            }
+            let found = read(&document, input);
+            assert_eq!(found.notes, Vec::<String>::new(), "{form:?}");
+            assert_eq!(
+                found.record.expect("sound").fields,
+                record.fields,
+                "{form:?}"
+            );
+        }
+        for form in [Form::Brief, Form::DublinCore] {
+            let shown = document(form, &record);
+            assert!(String::from_utf8_lossy(&shown).contains(text), "{form:?}");
+        }
+        let columns: Columns = "245a,title".parse().expect("columns");
+        let table = Table::new(TableForm::Tsv, &columns);
+        let mut row = Vec::new();
+        let notes = table.write(&record, RowOrigin::default(), &[], &mut row);
+        assert_eq!(notes, Vec::<String>::new());
+        assert!(String::from_utf8_lossy(&row).starts_with(&format!("{text}\t")));
+    }
+}
+
+#[test]
+fn audit_r_a2_octets_that_are_no_text_are_told() {
+    let mut record = record("x");
+    record.fields[1].body = b"10\x1Facaf\xE9".as_slice().into();
+    for form in [Form::MarcXml, Form::MarcXchange, Form::Json] {
+        let mut out = Vec::new();
+        let remarks = form.write(&record, &mut out).expect("short");
+        assert!(remarks.is_loss && remarks.notes.len() == 1, "{remarks:?}");
+        let shown = String::from_utf8(out).expect("text");
+        assert!(shown.contains("caf\u{FFFD}"), "{shown}");
+    }
+}
+
+#[test]
+fn audit_r_a1_the_writer_decides_the_structure_of_the_leader() {
+    for leader in [
+        "                        ",
+        "00000nam anm00000   nmlk",
+        "00000nam a9900000   9999",
+        "00000nam a\\\\00000   ;<=>",
+    ] {
+        let mut record = record("Noia 7 / B");
+        record.leader = Leader::padded(leader.as_bytes());
+        let stated = record.clone();
+        // As the readers do.
+        record.mend_code_length();
+        for (input, form) in INPUTS {
+            let found = read(&document(form, &record), input);
+            let found = found.record.expect("a record");
+            let mut octets = Vec::new();
+            let remarks = Form::Marc.write(&found, &mut octets).expect("short");
+            assert!(!remarks.is_loss, "{form:?}");
+            assert_eq!(
+                (&octets[10..12], &octets[20..24]),
+                (&b"22"[..], &b"4500"[..])
+            );
+            let again = iso2709::parse(&octets.into()).expect("a record");
+            assert_eq!(again.repairs, vec![], "{form:?} {leader}");
+            assert_eq!(again.record.fields, record.fields, "{form:?} {leader}");
+        }
+        let remarks = Form::Marc.write(&stated, &mut Vec::new()).expect("short");
+        assert_eq!(remarks.notes.len(), 1, "{leader}");
+        assert!(remarks.notes[0].starts_with("leader positions 10-11"));
+    }
+    let unimarc = MarcRecord {
+        leader: Leader(*b"00000nam  2200000   450 "),
+        ..record("x")
+    };
+    let remarks = Form::Marc.write(&unimarc, &mut Vec::new());
+    assert_eq!(remarks, Ok(Remarks::default()));
+}
+
+#[test]
+fn audit_r_a6_all_octets_in_all_positions_of_the_leader() {
+    let mut written = 0;
+    for position in 0..Leader::LENGTH {
+        for octet in 0..=255 {
+            let mut record = record("Noia 7 / B");
+            record.leader.0[position] = octet;
+            let converted = to_utf8(&record, &Options::default());
+            let is_odd = !matches!(octet, b' '..=b'~');
+            assert_eq!(converted.is_loss(), is_odd, "{position} {octet}");
+            if is_odd {
+                let shown = converted.problems[0].to_string();
+                let end = format!("{octet:02X} is not printable ASCII at octet {position}");
+                assert_eq!(shown, format!("leader: {end}"));
+            }
+            let mut converted = converted.record;
+            // As the readers do.
+            converted.mend_code_length();
+            for (input, form) in INPUTS {
+                let found = read(&document(form, &converted), input);
+                assert!(!found.incomplete, "{form:?} {position} {octet}: {found:?}");
+                let found = found.record.expect("a record");
+                assert_eq!(found.fields, record.fields, "{form:?} {position} {octet}");
+                let leader = found.leader.0;
+                assert!(leader.iter().all(|octet| matches!(octet, b' '..=b'~')));
+                written += 1;
+            }
+            // Also when nobody has converted the record before.
+            for form in [Form::MarcXml, Form::MarcXchange] {
+                let document = String::from_utf8(document(form, &record)).expect("text");
+                let (_, leader) = document.split_once("<leader>").expect("a leader");
+                let (leader, _) = leader.split_once("</leader>").expect("its end");
+                let escaped = leader.replace("&lt;", "<").replace("&gt;", ">");
+                assert_eq!(escaped.replace("&amp;", "&").len(), 24, "{leader}");
+            }
+        }
+    }
+    assert_eq!(written, 24 * 256 * 6);
+}
+
+#[test]
+fn audit_r_a4_separators_in_text_are_no_structure() {
+    let leader = "00000nam a2200000   4500";
+    for separator in ['\u{1D}', '\u{1E}', '\u{1F}'] {
+        let number = u32::from(separator);
+        let raw = format!("War{separator}bPeace");
+        let xml = |title: &str| {
+            format!(
+                "<record><leader>{leader}</leader><controlfield tag='001'>x</controlfield>\
+                 <datafield tag='245' ind1='1' ind2='0'><subfield code='a'>{title}</subfield></datafield></record>"
+            )
+        };
+        let json = |title: &str| {
+            format!(
+                "{{\"leader\":\"{leader}\",\"fields\":[{{\"001\":\"x\"}},{{\"245\":{{\"ind1\":\"1\",\"ind2\":\"0\",\"subfields\":[{{\"a\":\"{title}\"}}]}}}}]}}"
+            )
+        };
+        for (form, text) in [
+            (InputForm::MarcXml, xml(&raw)),
+            (
+                InputForm::MarcXml,
+                xml(&format!("War<![CDATA[{separator}]]>bPeace")),
+            ),
+            (InputForm::MarcXml, xml(&format!("War&#x{number:X};bPeace"))),
+            (InputForm::MarcXml, xml(&format!("War&#{number};bPeace"))),
+            (InputForm::Json, json(&format!("War\\u{number:04x}bPeace"))),
+            (
+                InputForm::Mrk,
+                format!("=LDR  {leader}\n=001  x\n=245  10$a{raw}\n"),
+            ),
+            (
+                InputForm::Mrk,
+                format!("=LDR  {leader}\n=001  x\n=245  10$aWar{{x{number:02X}}}bPeace\n"),
+            ),
+            (
+                InputForm::Line,
+                format!("{leader}\n001 x\n245 10 $a {raw}\n"),
+            ),
+        ] {
+            let found = read(text.as_bytes(), form);
+            assert!(found.incomplete, "{form:?} {text:?}: {found:?}");
+            assert_eq!(found.notes.len(), 1, "{form:?} {text:?}: {found:?}");
+            let found = found.record.expect("a record");
+            assert_eq!(found.fields.len(), 2, "{form:?} {text:?}: {found:?}");
+            let subfields: Vec<_> = found.fields[1].subfields().collect();
+            let stand_in = if form == InputForm::Line {
+                "?"
+            } else {
+                "\u{FFFD}"
+            };
+            let title = format!("War{stand_in}bPeace");
+            assert_eq!(subfields.len(), 1, "{form:?} {text:?}");
+            let shown = String::from_utf8_lossy(subfields[0].data);
+            assert!(
+                shown == title || text.contains("&#") && shown.starts_with("War&#"),
+                "{form:?} {text:?} {shown}"
+            );
+            let octets = iso2709::encode(&found).expect("no separator");
+            let again = iso2709::parse(&octets.into()).expect("a record");
+            assert_eq!(again.record.fields, found.fields);
+        }
+        // In names, indicators and the leader.
+        let odd = [
+            xml("A").replace("ind1='1'", &format!("ind1='{separator}'")),
+            xml("A").replace("code='a'", &format!("code='{separator}'")),
+            xml("A").replace("tag='245'", &format!("tag='24{separator}'")),
+            xml("A").replace("00000nam", &format!("0000{separator}nam")),
+        ];
+        for text in odd {
+            let found = read(text.as_bytes(), InputForm::MarcXml);
+            assert!(found.incomplete, "{text:?}");
+            let found = found.record.expect("a record");
+            let octets = iso2709::encode(&found).expect("no separator");
+            let again = iso2709::parse(&octets.into()).expect("a record");
+            assert_eq!(again.record.fields, found.fields, "{text:?}");
+        }
+    }
+}
