@@ -13,7 +13,7 @@ pub(super) use self::split::{BYTE_ORDER_MARK, LOOK_AHEAD, filler, record_length}
 pub use self::split::{MAX_RECORD, Split, split};
 use super::layout;
 use super::record::{
-    FIELD_TERMINATOR, Field, Leader, MarcRecord, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag,
+    FIELD_TERMINATOR, Field, Leader, MarcRecord, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag, number,
 };
 
 /// The maximum length of a field in ISO 2709, terminator included: four digits of octets.
@@ -77,6 +77,7 @@ pub enum Iso2709Error {
 /// # Errors
 /// [`Iso2709Error::TooShort`] and [`Iso2709Error::NoFieldTerminator`]; everything else is repaired.
 pub fn parse(octets: &Bytes) -> Result<Parsed, Iso2709Error> {
+    let octets = &without_sixth_digit(octets);
     let Some(leader) = octets.first_chunk() else {
         return Err(Iso2709Error::TooShort {
             octets: octets.len(),
@@ -103,9 +104,7 @@ pub fn parse(octets: &Bytes) -> Result<Parsed, Iso2709Error> {
         .or_else(|| directory::sound_fields(&content, &leader));
     let fields = match fields {
         Some(fields) => fields,
-        None => Directory::read(&content, &leader, &mut repairs)
-            .ok_or(Iso2709Error::NoFieldTerminator)?
-            .fields(&content, &mut repairs),
+        None => damaged_fields(&content, &leader, &mut repairs)?,
     };
     let mut record = MarcRecord { leader, fields };
     if record.mend_code_length() {
@@ -238,6 +237,32 @@ fn sound(octets: &Bytes, leader: &Leader) -> Option<(Bytes, Vec<Field>)> {
     let content = octets.slice(..length - 1);
     let fields = directory::sound_fields(&content, leader)?;
     Some((content, fields))
+}
+
+/// The record without the first digit of a length of six digits, which makes the leader one octet longer: programs that do not
+/// check the length write one for a record of more than 99,999 octets.
+fn without_sixth_digit(octets: &Bytes) -> Bytes {
+    let is_long = octets.get(..LENGTH_DIGITS + 1).and_then(number).is_some()
+        && octets.get(Leader::LENGTH - 3..Leader::LENGTH + 1) == Some(b"4500".as_slice());
+    octets.slice(usize::from(is_long)..)
+}
+
+/// The digits of the record length.
+const LENGTH_DIGITS: usize = 5;
+
+/// The fields of a record whose directory is not sound.
+fn damaged_fields(
+    content: &Bytes,
+    leader: &Leader,
+    repairs: &mut Vec<Repair>,
+) -> Result<Vec<Field>, Iso2709Error> {
+    if let Some(fields) = directory::long_entries(content) {
+        repairs.push(RepairKind::LongEntries.at(Leader::LENGTH));
+        return Ok(fields);
+    }
+    let directory = Directory::read(content, leader, repairs);
+    let directory = directory.ok_or(Iso2709Error::NoFieldTerminator)?;
+    Ok(directory.fields(content, repairs))
 }
 
 /// Returns the end of the content of a damaged record: its terminator, the next record, or the last octet. Notes a wrong

@@ -13,7 +13,7 @@ use serde_json::Value;
 use self::members::{Json, Members};
 
 use super::record::{
-    Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag, character_length, split_characters,
+    Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag, split_characters,
 };
 use super::remarks::Remarks;
 use super::text::SEPARATORS;
@@ -78,11 +78,18 @@ pub enum MarcJsonError {
 /// # Errors
 /// [`MarcJsonError`] for text that is not JSON (or nested deeper than 128 levels) and for JSON of another shape.
 pub fn from_json(text: &str) -> Result<MarcRecord, MarcJsonError> {
-    read(serde_json::from_str(text)?)
+    let mut json: Json = serde_json::from_str(text)?;
+    json.replace_separators();
+    Reading::strict().record(&json)
 }
 
-/// Reads one record as [`from_json`] does, and says what was replaced.
-pub(crate) fn from_json_with(
+/// Reads a record as [`from_json`] does, but repairs what it refuses, with remarks: a leader of another length is padded or cut
+/// off, a missing one is a default one, an indicator that is not one character and an empty code are blanks, and fields and
+/// subfields of another shape are left out. Separators of ISO 2709 in text are replaced, with a remark.
+///
+/// # Errors
+/// [`MarcJsonError`] for text that is not JSON, has no array of fields, or has neither a leader nor a field.
+pub(crate) fn from_json_lenient(
     text: &str,
     remarks: &mut Remarks,
 ) -> Result<MarcRecord, MarcJsonError> {
@@ -90,7 +97,8 @@ pub(crate) fn from_json_with(
     if json.replace_separators() {
         remarks.loss(|| SEPARATORS.to_owned());
     }
-    read_clean(&json)
+    let remarks = Some(remarks);
+    Reading { remarks }.record(&json)
 }
 
 /// Reads one record from a JSON value, as [`from_json`] does.
@@ -98,35 +106,197 @@ pub(crate) fn from_json_with(
 /// # Errors
 /// [`MarcJsonError::Shape`] for a value that is not a record.
 pub fn from_value(value: &Value) -> Result<MarcRecord, MarcJsonError> {
-    read(Json::deserialize(value)?)
+    let mut json = Json::deserialize(value)?;
+    json.replace_separators();
+    Reading::strict().record(&json)
 }
 
-fn read(mut record: Json) -> Result<MarcRecord, MarcJsonError> {
-    record.replace_separators();
-    read_clean(&record)
+/// One record being read.
+struct Reading<'a> {
+    /// Where faults are noted; `None` if the first is an error.
+    remarks: Option<&'a mut Remarks>,
 }
 
-/// Reads JSON without separators of ISO 2709 in its texts.
-fn read_clean(record: &Json) -> Result<MarcRecord, MarcJsonError> {
-    let members = record.members().map_or(&[][..], |members| &members.0);
-    let leader = member(members, "leader", "leader")?.and_then(Json::text);
-    let leader = leader.and_then(|text| text.as_bytes().try_into().ok());
-    let leader = Leader(leader.ok_or_else(|| shape("leader", "a string of 24 octets"))?);
-    let listed = member(members, "fields", "fields")?.and_then(Json::items);
-    let listed = listed.ok_or_else(|| shape("fields", "an array"))?;
-    let code_length = leader.code_length();
-    let mut fields = Vec::with_capacity(listed.len());
-    for (index, members) in listed.iter().enumerate() {
-        let path = format!("fields[{index}]");
-        let Members(members) = members.members().ok_or_else(|| shape(&path, "an object"))?;
-        if members.is_empty() {
-            return Err(shape(&path, "an object with a field"));
-        }
-        for (tag, content) in members {
-            fields.push(read_field(tag, content, code_length, &path)?);
-        }
+impl Reading<'_> {
+    fn strict() -> Self {
+        Self { remarks: None }
     }
-    Ok(MarcRecord { leader, fields })
+
+    /// Notes a fault by which data is lost, or returns it as an error.
+    fn loss(&mut self, fault: MarcJsonError) -> Result<(), MarcJsonError> {
+        let Some(remarks) = &mut self.remarks else {
+            return Err(fault);
+        };
+        remarks.loss(|| fault.to_string());
+        Ok(())
+    }
+
+    fn record(&mut self, record: &Json) -> Result<MarcRecord, MarcJsonError> {
+        let members = record.members().map_or(&[][..], |members| &members.0);
+        let written = member(members, "leader", "leader")?.and_then(Json::text);
+        let listed = member(members, "fields", "fields")?.and_then(Json::items);
+        if written.is_none() && listed.is_none() {
+            return Err(shape("leader", "a string of 24 octets"));
+        }
+        let leader = self.leader(written)?;
+        let listed = listed.ok_or_else(|| shape("fields", "an array"))?;
+        let mut fields = Vec::with_capacity(listed.len());
+        for (index, members) in listed.iter().enumerate() {
+            let path = format!("fields[{index}]");
+            let Some(Members(members)) = members.members() else {
+                self.loss(shape(&path, "an object"))?;
+                continue;
+            };
+            if members.is_empty() {
+                self.loss(shape(&path, "an object with a field"))?;
+            }
+            for (tag, content) in members {
+                match self.field(tag, content, leader, &path) {
+                    Ok(field) => fields.push(field),
+                    Err(fault) => self.loss(fault)?,
+                }
+            }
+        }
+        // JSON of another kind may have an array of that name.
+        if written.is_none() && fields.is_empty() {
+            return Err(shape("leader", "a string of 24 octets"));
+        }
+        Ok(MarcRecord { leader, fields })
+    }
+
+    fn leader(&mut self, text: Option<&str>) -> Result<Leader, MarcJsonError> {
+        let octets = text.map(str::as_bytes).unwrap_or_default();
+        if let Ok(leader) = octets.try_into() {
+            return Ok(Leader(leader));
+        }
+        self.loss(shape("leader", "a string of 24 octets"))?;
+        Ok(if octets.is_empty() {
+            Leader::default()
+        } else {
+            Leader::padded(octets)
+        })
+    }
+
+    fn field(
+        &mut self,
+        tag: &str,
+        content: &Json,
+        leader: Leader,
+        path: &str,
+    ) -> Result<Field, MarcJsonError> {
+        let path = format!("{path}.{tag}");
+        let tag: [u8; 3] = tag
+            .as_bytes()
+            .try_into()
+            .map_err(|_| shape(&path, "a tag of three octets"))?;
+        let body = match content {
+            Json::Text(value) => Bytes::copy_from_slice(value.as_bytes()),
+            Json::Object(Members(members)) => self.data(members, leader, &path)?,
+            Json::Array(_) | Json::Other => return Err(shape(&path, "a string or an object")),
+        };
+        Ok(Field {
+            tag: Tag(tag),
+            body,
+        })
+    }
+
+    fn data(
+        &mut self,
+        members: &[(String, Json)],
+        leader: Leader,
+        path: &str,
+    ) -> Result<Bytes, MarcJsonError> {
+        let mut body = self.indicators(members, leader, path)?;
+        let path = format!("{path}.subfields");
+        let subfields = member(members, "subfields", &path)?.and_then(Json::items);
+        let subfields = subfields.ok_or_else(|| shape(&path, "an array"))?;
+        let is_alone = subfields.len() == 1;
+        for (index, subfield) in subfields.iter().enumerate() {
+            let path = format!("{path}[{index}]");
+            let Some(Members(subfield)) = subfield.members() else {
+                self.loss(shape(&path, "an object"))?;
+                continue;
+            };
+            if subfield.is_empty() {
+                self.loss(shape(&path, "an object with a subfield"))?;
+            }
+            for (code, data) in subfield {
+                let Some(data) = data.text() else {
+                    self.loss(shape(&path, "an object of strings"))?;
+                    continue;
+                };
+                // A leading empty code marks text without a delimiter; an empty subfield has one. Before other subfields, such
+                // text would be read as indicators, unless there are as many as there can be.
+                let is_bare = index == 0 && code.is_empty() && !data.is_empty();
+                let is_apart = is_alone && subfield.len() == 1 || body.len() >= INDICATORS.len();
+                if !is_bare || self.remarks.is_some() && !is_apart {
+                    self.code(code, data, leader, &path, &mut body)?;
+                }
+                body.put_slice(data.as_bytes());
+            }
+        }
+        Ok(body.freeze())
+    }
+
+    /// Appends the indicators.
+    fn indicators(
+        &mut self,
+        members: &[(String, Json)],
+        leader: Leader,
+        path: &str,
+    ) -> Result<BytesMut, MarcJsonError> {
+        let mut body = BytesMut::new();
+        let mut empty = 0;
+        for (index, name) in INDICATORS.into_iter().enumerate() {
+            let path = format!("{path}.{name}");
+            match member(members, name, &path)? {
+                Some(Json::Text(indicator)) if indicator.is_empty() => empty += 1,
+                Some(Json::Text(indicator)) => {
+                    let (one, rest) = split_characters(indicator.as_bytes(), 1);
+                    if !rest.is_empty() {
+                        self.loss(shape(&path, "one character"))?;
+                    }
+                    // Only the last ones can be missing.
+                    body.put_bytes(b' ', std::mem::take(&mut empty));
+                    body.put_slice(one);
+                }
+                Some(_) => {
+                    self.loss(shape(&path, "a string"))?;
+                    body.put_u8(b' ');
+                }
+                None if index < USUAL_INDICATORS => body.put_u8(b' '),
+                None => {}
+            }
+        }
+        let are_usual = !matches!(leader.octet(10), b'0' | b'1');
+        if let Some(remarks) = self.remarks.as_mut().filter(|_| are_usual && empty > 0)
+            && body.len() < USUAL_INDICATORS
+        {
+            remarks.note(|| format!("{path} has empty indicators, read as blanks"));
+            body.put_bytes(b' ', USUAL_INDICATORS - body.len());
+        }
+        Ok(body)
+    }
+
+    /// Appends the delimiter and the code of a subfield.
+    fn code(
+        &mut self,
+        code: &str,
+        data: &str,
+        leader: Leader,
+        path: &str,
+        body: &mut BytesMut,
+    ) -> Result<(), MarcJsonError> {
+        let length = code.chars().count();
+        let is_missing = length == 0 && !data.is_empty();
+        if length > leader.code_length() || is_missing {
+            let expected = "a subfield whose code has the length that the leader says";
+            self.loss(shape(path, expected))?;
+        }
+        body.put_u8(SUBFIELD_DELIMITER);
+        body.put_slice(if is_missing { b" " } else { code.as_bytes() });
+        Ok(())
+    }
 }
 
 /// Octets as a string.
@@ -196,85 +366,6 @@ fn member<'a>(
             path: path.to_owned(),
         }),
     }
-}
-
-fn read_field(
-    tag: &str,
-    content: &Json,
-    code_length: usize,
-    path: &str,
-) -> Result<Field, MarcJsonError> {
-    let path = format!("{path}.{tag}");
-    let tag: [u8; 3] = tag
-        .as_bytes()
-        .try_into()
-        .map_err(|_| shape(&path, "a tag of three octets"))?;
-    let body = match content {
-        Json::Text(value) => Bytes::copy_from_slice(value.as_bytes()),
-        Json::Object(Members(members)) => read_data(members, code_length, &path)?,
-        Json::Array(_) | Json::Other => return Err(shape(&path, "a string or an object")),
-    };
-    Ok(Field {
-        tag: Tag(tag),
-        body,
-    })
-}
-
-fn read_data(
-    members: &[(String, Json)],
-    code_length: usize,
-    path: &str,
-) -> Result<Bytes, MarcJsonError> {
-    let mut body = BytesMut::new();
-    let mut empty = 0;
-    for (index, name) in INDICATORS.into_iter().enumerate() {
-        let path = format!("{path}.{name}");
-        match member(members, name, &path)? {
-            Some(Json::Text(indicator)) if indicator.is_empty() => empty += 1,
-            Some(Json::Text(indicator)) => {
-                let octets = indicator.as_bytes();
-                if character_length(octets) != octets.len() {
-                    return Err(shape(&path, "one character"));
-                }
-                // Only the last indicators can be missing.
-                body.put_bytes(b' ', std::mem::take(&mut empty));
-                body.put_slice(octets);
-            }
-            Some(_) => return Err(shape(&path, "a string")),
-            None if index < USUAL_INDICATORS => body.put_u8(b' '),
-            None => {}
-        }
-    }
-    let path = format!("{path}.subfields");
-    let subfields = member(members, "subfields", &path)?.and_then(Json::items);
-    let subfields = subfields.ok_or_else(|| shape(&path, "an array"))?;
-    for (index, subfield) in subfields.iter().enumerate() {
-        let path = format!("{path}[{index}]");
-        let Members(subfield) = subfield
-            .members()
-            .ok_or_else(|| shape(&path, "an object"))?;
-        if subfield.is_empty() {
-            return Err(shape(&path, "an object with a subfield"));
-        }
-        for (code, data) in subfield {
-            let data = data
-                .text()
-                .ok_or_else(|| shape(&path, "an object of strings"))?;
-            // A leading empty code marks text without a delimiter; an empty subfield has one.
-            let is_text = index == 0 && code.is_empty() && !data.is_empty();
-            if !is_text {
-                let length = code.chars().count();
-                if length > code_length || length == 0 && !data.is_empty() {
-                    let expected = "a subfield whose code has the length that the leader says";
-                    return Err(shape(&path, expected));
-                }
-                body.put_u8(SUBFIELD_DELIMITER);
-            }
-            body.put_slice(code.as_bytes());
-            body.put_slice(data.as_bytes());
-        }
-    }
-    Ok(body.freeze())
 }
 
 fn shape(path: &str, expected: &'static str) -> MarcJsonError {

@@ -1,6 +1,8 @@
 //! The line form of MARC: the leader, then a line for each field, as printed by yaz-client and yaz-marcdump; both written and
 //! read. Octets are written unchanged, except for line ends (`\x0a`, `\x0d`); the caller makes them safe for a terminal.
 
+mod display;
+
 use std::io::{self, Write};
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -51,7 +53,8 @@ pub struct LineError {
 ///
 /// The form is ambiguous: blank, `$`, code and blank begin a subfield, even where a price such as `$5` was meant. Lines that
 /// are not fields are skipped, and a leader of another length than 24 is padded with blanks or truncated, each with a remark.
-/// All of these are losses, and so are a separator of ISO 2709 within text and a missing leader.
+/// All of these are losses, and so are a separator of ISO 2709 within text and a missing leader. After a leader with `LEADER`, `LDR`
+/// or `000` before it, fields are read as catalogues show them: `245 10 |a Emma / |c Jane Austen.`
 ///
 /// # Errors
 /// [`LineError`], if no line can be read.
@@ -84,6 +87,7 @@ fn read_lines(
     let mut leader = None;
     let mut fields = Vec::new();
     let mut has_holdings = false;
+    let mut is_display = false;
     for (index, line) in lines.split(|octet| *octet == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         // The table repeats data from the fields.
@@ -99,7 +103,27 @@ fn read_lines(
         }
         let line = replaced.as_deref().unwrap_or(line);
         let code_length = code_length.unwrap_or_else(|| of_leader(&leader));
-        if leader.is_none() && fields.is_empty() && is_leader(line) {
+        let named = display::leader(line).filter(|_| leader.is_none() && fields.is_empty());
+        if let Some(named) = named {
+            is_display = true;
+            if named.len() != Leader::LENGTH {
+                let length = named.len();
+                remarks.loss(|| format!("the leader has {length} octets instead of 24"));
+            }
+            leader = Some(Leader::padded(&named));
+        } else if is_display {
+            let line = line.trim_ascii_end();
+            if let Some(field) = display::field(line) {
+                fields.push(field);
+            } else if let Some(text) = display::continuation(line)
+                && let Some(field) = fields.last_mut()
+            {
+                field.body = [field.body.as_ref(), b" ", text].concat().into();
+            } else {
+                let line = first_line + index;
+                remarks.loss(|| format!("line {line} is not a field"));
+            }
+        } else if leader.is_none() && fields.is_empty() && is_leader(line) {
             if line.len() != Leader::LENGTH {
                 let length = line.len();
                 remarks.loss(|| format!("the leader has {length} octets instead of 24"));
@@ -134,13 +158,19 @@ fn replace_separators(line: &[u8]) -> Option<Vec<u8>> {
         .then(|| line.iter().map(with_stand_in).collect())
 }
 
-/// Whether a line can only be the first of a record: a leader with both of its lengths.
+/// Returns whether a line is a leader with its name before it, as catalogues show it.
+pub(super) fn begins_display(line: &[u8]) -> bool {
+    display::leader(line).is_some()
+}
+
+/// Returns whether a line can only be the first of a record: a leader with both of its lengths, or with its name.
 pub(super) fn begins_record(line: &[u8]) -> bool {
     let line = line.trim_ascii_end();
-    line.len() == Leader::LENGTH && {
-        let leader = Leader::padded(line);
-        leader.record_length().is_some() && leader.base_address().is_some()
-    }
+    begins_display(line)
+        || line.len() == Leader::LENGTH && {
+            let leader = Leader::padded(line);
+            leader.record_length().is_some() && leader.base_address().is_some()
+        }
 }
 
 /// Returns the offset of another record's leader at the end of a line of its own record.
@@ -149,7 +179,8 @@ pub(super) fn joined_record(line: &[u8]) -> Option<usize> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let place = line.len().checked_sub(Leader::LENGTH)?;
     let leader = line.get(place..)?;
-    (place > 0 && Leader::padded(leader).is_plausible()).then_some(place)
+    let is_named = begins_display(line);
+    (place > 0 && !is_named && Leader::padded(leader).is_plausible()).then_some(place)
 }
 
 /// Returns the tag of the field on a line.

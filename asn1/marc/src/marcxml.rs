@@ -2,9 +2,11 @@
 //! MarcXchange (ISO 25577), which has the same elements for records with any number of indicators. Namespaces and prefixes do
 //! not matter to the reader; entities other than the five of XML 1.0 are never expanded, and nothing is fetched.
 
+mod envelope;
 mod read;
 mod write;
 
+pub(crate) use self::envelope::{is_deleted, packed};
 pub use self::read::{MAX_DEPTH, MarcXmlError, from_xml, only_from_xml};
 pub use self::write::{
     COLLECTION_BEGIN, COLLECTION_END, EXCHANGE_BEGIN, EXCHANGE_NAMESPACE, NAMESPACE, collection,

@@ -26,7 +26,7 @@ use self::marc::MarcCutter;
 pub use self::window::{GUESS_OCTETS, MAX_RECORD};
 use self::window::{RawRecord, Window};
 use self::xml::XmlCutter;
-use super::marcxml;
+use super::marcxml::{self, MarcXmlError};
 use super::record::MarcRecord;
 pub use super::remarks::MAX_NOTES;
 use super::remarks::Remarks;
@@ -38,7 +38,8 @@ use super::{iso2709, marcjson, marcline, mrk};
 pub enum InputForm {
     /// ISO 2709.
     Marc,
-    /// MARCXML, with or without a collection, and within SRU and OAI-PMH answers.
+    /// MARCXML, with or without a collection, also within SRU answers (with either packing) and OAI-PMH answers, whose notices
+    /// of deleted records are skipped.
     MarcXml,
     /// MARC-in-JSON: a sequence of objects, on one line each or not, or an array.
     Json,
@@ -116,23 +117,47 @@ impl<R: Read> RecordReader<R> {
         self.window.offset()
     }
 
+    /// Makes text in UTF-16, or with CR as its line ends, what the readers of lines and of JSON expect. XML has rules of its own.
+    fn normalise_text(&mut self) -> io::Result<()> {
+        let is_lines = matches!(self.form, InputForm::Mrk | InputForm::Line);
+        if is_lines || self.form == InputForm::Json {
+            if let Some(encoding) = guess::utf16(self.window.held()) {
+                self.window.decode_from(encoding);
+            }
+        }
+        if is_lines {
+            self.window.fill(GUESS_OCTETS)?;
+            let held = self.window.held();
+            if held.contains(&b'\r') && !held.contains(&b'\n') {
+                self.window.replace_carriage_returns();
+            }
+        }
+        Ok(())
+    }
+
     fn read(&mut self) -> io::Result<Option<InputRecord>> {
         if self.number == 0 && self.window.offset() == 0 {
             self.window.fill(LONGEST_MAGIC)?;
             refuse_compressed(self.window.held())?;
+            self.normalise_text()?;
         }
-        let Some(raw) = self.cut.next(&mut self.window)? else {
-            return Ok(None);
+        let (raw, mut record, mut remarks) = loop {
+            let Some(raw) = self.cut.next(&mut self.window)? else {
+                return Ok(None);
+            };
+            let mut remarks = Remarks::default();
+            if raw.cut_off {
+                remarks.loss(|| "cut off: another record begins on its last line".to_owned());
+            }
+            let record = match &raw.damage {
+                Some(damage) => Err(damage.clone()),
+                None => parse(self.form, &raw, &mut remarks).map_err(|error| error.to_string()),
+            };
+            if record.is_ok() || !is_deletion(self.form, &raw) {
+                break (raw, record, remarks);
+            }
         };
         self.number += 1;
-        let mut remarks = Remarks::default();
-        if raw.cut_off {
-            remarks.loss(|| "cut off: another record begins on its last line".to_owned());
-        }
-        let mut record = match raw.damage {
-            Some(damage) => Err(damage),
-            None => parse(self.form, &raw, &mut remarks).map_err(|error| error.to_string()),
-        };
         if let Ok(record) = &mut record
             && record.mend_code_length()
         {
@@ -192,6 +217,13 @@ impl Cut {
     }
 }
 
+/// Whether this is no record but the notice that one was deleted (OAI-PMH).
+fn is_deletion(form: InputForm, raw: &RawRecord) -> bool {
+    form == InputForm::MarcXml
+        && raw.damage.is_none()
+        && std::str::from_utf8(&raw.octets).is_ok_and(marcxml::is_deleted)
+}
+
 fn parse(
     form: InputForm,
     raw: &RawRecord,
@@ -209,7 +241,13 @@ fn parse(
         }
         InputForm::MarcXml => {
             let (text, has_octets) = octets::text(&raw.octets, remarks);
-            let read = marcxml::from_xml(&text)?;
+            let read = marcxml::from_xml(&text).or_else(|error| {
+                let packed =
+                    matches!(error, MarcXmlError::NoRecord).then(|| marcxml::packed(&text));
+                packed
+                    .flatten()
+                    .map_or(Err(error), |packed| marcxml::from_xml(&packed))
+            })?;
             for note in read.remarks.notes {
                 remarks.note(|| note);
             }
@@ -218,7 +256,7 @@ fn parse(
         }
         InputForm::Json => {
             let (text, has_octets) = octets::text(&raw.octets, remarks);
-            match marcjson::from_json_with(&text, remarks) {
+            match marcjson::from_json_lenient(&text, remarks) {
                 Ok(record) => Ok(octets::restored(record, has_octets)),
                 Err(marcjson::MarcJsonError::Json(error)) => {
                     Err(format!("not JSON: {error}").into())

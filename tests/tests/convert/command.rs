@@ -304,6 +304,60 @@ fn damage_is_listed_and_spares_the_other_records() {
 }
 
 #[test]
+fn audit_r_x4_messages_about_records_are_few() {
+    let sound = marc(&["a"]);
+    let no_leader = "=001  x\n\n".repeat(300);
+    for (arguments, input, label, printed, more) in [
+        (
+            &[][..],
+            "\u{1D}".repeat(2000),
+            "error: ",
+            21,
+            "note: 1980 more errors; -v shows all\n",
+        ),
+        (
+            &[],
+            "\u{1D}".repeat(21),
+            "error: ",
+            21,
+            "note: 1 more error; -v shows all\n",
+        ),
+        (&[], "\u{1D}".repeat(20), "error: ", 21, ""),
+        (
+            &["--from", "mrk"],
+            no_leader,
+            "warning: ",
+            21,
+            "note: 280 more warnings; -v shows all\n",
+        ),
+        (
+            &[],
+            sound.replacen('0', "1", 1).repeat(50),
+            "note: ",
+            21,
+            "note: 30 more notes; -v shows all\n",
+        ),
+    ] {
+        let ran = convert(arguments, &input);
+        let found = ran.stderr.lines().filter(|line| line.starts_with(label));
+        assert_eq!(found.count(), printed, "{}", ran.stderr);
+        assert!(ran.stderr.contains(more), "{}", ran.stderr);
+        assert_eq!(ran.stderr.contains("-v shows all"), !more.is_empty());
+    }
+    let all = convert(&["-v"], &"\u{1D}".repeat(100)).stderr;
+    assert_eq!(all.matches("left out: ").count(), 100, "{all}");
+    let links = z3950_fed(["url", "extract", "--from", "marc"], &"\u{1D}".repeat(100));
+    assert_eq!(links.stderr.matches("warning: record ").count(), 20);
+    assert!(
+        links
+            .stderr
+            .ends_with("note: 80 more warnings; -v shows all\n"),
+        "{}",
+        links.stderr
+    );
+}
+
+#[test]
 fn character_sets() {
     let record = MarcRecord {
         leader: Leader(*b"00000nam  2200000   4500"),

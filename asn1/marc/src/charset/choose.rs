@@ -70,7 +70,7 @@ pub fn choose(record: &MarcRecord, named: Option<Charset>) -> Choice {
     if foreign.peek().is_some() && foreign.all(|field| std::str::from_utf8(&field.body).is_ok()) {
         return choice(Charset::Utf8, Reason::ValidUtf8);
     }
-    if let Some((_, sets)) = unimarc_sets(record) {
+    if let Some(UnimarcSets { sets, .. }) = unimarc_sets(record) {
         return match &sets {
             [b'5', b'0', ..] => choice(Charset::Utf8, Reason::Unimarc(sets)),
             // The second set is the one for octets above 0x7F, and it may be the only set named.
@@ -87,33 +87,49 @@ pub fn choose(record: &MarcRecord, named: Option<Charset>) -> Choice {
     }
 }
 
-/// Returns the place where a UNIMARC record names its sets, as the index of the field and the offset in its body, and the
-/// names. 100 $a holds general processing data and begins with a date.
-pub(crate) fn unimarc_sets(record: &MarcRecord) -> Option<((usize, usize), [u8; 4])> {
-    let mut fields = record.fields.iter().enumerate();
-    let (index, field) = fields.find(|(_, field)| field.tag.0 == *b"100")?;
-    let (place, data) = first_subfield_a(field)?;
-    let date = data.get(..8)?;
-    if !date
-        .iter()
-        .all(|octet| octet.is_ascii_digit() || *octet == b' ')
-        || data.len() < SHORTEST
-    {
-        return None;
-    }
-    let position = if data.len() < SHORTEST_BIBLIOGRAPHIC {
-        AUTHORITY_POSITION
-    } else {
-        BIBLIOGRAPHIC_POSITION
-    };
-    let sets = data.get(position..)?.first_chunk()?;
-    Some(((index, place + position), *sets))
+/// Where a UNIMARC record names its character sets: in 100 $a, the general processing data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct UnimarcSets {
+    /// The index of the field.
+    pub(crate) field: usize,
+    /// The offset of the sets in its body, and how many octets of 100 $a follow it; `None` if 100 $a ends before.
+    pub(crate) place: Option<(usize, usize)>,
+    /// The sets; blanks where 100 $a is too short.
+    pub(crate) sets: [u8; 4],
 }
 
-/// The minimum length of 100 $a in an authority, up to the second set.
+/// The sets of a UNIMARC record; `None` for any other. Its 100 $a begins with a date, and has the sets in positions 26-29, in
+/// authority records in 13-16 (leader/06 x, y or z). Blanks at its end may have been cut off.
+pub(crate) fn unimarc_sets(record: &MarcRecord) -> Option<UnimarcSets> {
+    let mut fields = record.fields.iter().enumerate();
+    let (index, field) = fields.find(|(_, field)| field.tag.0 == *b"100")?;
+    let (start, data) = first_subfield_a(field)?;
+    let date = data.get(..8)?;
+    let in_date = |octet: &u8| octet.is_ascii_digit() || *octet == b' ';
+    let is_authority = matches!(record.leader.octet(6), b'x' | b'y' | b'z');
+    let (position, shortest) = if is_authority {
+        (AUTHORITY_POSITION, AUTHORITY_POSITION + 2)
+    } else {
+        (BIBLIOGRAPHIC_POSITION, SHORTEST)
+    };
+    if !date.iter().all(in_date) || data.len() < shortest {
+        return None;
+    }
+    // One set takes two positions.
+    let named = data.get(position..).filter(|rest| rest.len() >= 2);
+    let mut sets = *b"    ";
+    for (set, octet) in sets.iter_mut().zip(named.unwrap_or_default()) {
+        *set = *octet;
+    }
+    Some(UnimarcSets {
+        field: index,
+        place: named.map(|rest| (start + position, rest.len())),
+        sets,
+    })
+}
+
+/// The length from which 100 $a of a bibliographic record is recognised.
 const SHORTEST: usize = 17;
-/// The minimum length of 100 $a in a bibliographic record, up to the second set.
-const SHORTEST_BIBLIOGRAPHIC: usize = 30;
 const BIBLIOGRAPHIC_POSITION: usize = 26;
 const AUTHORITY_POSITION: usize = 13;
 
@@ -139,7 +155,19 @@ mod tests {
         charset: Charset,
         reason: Reason,
     ) {
+        check_kind(b'a', coding, fields, named, charset, reason);
+    }
+
+    fn check_kind(
+        kind: u8,
+        coding: u8,
+        fields: &[(&[u8; 3], &[u8])],
+        named: Option<Charset>,
+        charset: Charset,
+        reason: Reason,
+    ) {
         let mut leader = Leader::default();
+        leader.0[6] = kind;
         leader.0[9] = coding;
         let fields = fields
             .iter()
@@ -219,20 +247,29 @@ mod tests {
 
     #[test]
     fn unimarc_authorities() {
-        let processing = b"19990101afrey50      ba0";
-        check(
-            b' ',
-            &[(b"100", processing)],
-            None,
-            Charset::Utf8,
-            Reason::Unimarc(*b"50  "),
-        );
-        check(
-            b' ',
-            &[(b"100", b"19990101afrey0103    ba0")],
-            None,
-            Charset::Iso5426,
-            Reason::Unimarc(*b"0103"),
-        );
+        for (kind, processing, charset, sets) in [
+            (b'x', "19990101afrey50      ba0", Charset::Utf8, b"50  "),
+            (b'y', "19990101afrey0103    ba0", Charset::Iso5426, b"0103"),
+            (b'z', "19990101afrey50", Charset::Utf8, b"50  "),
+        ] {
+            let fields = [(b"100", processing.as_bytes())];
+            let reason = Reason::Unimarc(*sets);
+            check_kind(kind, b' ', &fields, None, charset, reason);
+        }
+    }
+
+    #[test]
+    fn audit_r_y1_short_processing_data() {
+        let whole = "19840619a18745010m  y0frey50";
+        for length in 17..=28 {
+            let processing = whole.get(..length).expect("ASCII");
+            let (charset, reason) = if length == 28 {
+                (Charset::Utf8, Reason::Unimarc(*b"50  "))
+            } else {
+                (Charset::Iso5426, Reason::UnknownUnimarc(*b"    "))
+            };
+            let fields = [(b"100", processing.as_bytes())];
+            check(b' ', &fields, None, charset, reason);
+        }
     }
 }

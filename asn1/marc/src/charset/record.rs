@@ -228,32 +228,37 @@ fn code_of(piece: &[u8], code_length: usize) -> &[u8] {
 
 /// Updates the record's declaration of its character set.
 fn declare(record: &mut MarcRecord, charset: Charset) {
-    match unimarc_sets(record) {
-        Some(((index, place), sets)) => {
-            let declared = match charset {
-                Charset::Utf8 => b"50  ",
-                Charset::Iso5426 => b"0103",
-                _ => b"    ",
-            };
-            if sets != *declared
-                && let Some(field) = record.fields.get_mut(index)
-            {
-                let mut body = field.body.to_vec();
-                let in_data = |octet: &&mut u8| **octet != SUBFIELD_DELIMITER;
-                let octets = body.iter_mut().skip(place).take_while(in_data);
-                // The following four octets name additional sets, which no longer apply.
-                for (octet, new) in octets.zip(declared.iter().chain(b"    ")) {
-                    *octet = *new;
-                }
-                field.body = Bytes::from(body);
-            }
+    let Some(unimarc) = unimarc_sets(record) else {
+        let coding = if charset == Charset::Utf8 { b'a' } else { b' ' };
+        if let Some(octet) = record.leader.0.get_mut(9) {
+            *octet = coding;
         }
-        None => {
-            let coding = if charset == Charset::Utf8 { b'a' } else { b' ' };
-            if let Some(octet) = record.leader.0.get_mut(9) {
-                *octet = coding;
-            }
+        return;
+    };
+    let is_declared = match charset {
+        Charset::Utf8 => unimarc.sets.starts_with(b"50"),
+        Charset::Iso5426 => unimarc.sets == *b"0103",
+        _ => unimarc.sets == *b"    ",
+    };
+    let Some((place, room)) = unimarc.place.filter(|_| !is_declared) else {
+        return;
+    };
+    let declared = match charset {
+        Charset::Utf8 => b"50  ",
+        Charset::Iso5426 if room >= 4 => b"0103",
+        _ => b"    ",
+    };
+    if let Some(field) = record.fields.get_mut(unimarc.field) {
+        let mut body = field.body.to_vec();
+        let mut octets = body.iter_mut().skip(place).take(room);
+        for (new, octet) in declared.iter().zip(octets.by_ref()) {
+            *octet = *new;
         }
+        // The following four octets may name additional sets, which no longer apply.
+        for octet in octets.take(4).filter(|octet| octet.is_ascii_digit()) {
+            *octet = b' ';
+        }
+        field.body = Bytes::from(body);
     }
 }
 
@@ -350,7 +355,7 @@ mod tests {
             assert_eq!(converted.fields, [expected], "{before} in {target}");
         }
         // An authority record declares its sets in positions 13-16.
-        let source = record(
+        let mut source = record(
             b' ',
             vec![Field::data(
                 b"100",
@@ -358,9 +363,73 @@ mod tests {
                 [("a", "19990101afrey50      ba0")],
             )],
         );
+        source.leader.0[6] = b'x';
         let converted = to_charset(&source, Charset::Latin1, &Options::default()).record;
         let expected = Field::data(b"100", "  ", [("a", "19990101afrey        ba0")]);
         assert_eq!(converted.fields, [expected]);
+    }
+
+    #[test]
+    fn audit_r_y1_what_is_true_is_not_overwritten() {
+        let title = Field::data(b"200", "1 ", [("a", "Littérature")]);
+        for (kind, before, after) in [
+            // Cut off before the sets, or within them.
+            (b'a', "19840619a18741875", "19840619a18741875"),
+            (b'a', "19840619d18741875km y0fr", "19840619d18741875km y0fr"),
+            (
+                b'a',
+                "19840619d18741875km y0frey0",
+                "19840619d18741875km y0frey0",
+            ),
+            (
+                b'a',
+                "19840619d18741875km y0frey01",
+                "19840619d18741875km y0frey50",
+            ),
+            (
+                b'a',
+                "19840619d18741875km y0frey010",
+                "19840619d18741875km y0frey50 ",
+            ),
+            (
+                b'a',
+                "19840619d18741875km y0frey0103",
+                "19840619d18741875km y0frey50  ",
+            ),
+            // Octets that name no additional sets.
+            (
+                b'a',
+                "19840619d18741875km y0frey50  ----ba",
+                "19840619d18741875km y0frey50  ----ba",
+            ),
+            (
+                b'a',
+                "19840619d18741875km y0frey0103----ba",
+                "19840619d18741875km y0frey50  ----ba",
+            ),
+            (
+                b'a',
+                "19840619d18741875km y0frey50||||||ba",
+                "19840619d18741875km y0frey50||||||ba",
+            ),
+            (
+                b'a',
+                "19840619d18741875km y0frey01030205ba",
+                "19840619d18741875km y0frey50      ba",
+            ),
+            (b'x', "19990101afrey50  ----ba0", "19990101afrey50  ----ba0"),
+            (b'x', "19990101afrey0103----ba0", "19990101afrey50  ----ba0"),
+            (b'x', "19990101afrey01", "19990101afrey50"),
+        ] {
+            let of = |data: &str| {
+                let processing = Field::data(b"100", "  ", [("a", data)]);
+                let mut record = record(b' ', vec![processing, title.clone()]);
+                record.leader.0[6] = kind;
+                record
+            };
+            let converted = to_utf8(&of(before), &Options::default());
+            assert_eq!(converted.record, of(after), "{before}");
+        }
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! A MARC record in a few lines, with the areas and the punctuation of ISBD (ISBD consolidated edition, areas 1 to 8). MARC 21
 //! records contain their own punctuation; for UNIMARC it is added for each subfield.
 
-use super::labels::{Joint, Label, clean, effective_tag, is_unimarc, label, standard_numbers};
+use super::labels::{
+    Joint, Label, clean, effective_tag, is_placeholder, is_unimarc, label, standard_numbers,
+};
 use crate::record::{Field, MarcRecord};
 
 /// Returns the record in up to four lines, each ended by a newline: heading; title and responsibility; edition, publication,
@@ -101,6 +103,7 @@ fn area(field: &Field, punctuation: &Punctuation) -> String {
         let data = clean(subfield.data);
         if let Some((_, in_front)) = punctuation.iter().find(known)
             && !data.is_empty()
+            && !is_placeholder(&data)
         {
             if !area.is_empty() {
                 area.push_str(in_front);

@@ -174,6 +174,57 @@ mod tests {
     use crate::record::Leader;
     use serde_json::json;
 
+    #[test]
+    fn audit_r_a10_a_title_that_stands_only_in_880() {
+        let of = |fields: &[(&[u8; 3], &[(&str, &str)])]| {
+            let fields = fields.iter();
+            let fields = fields.map(|(tag, data)| Field::data(*tag, "1 ", data.iter().copied()));
+            let record = MarcRecord {
+                leader: Leader::default(),
+                fields: fields.collect(),
+            };
+            let Citation { title, author, .. } = Citation::of(&record);
+            (title.unwrap_or_default(), author.unwrap_or_default())
+        };
+        let linked: (&[u8; 3], &[(&str, &str)]) =
+            (b"880", &[("6", "245-01/$1"), ("a", "紅樓夢 /")]);
+        let author: (&[u8; 3], &[(&str, &str)]) = (b"880", &[("6", "100-02/$1"), ("a", "曹雪芹")]);
+        for (fields, title, name) in [
+            (&[linked][..], "紅樓夢", ""),
+            (
+                &[(b"245", &[("6", "880-01"), ("a", "<>")][..]), linked],
+                "紅樓夢",
+                "",
+            ),
+            (
+                &[
+                    linked,
+                    (b"245", &[("6", "880-01"), ("a", "<> /"), ("c", "<>.")]),
+                ],
+                "紅樓夢",
+                "",
+            ),
+            (
+                &[(b"100", &[("6", "880-02"), ("a", "<>,")]), author],
+                "",
+                "曹雪芹",
+            ),
+            (&[(b"245", &[("a", "<>")])], "", ""),
+            (&[(b"245", &[("a", "<> and </>")])], "<> and </>", ""),
+            (
+                &[(b"245", &[("6", "880-01"), ("a", "Hong lou meng")]), linked],
+                "Hong lou meng",
+                "",
+            ),
+        ] {
+            assert_eq!(
+                of(fields),
+                (title.to_owned(), name.to_owned()),
+                "{fields:?}"
+            );
+        }
+    }
+
     fn check(fields: Vec<Field>, expected: Value) {
         let leader = Leader::default();
         let record = MarcRecord { leader, fields };

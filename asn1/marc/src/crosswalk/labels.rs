@@ -37,7 +37,7 @@ impl Label {
         let mut value = String::new();
         for subfield in field.subfields().filter(|subfield| self.shows(subfield)) {
             let data = clean(subfield.data);
-            if data.is_empty() {
+            if data.is_empty() || is_placeholder(&data) {
                 continue;
             }
             if !value.is_empty() {
@@ -142,6 +142,13 @@ pub(crate) fn clean(octets: &[u8]) -> String {
     text.filter(|character| !is_sorting_mark(*character))
         .map(visible)
         .collect()
+}
+
+/// Returns whether text is only `<>`, which some systems write where the text is in another script and stands in the linked 880 alone.
+pub(crate) fn is_placeholder(text: &str) -> bool {
+    let is_mark = |character: char| character == ' ' || character.is_ascii_punctuation();
+    text.strip_prefix("<>")
+        .is_some_and(|rest| rest.chars().all(is_mark))
 }
 
 /// Returns whether the octets have control characters that are neither white space nor marks of non-filing words.

@@ -24,6 +24,50 @@ pub(super) fn sound_fields(content: &Bytes, leader: &Leader) -> Option<Vec<Field
     Some(fields)
 }
 
+/// The fields of `content` if its directory is sound but for entries of more than 12 octets: programs that do not check the
+/// lengths write five digits for a field of more than 9,999 octets, and six for the start of a field after 99,999.
+///
+/// Each entry has to begin where the one before ends and to name one terminated field, and all have to cover the octets after the
+/// directory.
+pub(super) fn long_entries(content: &Bytes) -> Option<Vec<Field>> {
+    let behind = content.get(Leader::LENGTH..)?;
+    let mut rest = behind.get(..position(behind, FIELD_TERMINATOR)?)?;
+    let base = Leader::LENGTH + rest.len() + 1;
+    let area = content.get(base..)?;
+    let mut fields = Vec::new();
+    let (mut next, mut is_long) = (0, false);
+    while !rest.is_empty() {
+        let (map, entry) = LONG_MAPS.into_iter().find_map(|map| {
+            let entry = map.read(rest.get(..map.entry())?, 0, 0)?;
+            let stated = entry.stated.as_ref()?;
+            let last = stated.end.checked_sub(1)?;
+            let fits = stated.start == next && last >= next;
+            (fits && area.get(last) == Some(&FIELD_TERMINATOR)).then_some((map, entry))
+        })?;
+        let stated = entry.stated?;
+        let body = content.slice(base + next..base + stated.end - 1);
+        fields.push(Field {
+            tag: entry.tag,
+            body,
+        });
+        is_long |= map != EntryMap::USUAL;
+        next = stated.end;
+        rest = rest.get(map.entry()..)?;
+    }
+    let is_whole = next == area.len() && terminators(area) == fields.len();
+    (is_long && is_whole).then_some(fields)
+}
+
+/// The usual entry, and what becomes of it where a number has more digits than there is room for.
+const LONG_MAPS: [EntryMap; 6] = [
+    EntryMap::USUAL,
+    EntryMap::of_digits(5, 5),
+    EntryMap::of_digits(4, 6),
+    EntryMap::of_digits(5, 6),
+    EntryMap::of_digits(6, 5),
+    EntryMap::of_digits(6, 6),
+];
+
 /// Returns whether [`sound_fields`] would return the fields.
 pub(super) fn is_sound(content: &[u8], leader: &Leader) -> bool {
     walk(content, leader, |_, _, _| {}).is_some()
@@ -250,11 +294,15 @@ struct EntryMap {
 }
 
 impl EntryMap {
-    const USUAL: EntryMap = EntryMap {
-        length_digits: 4,
-        start_digits: 5,
-        implementation: 0,
-    };
+    const USUAL: EntryMap = EntryMap::of_digits(4, 5);
+
+    const fn of_digits(length_digits: usize, start_digits: usize) -> Self {
+        EntryMap {
+            length_digits,
+            start_digits,
+            implementation: 0,
+        }
+    }
 
     /// Returns the map in the leader, if it gives any digits to lengths and starts.
     fn stated(leader: &Leader) -> Option<Self> {

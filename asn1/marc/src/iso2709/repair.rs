@@ -51,6 +51,10 @@ pub enum RepairKind {
     /// No 0x1E ends the directory; its last readable entry does.
     #[error("no field terminator after the directory")]
     DirectoryTerminatorMissing,
+    /// Entries of the directory have more than 12 octets, because the numbers of long fields have more digits than there is room
+    /// for; they agree, and are followed.
+    #[error("directory entries of more than 12 octets")]
+    LongEntries,
     /// The directory ends within an entry, which is left out.
     #[error("{count} octets at the end of the directory are not an entry")]
     DirectoryRemainder {
@@ -97,6 +101,7 @@ impl RepairKind {
             | Self::LeaderDigit { .. }
             | Self::BaseAddress { .. }
             | Self::DirectoryTerminatorMissing
+            | Self::LongEntries
             | Self::DirectoryEntry { .. }
             | Self::FieldTerminatorMissing { .. } => false,
         }

@@ -399,3 +399,71 @@ fn omitted_octets_are_a_loss_and_others_a_guess() {
         );
     }
 }
+
+/// A record as programs write it that do not check whether numbers have room.
+fn unchecked(fields: &[(&str, usize)]) -> Vec<u8> {
+    let (mut directory, mut body) = (String::new(), String::new());
+    for (tag, length) in fields {
+        let start = body.len();
+        body.push_str(&format!("  \x1Fa{tag}{}\x1E", "x".repeat(length - 8)));
+        directory.push_str(&format!("{tag}{length:04}{start:05}"));
+    }
+    let base = 24 + directory.len() + 1;
+    let length = base + body.len() + 1;
+    format!("{length:05}nam a22{base:05} a 4500{directory}\x1E{body}\x1D").into_bytes()
+}
+
+#[test]
+fn audit_r_a8_numbers_without_room() {
+    for (fields, is_long) in [
+        (&[("245", 100), ("500", 9_999), ("650", 50)][..], false),
+        (
+            &[("245", 100), ("500", 10_000), ("520", 12_345), ("650", 50)],
+            true,
+        ),
+        (
+            &[("245", 100), ("500", 100_500), ("520", 12_345), ("650", 50)],
+            true,
+        ),
+    ] {
+        let octets = unchecked(fields);
+        check_unchecked(&octets, fields, is_long);
+        // Between others, and with another entry that is wrong.
+        let two = [&octets[..], &octets].concat();
+        let all: Vec<Bytes> = split(two.into()).collect();
+        assert_eq!(all.len(), 2);
+        all.iter()
+            .for_each(|octets| check_unchecked(octets, fields, is_long));
+    }
+    let many: Vec<(&str, usize)> = [("500", 9_000); 30].into();
+    check_unchecked(&unchecked(&many), &many, true);
+    let octets = unchecked(&[("245", 100), ("500", 10_000), ("650", 50)]);
+    let text = String::from_utf8(octets).expect("ASCII");
+    let parsed = parse(&text.replacen("00100", "00101", 1).into()).expect("a record");
+    let kinds = parsed.repairs.iter().map(|repair| repair.kind);
+    assert!(
+        kinds
+            .into_iter()
+            .all(|kind| kind != RepairKind::LongEntries)
+    );
+}
+
+fn check_unchecked(octets: &[u8], fields: &[(&str, usize)], is_long: bool) {
+    let parsed = parse(&octets.to_vec().into()).expect("a record");
+    let found = parsed.record.fields.iter();
+    let found: Vec<(String, usize)> = found
+        .map(|field| (field.tag.to_string(), field.body.len() + 1))
+        .collect();
+    let expected = fields
+        .iter()
+        .map(|(tag, length)| ((*tag).to_owned(), *length));
+    assert_eq!(found, expected.collect::<Vec<_>>());
+    for field in &parsed.record.fields {
+        let text = field.subfield("a").expect("a subfield");
+        assert!(text.starts_with(&field.tag.0), "{}", field.tag);
+    }
+    let mut kinds = parsed.repairs.iter().map(|repair| repair.kind);
+    assert!(!kinds.any(|kind| kind.is_loss()), "{:?}", parsed.repairs);
+    let mut kinds = parsed.repairs.iter().map(|repair| repair.kind);
+    assert_eq!(kinds.any(|kind| kind == RepairKind::LongEntries), is_long);
+}

@@ -49,15 +49,17 @@ pub enum MarcXmlError {
 /// Reads the first record of an XML text, whatever surrounds it.
 ///
 /// White space in text is kept. U+FFFD replaces a separator of ISO 2709 in text, as it cannot be kept: a loss. A leader of another length
-/// than 24 is padded with blanks or truncated, a missing or empty indicator is a blank, a field without a tag of three octets
-/// is left out, elements and text outside the schema are ignored: each with a remark. Missing indicators and foreign
-/// elements are no loss; everything else is, such as text in a foreign element of a field, a missing leader, or a subfield
-/// without a code.
+/// than 24 is padded with blanks or truncated, a missing or empty indicator is a blank, and so is a missing code; an `&` that
+/// begins no reference is text, a field without a tag of three octets is left out, elements and text outside the schema are
+/// ignored: each with a remark. Missing indicators, a lone `&` and foreign elements are no loss; everything else is, such as
+/// text in a foreign element of a field, a missing leader, or a subfield without a code. Text in a single subfield with an
+/// empty code is text without a subfield, as [`super::to_xml`] writes it.
 ///
 /// # Errors
 /// [`MarcXmlError`] for text that is not well-formed up to the end of the record, or that does not hold a record.
 pub fn from_xml(text: &str) -> Result<XmlRecord, MarcXmlError> {
     let mut reader = Reader::from_str(text);
+    reader.config_mut().allow_dangling_amp = true;
     let mut builder = Builder::default();
     // The elements that are open.
     let mut open: Vec<Element> = Vec::new();
@@ -87,7 +89,13 @@ pub fn from_xml(text: &str) -> Result<XmlRecord, MarcXmlError> {
                     return Ok(builder.finish());
                 }
             }
-            Event::Text(text) => builder.text(&text.xml10_content(), open.last().copied()),
+            Event::Text(text) => {
+                let text = text.xml10_content();
+                if text.contains('&') {
+                    builder.note("an & that begins no reference is read as text");
+                }
+                builder.text(&text, open.last().copied());
+            }
             Event::CData(text) => builder.text(&text.xml10_content(), open.last().copied()),
             Event::GeneralRef(reference) => builder.reference(&reference, open.last().copied()),
             Event::Eof if builder.in_record => return Err(MarcXmlError::Unfinished),
@@ -183,6 +191,8 @@ struct Builder {
     body: BytesMut,
     /// The number of subfields in the open field.
     subfields: usize,
+    /// Where in the body text of a first subfield with an empty code begins.
+    bare: Option<usize>,
     code: String,
     text: String,
 }
@@ -212,6 +222,7 @@ impl Builder {
                 self.tag = self.tag(start);
                 self.body = BytesMut::new();
                 self.subfields = 0;
+                self.bare = None;
                 // MarcXchange has as many indicators as the leader says; in MARCXML the leader always says two.
                 let required = match self.leader.map(|leader| leader.octet(10)) {
                     Some(b'0') => 0,
@@ -236,6 +247,7 @@ impl Builder {
                 Element::Data
             }
             (Some(Element::Data), "subfield") => {
+                self.separate_bare_text();
                 self.code = attribute(start, "code").unwrap_or_else(|| {
                     self.loss("subfield without a code, read as a blank");
                     " ".to_owned()
@@ -291,8 +303,15 @@ impl Builder {
                 self.field(body);
             }
             Element::Subfield => {
-                // A leading empty code marks text without a delimiter; an empty subfield has a delimiter.
-                if self.subfields > 0 || !self.code.is_empty() || self.text.is_empty() {
+                let is_bare = self.code.is_empty() && !self.text.is_empty();
+                if is_bare && self.subfields > 0 {
+                    self.empty_code();
+                    self.code.push(' ');
+                }
+                // An empty code of the only subfield marks text without a delimiter; an empty subfield has one.
+                if is_bare && self.subfields == 0 {
+                    self.bare = Some(self.body.len());
+                } else {
                     self.body.put_u8(SUBFIELD_DELIMITER);
                 }
                 self.replace_separators(REPLACEMENT);
@@ -307,6 +326,22 @@ impl Builder {
             Element::Outside | Element::Foreign | Element::ForeignInField => {}
         }
         false
+    }
+
+    /// Gives text of a first subfield with an empty code a blank as its code, because another subfield follows: it would be
+    /// read as indicators. Only after as many indicators as there can be it is no indicator.
+    fn separate_bare_text(&mut self) {
+        let place = self.bare.take();
+        if let Some(place) = place.filter(|place| *place < INDICATORS.len()) {
+            self.empty_code();
+            let text = self.body.split_off(place);
+            self.body.put_slice(&[SUBFIELD_DELIMITER, b' ']);
+            self.body.put_slice(&text);
+        }
+    }
+
+    fn empty_code(&mut self) {
+        self.loss("subfield with an empty code, read as a blank");
     }
 
     fn field(&mut self, body: Bytes) {
@@ -414,7 +449,7 @@ const REPLACEMENT: &str = "\u{FFFD}";
 const MAX_SHOWN: usize = 20;
 
 /// Returns the value of an attribute that has no prefix.
-fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
+pub(super) fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
     let mut attributes = start.attributes();
     let found = attributes
         .with_checks(false)

@@ -2,7 +2,10 @@
 
 use std::io;
 
+use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
+
 use super::InputForm;
+use crate::marcline;
 use crate::record::number;
 
 impl InputForm {
@@ -23,8 +26,9 @@ impl InputForm {
     /// Returns the form of an input that begins with these octets; `None` if there are too few octets or they are unlike every
     /// form.
     pub fn guess(octets: &[u8]) -> Option<Self> {
-        if octets.starts_with(b"\xFF\xFE") || octets.starts_with(b"\xFE\xFF") {
-            return Some(Self::MarcXml);
+        if let Some(encoding) = utf16(octets) {
+            let (text, _) = encoding.decode_with_bom_removal(octets);
+            return Self::guess(text.as_bytes());
         }
         let octets = octets.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(octets);
         let text = octets.trim_ascii_start();
@@ -32,7 +36,7 @@ impl InputForm {
             b'<' => Some(Self::MarcXml),
             b'{' | b'[' => Some(Self::Json),
             b'=' | b'#' => Some(Self::Mrk),
-            _ if is_leader_line(text) => Some(Self::Line),
+            _ if is_leader_line(text) || is_display(text) => Some(Self::Line),
             _ if text.get(..5).and_then(number).is_some() || text.contains(&0x1E) => {
                 Some(Self::Marc)
             }
@@ -86,5 +90,22 @@ fn is_leader_line(text: &[u8]) -> bool {
         return false;
     };
     let plain = |octet: &u8| *octet >= b' ';
-    leader.iter().all(plain) && (rest.starts_with(b"\n") || rest.starts_with(b"\r\n"))
+    leader.iter().all(plain) && (rest.starts_with(b"\n") || rest.starts_with(b"\r"))
+}
+
+/// A leader as catalogues show it, then the end of the line.
+fn is_display(text: &[u8]) -> bool {
+    let line = text.split(|octet| matches!(octet, b'\n' | b'\r')).next();
+    line.is_some_and(marcline::begins_display)
+}
+
+/// UTF-16, by its byte order mark or by the NULs of two ASCII characters.
+pub(super) fn utf16(octets: &[u8]) -> Option<&'static Encoding> {
+    match octets {
+        [0xFF, 0xFE, ..] => Some(UTF_16LE),
+        [0xFE, 0xFF, ..] => Some(UTF_16BE),
+        [b' '..=b'~', 0, b' '..=b'~', 0, ..] => Some(UTF_16LE),
+        [0, b' '..=b'~', 0, b' '..=b'~', ..] => Some(UTF_16BE),
+        _ => None,
+    }
 }

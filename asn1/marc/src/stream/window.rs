@@ -21,6 +21,8 @@ pub(super) struct Window<R> {
     offset: u64,
     ended: bool,
     decoder: Option<Decoder>,
+    /// Whether a CR that no LF follows becomes an LF.
+    replaces_carriage_returns: bool,
 }
 
 impl<R> std::fmt::Debug for Window<R> {
@@ -41,6 +43,7 @@ impl<R: Read> Window<R> {
             offset: 0,
             ended: false,
             decoder: None,
+            replaces_carriage_returns: false,
         }
     }
 
@@ -80,6 +83,7 @@ impl<R: Read> Window<R> {
             .truncate(before + read.as_ref().copied().unwrap_or(0));
         self.ended = read? == 0;
         self.decode(before);
+        self.end_lines(before);
         Ok(!self.ended)
     }
 
@@ -109,6 +113,12 @@ impl<R: Read> Window<R> {
         self.decode(0);
     }
 
+    /// Makes line ends of all CR that no LF follows, including those held.
+    pub(super) fn replace_carriage_returns(&mut self) {
+        self.replaces_carriage_returns = true;
+        self.end_lines(0);
+    }
+
     /// Returns the index of the needle at or after `from`, reading more octets up to a limit.
     pub(super) fn find(
         &mut self,
@@ -135,6 +145,24 @@ impl<R: Read> Window<R> {
         let end = self.find(from, b"\n", limit)?.map(|place| place + 1);
         let end = end.unwrap_or(self.held.len());
         Ok((end > from).then_some(end))
+    }
+
+    /// Replaces the CR among the octets held from an index on, if that is wanted.
+    fn end_lines(&mut self, from: usize) {
+        if !self.replaces_carriage_returns {
+            return;
+        }
+        let mut octets = self
+            .held
+            .get_mut(from..)
+            .unwrap_or_default()
+            .iter_mut()
+            .peekable();
+        while let Some(octet) = octets.next() {
+            if *octet == b'\r' && octets.peek().is_none_or(|next| **next != b'\n') {
+                *octet = b'\n';
+            }
+        }
     }
 
     /// Decodes the octets held from an index on.

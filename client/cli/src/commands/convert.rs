@@ -24,9 +24,10 @@ use self::progress::ProgressLine;
 use self::sink::Sink;
 use crate::answer::Envelope;
 use crate::console::exit::Exit;
+use crate::console::few::FewMessages;
 use crate::console::input::{open, readable};
 use crate::console::interrupt::{Interrupt, Stopped};
-use crate::console::output::{Failure, Output};
+use crate::console::output::{Failure, Output, Words};
 use crate::render::{Format, counted, shown};
 
 /// Converts or checks every file. If records are left out or lose data, or a check finds faults, the exit code is 8.
@@ -55,6 +56,7 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
         incomplete: 0,
         left_out: 0,
         repeated: 0,
+        messages: FewMessages::default(),
     };
     // Signals are watched before a file is created.
     run.stopped();
@@ -72,6 +74,7 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
     }
     let stopped = run.stopped();
     run.progress.clear();
+    run.messages.end(run.output);
     if result.is_ok() && stopped.is_none() {
         run.count();
     }
@@ -125,6 +128,8 @@ struct Run<'a> {
     left_out: u64,
     /// The number of records that were left out because an earlier record is the same.
     repeated: u64,
+    /// The messages about records.
+    messages: FewMessages,
 }
 
 impl Run<'_> {
@@ -349,8 +354,8 @@ impl Run<'_> {
                 .iter()
                 .try_for_each(|fault| self.output.line(&format!("{place}: {fault}")));
         }
-        self.output
-            .error(&format!("{place} left out: {}", faults.join("; ")));
+        let words = Words::Error(format!("{place} left out: {}", faults.join("; ")));
+        self.messages.say(words, self.output);
         Ok(())
     }
 
@@ -361,11 +366,12 @@ impl Run<'_> {
         }
         self.progress.clear();
         let words = format!("{place}: {}", notes.join("; "));
-        if is_loss {
-            self.output.warning(&words)
+        let words = if is_loss {
+            Words::Warning(words)
         } else {
-            self.output.note(&words)
-        }
+            Words::Note(words)
+        };
+        self.messages.say(words, self.output);
     }
 }
 

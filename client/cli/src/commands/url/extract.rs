@@ -11,8 +11,9 @@ use z3950_marc::stream::{GUESS_OCTETS, InputForm, RecordReader};
 use super::Redaction;
 use crate::answer::Envelope;
 use crate::console::exit::Exit;
+use crate::console::few::FewMessages;
 use crate::console::input::{STANDARD, open};
-use crate::console::output::{Failure, Output};
+use crate::console::output::{Failure, Output, Words};
 use crate::render;
 
 /// The maximum size of a text or page, in octets; there is no limit for records.
@@ -155,9 +156,12 @@ impl Listing<'_> {
     }
 
     fn faults(&self, faults: &[WrapperFault]) {
+        let mut messages = FewMessages::default();
         for WrapperFault { kind, offset, .. } in faults {
-            self.output.warning(&format!("offset {offset}: {kind}"));
+            let words = Words::Warning(format!("offset {offset}: {kind}"));
+            messages.say(words, self.output);
         }
+        messages.end(self.output);
     }
 
     /// Warns about passwords, after the last URL.
@@ -205,13 +209,15 @@ impl Listing<'_> {
     ) -> Result<(), Failure> {
         let extension = path.extension().unwrap_or_default().to_string_lossy();
         let fallback = InputForm::by_extension(&extension).unwrap_or(InputForm::Marc);
+        let mut messages = FewMessages::default();
         for record in RecordReader::guessing(input, fallback).map_err(&fault)? {
             let record = record.map_err(&fault)?;
             let number = record.number;
             let marc = match record.record {
                 Ok(marc) => marc,
                 Err(damage) => {
-                    self.output.warning(&format!("record {number}: {damage}"));
+                    let words = Words::Warning(format!("record {number}: {damage}"));
+                    messages.say(words, self.output);
                     continue;
                 }
             };
@@ -227,6 +233,7 @@ impl Listing<'_> {
                 self.found(&url.found, &words, place)?;
             }
         }
+        messages.end(self.output);
         Ok(())
     }
 
