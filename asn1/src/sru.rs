@@ -13,9 +13,10 @@
 //! | `external`, `opac` | records as those of Z39.50 |
 //! | `search_sources` | where the records of a search come from, as extra data |
 //! | `record_sources` | the databases that have a record which is made of several |
+//! | `sound` | the gate for XML of others, before it becomes a part of an answer |
 //! | `diagnostic` | [`SruDiagnostic`], its conditions in words, and those of Bib-1 as these and back |
 //!
-//! Records are octets. An answer copies them as they are; the reader cuts them out of the answer without a copy, and adds the
+//! Records are octets. An answer copies them as they are, so those of others have to be an [`XmlElement`]; the reader cuts them out of the answer without a copy, and adds the
 //! namespaces that the answer around them declares.
 //!
 //! Writing is exact: the prefixes `zs:`, `diag:` and `fr:`, which clients look for, and the order of the schemas. Reading is
@@ -33,6 +34,7 @@ mod scan;
 mod search_sources;
 mod soap;
 mod sort;
+mod sound;
 mod xcql;
 mod xml;
 pub mod zeerex;
@@ -54,6 +56,7 @@ pub use self::soap::SoapFault;
 pub use self::sort::{
     MAX_SORT_KEYS, MissingValue, SruSortKey, parse_sort_keys, sort_keys_to_cql, sort_keys_to_text,
 };
+pub use self::sound::{XmlElement, root_of, with_sound_xml};
 pub use self::xml::XmlError;
 
 /// How a document begins.
