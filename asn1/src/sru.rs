@@ -9,14 +9,15 @@
 //! | `response` | [`Response`]: written as the schemas require, read as servers send it |
 //! | `soap` | the envelope around requests and answers, and faults |
 //! | `facets`, `scan`, `sort` | the text forms of `facetLimit`, `scanClause` and `sortKeys` |
-//! | [`zeerex`] | a server's description of itself: the record of an explain |
-//! | `external`, `opac` | SRU records as Z39.50 records |
-//! | `search_sources` | the origin of the records of a search, as extra data |
-//! | `record_sources` | the databases that contain a record that is merged from several |
-//! | `diagnostic` | [`SruDiagnostic`], its conditions in words, and conversion to and from Bib-1 diagnostics |
+//! | [`zeerex`] | what a server tells about itself: the record of an explain |
+//! | `external`, `opac` | records as those of Z39.50 |
+//! | `search_sources` | where the records of a search come from, as extra data |
+//! | `record_sources` | the databases that have a record which is made of several |
+//! | `sound` | the gate for XML of others, before it becomes a part of an answer |
+//! | `diagnostic` | [`SruDiagnostic`], its conditions in words, and those of Bib-1 as these and back |
 //!
-//! Records are octets. An answer includes them unchanged; the reader takes them out of the answer without a copy, and adds the
-//! namespaces that are declared around them in the answer.
+//! Records are octets. An answer copies them as they are, so those of others have to be an [`XmlElement`]; the reader cuts them out of the answer without a copy, and adds the
+//! namespaces that the answer around them declares.
 //!
 //! Writing is exact: it uses the prefixes `zs:`, `diag:` and `fr:`, which clients look for, and the order of the schemas.
 //! Reading is tolerant: names matter, prefixes and namespaces do not, and unknown elements of an answer are skipped. Either
@@ -33,6 +34,7 @@ mod scan;
 mod search_sources;
 mod soap;
 mod sort;
+mod sound;
 mod xcql;
 mod xml;
 pub mod zeerex;
@@ -54,6 +56,7 @@ pub use self::soap::SoapFault;
 pub use self::sort::{
     MAX_SORT_KEYS, MissingValue, SruSortKey, parse_sort_keys, sort_keys_to_cql, sort_keys_to_text,
 };
+pub use self::sound::{XmlElement, root_of, with_sound_xml};
 pub use self::xml::XmlError;
 
 /// The beginning of every document.

@@ -326,6 +326,8 @@ pub struct Retrieved {
     pub record: Result<External, Diagnostic>,
     /// The databases that have the record, if it is made of several records.
     pub sources: Vec<RecordSource>,
+    /// Whether [`written_here`](Self::written_here) was called.
+    pub(crate) is_written_here: bool,
 }
 
 impl Retrieved {
@@ -335,6 +337,17 @@ impl Retrieved {
             database,
             record,
             sources: Vec::new(),
+            is_written_here: false,
+        }
+    }
+
+    /// Says that all XML in the record was written by [`memory::forms`](crate::memory::forms) or a writer that is as strict, so it need
+    /// not be read again. Any other XML must be a single well-formed element, or a diagnostic is sent in its place.
+    #[must_use]
+    pub fn written_here(self) -> Self {
+        Self {
+            is_written_here: true,
+            ..self
         }
     }
 

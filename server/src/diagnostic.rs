@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use z3950_asn1::apdu::DefaultDiagFormat;
 pub(crate) use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_marc::text::is_unprintable;
 
 /// A diagnostic of the set Bib-1.
 pub type Diagnostic = DefaultDiagFormat;
@@ -23,7 +24,7 @@ fn printable(octets: &[u8]) -> String {
     let start = octets.get(..MAX_ADDINFO).unwrap_or(octets);
     for chunk in start.utf8_chunks() {
         for character in chunk.valid().chars() {
-            if character.is_control() {
+            if is_unprintable(character) {
                 character
                     .to_string()
                     .bytes()

@@ -243,7 +243,7 @@ impl MemoryBackend {
             let syntax = composition.syntax.unwrap_or(own);
             forms::record(octets, own, &syntax, composition.element_set(database))
         });
-        Retrieved::new(DatabaseName::from(database), record)
+        Retrieved::new(DatabaseName::from(database), record).written_here()
     }
 }
 

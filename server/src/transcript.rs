@@ -28,6 +28,7 @@ use z3950_asn1::codec::dump::dump;
 use z3950_asn1::codec::frame::Header;
 use z3950_asn1::moment::Moment;
 use z3950_asn1::{codec, decoded, hex};
+use z3950_marc::text::escape_unprintable;
 
 pub use self::http::HttpEntry;
 use self::lines::Line;
@@ -199,7 +200,12 @@ impl fmt::Debug for TranscriptEntry {
     }
 }
 
-/// The name of octets that are not an APDU.
+/// A value on one line, which changes nothing on the terminal of a person who reads it.
+fn json_line(value: &Value) -> String {
+    escape_unprintable(&value.to_string(), |_| false).into_owned()
+}
+
+/// The name of octets that are no APDU.
 const MALFORMED: &str = "malformed";
 
 fn name(apdu: Option<&Apdu>) -> &'static str {
@@ -282,9 +288,9 @@ impl fmt::Display for Recording {
         for (session, time, entry) in apdus.chain(messages) {
             if opened.insert(session) {
                 let event = versioned(line(time, session), OPENED);
-                writeln!(f, "{}", Value::Object(event))?;
+                writeln!(f, "{}", json_line(&Value::Object(event)))?;
             }
-            writeln!(f, "{entry}")?;
+            writeln!(f, "{}", json_line(&entry))?;
         }
         Ok(())
     }

@@ -6,3 +6,4 @@ mod partner;
 mod server;
 mod slow;
 mod updates;
+mod xml;

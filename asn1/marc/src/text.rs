@@ -65,7 +65,37 @@ pub fn octets_from_text(text: &str) -> Vec<u8> {
     octets
 }
 
-/// The number of characters in `\xNN`.
+/// Whether a character changes what is shown around it: a control of ASCII or Latin-1, a line or paragraph separator (U+2028, U+2029), or
+/// a mark that changes the direction of writing (Unicode Standard Annex #9 §2).
+pub fn is_unprintable(character: char) -> bool {
+    let is_mark = matches!(
+        character,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    is_mark || character.is_control()
+}
+
+/// The text with an escape in place of each character that is [unprintable](is_unprintable) and not to be kept: `\n`, `\r`, `\t`, or
+/// `\uNNNN`. In a string of JSON, such an escape is the character (RFC 8259 §7).
+pub fn escape_unprintable(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let is_escaped = |character: char| is_unprintable(character) && !keep(character);
+    if !text.contains(is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        match character {
+            _ if !is_escaped(character) => shown.push(character),
+            '\n' => shown.push_str("\\n"),
+            '\r' => shown.push_str("\\r"),
+            '\t' => shown.push_str("\\t"),
+            _ => shown.push_str(&format!("\\u{:04x}", u32::from(character))),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// `\xNN` takes four characters.
 const ESCAPE_LENGTH: usize = 4;
 
 fn escaped(octets: &[u8]) -> String {
@@ -134,6 +164,30 @@ mod tests {
         check(b"\\x5C", "\\x5Cx5C");
         check(b"\\\\xFF\xFF", "\\\\x5CxFF\\xFF");
         check(b"\\x41 is left alone", "\\x41 is left alone");
+    }
+
+    #[test]
+    fn audit_r_x2_unprintable_characters_are_escaped() {
+        for (text, escaped) in [
+            ("Пушкин \\ \"a\"", "Пушкин \\ \"a\""),
+            ("a\u{1b}[31m\u{7}", "a\\u001b[31m\\u0007"),
+            ("\0\u{7f}\u{80}\u{9b}", "\\u0000\\u007f\\u0080\\u009b"),
+            ("a\r\nb\tc", "a\\r\nb\\tc"),
+            (
+                "\u{2028}\u{2029}\u{202a}\u{202e}",
+                "\\u2028\\u2029\\u202a\\u202e",
+            ),
+            (
+                "\u{2066}\u{2069}\u{61c}\u{200f}",
+                "\\u2066\\u2069\\u061c\\u200f",
+            ),
+            (
+                "\u{200d}\u{2065}\u{206a}\u{a0}",
+                "\u{200d}\u{2065}\u{206a}\u{a0}",
+            ),
+        ] {
+            assert_eq!(escape_unprintable(text, |c| c == '\n'), escaped);
+        }
     }
 
     proptest! {

@@ -1,11 +1,14 @@
 //! XML for the needs of SRU: read without a tree and within limits, and written.
 
 mod check;
+mod names;
 mod read;
 mod write;
 
-pub(super) use self::check::check_well_formed;
-pub(super) use self::read::{ElementContent, XmlReader, attribute, document, local_name};
+pub(super) use self::check::{check_well_formed, root};
+pub(super) use self::read::{
+    ElementContent, XmlReader, attribute, declared_encoding, document, local_name,
+};
 pub(super) use self::write::{Writer, put_attribute, put_text};
 
 /// The reason why a document cannot be read. Offsets count octets from the start of the document, in UTF-8.

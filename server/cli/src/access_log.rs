@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
+use z3950_marc::text::escape_unprintable;
 use z3950_server::metrics::OperationKind;
 use z3950_server::transcript::format_time;
 use z3950_server::{Observer, SessionTotals};
@@ -69,7 +70,8 @@ impl Observer for AccessLog {
             LogFormat::Text => text(totals),
             LogFormat::Json => format!("{}\n", object(totals)),
         };
-        // One write for each line, so that the lines of several programs do not mix.
+        let line = escape_unprintable(&line, |one| one == '\n');
+        // One write for a line, so that those of several programs do not mix.
         let written = file.to.write_all(line.as_bytes());
         match (written.and_then(|()| file.to.flush()), file.is_broken) {
             (Err(error), false) => complain(&format_args!(

@@ -5,6 +5,8 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use z3950_marc::text::escape_unprintable;
+
 /// An exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -82,6 +84,7 @@ pub(crate) fn chain(error: &dyn Error) -> String {
 pub(crate) fn complain(words: &dyn fmt::Display) {
     for line in words.to_string().lines() {
         // If this fails, the failure cannot be reported.
+        let line = escape_unprintable(line, |one| one == '\t');
         let _ = writeln!(io::stderr(), "z3950d: {line}");
     }
 }

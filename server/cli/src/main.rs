@@ -21,6 +21,7 @@ mod failure;
 mod fold;
 mod judge;
 mod load;
+mod logging;
 mod logs;
 mod manual;
 mod notify;
@@ -35,18 +36,12 @@ mod status;
 mod web;
 mod words;
 
-use std::fmt;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{ColorChoice, Parser};
+use clap::Parser;
 use tokio::runtime::{Builder, Runtime};
-use tracing::{Event, Subscriber};
-use tracing_subscriber::filter::LevelFilter;
-use tracing_subscriber::fmt::format::Writer;
-use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
-use tracing_subscriber::registry::LookupSpan;
 use z3950_server::Summary;
 
 use crate::args::Arguments;
@@ -63,8 +58,8 @@ fn main() -> ExitCode {
             .map_or(Exit::Unexpected, |text| print(&text))
             .into();
     }
-    trace(arguments.verbose, arguments.color);
-    // Otherwise, exceeding the file size limit would kill the program.
+    logging::install(arguments.verbose, arguments.color);
+    // Otherwise exceeding the file size limit would kill the program.
     let _ = z3950_asn1::file::survive_size_limit();
     if let Some(command) = &arguments.command {
         let outcome = runtime()
@@ -189,51 +184,5 @@ fn print(text: &[u8]) -> Exit {
             Exit::Unexpected
         }
         _ => Exit::Stopped,
-    }
-}
-
-/// Sends log events to standard error.
-fn trace(verbose: u8, color: ColorChoice) {
-    let level = match verbose {
-        0 => LevelFilter::WARN,
-        1 => LevelFilter::INFO,
-        2 => LevelFilter::DEBUG,
-        _ => LevelFilter::TRACE,
-    };
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let ansi = match color {
-        ColorChoice::Always => true,
-        ColorChoice::Never => false,
-        ColorChoice::Auto => io::stderr().is_terminal() && !plain,
-    };
-    let lines = tracing_subscriber::fmt()
-        .with_max_level(level)
-        .with_ansi(ansi)
-        .with_writer(io::stderr)
-        // If standard error cannot be written, reporting that would panic.
-        .log_internal_errors(false);
-    match verbose {
-        0 => lines.event_format(Message).init(),
-        _ => lines.init(),
-    }
-}
-
-/// Writes events like the program's other messages: `z3950d: Init is refused peer=192.0.2.7`.
-struct Message;
-
-impl<S, N> FormatEvent<S, N> for Message
-where
-    S: Subscriber + for<'a> LookupSpan<'a>,
-    N: for<'a> FormatFields<'a> + 'static,
-{
-    fn format_event(
-        &self,
-        context: &FmtContext<'_, S, N>,
-        mut line: Writer<'_>,
-        event: &Event<'_>,
-    ) -> fmt::Result {
-        line.write_str("z3950d: ")?;
-        context.format_fields(line.by_ref(), event)?;
-        line.write_char('\n')
     }
 }

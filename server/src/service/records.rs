@@ -8,7 +8,7 @@ use z3950_asn1::apdu::{
     PresentStatus, Record, RecordComposition, Schema, Specification,
 };
 use z3950_asn1::oid::Oid;
-use z3950_asn1::sru::{RecordSource, RecordSources};
+use z3950_asn1::sru::{RecordSource, RecordSources, with_sound_xml};
 use z3950_asn1::types::InternationalString;
 
 use crate::association::{Association, Operation};
@@ -271,7 +271,13 @@ pub(super) async fn pack(
                 database,
                 record,
                 sources,
+                is_written_here,
             }) => {
+                let record = if is_written_here {
+                    record
+                } else {
+                    record.and_then(sound)
+                };
                 let size = record.as_ref().map_or(0, |record| record.octets().len());
                 let sources = packed.next_sources(sources);
                 let size = size.saturating_add(octets_of(sources.as_ref()));
@@ -291,6 +297,17 @@ pub(super) async fn pack(
         break;
     }
     Ok(packed)
+}
+
+/// A record whose XML can be part of any answer. It could end the elements around it, and forge others.
+///
+/// # Errors
+/// Condition 14 for XML that is not a single well-formed element.
+fn sound(record: External) -> Result<External, Diagnostic> {
+    with_sound_xml(record).map_err(|error| {
+        let words = format!("the record's XML cannot be sent: {error}");
+        diagnostic(Condition::SYSTEM_ERROR_PRESENTING, words)
+    })
 }
 
 impl Packed {

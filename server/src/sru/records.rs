@@ -10,8 +10,10 @@ use z3950_asn1::sru::{
     Packing, RecordSources, SOURCE_NAMESPACE, SruCondition, SruDiagnostic, SruRecord,
 };
 
+use z3950_marc::xmltext::put_content;
+
 use super::failure::default_form;
-use super::schema::{RecordForm, SRW_DC};
+use super::schema::{RecordForm, SRW_DC, is_of_schema};
 
 /// Returns the record, or the diagnostic in its place. Its extra data names its database, if that is not the database searched,
 /// and the sources of a record that is made of several.
@@ -48,19 +50,28 @@ fn of_database(name: &DatabaseName, searched: &str) -> Option<Bytes> {
     if searched.is_empty() || name.eq_ignore_ascii_case(searched) {
         return None;
     }
-    let name = name.replace('&', "&amp;").replace('<', "&lt;");
-    Some(format!("<database xmlns=\"{SOURCE_NAMESPACE}\">{name}</database>").into())
+    let mut element = format!("<database xmlns=\"{SOURCE_NAMESPACE}\">");
+    put_content(&mut element, name.as_bytes());
+    element.push_str("</database>");
+    Some(element.into())
 }
 
-/// Returns the record as XML.
+/// The record as XML. What is named as a schema is one of it.
 fn xml(external: External, form: &RecordForm) -> Result<Bytes, SruDiagnostic> {
     let not_available = || SruDiagnostic::new(SruCondition::NOT_IN_SCHEMA, &*form.identifier);
     let syntax = external.direct_reference.filter(|it| *it == form.syntax);
     match (syntax, &external.encoding) {
-        (Some(XML), ExternalEncoding::OctetAligned(octets)) => Ok(match &*form.identifier {
-            SRW_DC => in_srw_dc(octets).unwrap_or_else(|| octets.to_bytes()),
-            _ => octets.to_bytes(),
-        }),
+        (Some(XML), ExternalEncoding::OctetAligned(octets)) => {
+            let data = match &*form.identifier {
+                SRW_DC => in_srw_dc(octets).unwrap_or_else(|| octets.to_bytes()),
+                _ => octets.to_bytes(),
+            };
+            if is_of_schema(&data, &form.identifier) {
+                Ok(data)
+            } else {
+                Err(not_available())
+            }
+        }
         (Some(OPAC), _) => {
             let record = OpacRecord::from_external(&external);
             let record = record.map_err(|_| SruDiagnostic::new(SruCondition::RETRIEVAL, ""))?;

@@ -2,7 +2,7 @@
 
 use z3950_asn1::apdu::Schema;
 use z3950_asn1::oid::{OPAC, Oid, XML};
-use z3950_asn1::sru::{SruCondition, SruDiagnostic};
+use z3950_asn1::sru::{SruCondition, SruDiagnostic, root_of};
 
 use crate::backend::Backend;
 
@@ -17,6 +17,8 @@ pub(super) struct KnownSchema {
     /// Other names and identifiers that clients use.
     others: &'static [&'static str],
     syntax: Oid,
+    /// The namespace and the name of its element.
+    root: (&'static str, &'static str),
 }
 
 /// The schemas; the first one is the default.
@@ -28,6 +30,7 @@ pub(super) const SCHEMAS: &[KnownSchema] = &[
         title: "Dublin Core",
         others: &["info:srw/schema/1/dc-v1.0", "info:srw/schema/1/dc-schema"],
         syntax: XML,
+        root: ("info:srw/schema/1/dc-schema", "dc"),
     },
     KnownSchema {
         name: "oai_dc",
@@ -35,6 +38,7 @@ pub(super) const SCHEMAS: &[KnownSchema] = &[
         title: "Dublin Core as in OAI-PMH",
         others: &[],
         syntax: XML,
+        root: (OAI_DC, "dc"),
     },
     KnownSchema {
         name: "opac",
@@ -42,6 +46,7 @@ pub(super) const SCHEMAS: &[KnownSchema] = &[
         title: "MARCXML with holdings",
         others: &["OP", "opacxml"],
         syntax: OPAC,
+        root: ("", "opacRecord"),
     },
 ];
 
@@ -82,6 +87,15 @@ impl RecordForm {
     }
 }
 
+/// Whether a sound element may be called by the identifier of a schema. Of schemas that only a backend knows, nothing is known here.
+pub(super) fn is_of_schema(element: &[u8], identifier: &str) -> bool {
+    let known = SCHEMAS.iter().find(|known| known.identifier == identifier);
+    known.is_none_or(|known| {
+        let root = root_of(element);
+        root.is_some_and(|(namespace, name)| (&*namespace, &*name) == known.root)
+    })
+}
+
 impl KnownSchema {
     /// MARCXML.
     pub(super) const MARCXML: Self = Self {
@@ -95,6 +109,7 @@ impl KnownSchema {
             "MARC21-xml",
         ],
         syntax: XML,
+        root: ("http://www.loc.gov/MARC21/slim", "record"),
     };
 
     /// Returns whether this is one of the schema's names, regardless of case.

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use serde_json::Value;
 use z3950_asn1::hex;
+use z3950_marc::text::escape_unprintable;
 
 use self::secrets::{PlainBody, plain_body, plain_head};
 use super::{Direction, line, time_of};
@@ -99,15 +100,14 @@ impl fmt::Debug for HttpEntry {
 }
 
 impl fmt::Display for HttpEntry {
-    /// Lists the head and the body, without secrets.
+    /// The head and the body, without secrets, and with escapes for what would change a terminal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let head = plain_head(&self.message.head);
-        match self.body() {
-            PlainBody::Text(text) => write!(f, "{head}\n{text}"),
-            PlainBody::Octets(octets) => {
-                write!(f, "{head}\n{}", String::from_utf8_lossy(&octets))
-            }
-        }
+        let text = match self.body() {
+            PlainBody::Text(text) => format!("{head}\n{text}"),
+            PlainBody::Octets(octets) => format!("{head}\n{}", String::from_utf8_lossy(&octets)),
+        };
+        f.write_str(&escape_unprintable(&text, |one| matches!(one, '\n' | '\t')))
     }
 }
 

@@ -12,7 +12,7 @@ use z3950_asn1::codec::frame::StreamError;
 use z3950_asn1::error::DecodeError;
 
 use super::{CLOSED, Direction, HttpEntry, OPENED, TranscriptEntry};
-use super::{format_time, line, name, versioned};
+use super::{format_time, json_line, line, name, versioned};
 use crate::lock::lock;
 use crate::observer::{HttpMessage, Observer, Peer, SessionTotals};
 
@@ -42,12 +42,12 @@ impl<W: Write + Send> JsonLog<W> {
 
     fn note(&self, session: u64, direction: Direction, octets: &[u8], apdu: Option<&Apdu>) {
         let entry = TranscriptEntry::now(session, direction, octets, apdu);
-        self.0.write(&format!("{}\n", entry.to_json()));
+        self.0.write_json(&entry.to_json());
     }
 
     fn http(&self, session: u64, direction: Direction, message: &HttpMessage) {
         let entry = HttpEntry::now(session, direction, message);
-        self.0.write(&format!("{}\n", entry.to_json()));
+        self.0.write_json(&entry.to_json());
     }
 
     /// Writes that the log continues here, in another file, with the version of the format.
@@ -58,7 +58,7 @@ impl<W: Write + Send> JsonLog<W> {
     }
 
     fn event(&self, object: Map<String, Value>) {
-        self.0.write(&format!("{}\n", Value::Object(object)));
+        self.0.write_json(&Value::Object(object));
     }
 
     /// Changes the writer, as when log files are rotated. A log that had ended because it could not be written then continues.
@@ -218,7 +218,7 @@ impl<W: Write + Send> Observer for MissingLog<W> {
         if let Some(line) = line.as_object_mut() {
             line.insert("missing".to_owned(), why.into());
         }
-        self.0.write(&format!("{line}\n"));
+        self.0.write_json(&line);
     }
 }
 
@@ -246,6 +246,10 @@ impl<W: Write> Lines<W> {
                 failure: None,
             }),
         }
+    }
+
+    fn write_json(&self, value: &Value) {
+        self.write(&format!("{}\n", json_line(value)));
     }
 
     fn write(&self, lines: &str) {

@@ -1,11 +1,27 @@
-//! Checks that a document is well-formed (XML 1.0 §2.1). Requests have to be well-formed: otherwise, parts of a change could be
-//! left out, and the change would still look like a success.
+//! Whether a document is well-formed (XML 1.0 §2.1) and complete in its namespaces (Namespaces in XML 1.0). Requests have to be: a change
+//! from which something was left out would look like a success. Records that go into an answer have to be: they could end the answer's
+//! own elements.
+
+use std::ops::Range;
 
 use bytes::Bytes;
 use quick_xml::events::{BytesStart, Event};
+use quick_xml::reader::Reader;
 
+use super::names::{NamespaceScope, is_qualified_name, is_simple_name, local_part};
 use super::{XmlError, XmlReader};
 use crate::sru::SruLimits;
+
+/// What is known of a document that is well-formed.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::sru) struct CheckedDocument {
+    /// Where its outermost element is, without what is before and after it.
+    pub(in crate::sru) element: Range<usize>,
+    /// The namespace of this element; may be empty.
+    pub(in crate::sru) namespace: String,
+    /// The name of this element, without a prefix.
+    pub(in crate::sru) name: String,
+}
 
 /// Checks a document without a document type, within the limits on its elements.
 ///
@@ -14,24 +30,34 @@ use crate::sru::SruLimits;
 pub(in crate::sru) fn check_well_formed(
     octets: &Bytes,
     limits: &SruLimits,
-) -> Result<(), XmlError> {
+) -> Result<CheckedDocument, XmlError> {
     check_characters(octets)?;
     let mut xml = XmlReader::new(octets, limits);
-    let (mut depth, mut has_root) = (0_usize, false);
+    let mut scope = NamespaceScope::default();
+    let mut depth = 0_usize;
+    let mut root: Option<CheckedDocument> = None;
     loop {
         let offset = xml.position();
         let fault = match xml.event()? {
+            Event::Start(_) if depth == 0 && root.is_some() => {
+                Some("a second outermost element".to_owned())
+            }
             Event::Start(start) => {
-                let is_second = depth == 0 && has_root;
-                (depth, has_root) = (depth + 1, true);
-                if is_second {
-                    Some("a second outermost element".to_owned())
-                } else {
-                    fault_of_tag(&start)
-                }
+                depth += 1;
+                let fault = check_tag(&start, depth, &mut scope).err();
+                root.get_or_insert_with(|| CheckedDocument {
+                    element: offset..offset,
+                    namespace: scope.of(start.name().into_inner()).to_owned(),
+                    name: local_part(start.name().into_inner()).to_owned(),
+                });
+                fault
             }
             Event::End(_) => {
                 depth = depth.saturating_sub(1);
+                scope.leave(depth);
+                if let Some(root) = root.as_mut().filter(|_| depth == 0) {
+                    root.element.end = xml.position();
+                }
                 None
             }
             Event::Text(text) if depth == 0 && text.trim_ascii().is_empty() => None,
@@ -42,16 +68,32 @@ pub(in crate::sru) fn check_well_formed(
                 Some("text outside of the outermost element".to_owned())
             }
             Event::GeneralRef(reference) => fault_of_reference(&reference),
+            Event::Comment(text) => {
+                let is_wrong = text.contains("--") || text.ends_with('-');
+                is_wrong.then(|| "-- in a comment".to_owned())
+            }
+            Event::PI(instruction) => fault_of_target(instruction.target()),
             Event::Decl(_) if offset > 0 => Some("a second XML declaration".to_owned()),
             Event::Eof if depth > 0 => return Err(XmlError::Unfinished),
-            Event::Eof if !has_root => return Err(XmlError::NoElement),
-            Event::Eof => return Ok(()),
+            Event::Eof => return root.ok_or(XmlError::NoElement),
             _ => None,
         };
         if let Some(fault) = fault {
             return Err(syntax(offset, fault));
         }
     }
+}
+
+/// The namespace and the name, without a prefix, of an element, from its start tag.
+pub(in crate::sru) fn root(element: &[u8]) -> Option<(String, String)> {
+    let mut reader = Reader::from_str(std::str::from_utf8(element).ok()?);
+    let (Event::Start(start) | Event::Empty(start)) = reader.read_event().ok()? else {
+        return None;
+    };
+    let mut scope = NamespaceScope::default();
+    check_tag(&start, 1, &mut scope).ok()?;
+    let name = start.name().into_inner();
+    Some((scope.of(name).to_owned(), local_part(name).to_owned()))
 }
 
 fn syntax(offset: usize, fault: impl Into<String>) -> XmlError {
@@ -65,40 +107,104 @@ fn syntax(offset: usize, fault: impl Into<String>) -> XmlError {
 fn check_characters(octets: &[u8]) -> Result<(), XmlError> {
     let is_wrong = |octet: &u8| *octet < b' ' && !matches!(octet, b'\t' | b'\n' | b'\r');
     let control = octets.iter().position(is_wrong);
-    // These octets are U+FFFE and U+FFFF.
-    let is_none = |three: &[u8]| matches!(three, [0xEF, 0xBF, 0xBE | 0xBF]);
-    let none = || octets.windows(3).position(is_none);
+    // U+FFFE and U+FFFF.
+    let is_none = |at: &usize| {
+        let three = octets.get(*at..).unwrap_or_default();
+        matches!(three, [0xEF, 0xBF, 0xBE | 0xBF, ..])
+    };
+    let none = || memchr::memchr_iter(0xEF, octets).find(is_none);
     match control.or_else(none) {
         Some(offset) => Err(syntax(offset, "a character that XML does not have")),
         None => Ok(()),
     }
 }
 
-/// The maximum number of attributes of an element. Each attribute is compared with the others.
+/// How many attributes an element may have.
 const MAX_ATTRIBUTES: usize = 256;
 
-fn fault_of_tag(start: &BytesStart<'_>) -> Option<String> {
+/// Checks a start tag (§3.1), and takes the namespaces that it declares.
+///
+/// # Errors
+/// What is wrong, in words.
+fn check_tag(
+    start: &BytesStart<'_>,
+    depth: usize,
+    scope: &mut NamespaceScope,
+) -> Result<(), String> {
     let name = start.name().into_inner();
-    if !is_name(name) {
-        return Some(format!("{:?} is no name", shown(name)));
+    if !is_qualified_name(name) {
+        return Err(no_name(name));
     }
-    let raw = start.attributes_raw();
-    if raw.bytes().filter(|octet| *octet == b'=').count() > MAX_ATTRIBUTES
-        && start.attributes().with_checks(false).count() > MAX_ATTRIBUTES
-    {
-        return Some(format!("more than {MAX_ATTRIBUTES} attributes"));
+    let attributes = attributes(start.attributes_raw())?;
+    check_distinct(attributes.iter().map(|(name, _)| *name).collect())?;
+    for (name, value) in &attributes {
+        scope.declare(depth, name, value)?;
     }
-    start.attributes().find_map(|attribute| match attribute {
-        Err(error) => Some(error.to_string()),
-        Ok(attribute) => {
-            let name: &str = attribute.key.as_ref();
-            if is_name(name) {
-                fault_of_value(&attribute.value)
-            } else {
-                Some(format!("{:?} is no name", shown(name)))
-            }
+    scope.check(name)?;
+    let mut expanded = Vec::new();
+    for (name, _) in &attributes {
+        let prefix = name.split_once(':').map(|(prefix, _)| prefix);
+        if prefix.is_some_and(|prefix| prefix != "xmlns") {
+            scope.check(name)?;
+            expanded.push((local_part(name), scope.of(name)));
         }
-    })
+    }
+    check_distinct(expanded)
+}
+
+/// # Errors
+/// An attribute that is there twice.
+fn check_distinct<T: Ord>(mut names: Vec<T>) -> Result<(), String> {
+    names.sort_unstable();
+    let is_twice = names.windows(2).any(|pair| pair.first() == pair.last());
+    if is_twice {
+        Err("an attribute that is there twice".to_owned())
+    } else {
+        Ok(())
+    }
+}
+
+/// The attributes of a tag, as written.
+fn attributes(raw: &str) -> Result<Vec<(&str, &str)>, String> {
+    let is_blank = |character| matches!(character, ' ' | '\t' | '\r' | '\n');
+    let mut found = Vec::new();
+    let mut rest = raw;
+    loop {
+        let next = rest.trim_start_matches(is_blank);
+        if next.is_empty() {
+            return Ok(found);
+        }
+        if next.len() == rest.len() {
+            return Err("attributes without a blank between them".to_owned());
+        }
+        if found.len() == MAX_ATTRIBUTES {
+            return Err(format!("more than {MAX_ATTRIBUTES} attributes"));
+        }
+        let end = next.find(|character| character == '=' || is_blank(character));
+        let (name, after) = next
+            .split_at_checked(end.unwrap_or(next.len()))
+            .unwrap_or_default();
+        if !is_qualified_name(name) {
+            return Err(no_name(name));
+        }
+        let value = after.trim_start_matches(is_blank).strip_prefix('=');
+        let value = value.map(|value| value.trim_start_matches(is_blank));
+        let value = value.and_then(|value| {
+            let quote = value
+                .chars()
+                .next()
+                .filter(|quote| matches!(quote, '"' | '\''))?;
+            value.get(1..)?.split_once(quote)
+        });
+        let Some((value, behind)) = value else {
+            return Err("an attribute without a value in quotes".to_owned());
+        };
+        if let Some(fault) = fault_of_value(value) {
+            return Err(fault);
+        }
+        found.push((name, value));
+        rest = behind;
+    }
 }
 
 /// Returns what is wrong with the value of an attribute, as written.
@@ -134,20 +240,23 @@ fn fault_of_reference(reference: &str) -> Option<String> {
     (!is_known).then(|| format!("&{};, which XML does not have", shown(reference)))
 }
 
-/// Returns whether XML allows the character (§2.2).
+/// What is wrong with the target of a processing instruction (§2.6; Namespaces in XML 1.0 §7).
+fn fault_of_target(target: &str) -> Option<String> {
+    let is_right = is_simple_name(target) && !target.eq_ignore_ascii_case("xml");
+    (!is_right).then(|| no_name(target))
+}
+
+/// Whether XML has the character (§2.2).
 fn is_character(character: char) -> bool {
     matches!(character, '\t' | '\n' | '\r' | ' '..='\u{FFFD}' | '\u{10000}'..)
 }
 
-/// Returns whether a text is a name (§2.3), judging only by its ASCII characters.
-fn is_name(text: &str) -> bool {
-    let is_start = |c: char| c.is_ascii_alphabetic() || c == '_' || c == ':' || !c.is_ascii();
-    let is_next = |c: char| is_start(c) || c.is_ascii_digit() || c == '-' || c == '.';
-    text.starts_with(is_start) && text.chars().all(is_next)
+fn no_name(name: &str) -> String {
+    format!("{:?} is no name", shown(name))
 }
 
-/// Returns the part of a name that a message shows.
-fn shown(name: &str) -> String {
+/// As much of a name as a message shows.
+pub(super) fn shown(name: &str) -> String {
     name.chars().take(40).collect()
 }
 
@@ -162,7 +271,7 @@ mod tests {
                 "<?xml version=\"1.0\"?>\n<!-- c --><a b='&lt;&#9;' c=\"&#x10FFFF;'\">&amp;&apos;&#65;<![CDATA[<&e;]]></a>\n<?p q?>",
                 "",
             ),
-            ("<é:b.c-d_1/>", ""),
+            ("<é:b.c-d_1 xmlns:é='urn:e'/>", ""),
             ("", "no element"),
             ("<!-- a -->", "no element"),
             ("<a>", "ends within"),
@@ -218,10 +327,60 @@ mod tests {
             ),
             ("<a>\u{FFFD}\t\r\n\u{7F}</a>", ""),
             ("<!DOCTYPE a><a/>", "a document type"),
+            ("<a b='1'c='2'/>", "without a blank"),
+            ("<a b='1' / >", "\"/\" is no name"),
+            ("<a b />", "without a value"),
+            ("<a b = '1'\t\r\nc='2'></a\n>", ""),
+            ("<a\u{D7}/>", "is no name"),
+            ("<a\u{37E}b/>", "is no name"),
+            ("<a-\u{B7}/>", ""),
+            ("<a><!-- -- --></a>", "-- in a comment (octet 3)"),
+            ("<a><!-- - ---></a>", "-- in a comment"),
+            ("<a/><!-- a-->\n<?p?>", ""),
+            ("<a><?XML a?></a>", "\"XML\" is no name"),
+            ("<a><?p:q a?></a>", "\"p:q\" is no name"),
+            ("<a><? p?></a>", "is no name"),
+            ("<a><?p+q?></a>", "is no name"),
+            ("<p:a/>", "the prefix \"p\" is not declared"),
+            (
+                "<a><p:b xmlns:p='urn:p'/><p:c/></a>",
+                "the prefix \"p\" is not declared (octet 25)",
+            ),
+            ("<a p:b=''/>", "the prefix \"p\" is not declared"),
+            ("<p:a p:b='' xmlns:p='urn:p'><p:c/></p:a>", ""),
+            ("<a xml:lang='en' xml:space='preserve'/>", ""),
+            ("<a xmlns:p=''/>", "xmlns:p cannot stand for"),
+            ("<a xmlns='urn:a'><b xmlns=''/></a>", ""),
+            ("<a xmlns:xml='urn:a'/>", "xmlns:xml cannot"),
+            ("<a xmlns:xml='http://www.w3.org/XML/1998/namespace'/>", ""),
+            (
+                "<a xmlns:p='http://www.w3.org/XML/1998/namespace'/>",
+                "xmlns:p cannot",
+            ),
+            ("<a xmlns='http://www.w3.org/2000/xmlns/'/>", "xmlns cannot"),
+            ("<a xmlns:xmlns='urn:a'/>", "xmlns:xmlns cannot"),
+            ("<xmlns:a/>", "the prefix \"xmlns\" is not declared"),
+            ("<a xmlns:='urn:a'/>", "is no name"),
+            ("<a:b:c xmlns:a='urn:a'/>", "is no name"),
+            ("<:a/>", "is no name"),
+            ("<a:/>", "is no name"),
+            ("<a:1 xmlns:a='urn:a'/>", "is no name"),
+            (
+                "<a xmlns:p='urn:a' xmlns:q='urn:a' p:b='' q:b=''/>",
+                "there twice",
+            ),
+            (
+                "<a xmlns:p='urn:a' xmlns:q='urn:&#x61;' p:b='' q:b=''/>",
+                "there twice",
+            ),
+            (
+                "<a xmlns:p='urn:a' xmlns:q='urn:b' p:b='' q:b='' b=''/>",
+                "",
+            ),
         ] {
             let octets = Bytes::from(text);
             let checked = check_well_formed(&octets, &SruLimits::default());
-            let message = checked.map_or_else(|error| error.to_string(), |()| String::new());
+            let message = checked.map_or_else(|error| error.to_string(), |_| String::new());
             let is_expected = match expected {
                 "" => message.is_empty(),
                 expected => message.contains(expected),
@@ -237,7 +396,7 @@ mod tests {
             let attributes: String = (0..count).map(|number| format!(" a{number}=''")).collect();
             format!("<a{attributes}/>")
         };
-        assert_eq!(check(attributes(MAX_ATTRIBUTES)), Ok(()));
+        assert!(check(attributes(MAX_ATTRIBUTES)).is_ok());
         let error = check(attributes(MAX_ATTRIBUTES + 1)).expect_err("too many");
         assert!(
             error.to_string().contains("more than 256 attributes"),
@@ -245,7 +404,7 @@ mod tests {
         );
         let nested = |depth: usize| "<a>".repeat(depth) + &"</a>".repeat(depth);
         let depth = SruLimits::default().depth;
-        assert_eq!(check(nested(depth)), Ok(()));
+        assert!(check(nested(depth)).is_ok());
         let error = check(nested(depth + 1)).expect_err("too deep");
         assert!(matches!(error, XmlError::TooDeep { .. }), "{error}");
         let error = check("<a>".to_owned() + &"<b/>".repeat(SruLimits::default().elements));

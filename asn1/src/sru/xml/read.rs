@@ -34,16 +34,19 @@ pub(in crate::sru) fn document(octets: Bytes, limits: &SruLimits) -> Result<Byte
     Ok(octets.slice(mark..))
 }
 
-/// Returns the character set of `encoding="…"` in the declaration.
 fn declared_charset(octets: &[u8]) -> Option<Charset> {
+    Charset::by_name(declared_encoding(octets)?).filter(|charset| *charset != Charset::Utf8)
+}
+
+/// `encoding="…"` in the declaration.
+pub(in crate::sru) fn declared_encoding(octets: &[u8]) -> Option<&str> {
     let declaration = octets.strip_prefix(b"<?xml")?;
     let end = declaration.iter().position(|octet| *octet == b'>')?;
     let declaration = std::str::from_utf8(declaration.get(..end)?).ok()?;
     let (_, rest) = declaration.split_once("encoding")?;
     let rest = rest.trim_start().strip_prefix('=')?.trim_start();
-    let quote = rest.chars().next()?;
-    let name = rest.get(1..)?.split(quote).next()?;
-    Charset::by_name(name).filter(|charset| *charset != Charset::Utf8)
+    let quote = rest.chars().next().filter(char::is_ascii)?;
+    rest.get(1..)?.split(quote).next()
 }
 
 /// A namespace and the depth of the element that declares it.

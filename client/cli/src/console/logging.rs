@@ -5,12 +5,15 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use clap::ColorChoice;
+use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::format::{DefaultFields, Writer};
 use tracing_subscriber::fmt::time::FormatTime;
-use tracing_subscriber::fmt::{self};
+use tracing_subscriber::fmt::{self, FormatFields};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
+
+use z3950_marc::text::escape_unprintable;
 
 use crate::console::output::is_colored;
 
@@ -23,6 +26,7 @@ pub(crate) fn install(verbose: u8, color: ColorChoice) {
         _ => LevelFilter::TRACE,
     };
     let layer = fmt::layer()
+        .fmt_fields(EscapedFields)
         .with_writer(|| Events(io::stderr()))
         .with_ansi(is_colored(color))
         // If standard error cannot be written, reporting that would panic.
@@ -38,6 +42,23 @@ pub(crate) fn install(verbose: u8, color: ColorChoice) {
         _ => registry
             .with(layer.with_timer(Elapsed(Instant::now())))
             .init(),
+    }
+}
+
+/// Fields of events and spans, of which any may hold text of a server: it changes nothing around it on a terminal.
+struct EscapedFields;
+
+impl<'w> FormatFields<'w> for EscapedFields {
+    fn format_fields<R: RecordFields>(
+        &self,
+        mut writer: Writer<'w>,
+        fields: R,
+    ) -> std::fmt::Result {
+        let mut text = String::new();
+        DefaultFields::new().format_fields(Writer::new(&mut text), fields)?;
+        let text = text.replace("\r\n", "\n");
+        // `Events` indents lines.
+        writer.write_str(&escape_unprintable(&text, |one| matches!(one, '\n' | '\t')))
     }
 }
 
@@ -78,7 +99,54 @@ impl<W: Write> Write for Events<W> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use z3950_marc::text::is_unprintable;
+
     use super::*;
+
+    #[test]
+    fn audit_r_x2_fields_change_nothing_around_them() {
+        let octets = Arc::new(Mutex::new(Vec::new()));
+        let to = Arc::clone(&octets);
+        let layer = fmt::layer()
+            .fmt_fields(EscapedFields)
+            .without_time()
+            .with_ansi(true)
+            .with_writer(move || Events(Shared(Arc::clone(&to))));
+        let log = tracing_subscriber::registry().with(layer);
+        let words = "a\u{1b}[31m\u{7}\u{9b}2J\u{202e}b\u{2066}\r\nnote: c\rd\u{2028}";
+        tracing::subscriber::with_default(log, || {
+            let span = tracing::info_span!("session", peer = words);
+            let _entered = span.enter();
+            tracing::info!(said = %words, debug = ?words, "{words}");
+            let error = io::Error::other(words);
+            tracing::warn!(error = &error as &dyn std::error::Error, "failed");
+        });
+        let log = String::from_utf8(std::mem::take(&mut *octets.lock().expect("free")));
+        let log = log.expect("UTF-8");
+        for line in log.lines() {
+            let is_own = line.starts_with('\u{1b}') || line.starts_with("  ");
+            assert!(is_own, "{line:?} in {log}");
+        }
+        let colors = log.matches("\u{1b}[").count();
+        assert_eq!(log.matches('\u{1b}').count(), colors, "{log:?}");
+        assert!(!log.contains("\u{1b}[31m\\u0007"), "{log:?}");
+        let is_bad = |one: char| is_unprintable(one) && !matches!(one, '\n' | '\u{1b}');
+        assert!(!log.contains(is_bad), "{log:?}");
+    }
+
+    struct Shared(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Shared {
+        fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+            self.0.lock().expect("free").write(octets)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
 
     #[test]
     fn audit_d19_a_field_starts_no_line_of_a_log() {

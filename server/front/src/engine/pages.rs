@@ -165,7 +165,7 @@ impl EngineDatabase {
         let name = &self.options.name;
         let record = record.ok_or_else(vanished);
         let record = record.and_then(|octets| converted(&octets, wanted.composition, name));
-        Ok(Retrieved::new(DatabaseName::from(name.as_str()), record))
+        Ok(Retrieved::new(DatabaseName::from(name.as_str()), record).written_here())
     }
 }
 

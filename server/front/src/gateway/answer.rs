@@ -2,6 +2,7 @@
 
 use askama::Template;
 use z3950::Record;
+use z3950::asn1::sru::with_sound_xml;
 use z3950::url::Z3950Url;
 use z3950_server::web::WebBody;
 use z3950_server::web::http::header::{
@@ -31,8 +32,9 @@ pub(super) fn of_record(
     record: &Record,
     forms: &[Representation],
 ) -> Result<Response<WebBody>, GatewayFailure> {
+    let fault = || with_sound_xml(record.external().clone()).err();
     if forms != [Representation::Raw]
-        && let Some(why) = record.damage()
+        && let Some(why) = record.damage().or_else(|| Some(fault()?.to_string()))
     {
         return Err(GatewayFailure::damaged(&why));
     }

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use z3950::Record;
 use z3950::asn1::record::RetrievedRecord;
+use z3950::asn1::sru::XmlElement;
 use z3950::gopher::{Body, MenuItem, Reply};
 
 use super::negotiate::Representation;
@@ -66,7 +67,10 @@ pub(super) fn of_record(
             GatewayContent::file(format.media_type, format.extension, octets)
         }
         Representation::Xml => match record.retrieved() {
-            RetrievedRecord::Xml(octets) => GatewayContent::file("application/xml", "xml", octets),
+            RetrievedRecord::Xml(octets) => {
+                let element = XmlElement::read(octets).ok()?;
+                GatewayContent::file("application/xml", "xml", element.octets().clone())
+            }
             _ => None,
         },
         Representation::Text => {
@@ -79,7 +83,10 @@ pub(super) fn of_record(
         Representation::Raw => {
             let (media_type, extension) = match record.retrieved() {
                 RetrievedRecord::Marc(_) => ("application/marc", "mrc"),
-                RetrievedRecord::Xml(_) => ("application/xml", "xml"),
+                // A browser would read it.
+                RetrievedRecord::Xml(octets) if XmlElement::read(octets.clone()).is_ok() => {
+                    ("application/xml", "xml")
+                }
                 _ => (OCTETS, "bin"),
             };
             GatewayContent::file(media_type, extension, record.octets())

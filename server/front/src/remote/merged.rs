@@ -17,7 +17,7 @@ use super::records::{converted, foreign};
 /// A record of a target.
 pub(super) struct SourceRecord {
     pub(super) source: RecordSource,
-    record: Record,
+    pub(super) record: Record,
     marc: Option<MarcRecord>,
 }
 

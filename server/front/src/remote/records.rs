@@ -8,10 +8,13 @@ use z3950::Record;
 use z3950_server::asn1::apdu::{DatabaseName, External, ExternalValue as _};
 use z3950_server::asn1::bib1::diagnostics::Condition;
 use z3950_server::asn1::oid::{OPAC, XML};
+use z3950_server::asn1::record::is_marc;
 use z3950_server::asn1::record::opac::OpacRecord;
+use z3950_server::asn1::sru::{root_of, with_sound_xml};
 use z3950_server::backend::{
     Composition, RecordId, RecordSource, Retrieve, RetrieveMany, Retrieved,
 };
+use z3950_server::marc::marcxml;
 use z3950_server::memory::forms;
 use z3950_server::{Diagnostic, diagnostic};
 
@@ -79,8 +82,14 @@ impl RemoteDatabase {
         if others.is_empty() {
             let database = DatabaseName::from(part.upstream.name());
             let record = self.source_record(hits, record, form).await;
+            let is_marc = record.as_ref().is_ok_and(is_in_marc);
             let record = record.and_then(|record| converted(&record, composition));
-            return Ok(Retrieved::new(database, record));
+            let retrieved = Retrieved::new(database, record);
+            return Ok(if is_marc {
+                retrieved.written_here()
+            } else {
+                retrieved
+            });
         }
         let mut failure = None;
         let mut sources = Vec::new();
@@ -105,7 +114,12 @@ impl RemoteDatabase {
             _ => merged.record(composition),
         };
         let named: Vec<RecordSource> = sources.iter().map(|one| one.source.clone()).collect();
-        Ok(Retrieved::new(database, record).with_sources(named))
+        let retrieved = Retrieved::new(database, record).with_sources(named);
+        Ok(if sources.iter().all(|one| is_in_marc(&one.record)) {
+            retrieved.written_here()
+        } else {
+            retrieved
+        })
     }
 
     /// # Errors
@@ -135,15 +149,29 @@ impl RemoteDatabase {
 }
 
 /// # Errors
-/// Condition 14 for a record from which something is missing: clients would mistake the rest for the whole.
+/// Condition 14 for a record of which something is missing: clients would take the rest for all of it. Also for one in XML that is not a
+/// single well-formed element: nobody knows which record it is.
 fn whole(record: Record) -> Result<Record, Diagnostic> {
-    match record.damage() {
+    let fault = if is_in_marc(&record) {
+        None
+    } else {
+        with_sound_xml(record.external().clone()).err()
+    };
+    match fault
+        .map(|fault| fault.to_string())
+        .or_else(|| record.damage())
+    {
         None => Ok(record),
         Some(why) => {
             let words = format!("the record is damaged: {why}");
             Err(diagnostic(Condition::SYSTEM_ERROR_PRESENTING, words))
         }
     }
+}
+
+/// Whether a record came as MARC, so that all XML of it is written here.
+fn is_in_marc(record: &Record) -> bool {
+    record.syntax().is_some_and(|syntax| is_marc(&syntax))
 }
 
 fn of_record(hits: &RemoteHits, record: RecordId) -> Option<(&HitsOfTarget, u64)> {
@@ -193,14 +221,22 @@ pub(super) fn converted(
     let Some(wanted) = composition.syntax.or(own) else {
         return Ok(record.external().clone());
     };
-    let is_full = !is_brief && !element_set.eq_ignore_ascii_case("dc");
-    if own == Some(wanted) && (is_full || composition.syntax.is_none()) {
+    let is_as_wanted = match &*element_set.to_ascii_lowercase() {
+        "f" => true,
+        "marcxml" => is_element(record, marcxml::NAMESPACE, "record"),
+        _ => composition.syntax.is_none(),
+    };
+    if own == Some(wanted) && is_as_wanted {
         return Ok(record.external().clone());
     }
     let not_available = || diagnostic(Condition::NOT_AVAILABLE_IN_SYNTAX, wanted.to_string());
     let Some(marc) = record.marc() else {
-        // Any element set but MARCXML is as good as the target's own.
-        return if own == Some(wanted) && wanted == XML {
+        // Brief records are as good as the target's own, and Dublin Core may be it.
+        let is_dublin_core = || {
+            let mut known = [OAI_DC, SRW_DC].into_iter();
+            known.any(|namespace| is_element(record, namespace, "dc"))
+        };
+        return if own == Some(wanted) && wanted == XML && (is_brief || is_dublin_core()) {
             Ok(record.external().clone())
         } else {
             Err(not_available())
@@ -209,7 +245,17 @@ pub(super) fn converted(
     forms::of_marc(&marc, &wanted, element_set)
 }
 
-/// Returns the holdings of an OPAC record with its bibliographic record in brief.
+/// The namespaces of the element around Dublin Core in OAI-PMH and in SRU.
+const OAI_DC: &str = "http://www.openarchives.org/OAI/2.0/oai_dc/";
+const SRW_DC: &str = "info:srw/schema/1/dc-schema";
+
+/// Whether a record is such an element of XML.
+fn is_element(record: &Record, namespace: &str, name: &str) -> bool {
+    let root = root_of(&record.octets());
+    root.is_some_and(|root| (&*root.0, &*root.1) == (namespace, name))
+}
+
+/// The holdings of an OPAC record with its bibliographic record in brief.
 fn brief_opac(record: &Record, inside: &Record) -> Result<External, Diagnostic> {
     let mut brief = Composition::full(None);
     brief.syntax = inside.syntax();

@@ -1,0 +1,142 @@
+//! Names (XML 1.0 §2.3), and the namespaces that their prefixes stand for (Namespaces in XML 1.0, third edition).
+
+use quick_xml::escape::unescape;
+
+use super::check::shown;
+
+/// The namespaces that are declared where a reader is.
+#[derive(Default)]
+pub(super) struct NamespaceScope(Vec<Declaration>);
+
+struct Declaration {
+    /// That of the element which declares it.
+    depth: usize,
+    prefix: String,
+    namespace: String,
+}
+
+/// How many namespaces may be declared at once: each prefix is searched for among them.
+const MAX_NAMESPACES: usize = 64;
+
+const XML: &str = "http://www.w3.org/XML/1998/namespace";
+const XMLNS: &str = "http://www.w3.org/2000/xmlns/";
+
+impl NamespaceScope {
+    /// Takes an attribute of an element at this depth, if it declares a namespace (§3).
+    ///
+    /// # Errors
+    /// What is wrong with the declaration, in words.
+    pub(super) fn declare(&mut self, depth: usize, name: &str, value: &str) -> Result<(), String> {
+        let prefix = match name.strip_prefix("xmlns") {
+            Some("") => "",
+            Some(rest) => match rest.strip_prefix(':') {
+                Some(prefix) => prefix,
+                None => return Ok(()),
+            },
+            None => return Ok(()),
+        };
+        let namespace = unescape(value).unwrap_or(value.into());
+        // xml has its own namespace and no other prefix may have it; xmlns may not be declared; a prefix always stands for something (§3,
+        // §5).
+        let is_right = match (prefix, &*namespace) {
+            ("xml", XML) => true,
+            ("xml" | "xmlns", _) | (_, XML | XMLNS) => false,
+            (prefix, namespace) => prefix.is_empty() || !namespace.is_empty(),
+        };
+        if !is_right {
+            let (name, namespace) = (shown(name), shown(&namespace));
+            return Err(format!("{name} cannot stand for {namespace:?}"));
+        }
+        if self.0.len() == MAX_NAMESPACES {
+            return Err(format!("more than {MAX_NAMESPACES} namespaces"));
+        }
+        self.0.push(Declaration {
+            depth,
+            prefix: prefix.to_owned(),
+            namespace: namespace.into_owned(),
+        });
+        Ok(())
+    }
+
+    /// Forgets what elements deeper than this have declared.
+    pub(super) fn leave(&mut self, depth: usize) {
+        while self.0.last().is_some_and(|last| last.depth > depth) {
+            self.0.pop();
+        }
+    }
+
+    /// # Errors
+    /// The prefix of the name, if it stands for nothing.
+    pub(super) fn check(&self, name: &str) -> Result<(), String> {
+        match name.split_once(':') {
+            Some((prefix, _)) if prefix != "xml" && self.find(prefix).is_none() => {
+                Err(format!("the prefix {:?} is not declared", shown(prefix)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The namespace of an element with this name; may be empty.
+    pub(super) fn of(&self, name: &str) -> &str {
+        match name.split_once(':') {
+            Some(("xml", _)) => XML,
+            Some((prefix, _)) => self.find(prefix).unwrap_or_default(),
+            None => self.find("").unwrap_or_default(),
+        }
+    }
+
+    fn find(&self, prefix: &str) -> Option<&str> {
+        let mut inner_first = self.0.iter().rev();
+        let found = inner_first.find(|one| one.prefix == prefix)?;
+        Some(&found.namespace)
+    }
+}
+
+/// A name without its prefix.
+pub(super) fn local_part(name: &str) -> &str {
+    name.split_once(':').map_or(name, |(_, local)| local)
+}
+
+/// Whether a text is a name with or without a prefix (QName).
+pub(super) fn is_qualified_name(text: &str) -> bool {
+    match text.split_once(':') {
+        Some((prefix, local)) => is_simple_name(prefix) && is_simple_name(local),
+        None => is_simple_name(text),
+    }
+}
+
+/// Whether a text is a name without a colon (NCName).
+pub(super) fn is_simple_name(text: &str) -> bool {
+    text.starts_with(is_name_start) && text.chars().all(is_name_character)
+}
+
+/// Whether a name may begin with the character (§2.3, production 4).
+fn is_name_start(character: char) -> bool {
+    matches!(
+        character,
+        'A'..='Z'
+            | 'a'..='z'
+            | '_'
+            | '\u{C0}'..='\u{D6}'
+            | '\u{D8}'..='\u{F6}'
+            | '\u{F8}'..='\u{2FF}'
+            | '\u{370}'..='\u{37D}'
+            | '\u{37F}'..='\u{1FFF}'
+            | '\u{200C}'..='\u{200D}'
+            | '\u{2070}'..='\u{218F}'
+            | '\u{2C00}'..='\u{2FEF}'
+            | '\u{3001}'..='\u{D7FF}'
+            | '\u{F900}'..='\u{FDCF}'
+            | '\u{FDF0}'..='\u{FFFD}'
+            | '\u{10000}'..='\u{EFFFF}'
+    )
+}
+
+/// Whether a name may hold the character (§2.3, production 4a).
+fn is_name_character(character: char) -> bool {
+    let is_next = matches!(
+        character,
+        '0'..='9' | '-' | '.' | '\u{B7}' | '\u{300}'..='\u{36F}' | '\u{203F}'..='\u{2040}'
+    );
+    is_next || is_name_start(character)
+}
