@@ -23,7 +23,7 @@ use super::text::{octets_from_text, text_lossless};
 /// than two indicators has `ind3` and so on; a missing indicator is an empty string; text that belongs to no subfield is
 /// a first subfield with an empty code.
 pub fn to_json(record: &MarcRecord) -> String {
-    // Keys are strings and no serializer refuses, so there are no errors.
+    // Serialization cannot fail: keys are strings, and no serializer returns an error.
     serde_json::to_string(record).unwrap_or_default()
 }
 
@@ -216,7 +216,7 @@ fn read_data(
                 if character_length(&octets) != octets.len() {
                     return Err(shape(&path, "one character"));
                 }
-                // Only the last indicators can be missing.
+                // Only trailing indicators can be missing, so an empty indicator before this one is a blank.
                 body.put_bytes(b' ', std::mem::take(&mut empty));
                 body.put_slice(&octets);
             }
