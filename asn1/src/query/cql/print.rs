@@ -51,7 +51,7 @@ fn print_node(f: &mut Formatter<'_>, node: &Node) -> fmt::Result {
                 rest.push(UnprintedPart::Node(&map.query));
             }
             UnprintedPart::Node(Node::Boolean(boolean)) => {
-                // A prefix map extends as far to the right as possible.
+                // A prefix map extends as far to the right as possible, so on the left it needs parentheses.
                 let left = matches!(boolean.left, Node::Prefixed(_));
                 let right = !matches!(boolean.right, Node::Clause(_));
                 operand(&mut rest, &boolean.right, right);

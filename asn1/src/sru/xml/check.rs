@@ -65,7 +65,7 @@ fn syntax(offset: usize, fault: impl Into<String>) -> XmlError {
 fn check_characters(octets: &[u8]) -> Result<(), XmlError> {
     let is_wrong = |octet: &u8| *octet < b' ' && !matches!(octet, b'\t' | b'\n' | b'\r');
     let control = octets.iter().position(is_wrong);
-    // These octets are U+FFFE and U+FFFF.
+    // These octets encode U+FFFE and U+FFFF, which XML does not allow either.
     let is_none = |three: &[u8]| matches!(three, [0xEF, 0xBF, 0xBE | 0xBF]);
     let none = || octets.windows(3).position(is_none);
     match control.or_else(none) {
