@@ -24,9 +24,9 @@ impl GoOn {
     pub(crate) fn by_keys(keys: &[u8]) -> Option<Self> {
         match keys {
             b" " | b"\r" | b"\n" | b"\r\n" => return Some(Self::Page),
-            // Ctrl-C, Ctrl-D or Esc.
+            // Ctrl-C, Ctrl-D and Esc stop the output.
             [0x03 | 0x04 | 0x1B] => return Some(Self::Stop),
-            // Arrow keys and similar keys.
+            // Escape sequences come from arrow keys and similar keys, which show the next page.
             [0x1B, ..] => return Some(Self::Page),
             _ => {}
         }

@@ -57,7 +57,7 @@ impl Prompt {
             }
             None => match self.seen.last() {
                 Some(record) => record,
-                // The identifier alone is enough.
+                // A deletion needs only the identifier, so an empty record is sent.
                 None if action == Action::RECORD_DELETE => {
                     External::octet_aligned(oid::XML, &b"<record/>"[..])
                 }
