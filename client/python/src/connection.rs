@@ -186,7 +186,7 @@ pub(crate) fn check_target(py: Python<'_>, target: &str, options: &Options) -> P
 /// A doubt about an identifier, or if nothing was found, a hint why.
 #[pyfunction]
 pub(crate) fn remark(identifier: &str, is_found: bool) -> Option<String> {
-    // Errors: anything but an identifier is refused with the reason.
+    // Text that is not an identifier has no remark; it is refused elsewhere, with the reason.
     let identifier = identifier.parse::<Identifier>().ok()?;
     let hint = || identifier.hint().filter(|_| !is_found);
     identifier.doubt().or_else(hint)
@@ -342,13 +342,13 @@ impl Connection {
     }
 
     fn close(&self) -> Request {
-        // In a child there is nothing to close: the session is the parent's.
+        // After a fork, the session belongs to the parent, so a child does not close it.
         let open = self.0.here();
         let open = open.filter(|open| !open.is_closed.swap(true, Ordering::AcqRel));
         let handle = open.map(|open| open.handle.clone());
         Request::new(async move {
             if let Some(handle) = handle {
-                // Errors: the session has ended all the same.
+                // An error means that the session has already ended.
                 let _ = handle.close().await;
             }
             Ok(())

@@ -50,7 +50,7 @@ fn in_words(error: &Failure, words: String) -> PyErr {
             Unavailable::new_err(words)
         }
         Failure::Url(error) => BadUrl::new_err((words, error.offset())),
-        // A file of targets that is not valid says nothing about the target.
+        // An invalid file of targets is not the fault of the target.
         Failure::Target(error) if !matches!(**error, ProfileError::Target(_)) => {
             Error::new_err(words)
         }
@@ -74,7 +74,7 @@ fn chain(error: &Failure) -> String {
     let mut cause = error.source();
     while let Some(inner) = cause {
         let said = inner.to_string();
-        // "Connection refused (os error 111)" says no more than "connection refused".
+        // "Connection refused (os error 111)" adds nothing to "connection refused", so it is not repeated.
         let plain = said.split(" (os error").next().unwrap_or_default();
         if !words.ends_with(&plain.to_lowercase()) {
             words = format!("{words}: {said}");

@@ -165,7 +165,7 @@ impl Input {
             let file = file.map_err(|error| of_file(py, &path, error))?;
             Octets::File(BufReader::new(file))
         } else if let Ok(records) = source.try_iter() {
-            // Those of other packages are read one by one.
+            // An iterable may hold records of other packages, so its items are converted one by one.
             let each = py.import("z3950._common")?.getattr("EachRecord")?;
             return Ok(Self::Objects(each.call1((records,))?.try_iter()?.unbind()));
         } else {
@@ -213,7 +213,7 @@ impl Input {
                     match guarded(|| py.detach(read))? {
                         Next::Record(record) => return Ok(Some(Py::new(py, record)?)),
                         Next::End => return Ok(None),
-                        // Many may follow each other.
+                        // Many damaged records may follow each other, so check for signals between them.
                         Next::Damaged(_) if *damage == OnDamage::Skip => py.check_signals()?,
                         Next::Damaged(words) => return Err(Error::new_err(words)),
                     }
@@ -260,7 +260,7 @@ fn next_of_file(
     if repairs || !(incomplete || guessed || converted.is_loss()) {
         return Ok(Next::Record(converted.record.into()));
     }
-    // Those without which the record would be sound are not told.
+    // If only undecoded characters are at fault, the notes about other repairs are omitted.
     let notes = notes.into_iter().filter(|_| incomplete || guessed);
     let problems = converted.problems.iter();
     let problems = problems.filter(|found| found.problem.kind.is_undecoded());
@@ -318,7 +318,7 @@ impl Reader {
 
     /// The next record. After an exception for a damaged one, the record after it follows.
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<Record>>> {
-        // `list` takes them all without looking for signals.
+        // `list` takes all records without checking for signals, so check here.
         py.check_signals()?;
         let input = self.0.here().ok_or_else(|| {
             Error::new_err("these records were opened before a fork and belong to the parent process: open them again in the child")

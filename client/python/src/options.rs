@@ -74,7 +74,7 @@ impl Options {
     /// # Errors
     /// A user or a password in it: they would not be sent, and those of the target's profile neither.
     pub(crate) fn client(&self, py: Python<'_>, target: &str) -> PyResult<Client> {
-        // Errors: an invalid target is refused when it is connected to.
+        // An invalid target is not refused here but when a connection to it is opened.
         let target = target.parse::<Target>();
         if target.is_ok_and(|target| target.userinfo.is_some()) {
             let words =

@@ -96,7 +96,7 @@ fn end(py: Python<'_>) {
         }
         if let Some(Driver { stop, thread }) = shared.take_driver() {
             drop(stop);
-            // Errors: a panic of the thread was reported when it happened.
+            // An error means that the thread panicked, which was reported at that time.
             let _ = thread.join();
         }
     });

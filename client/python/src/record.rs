@@ -106,7 +106,7 @@ impl Record {
             Source::Server(record) => record.octets().to_vec(),
             Source::File => match (self.iso2709(), self.as_marc()) {
                 (Ok(octets), _) => octets.unwrap_or_default(),
-                // Too long for ISO 2709.
+                // A record that is too long for ISO 2709 is identified by its lines.
                 (Err(_), record) => record.map(marcline::to_lines).unwrap_or_default(),
             },
         }
@@ -185,7 +185,7 @@ impl Record {
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         guarded(|| {
             let received = self.as_received();
-            // An OPAC record has more than its MARC record.
+            // An OPAC record contains more than its MARC record, so all of it is shown.
             let is_opac = received.and_then(z3950::Record::syntax) == Some(OPAC);
             match (self.as_marc(), received) {
                 (Some(record), _) if !is_opac => Ok(Some(pythonize(py, record)?)),

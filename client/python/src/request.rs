@@ -46,7 +46,8 @@ impl Request {
         T: for<'py> IntoPyObjectExt<'py> + Send + 'static,
     {
         Self::new(async {
-            // A task, so that whatever thread drives the runtime looks for what has arrived, and its tasks read that, before it goes on.
+            // The work is a separate task, so that the thread that drives the runtime first polls the sockets and lets their
+            // tasks read what has arrived.
             let task = AbortOnDropHandle::new(tokio::spawn(async {
                 yield_now().await;
                 work.await
@@ -132,7 +133,7 @@ impl Request {
         let mut work = Local::new(begun(work, &shared));
         loop {
             py.check_signals()?;
-            // A handler of signals may have forked.
+            // A signal handler may have forked, so the work is fetched again, which fails in a child.
             if let Some(reply) = tick(py, &shared, work.get_mut()?)? {
                 return guarded(|| reply(py));
             }
@@ -153,7 +154,7 @@ impl Request {
         shared.drive(py)?;
         let task = shared.runtime.spawn(async move {
             let reply = work.await;
-            // Without an interpreter there is nobody to call.
+            // If the interpreter has ended, `done` cannot be called.
             Python::try_attach(|py| {
                 let called = match guarded(|| reply(py)) {
                     Ok(result) => done.call1(py, (result, py.None())),

@@ -81,7 +81,7 @@ impl Held {
             return Ok(None);
         };
         let mut page = vec![record.clone()];
-        // An error is raised when the record in whose place it is will be read.
+        // An error ends the page; reading the record at that position raises it.
         while let Some(Ok(record)) = records.next().await {
             page.push(record);
         }

@@ -90,7 +90,7 @@ impl Server {
             let records = given.into_iter().map(Given::records);
             named.push((name, records.collect::<PyResult<Vec<_>>>()?.concat()));
         }
-        // The server's builder panics if it cannot go on.
+        // The server's builder panics if it fails, so the panic is caught and raised as an exception.
         let start = move || {
             if let Some(path) = recorded {
                 return TestServer::try_recorded(path).map_err(unrecorded);

@@ -135,7 +135,7 @@ pub(crate) fn extract(text: &str, bare: bool) -> PyResult<Vec<FoundUrl>> {
             found_in::extract(text.as_bytes())
         })
     })?;
-    // Python counts characters.
+    // Offsets in Python count characters, not octets.
     let (mut octets, mut characters) = (0, 0);
     let mut at = |offset: usize| {
         let between = text.get(octets..offset).unwrap_or_default();
