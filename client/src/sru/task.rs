@@ -138,7 +138,7 @@ impl SruTask {
             tokio::select! {
                 biased;
                 () = inbox.closing.cancelled() => return None,
-                // No operation is in progress.
+                // No operation is in progress, so there is nothing to cancel.
                 Some(trigger) = inbox.triggers.recv() => drop(trigger.reply.send(0)),
                 Some(request) = self.descriptions.recv() => {
                     return Some(Assignment::Description(request));

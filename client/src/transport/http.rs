@@ -155,7 +155,7 @@ impl HttpClient {
             .handshake(TokioIo::new(stream))
             .await
             .map_err(|error| unavailable(Phase::Connect, error))?;
-        // Errors are reported to the request that is in progress.
+        // The request in progress reports errors, so the result of this task is dropped.
         let task = tokio::spawn(async move { drop(connection.await) }).abort_handle();
         self.kept = Some(Kept {
             sender,
@@ -189,7 +189,7 @@ impl HttpClient {
                 return self.receive(phase, response, timeouts).await;
             };
             let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
-            // A page about the redirection is not worth reading.
+            // The connection is dropped, because the body of a redirection is not worth reading.
             self.kept = None;
             self.follow(phase, &location, &mut request)?;
         }
@@ -295,7 +295,7 @@ impl HttpClient {
         let (head, body) = response.into_parts();
         let received = self.body(phase, &head.headers, body, timeouts).await;
         if received.is_err() {
-            // The rest of this answer would be mistaken for the next answer.
+            // The rest of this answer would be mistaken for the next answer, so the connection is dropped.
             self.kept = None;
         }
         Ok(HttpAnswer {

@@ -305,8 +305,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         if let Some(mut operation) = self.operations.finish(number) {
             operation.answer(Ok(answer));
         }
-        // Many servers begin an operation only when earlier ones are over, or send one answer at a time. Answers to much later
-        // requests do not prolong the wait, so it ends even if such answers keep coming.
+        // Many servers carry operations out one after the other, so an answer restarts the wait of the remaining operations. An
+        // answer to a much later request does not, so the wait ends even if such answers keep coming.
         let room = u64::try_from(self.room()).unwrap_or(u64::MAX);
         let has_waited =
             |operation: &&mut Operation| operation.number.saturating_add(room) > number;
