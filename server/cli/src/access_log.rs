@@ -69,7 +69,7 @@ impl Observer for AccessLog {
             LogFormat::Text => text(totals),
             LogFormat::Json => format!("{}\n", object(totals)),
         };
-        // One write for each line, so that the lines of several programs do not mix.
+        // Each line is a single write, so that the lines of several programs do not mix.
         let written = file.to.write_all(line.as_bytes());
         match (written.and_then(|()| file.to.flush()), file.is_broken) {
             (Err(error), false) => complain(&format_args!(

@@ -64,7 +64,7 @@ fn main() -> ExitCode {
             .into();
     }
     trace(arguments.verbose, arguments.color);
-    // Otherwise, exceeding the file size limit would kill the program.
+    // Without this, a write beyond the limit on file sizes would kill the program.
     let _ = z3950_asn1::file::survive_size_limit();
     if let Some(command) = &arguments.command {
         let outcome = runtime()
@@ -146,7 +146,7 @@ fn checked(config: &Config, origin: &SettingOrigin) -> Result<Exit, Failure> {
     };
     match load::check(config, origin) {
         Ok(found) => Ok(exit.and(found)),
-        // The reader may stop early.
+        // The reader of the output may stop early, which is not an error.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit),
         Err(error) => Err(Failure::unexpected(error)),
     }
@@ -159,7 +159,7 @@ fn served(arguments: Arguments, config: Config) -> Result<Exit, Failure> {
     let backend = own.then(|| load::databases(&config)).transpose()?;
     let runtime = runtime().map_err(Failure::unexpected)?;
     let summary = runtime.block_on(serve::serve(arguments, config, backend.clone()));
-    // Tasks hold the databases, and the databases hold the locks of the files that they are saved to.
+    // Ending the tasks drops the databases, which releases the locks of the files they are saved to.
     runtime.shutdown_timeout(LAST_WORDS);
     let exit = match summary? {
         Summary { panics: 0, .. } => Exit::Stopped,
@@ -210,7 +210,7 @@ fn trace(verbose: u8, color: ColorChoice) {
         .with_max_level(level)
         .with_ansi(ansi)
         .with_writer(io::stderr)
-        // If standard error cannot be written, reporting that would panic.
+        // tracing would report a failed write to standard error on standard error itself, and panic.
         .log_internal_errors(false);
     match verbose {
         0 => lines.event_format(Message).init(),
