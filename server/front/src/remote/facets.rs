@@ -209,7 +209,7 @@ mod tests {
             &counted(&[("Austen, Jane", 3), ("Zola", 2), ("", 9), ("?!", 9)]),
             5,
         );
-        // Counts that cannot be true are reduced.
+        // A count above the number of records cannot be true, so it is reduced to that number.
         sums.add(&counted(&[("austen jane", 2), ("Zola, E.", i64::MAX)]), 4);
         let long = "x".repeat(MAX_TERM);
         sums.add(&counted(&[(&long, -3), ("Ärger", 1)]), 1);

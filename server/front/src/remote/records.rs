@@ -199,7 +199,7 @@ pub(super) fn converted(
     }
     let not_available = || diagnostic(Condition::NOT_AVAILABLE_IN_SYNTAX, wanted.to_string());
     let Some(marc) = record.marc() else {
-        // Any element set but MARCXML is as good as the target's own.
+        // A record in XML that is not MARCXML has only the target's own form, so it is sent for any element set.
         return if own == Some(wanted) && wanted == XML {
             Ok(record.external().clone())
         } else {

@@ -159,7 +159,7 @@ impl MergedTerms {
             }
             keys.push(key);
         }
-        // A list of words begins with the first word of the starting term.
+        // If a target lists single words, its list begins with the first word of the starting term, so the merged list does too.
         let first = list.position().and_then(|at| keys.get(at.checked_sub(1)?));
         if let Some(first) = first
             && let Some(rest) = self.start.strip_prefix(first.as_str())

@@ -37,7 +37,7 @@ impl Upstream {
         let Err(why) = self.within(deadline, self.refusal(form), fetch).await else {
             return page;
         };
-        // The records that were not reached.
+        // Records that were not reached are replaced by the reason.
         for rank in ranks.skip(page.len()) {
             self.put(set, (rank, form), Err(why.clone()), &mut page);
         }

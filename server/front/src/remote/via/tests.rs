@@ -92,7 +92,7 @@ async fn circles_are_refused_at_once_and_cost_no_hits_of_others() {
         }
         for server in &servers {
             let (count, failures) = found(server, "union").await;
-            // Each server has the catalogue; the last one refuses only the first.
+            // Each server finds its own catalogue; the last server of the circle only leaves out the first server.
             assert_eq!(count, circle.len() as u64, "{scheme}{circle:?}");
             let is_direct = circle.len() == 1;
             assert_eq!(failures.len(), usize::from(is_direct), "{failures:?}");
@@ -100,7 +100,7 @@ async fn circles_are_refused_at_once_and_cost_no_hits_of_others() {
                 assert!(failures[0].contains("leads back to itself"), "{failures:?}");
             }
         }
-        // The same holds for scans and sorts.
+        // Scans and sorts in a circle are also answered.
         for server in &servers {
             let target = format!("{}/union", server.addr());
             let connection = Client::new().connect(&target).await.expect("a session");
@@ -133,7 +133,7 @@ async fn the_server_that_closes_the_circle_says_so() {
     lock(&names.0).insert("books".to_owned(), books.addr());
     let _a = names.start("a", &["b/union".to_owned()]);
     let b = names.start("b", &[back, "books/cat".to_owned()]);
-    // From b to a, and back to b, which is the only target of a.
+    // The search goes from b to a, and would return to b, which is the only target of a.
     let (count, failures) = found(&b, "union").await;
     assert_eq!((count, failures.len()), (1, 1), "{failures:?}");
     assert!(
