@@ -391,7 +391,7 @@ pub(in crate::memory) fn common<T: Copy + Ord>(left: &[T], right: &[T]) -> Vec<T
             if at == other {
                 both.push(*at);
             }
-            // Branchless, because a branch would be unpredictable.
+            // These additions avoid a branch, which would be unpredictable.
             here += usize::from(at <= other);
             there += usize::from(other <= at);
         }

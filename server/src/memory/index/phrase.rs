@@ -156,7 +156,7 @@ fn steps<'a>(
                 let pair = Pattern::Exact(format!("{one} {other}"));
                 lists_of(&pairs, &pair, work)?
             }
-            // This is the second word of a pair.
+            // The previous step has already found this word as the second word of a pair.
             (Some(_), Some(_), None) => continue,
             _ => lists_of(&single, word, work)?,
         };

@@ -128,7 +128,7 @@ impl Default for Interner {
             octets: Vec::new(),
             ends: Vec::new(),
             table: HashTable::new(),
-            // Random, so that nobody can craft records whose strings all collide.
+            // The seed is random, so that clients cannot craft records whose strings all collide.
             seed: RandomState::new().hash_one(0),
             order: Vec::new(),
             places: Vec::new(),
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn strings_are_found_by_pattern() {
         let strings = strings(&["war", "", "ware", "peace", "warfare", "é", "wa"]);
-        // "", peace, wa, war, ware, warfare, é
+        // In order, the strings are: "", peace, wa, war, ware, warfare, é
         assert_eq!(strings.find(b"war"), Some(3));
         assert_eq!(strings.find(b""), Some(0));
         assert_eq!(strings.find(b"warf"), None);
