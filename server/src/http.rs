@@ -129,10 +129,10 @@ pub(crate) async fn serve<S: Transport>(
                 return;
             }
         }
-        // The tally already knows.
+        // The tally already has the reason.
         HttpEnd::Failed(_) => is_closed = false,
     }
-    // The client has sent everything it will send, or is no longer there to read.
+    // Wait for the rest of what the client sends. A client that has ended its side has sent everything, or is gone.
     if is_closed && (!has_ended || S::ANNOUNCES_END) {
         stream::linger(stream, limits.linger_time, |_| {}).await;
     }
@@ -164,7 +164,7 @@ fn failed(error: hyper::Error, refused: Option<StatusCode>, tally: &mut Tally) -
             };
             return HttpEnd::Status(SessionEnd::ProtocolError, status, words.into());
         }
-        // hyper's answer went out together with the previous answer.
+        // hyper has already written its own answer after the previous answer, so no other answer is sent.
         tally.ends(SessionEnd::ProtocolError, Some(&error));
         return HttpEnd::Done(SessionEnd::ProtocolError);
     }
@@ -186,7 +186,7 @@ impl HttpConnection<'_> {
         let answerer = tokio::sync::Mutex::new(answerer);
         let service = service_fn(|request| {
             let octets = lock(self.exchange).take_head();
-            // Boxed, so that idle connections stay small.
+            // The box keeps idle connections small.
             Box::pin(async { answerer.lock().await.answer(request, octets).await })
         });
         let mut http = http1::Builder::new();
@@ -197,7 +197,7 @@ impl HttpConnection<'_> {
         let mut stopped = pin!(async move { drop(stopping.wait_for(|stopping| *stopping).await) });
         let mut is_stopping = false;
         let mut alarm = pin!(sleep_until(far_away()));
-        // The number of requests that had been answered when the room was last told.
+        // The number of answered requests when the room was last notified.
         let mut answered = None;
         poll_fn(|context| {
             loop {
@@ -285,7 +285,7 @@ fn time_over(phase: Phase, answered: u64, has_ended: bool) -> HttpEnd {
             info!("no activity");
             HttpEnd::Done(SessionEnd::Idle)
         }
-        // The client does not take the answer.
+        // The client does not read the answer.
         Phase::Sending => HttpEnd::Done(SessionEnd::Lost),
     }
 }

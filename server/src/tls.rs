@@ -248,7 +248,7 @@ fn fault(error: &CertificateError) -> String {
     let words = format!("{error:?}");
     match error {
         CertificateError::BadEncoding => "it is damaged".to_owned(),
-        // The type of this error belongs to another crate.
+        // The type of this error belongs to another crate, so the error is recognised by its text.
         CertificateError::Other(_) if words.contains("UnsupportedCertVersion") => {
             "it is of an old version of X.509: make one of version 3, with a subjectAltName"
                 .to_owned()

@@ -32,7 +32,7 @@ pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin {
 
 impl Transport for tokio::net::TcpStream {
     fn reset(&mut self) {
-        // If this fails, the connection is closed.
+        // If this fails, the connection is closed without a reset.
         let _ = self.set_zero_linger();
     }
 }
@@ -186,7 +186,7 @@ impl Inlet {
             self.buffer.split_to(length)
         };
         if self.charge.octets() > 0 && self.buffer.is_empty() {
-            // Fewer octets are never refused.
+            // Reducing a charge is never refused.
             let _ = self.charge.set(0);
         }
         Ok(Some(apdu.freeze()))

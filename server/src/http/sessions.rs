@@ -73,7 +73,7 @@ impl SessionsOfRequest {
             if let Some(place) = self.free_place() {
                 return place;
             }
-            // A notification before this line is not missed, because one is remembered.
+            // `Notify` remembers one notification, so a notification before this line is not missed.
             self.places.freed.notified().await;
         }
     }

@@ -195,7 +195,7 @@ fn an_address_has_no_more_sessions_than_allowed() {
     server.wait_until(|entries| entries.len() == 2);
     let mut turned_away = connect(server.addr());
     let mut answer = Vec::new();
-    // Closed or reset, depending on timing.
+    // The connection is closed or reset, depending on timing.
     let _ = turned_away.read_to_end(&mut answer);
     assert!(answer.is_empty());
     drop(first);
@@ -446,7 +446,7 @@ fn messages_of_http_are_kept_without_secrets() {
     let read: Recording = Recording::parse(&lines).expect("a recording");
     assert_eq!((read.entries.len(), read.messages.len()), (0, 2));
     assert_eq!(read.messages[1].message, answered.message);
-    // These messages are not replayed.
+    // HTTP messages are recorded but not replayed.
     let replaying = TestServer::builder().replay(read).start();
     let answer = told(connect(replaying.addr()), &request);
     assert!(answer.starts_with("HTTP/1.1 501 "), "{answer}");

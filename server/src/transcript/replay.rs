@@ -147,7 +147,7 @@ impl From<&Recording> for Replay {
         for entry in recording.entries.iter().take(MAX_EXCHANGES) {
             let at = octets.len() as u64;
             octets.push(entry.octets.clone());
-            // There are at most as many entries as there may be exchanges.
+            // There are at most as many entries as there may be exchanges, so adding an entry does not fail.
             let _ = builder.add(entry, Place { at, length: 0 }, 0);
         }
         builder.build(RecordedOctets::Memory(octets))
@@ -353,7 +353,7 @@ impl SessionBuilder {
         let name = entry.name();
         match answer {
             None => Some("the answer is no APDU".to_owned()),
-            // A server may end a session at any time.
+            // A server may end a session at any time, so a Close without a request is not doubtful.
             Some(Apdu::Close(_)) => None,
             Some(_) if is_odd => Some(format!("the {name} answers no request")),
             Some(_) => None,

@@ -38,7 +38,7 @@ async fn status(caller: &mut Caller) -> (String, u128) {
 async fn a_client_that_guesses_passwords_is_counted_as_refused() {
     let server = server();
     let mut caller = connected(&server);
-    // ann:wrong
+    // The credentials are ann:wrong.
     let guess = "GET /cat HTTP/1.1\r\nHost: a\r\nAuthorization: Basic YW5uOndyb25n\r\n\r\n";
     let mut late = Vec::new();
     for _ in 0..Limits::default().refusals {

@@ -264,7 +264,7 @@ fn tasks_belong_to_their_users() {
         1
     );
     assert_eq!(told(&send(&mut bob, named(F::DELETE))), "failure 223 mine");
-    // Names are separate for each user.
+    // Each user has separate package names.
     assert_eq!(told(&send(&mut bob, named(F::CREATE))), "accepted");
     assert_eq!(
         told(&send(&mut bob, named(F::MODIFY))),
