@@ -211,7 +211,7 @@ impl Trial {
         };
         match timeout(limit, stream.send(octets)).await {
             Ok(Ok(())) => Ok(()),
-            // The server may have sent the answer before the connection ended.
+            // The server may have answered before it ended the connection, so the answer is still read.
             Ok(Err(_)) => Ok(()),
             Err(_) => {
                 self.ledger.is_silent = true;
