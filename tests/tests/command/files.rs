@@ -157,7 +157,7 @@ fn audit_a1_records_before_a_failure_are_kept_and_the_file_is_named() {
     let (_guard, folder) = folder();
     let output = folder.join("y.mrc");
     fs::write(&output, "precious").expect("written");
-    // Twenty records are returned with the search; the others are refused.
+    // Twenty records are returned with the search; the Present for the other records is refused.
     let refused = Fault::Fails(diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, "later"));
     let server = catalogue(60).fault(When::present(), refused).start();
     let place = format!("{}/books", server.addr());

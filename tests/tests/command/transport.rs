@@ -46,7 +46,7 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // The server may already have ended.
+        // An error means that the server has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
