@@ -172,7 +172,7 @@ fn long_output_is_shown_in_pages() {
     person.types("a");
     person.sees("30 of 30");
     person.sees("z3950> ");
-    // The same applies to the records of a search; `show` continues after the records that have been shown.
+    // The records of a search are shown in pages too, and `show` continues after the records that have been shown.
     person.enters("search --count 30 ti:book");
     let page = person.sees("Enter shows more");
     assert!(

@@ -171,8 +171,8 @@ fn scenarios() -> Vec<Scenario> {
         Scenario::new("S-24, octet by octet", "z39.50r://lib.example/cat?id7").fault(When::always(), Fault::Trickle),
         Scenario::new("S-24, two APDUs in one write", "z39.50r://lib.example/cat?id7")
             .fault(When::search(), Fault::After(close()))
-            // The server's Close after the record, the client's answer, and the client's own Close, sent before it saw the
-            // server's.
+            // These are the server's Close after the record, the client's answer to it, and the client's own Close, which was
+            // sent before the client saw the server's Close.
             .sends(&[&INIT, &SEARCH, &["close", "close", "close"]]),
         Scenario::new("S-25", "z39.50r://lib.example/cat?id7")
             .fault(When::search(), Fault::announces_4_gib())

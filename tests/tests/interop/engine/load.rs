@@ -180,7 +180,7 @@ async fn a_load_that_is_interrupted_goes_on_where_it_was() {
     let Some(engine) = Engine::start(1) else {
         return;
     };
-    // More records than the load reads ahead: 250 for each processor, and some more.
+    // There are more records than the load reads ahead, which is 250 for each processor and some more.
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let number = FEWER + 300 * processors;
     let file = write(engine.folder(), "all.mrc", &records(number));
@@ -274,7 +274,7 @@ fn a_long_load_counts_its_records() {
     fs::write(&file, text).expect("written");
     let ran = engine.load(&["--delete"], &[&file]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    // A slow node is reported too.
+    // Messages about a slow node are skipped.
     let lines = ran.stderr.lines().filter(|line| line.contains("record"));
     let lines: Vec<&str> = lines.collect();
     let expected = [
@@ -467,7 +467,7 @@ fn a_full_disk_ends_a_load_until_there_is_room() {
     engine.restart("node-2");
     assert_loaded(&engine.load(&[], &[&file]), "4000 records loaded");
     assert_same(&start(&engine, &all, ""), &queries(all.len()));
-    // The notes cannot be written either.
+    // With a limit of 0, the notes cannot be written either.
     let mut command = command("sh");
     let full = format!(
         "ulimit -f 0; exec {:?} load --engine {} --nodes {} --resume {:?} {:?}",

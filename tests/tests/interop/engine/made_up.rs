@@ -125,7 +125,7 @@ pub(super) fn queries(number: usize) -> Vec<String> {
 /// Returns 400 queries of each kind. A refused query is refused by both the engine and memory.
 pub(super) fn queries_of(ids: &[String], mut terms: impl FnMut() -> Terms) -> Vec<String> {
     let mut random = Random::new("engine queries");
-    // This is more terms than the engine counts at once.
+    // This query has more terms than the engine counts at once.
     let some: Vec<String> = ids.iter().map(|id| format!("@attr 1=1032 {id}")).collect();
     let mut queries = vec![
         EVERYTHING.to_owned(),
