@@ -283,7 +283,7 @@ pub fn redacted(text: &str) -> String {
         text.bytes()
             .all(|octet| octet.is_ascii_digit() || octet == b']')
     };
-    // After the complete address of a server, an `@` is part of the name of a database.
+    // After the complete address of a server, an `@` is part of the name of a database, so nothing is redacted.
     let host = authority
         .rsplit_once(':')
         .map(|(host, port)| (host, port.parse::<u16>()));

@@ -346,7 +346,7 @@ async fn first_reachable(addresses: Vec<SocketAddr>, limit: &Limit) -> Result<Tc
     let mut attempts = FuturesUnordered::new();
     loop {
         attempts.extend(waiting.next().map(|address| attempt(address, limit)));
-        // The next address is tried when an attempt has failed, or after the head start.
+        // The next address is tried when an attempt has failed or the head start is over.
         let ended = tokio::select! {
             ended = attempts.next() => ended,
             () = sleep(HEAD_START), if waiting.len() > 0 => continue,

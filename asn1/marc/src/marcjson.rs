@@ -452,7 +452,7 @@ mod tests {
                 ),
             );
         }
-        // An empty indicator before another is a blank.
+        // An empty indicator before another indicator is a blank.
         let json = format!(
             "{{{LEADER},\"fields\":{}}}",
             data(r#""ind1":"","ind2":"4","subfields":[{"a":"A"}]"#)

@@ -148,7 +148,8 @@ fn beside(target: &Path) -> io::Result<Option<(File, PathBuf)>> {
             Err(TryLockError::Error(_)) => return Ok(Some((file, path))),
             Err(locked) => return Err(locked.into()),
         }
-        // The previous holder may have removed the file in the meantime; other processes then lock a new file of the same name.
+        // The previous holder may have removed the file in the meantime; other processes then lock a new file with this name, so
+        // try again.
         let is_current = fs::symlink_metadata(&path)
             .and_then(|found| Ok(is_same(&found, &file.metadata()?).unwrap_or(true)));
         if is_current.unwrap_or(false) {

@@ -105,7 +105,7 @@ async fn searches_are_made_until_one_finds_something() {
         ],
     )
     .await;
-    // The index does not exist, so the single forms would be refused too.
+    // The index does not exist, so the single forms would be refused too and are not tried.
     check(
         "local:7",
         |query| match query {

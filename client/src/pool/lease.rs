@@ -395,7 +395,7 @@ impl<'a> LentRequest<'a> {
         if error.is_of_reference_id() {
             self.session.distrust();
         }
-        // If the request was the only one in the session, the fault is in the answer to it.
+        // In this case, the request is made again alone, so that only its own answer can be wrong.
         let is_suspect = matches!(
             error,
             Error::Unavailable {

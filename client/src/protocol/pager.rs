@@ -372,7 +372,7 @@ impl Pager {
                 {
                     self.chunks.shrink(asked);
                 }
-                // The reason may be that the chunk has grown too large.
+                // The chunk may have grown too large, so later chunks have the usual size.
                 Err(Error::Refused { .. }) if asked > self.options.chunk_size => {
                     self.chunks.limit(self.options.chunk_size);
                 }

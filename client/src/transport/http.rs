@@ -393,7 +393,7 @@ impl HttpClient {
             return Err(elsewhere());
         }
         self.endpoint = endpoint;
-        // Some servers leave out the parameters in the redirection.
+        // Some servers leave out the parameters in the redirection, so they are added again.
         request.path = match (path.contains('?'), request.path.split_once('?')) {
             (false, Some((_, parameters))) => format!("{path}?{parameters}"),
             _ => path,

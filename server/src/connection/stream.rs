@@ -295,7 +295,7 @@ pub(crate) async fn linger(
     };
     match timeout(limit, rest).await {
         Ok(Ok(has_ended)) => has_ended,
-        // The connection was reset.
+        // The connection was reset, so the client will not send anything else.
         Ok(Err(_)) => true,
         // A client that does not end its side in time is dropped.
         Err(_) => false,

@@ -353,7 +353,7 @@ async fn a_connection_is_kept() {
     for _ in 0..3 {
         assert_eq!(caller.get(&war).await.status(), "200");
     }
-    // HEAD has the headers of GET.
+    // The answer to HEAD has the same fields as the answer to GET.
     let full = caller.get("/cat").await;
     caller
         .send("HEAD /cat HTTP/1.1\r\nHost: lib.example\r\n\r\n")

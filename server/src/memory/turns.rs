@@ -238,7 +238,7 @@ mod tests {
             (&[('a', 0, 2, 0), ('a', 0, 2, 0), ('b', 1, 1, 0)], "aabaa"),
             // A job that turns out to be longer lets shorter jobs pass.
             (&[('a', 0, 7, 0), ('b', 1, 2, 0)], "aaaaabbaa"),
-            // The fourth turn goes to the oldest job.
+            // Every fourth turn goes to the oldest job.
             (
                 &[('a', 0, 12, 0), ('b', 1, 4, 8), ('c', 2, 4, 8)],
                 "aaaaaaaabbbabccaccaa",

@@ -126,7 +126,7 @@ fn no_more_sessions_than_allowed_are_served_at_once() {
     server.wait_until(|entries| entries.len() == 2);
     let address = server.addr();
     let second = thread::spawn(move || converse(address, &[init()]));
-    // The second client waits in the queue and is served as soon as the first disconnects.
+    // The second client waits in the queue and is served as soon as the first client disconnects.
     assert_eq!(server.sessions(), 1);
     drop(first);
     assert!(!second.join().expect("an answer").is_empty());
@@ -392,7 +392,7 @@ fn the_server_listens_on_unix_sockets() {
         stream.read_to_end(&mut answer).expect("an answer");
         answer
     };
-    // The socket file of a server that died is replaced.
+    // The socket file of a server that was killed is replaced.
     drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
     let server = TestServer::builder().unix(&path).start();
     assert_eq!(converse()[0], 0xb5);

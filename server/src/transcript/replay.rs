@@ -414,7 +414,7 @@ impl RecordIndex {
             (AskedOfSets::Search(search), Apdu::SearchResponse(found)) if found.search_status => {
                 self.hits.entry(search.set).or_insert(found.result_count);
                 let asked = search.records(found.result_count);
-                // The server may send records that it was not asked for. Their form is the one that they would have had if
+                // The server may send records that were not requested; their form is the form that they would have had if
                 // requested.
                 self.note_all(&asked, given, found.records.as_ref(), place);
                 self.note_next(&asked, *given, found.next_result_set_position);

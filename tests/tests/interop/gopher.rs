@@ -350,7 +350,7 @@ impl Pygopherd {
             }
             z3950_tests::pause();
         }
-        // The server has ended or does not listen.
+        // The server has ended or does not listen on this port.
         let _ = child.kill();
         let _ = child.wait();
         None

@@ -190,7 +190,7 @@ async fn sessions_that_a_batch_opens_again_resume_tls() {
         assert_eq!(ran.code, Some(0), "{ran:?}");
         let handshakes = relay.handshakes();
         let resumed = handshakes.iter().filter(|kind| **kind == Resumed).count();
-        // The two handshakes that begin at the same time cannot know of each other.
+        // Two handshakes that begin at the same time cannot resume each other's sessions.
         assert!(handshakes.len() - resumed <= 2, "{handshakes:?}");
         assert_eq!(resumed, 2, "{handshakes:?}");
         assert_eq!(

@@ -301,7 +301,7 @@ async fn another_port_needs_another_session() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s_22_what_is_unavailable_says_why() {
     use z3950::error::Cause;
-    // The listener is dropped at once, so no program listens on this port.
+    // The port is bound but no program listens on it, so connections are refused.
     let unheard = Unheard::bind();
     let refused = z3950::Client::with_resolver(options(), unheard.address());
     let outcome = refused.retrieve(&url(FULL)).await.expect("planned").outcome;

@@ -186,7 +186,7 @@ fn declare(record: &mut MarcRecord, charset: Charset) {
                 let mut body = field.body.to_vec();
                 let in_data = |octet: &&mut u8| **octet != SUBFIELD_DELIMITER;
                 let octets = body.iter_mut().skip(place).take_while(in_data);
-                // The following four octets name additional sets, which no longer apply.
+                // The next four octets name additional sets, which no longer apply, so they become blanks.
                 for (octet, new) in octets.zip(declared.iter().chain(b"    ")) {
                     *octet = *new;
                 }

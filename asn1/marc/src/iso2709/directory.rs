@@ -356,7 +356,7 @@ fn extent<'a>(
     if map.reads(region) {
         return whole;
     }
-    // Without a terminator there are as many entries as the stated base address has room for, or as many as can be read.
+    // Without a terminator, there are as many entries as fit before the stated base address, or as many as can be read.
     let room = stated.and_then(|base| base.checked_sub(Leader::LENGTH + 1));
     let announced = room
         .and_then(|room| region.get(..room))

@@ -358,7 +358,7 @@ fn omitted_octets_are_a_loss_and_others_a_guess() {
                  pg1342\x1E10\x1FaEmma /\x1FcAusten.\x1E\x1D";
     for (octets, is_loss, is_guess) in [
         (whole.to_owned(), false, false),
-        // The record is read despite a fault in lengths or in a digit.
+        // The record is still read exactly if a length or a digit of the leader is wrong.
         (whole.replacen("00077", "00066", 1), false, false),
         (whole.replacen("00049", "00094", 1), false, false),
         (whole.replacen("4500", "45x0", 1), false, false),

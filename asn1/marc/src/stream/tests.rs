@@ -395,7 +395,7 @@ fn a_truncated_document_is_reported() {
         ),
         ("<a>WHOLE", &["x"]),
         ("WHOLE", &["x"]),
-        // One record is not closed.
+        // In these documents, one record is not closed.
         ("WHOLE<record>\nWHOLE", &["x", "x", unclosed]),
         (
             "<collection>WHOLE<record>WHOLE WHOLE</collection><a/>WHOLE",
@@ -416,8 +416,7 @@ fn a_truncated_document_is_reported() {
         ("[WHOLE,WHOLE]\n", &["x", "x"]),
         ("[]", &[]),
         ("[WHOLE][WHOLE]", &["x", "x"]),
-        // If the last record is reported, the missing bracket is not. An input that does not begin with a bracket is not an
-        // array.
+        // If the last record is reported, the missing bracket is not. Records without brackets are not an array.
         (
             "[WHOLE,{\"leader\":\"x\"",
             &["x", "!the record does not end"],

@@ -111,7 +111,7 @@ fn clause(operand: &Operand, default_set: Oid, properties: &Properties) -> Resul
                 masks: None,
             };
             let masked = || speaker.masked().and_then(|masked| masked.clause().ok());
-            // Many servers support masks; few know the modifier for regular expressions.
+            // Many servers support masks but few know the modifier for regular expressions, so masks are preferred.
             if speaker.truncation() == Some(REGEXP)
                 && let Some(clause) = masked()
             {

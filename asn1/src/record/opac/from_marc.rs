@@ -137,7 +137,7 @@ fn holdings(record: &MarcRecord) -> Vec<Vec<&Field>> {
         }
         located |= location;
     }
-    // Captions alone do not describe holdings.
+    // Captions alone do not describe holdings, so holdings with nothing else are dropped.
     holdings.retain(|fields| fields.iter().any(|field| !is_caption(field)));
     holdings
 }

@@ -119,7 +119,7 @@ impl<'a> Put<'a, '_> {
 
     fn facets(&mut self, facets: &'a FacetParameters) {
         for (name, value) in facets.fields() {
-            // YAZ sends these parameters in 1.1 too.
+            // YAZ sends these parameters in 1.1 too, so they are written in every version.
             match name {
                 "facetLimit" | "facetStart" | "facetSort" => self.text(name, value),
                 _ => self.only_new(name, value),

@@ -278,7 +278,7 @@ impl<'a> Fields<'a> {
             record_xpath: self.take_old("recordXPath"),
             result_set_ttl: self.number("resultSetTTL", 0),
             sort_keys: self.take("sortKeys"),
-            // YAZ sends the first three parameters in 1.1 too.
+            // YAZ sends the first three parameters in 1.1 too, so they are read in every version.
             facets: FacetParameters {
                 limit: self.take("facetLimit"),
                 start: self.take("facetStart"),

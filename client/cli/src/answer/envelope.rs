@@ -182,7 +182,7 @@ impl From<Value> for Envelope {
 
 impl fmt::Display for Envelope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // All keys are strings, so every value can be written.
+        // All keys are strings, so the object can always be written.
         f.write_str(&serde_json::to_string(&self.keys).unwrap_or_default())
     }
 }

@@ -113,7 +113,7 @@ impl Written {
 
 fn sync(file: &File) -> io::Result<()> {
     match file.sync_data() {
-        // A pipe cannot be synced.
+        // A pipe cannot be synced, which is not an error.
         Err(error)
             if matches!(
                 error.kind(),

@@ -133,7 +133,7 @@ impl Read for Watched {
             if length > 0 || to.is_empty() {
                 return Ok(length);
             }
-            // Reading a device such as /dev/zero never blocks, so signals are checked for here.
+            // Reading a device such as /dev/zero never blocks, so signals must be checked for here too.
             stopped()?;
             match self.blocks.recv_timeout(TICK) {
                 Ok(block) => self.block = io::Cursor::new(block?),

@@ -28,7 +28,7 @@ mod echo {
 
     pub(super) fn stop() {
         let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
-        // A program in the background would be stopped if it changed the terminal.
+        // A program in the background would be stopped for changing the terminal, so it leaves the terminal unchanged.
         if tcgetpgrp(io::stdin()) != Ok(getpgrp()) {
             return;
         }

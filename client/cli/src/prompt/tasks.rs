@@ -43,7 +43,7 @@ impl Prompt {
             "insert" => Action::RECORD_INSERT,
             "replace" => Action::RECORD_REPLACE,
             "delete" => Action::RECORD_DELETE,
-            // This inserts a record, or replaces an existing one.
+            // A special update inserts the record or replaces an existing record.
             "update" => Action::SPECIAL_UPDATE,
             _ => return Err(Refusal::Usage),
         };

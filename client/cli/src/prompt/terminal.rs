@@ -239,7 +239,7 @@ impl Person for Terminal {
             self.has_stopped = answer == GoOn::Stop;
             return answer;
         }
-        // The keys are the next command, or its beginning.
+        // The keys are the next command or its beginning, so they go to the line editor.
         self.begin(&typed);
         GoOn::Stop
     }

@@ -165,7 +165,7 @@ async fn retrievals_keep_the_pace_of_the_profile() {
     for retrieval in [first, second] {
         assert_eq!(say(&retrieval.expect("a plan").outcome), "Delivered usmarc");
     }
-    // The second retrieval starts after the pause: Init, Search and Present, and then all three again.
+    // The two retrievals send Init, Search and Present one after the other, with a pause between each two of the six requests.
     assert_eq!(begun.elapsed().as_secs(), 10);
     let seen = transcript.finished().await;
     let whole = "connect initRequest search(1/2/0,usmarc) present(1+1,usmarc) close(finished) end";

@@ -162,7 +162,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             let watches_callers =
                 self.options.cancels_dropped && self.offers(Options::TRIGGER_RESOURCE_CONTROL);
             let next_limit = self.next_limit();
-            // Reading comes first: no request is sent on a session that the server has closed.
+            // Reading comes first, so that no request is sent on a session that the server has closed.
             tokio::select! {
                 biased;
                 frame = self.wire.next() => self.receive(frame)?,
@@ -210,7 +210,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         if command.reply.is_closed() {
             return;
         }
-        // Only concurrent operations can conflict; pipelined operations are carried out in order.
+        // Only concurrent operations can conflict, because pipelined operations are executed in order.
         if self.offers(Options::CONCURRENT_OPERATIONS)
             && self.operations.is_in_conflict(&command.request)
         {
@@ -305,7 +305,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         if let Some(mut operation) = self.operations.finish(number) {
             operation.answer(Ok(answer));
         }
-        // Many servers carry operations out one after the other, so an answer restarts the wait of the remaining operations. An
+        // Many servers execute operations one after the other, so an answer restarts the wait of the remaining operations. An
         // answer to a much later request does not, so the wait ends even if such answers keep coming.
         let room = u64::try_from(self.room()).unwrap_or(u64::MAX);
         let has_waited =

@@ -97,7 +97,7 @@ fn goes_on(rest: &[u8]) -> bool {
     match characters.next() {
         Some(mark) if mark.is_whitespace() || mark.is_control() || "\"<>".contains(mark) => false,
         Some(_) => characters.next().is_some_and(char::is_alphanumeric),
-        // For each pair of brackets, the number of closing brackets minus the number of opening brackets.
+        // The octet is not UTF-8, but it may be a punctuation mark of Latin-1 or a similar set.
         None => {
             matches!(rest, [0x80..=0xBF, next, ..] if *next != 0xA0 && (next.is_ascii_alphanumeric() || *next >= 0xC0))
         }
@@ -143,7 +143,7 @@ fn belongs(octet: u8) -> bool {
 /// Removes trailing punctuation, but keeps a closing bracket if the URL itself opens it.
 fn trimmed(mut url: &[u8]) -> &[u8] {
     let count = |octet: u8| url.iter().filter(|&&each| each == octet).count();
-    // The number of closing brackets minus the number of opening ones.
+    // For each pair of brackets, the number of closing brackets minus the number of opening brackets.
     let mut unopened = [(b'(', b')'), (b'[', b']')]
         .map(|(opening, closing)| (closing, count(closing).saturating_sub(count(opening))));
     while let Some((last, head)) = url.split_last() {

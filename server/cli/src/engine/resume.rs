@@ -322,7 +322,7 @@ mod tests {
             file.and_then(|file| file.set_modified(modified))
                 .expect("a time");
         };
-        // The first file is done, the second is begun, and the third has not been opened.
+        // The first file is done, the second is begun, and the third has not been begun.
         for (file, is_noted) in files.iter().zip([true, true, false]) {
             let data = fs::metadata(file).expect("a file");
             let modified = data.modified().expect("a time");

@@ -146,7 +146,7 @@ impl TermSums {
         let mut all: Vec<(String, TermSum)> = self.0.into_iter().collect();
         all.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         if !wanted.alphabetical {
-            // The sort is stable: terms with the same count keep their order.
+            // The sort is stable, so terms with the same count keep their order.
             all.sort_by_key(|(_, sum)| Reverse(sum.records));
         }
         let wanted = all.into_iter().skip(wanted.skip).take(wanted.terms);

@@ -87,7 +87,7 @@ impl Queue {
         };
         if let Some(slot) = free {
             drop(state);
-            // This cannot fail, because `granted` still exists.
+            // Sending cannot fail, because its receiver `granted` still exists.
             let _ = grant.send(self.turn_in(slot));
             return (None, granted);
         }

@@ -56,7 +56,7 @@ async fn a_client_that_guesses_passwords_is_counted_as_refused() {
         server.metrics.operations(OperationKind::SruExplain, failed),
         5
     );
-    // A new connection does not help, but a right password does.
+    // A new connection does not reset the delay, but a right password does.
     for (request, expected) in [
         (wrong(), ("401", 3200)),
         (with_password("secret"), ("200", 0)),

@@ -27,7 +27,7 @@ async fn a_search_is_stopped_in_time() {
     assert_eq!(answer.status(), "200");
     assert!(answer.body.contains("no answer in time"), "{}", answer.body);
     assert_eq!(backend.counts(), (1, 1));
-    // The connection continues.
+    // The connection can still be used after the search was stopped.
     assert_eq!(caller.get("/cat").await.status(), "200");
 }
 

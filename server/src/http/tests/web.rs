@@ -138,7 +138,7 @@ async fn sessions_of_a_request_count_against_the_limit() {
         ..Context::new(Target::new(catalogue(), limits))
     };
     let mut caller = Caller::within(Arc::new(context), enter());
-    // The first session is in the room of the connection.
+    // The first session shares the room of the connection, so it takes no other room.
     for (others, sessions) in [(0, 4), (1, 3), (3, 1)] {
         let others: Vec<_> = (0..others).map(|_| enter().expect("room")).collect();
         for room in &others {
@@ -235,7 +235,7 @@ async fn parts_are_sent_as_they_come() {
     }
     let head = String::from_utf8(octets).expect("UTF-8").to_lowercase();
     assert!(head.contains("transfer-encoding: chunked"), "{head}");
-    // The connection continues.
+    // The connection can still be used after an answer in parts.
     assert_eq!(caller.get("/cat").await.status(), "200");
     // The answer to HEAD has neither a length nor a body.
     caller
@@ -252,7 +252,7 @@ async fn answers_and_parts_are_not_waited_for_without_end() {
     let answer = caller.get("/web/never").await;
     assert_eq!((answer.status(), begun.elapsed().as_secs()), ("503", 30));
     assert_eq!(pages.dropped.load(Ordering::Relaxed), 1);
-    // The first parts come just in time, and the next parts would come too late.
+    // The parts of the first answer come just in time, and the first part of the second answer comes too late.
     caller.send(get("/web/parts?29")).await;
     caller.send(get("/web/parts?31")).await;
     let begun = Instant::now();

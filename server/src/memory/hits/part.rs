@@ -404,7 +404,7 @@ fn union(left: &[u16], right: &[u16]) -> Vec<u16> {
     let mut either = Vec::with_capacity(left.len() + right.len());
     either.extend_from_slice(left);
     either.extend_from_slice(right);
-    // These are two sorted runs: the standard sort merges them.
+    // The vector has two sorted runs, which the standard sort merges.
     either.sort();
     either.dedup();
     either

@@ -190,7 +190,7 @@ fn places_in(
             starts.extend(in_class(steps, within, work)?);
         }
     }
-    // There is an ascending run for each class: the standard sort merges them.
+    // The list has an ascending run for each class, and the standard sort merges these runs.
     work.spend(starts.len() / SORTED_A_UNIT)?;
     starts.sort();
     let dictionary = segment.dictionary(Terms::Words(index));

@@ -298,7 +298,7 @@ impl Iterator for Varints<'_> {
     fn next(&mut self) -> Option<u32> {
         let (first, rest) = self.0.split_first()?;
         self.0 = rest;
-        // This is the most common case.
+        // Most numbers have a single octet.
         if first & 0x80 == 0 {
             return Some((*first).into());
         }

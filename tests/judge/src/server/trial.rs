@@ -232,7 +232,7 @@ impl Trial {
             let Some(stream) = &mut self.stream else {
                 return Err(Verdict::not_judged("there is no connection"));
             };
-            // The server may have ended the connection; anything it sent is read later.
+            // The server may have ended the connection, but its answer is read later, so errors are ignored.
             let _ = stream.send(octets.slice(position..=position)).await;
             yield_now().await;
         }

@@ -270,7 +270,7 @@ fn answers_come_without_a_node_that_hangs() {
     let daemon = start(&engine, &all, "");
     let place = format!("{}/books", daemon.address());
     let count = || found(&place, &[EVERYTHING.to_owned()]).concat();
-    // On a busy machine, a node may answer too late.
+    // On a busy machine, a node may answer too late, so the search is repeated.
     assert!((0..20).any(|_| count() == "20"));
     let mut left = 0;
     for node in ["node-1", "node-2"] {

@@ -61,7 +61,7 @@ fn updates_and_deletions_leave_what_memory_has() {
     let file = |name: &str, records: &[MarcRecord]| write(engine.folder(), name, records);
     let loaded = engine.load(&[], &[&file("all.mrc", &all)]);
     assert_loaded(&loaded, &format!("{number} records loaded"));
-    // Each changed record occurs twice, and the last one applies.
+    // Each changed record occurs twice in the file, and its last version applies.
     let changed = records_of("changed", (2..=number).step_by(2));
     let twice = [records_of("lost", (2..=number).step_by(2)), changed.clone()].concat();
     let mut nameless =
@@ -150,7 +150,7 @@ fn a_load_that_is_killed_goes_on_where_it_was() {
     assert_loaded(&nothing, "0 records loaded");
     assert_loaded(&nothing, "notes all of this as done");
     assert_same(&start(&engine, &all, ""), &queries(number));
-    // The notes of a load with other settings are not continued.
+    // A load with other settings does not continue from these notes.
     let settings = engine.folder().join("other.toml");
     fs::write(&settings, engine.settings("sort = [\"title\"]")).expect("written");
     let other = ["--config", settings.to_str().expect("text")];

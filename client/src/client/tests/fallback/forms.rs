@@ -13,7 +13,7 @@ async fn record_syntaxes_are_tried_in_their_order() {
         "1=1032,4=104;rs=none",
     );
     for condition in [227, 238, 239] {
-        // The diagnostic answers the search, replaces the record, or answers the Present.
+        // The server refuses the syntax in answer to the search, in place of the record, or in answer to the Present.
         let search_refused = move |asked: &str| {
             if asked.contains("sutrs") {
                 Refuse(condition)

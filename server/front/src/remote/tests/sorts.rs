@@ -85,7 +85,7 @@ async fn sets_of_all_targets_are_sorted() {
                 .any(|name| record.database().is_some_and(|of| of.contains(name)))
         );
     }
-    // A sorted set can be sorted again, and be part of a query.
+    // A sorted set can be sorted again, and a query can refer to it.
     let mut hits = search(&front, "union").await;
     for by in ["title", "title:desc"] {
         hits.sort(&keys(by)).await.expect(by);
