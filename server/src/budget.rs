@@ -206,7 +206,7 @@ impl std::fmt::Debug for Charge {
 
 impl Drop for Charge {
     fn drop(&mut self) {
-        // Reducing a charge is never refused.
+        // Reducing a charge is never refused, so there is no error.
         let _ = self.set(0);
     }
 }

@@ -197,7 +197,7 @@ enum Event {
 impl<S: Transport> Connection<'_, S> {
     async fn run(&mut self) -> io::Result<End> {
         let mut stopping = self.stopping.clone();
-        // An error means that the server was dropped.
+        // An error means that the server was dropped, which also stops the connection.
         let mut stopped = pin!(async move { drop(stopping.wait_for(|stopping| *stopping).await) });
         let mut alarm = pin!(sleep_until(far_away()));
         loop {

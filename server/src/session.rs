@@ -109,7 +109,7 @@ impl Session {
     pub async fn answer(&mut self, request: &Apdu) -> Reply {
         match self.begin(request) {
             Ok(operation) => {
-                // The box keeps idle sessions small.
+                // The box keeps the futures of idle sessions small.
                 let done = Box::pin(carry_out(operation, request)).await;
                 self.finish(done)
             }

@@ -199,7 +199,7 @@ impl SruSession {
         };
         let answered = if refused.is_empty() {
             match self.open(login, asked.via) {
-                // The box keeps idle sessions small.
+                // The box keeps the futures of idle sessions small.
                 Ok(()) => Box::pin(self.carry_out(&context, &request)).await,
                 Err(failure) => Err(failure),
             }

@@ -185,7 +185,7 @@ impl Hash for Query {
 
 impl From<Meant> for Query {
     fn from(meant: Meant) -> Self {
-        // A query has one operand more than operators.
+        // Each operator joins two operands, so there is one operand more than operators.
         let operators = meant.as_rpn().rpn.operands().skip(1).count();
         Self { meant, operators }
     }

@@ -450,7 +450,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
 
     /// Closes our side of the stream.
     async fn shutdown(&mut self) {
-        // An error means that the server is gone.
+        // An error means that the server has closed the connection, so it is ignored.
         let _ = self.framed.get_mut().shutdown().await;
     }
 }

@@ -381,7 +381,7 @@ impl Pager {
                         && self.options.takes_refusals
                         && has_any(&diagnostics, &OF_ONE_RECORD) =>
                 {
-                    // The diagnostic takes the place of the record.
+                    // The diagnostic is returned in place of the record.
                     let diagnostic = diagnostics.0.into_iter().next();
                     let diagnostic = diagnostic.ok_or_else(|| refused(Diagnostics::default()))?;
                     let database = None;
@@ -511,7 +511,7 @@ impl Pager {
             small_set_upper_bound: 0,
             large_set_lower_bound: 1,
             medium_set_present_number: 0,
-            // The facets are already known.
+            // The facets are already known, so they are not requested again.
             additional_search_info: None,
             ..self.search.clone()
         };

@@ -109,7 +109,7 @@ impl SruTask {
             answer = self.answer(request, sort, timeouts) => Some(answer),
         };
         match answer {
-            // An error means that the caller is gone.
+            // An error means that the caller no longer waits for the answer.
             Some(answer) => drop(command.reply.send(answer)),
             None => self.exchange.server.http.disconnect(),
         }
@@ -125,7 +125,7 @@ impl SruTask {
             answer = self.exchange.describe(database, timeouts) => Some(answer),
         };
         match answer {
-            // An error means that the caller is gone.
+            // An error means that the caller no longer waits for the answer.
             Some(answer) => drop(request.reply.send(answer)),
             None => self.exchange.server.http.disconnect(),
         }

@@ -135,7 +135,7 @@ impl Operation {
     /// Waits for the backend's answer. If the operation is stopped first, fails with the reason: 105 if the client
     /// cancelled it.
     pub(crate) async fn or_stopped<T>(&self, mut answer: Answer<'_, T>) -> Result<T, Diagnostic> {
-        // Most answers are ready immediately.
+        // Most answers are ready immediately, so they are tried before anything is allocated.
         match poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await {
             Poll::Ready(answer) => return answer,
             Poll::Pending => {}

@@ -186,7 +186,7 @@ impl Inlet {
             self.buffer.split_to(length)
         };
         if self.charge.octets() > 0 && self.buffer.is_empty() {
-            // Reducing a charge is never refused.
+            // Reducing a charge is never refused, so there is no error.
             let _ = self.charge.set(0);
         }
         Ok(Some(apdu.freeze()))

@@ -184,7 +184,7 @@ impl Tasks {
         if let Some(task) = kept.tasks.remove(&number) {
             kept.size = kept.size.changed(Size::of(&task), Size::default());
             let left = kept.size.kept;
-            // Reducing a charge is never refused.
+            // Reducing a charge is never refused, so there is no error.
             let _ = kept.charge.set(left);
         }
     }

@@ -286,7 +286,7 @@ async fn each_request_gets_its_status() {
             "www-authenticate: basic realm=",
             "credentials",
         ),
-        // hyper refuses these requests.
+        // hyper refuses these requests before the server's own code sees them.
         (
             format!("GET / HTTP/1.1\r\n{host}A b\r\n\r\n"),
             "400",

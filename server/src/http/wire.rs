@@ -221,7 +221,7 @@ impl Exchange {
         self.blocked = None;
         if self.phase == Phase::Sending && self.written > 0 && !self.has_more {
             self.answered += 1;
-            // Reducing a charge is never refused.
+            // Reducing a charge is never refused, so there is no error.
             let _ = self.charge.set(0);
             self.is_cut |= self.manner.hang_up;
             self.enter(Phase::Idle);

@@ -73,7 +73,7 @@ impl Pieces {
                     let apdu = self.buffer.split_to(length);
                     if self.buffer.is_empty() {
                         self.buffer = BytesMut::new();
-                        // Reducing a charge is never refused.
+                        // Reducing a charge is never refused, so there is no error.
                         let _ = self.charge.set(0);
                     }
                     return Some(Piece::Apdu(apdu.freeze()));

@@ -269,7 +269,7 @@ fn result_sets_are_named_replaced_and_combined() {
     assert_eq!(find("a", "war"), 2);
     assert_eq!(find("A", "emma"), 2);
     assert_eq!(find("b", "@and @set a @set A"), 1);
-    // A query may use the set that it replaces.
+    // A query may use the result set that it replaces.
     assert_eq!(find("a", "@not @set a @set A"), 1);
     assert_eq!(find("b", "@set a"), 1);
     // A failed search deletes the set with its name.

@@ -106,7 +106,7 @@ impl Player {
         let request = planned.request.clone();
         let played = if self.replay.source.is_file() {
             let carried_out = tokio::task::spawn_blocking(|| planned.carry_out()).await;
-            // An error means that the runtime is stopping.
+            // An error means that the runtime is stopping, so the recording was not read.
             carried_out.unwrap_or_else(|error| Played {
                 output: not_recorded(request.as_ref(), &error.to_string(), self.is_open),
                 not_recorded: None,

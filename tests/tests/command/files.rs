@@ -90,7 +90,7 @@ fn audit_a1_existing_files_stay_unless_records_replace_them() {
                     .chain(more.iter().copied()),
             )
         };
-        // Without records, no file is created.
+        // If the command finds no records, it does not create a file.
         let ran = with(&[]);
         assert_eq!(ran.code, Some(code), "{arguments:?}: {ran:?}");
         let path = Path::new(&output);

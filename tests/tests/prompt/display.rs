@@ -50,7 +50,7 @@ fn find_lists_titles_and_enter_lists_more() {
     person.enters("");
     person.sees("all 12 titles have been listed");
     person.sees("z3950> ");
-    // The list does not change where `show` continues.
+    // Listing titles does not change the position at which `show` continues.
     person.enters("show");
     person.sees("1 of 12");
     person.sees("001 id");
@@ -185,7 +185,7 @@ fn long_output_is_shown_in_pages() {
     person.enters("show");
     person.sees(" of 30");
     person.sees("z3950> ");
-    // Any other answer is the next command.
+    // Any other answer to the question is the next command.
     person.enters("show all");
     person.sees("Enter shows more");
     person.enters("base");

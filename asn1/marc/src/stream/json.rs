@@ -145,7 +145,7 @@ impl ObjectScan {
                 match begins_record(octets.get(self.index..).unwrap_or_default()) {
                     Some(true) => return Some((self.index, Some(reason))),
                     Some(false) => {}
-                    // More octets are needed to decide.
+                    // Whether another record begins cannot be decided without more octets.
                     None => return None,
                 }
             }

@@ -154,7 +154,7 @@ impl<'a> Printer<'a> {
             Ok(())
         } else {
             self.is_stopped = true;
-            // Returning this failure ends the run.
+            // The user has stopped the output, and this failure ends the run.
             Err(Failure::BrokenPipe)
         }
     }

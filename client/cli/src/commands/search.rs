@@ -138,7 +138,7 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
     let mut job = job(answers, query, style);
     job.jobs = batch.jobs(job.targets.len());
     let ran = run_all(batch, job, output).await;
-    // If a signal arrives, closing is abandoned.
+    // If a signal arrives, the sessions are left without waiting for them to close.
     Interrupt.or_end(reach.close()).await;
     Ok(exit.and(ran?))
 }

@@ -341,7 +341,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             let put = self.wire.put(&request.into());
             put.map_err(|error| Error::fault(phase, error))?;
         }
-        // An error means that the caller is gone.
+        // An error means that the caller no longer waits for the number.
         let _ = trigger.reply.send(self.operations.list.len());
         Ok(())
     }

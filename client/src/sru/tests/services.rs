@@ -45,7 +45,7 @@ async fn records_are_updated_one_by_one() {
         words.contains("2 (SRU diagnostic info:srw/diagnostic/12/52"),
         "{words}"
     );
-    // The first refusal ends the update.
+    // The first refusal ends the update, so the remaining records are not sent.
     assert_eq!(peer.asked().len(), 4);
     assert!(peer.asked()[3].contains("recordIdentifier>1<"));
     let error = connection

@@ -89,7 +89,7 @@ async fn guesses_side_by_side_are_answered_one_after_the_other() {
     let mut clients: Vec<_> = (0..10).map(|_| connected(&server)).collect();
     for client in &mut clients {
         client.send(init_with("wrong")).await;
-        // The server takes the attempts in this order.
+        // Yield after each Init, so that the server takes the attempts in this order.
         tokio::task::yield_now().await;
     }
     let begun = Instant::now();

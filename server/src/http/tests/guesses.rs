@@ -78,7 +78,7 @@ async fn guesses_side_by_side_are_answered_one_after_the_other() {
     let mut callers: Vec<_> = (0..10).map(|_| connected(&server)).collect();
     for caller in &mut callers {
         caller.send(wrong()).await;
-        // The server takes the attempts in this order.
+        // Yield after each request, so that the server takes the attempts in this order.
         tokio::task::yield_now().await;
     }
     let begun = Instant::now();

@@ -239,7 +239,7 @@ pub(in crate::memory) fn scan_start(
             Terms::Words(index),
             words(text).into_iter().next().unwrap_or_default(),
         ),
-        // A scan can start at an incomplete key.
+        // A scan can start at an incomplete key, so its words are used if it is not a key.
         _ => (
             Terms::Keys(index),
             kind.key(text).unwrap_or_else(|| words(text).concat()),

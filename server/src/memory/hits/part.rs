@@ -353,7 +353,7 @@ fn ones(mut word: u64, base: u16) -> impl Iterator<Item = u16> {
     std::iter::from_fn(move || {
         let place = (word != 0).then(|| word.trailing_zeros())?;
         word &= word - 1;
-        // A position in a word is less than 64.
+        // A position in a word is less than 64, so it fits.
         Some(base + u16::try_from(place).unwrap_or_default())
     })
 }

@@ -49,7 +49,7 @@ fn terms_surround_the_starting_point() {
         ("d", 3, Some(0), None, "efg", 0, 0),
         ("dd", 3, Some(0), None, "efg", 0, 0),
         ("dd", 3, Some(1), None, "efg", 1, 0),
-        // The list begins or ends within the answer.
+        // The index begins or ends within the answer, so the answer has fewer terms.
         ("a", 3, Some(3), None, "b", 1, 5),
         ("c", 4, Some(3), None, "bcd", 2, 5),
         ("j", 4, Some(1), None, "jk", 1, 5),

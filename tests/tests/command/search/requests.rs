@@ -104,7 +104,7 @@ fn records_take_one_search_and_close_is_always_sent() {
         (&["lookup", &target, "local:pg158"], vec![]),
         (&["search", &target, "ti:emma"], vec![]),
         (&["search", &target, "novel"], vec![]),
-        // Only the number of hits is wanted.
+        // With `--count 0`, only the number of hits is requested.
         (&["search", &target, "novel", "--count", "0"], vec![]),
         (
             &["search", &target, "fiction", "--count", "30"],

@@ -142,7 +142,7 @@ pub(super) fn queries_of(ids: &[String], mut terms: impl FnMut() -> Terms) -> Ve
         let year = 1900 + random.below(120);
         let relation = random.pick(&[1, 2, 4, 5]);
         let (distance, ordered) = (random.below(4) + 1, random.below(2));
-        // The part has two or three letters.
+        // The beginning of the word has two or three letters.
         let part: String = one.chars().take(2 + queries.len() / 29 % 2).collect();
         let end: String = one.chars().skip(1).collect();
         queries.extend([

@@ -138,7 +138,7 @@ fn audit_c9_an_odd_eacc_code_is_one_fault_and_what_follows_stays_in_step() {
         "\u{FFFD}一",
         &["no character A1 A0 BD in EACC at octet 4"],
     );
-    // This line comes from pymarc's tests.
+    // The line comes from the tests of pymarc.
     check(
         b"a \x1B$1! =! @\x7F \x14\x7F \x19\x7F  \x7F!\"\x1B(B z",
         "a \u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD} z",

@@ -45,7 +45,7 @@ async fn whatever_a_target_does_the_others_answer() {
         .iter()
         .flat_map(|rule| forms.each_ref().map(|form| (*rule, form)));
     for ((rule, hits, records), form) in each {
-        // MARC inside OPAC records is not damaged.
+        // The faults damage only MARC records, not MARC inside OPAC records.
         let is_whole = rule.contains("damage") && *form == forms[1];
         let records = if is_whole { 4 } else { records };
         // With this rule, the records are sent in answer to a Present.
