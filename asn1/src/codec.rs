@@ -66,7 +66,7 @@ fn locate(octets: &[u8], fault: Fault) -> DecodeError {
         Some(element(octets, start, |tag| match (fault.found, named) {
             (Some(found), _) => tag == found,
             (None, Some((_, tags))) => TagTree::tag_contains(&tag, &[*tags]),
-            // No field is named, so the element does not belong to the APDU.
+            // The error does not name a field, so the fault is the first element that does not belong to the APDU.
             (None, None) => !elements
                 .iter()
                 .any(|(_, tags)| TagTree::tag_contains(&tag, &[*tags])),

@@ -198,7 +198,7 @@ to_json! {
     InternationalString: text => text.to_string_lossy().into();
     OctetString: octets => utf8_or_latin1(octets).into();
     ReferenceId, ResultSetId, DatabaseName, ElementSetName: name => name.0.to_json();
-    // The name of the object identifier, or its dotted form.
+    // An object identifier is shown as its name or in dotted form.
     Oid: oid => oid.name().map_or_else(|| oid.to_string(), str::to_owned).into();
     CaseSensitivity, CloseReason, DeleteFunction, DeleteSetStatus, DuplicateDetectionStatus,
     ExtendedServicesFunction, OperationStatus, PresentStatus, RequestedAction, ResourceReportStatus, ResultSetStatus,
@@ -266,7 +266,7 @@ to_json! {
         Term::Numeric(term) => term.to_string().into(),
         other => AttributesPlusTerm { attributes: Vec::new(), term: other.clone() }.to_json(),
     };
-    // The operand in PQF.
+    // An operand is shown in PQF.
     AttributesPlusTerm: operand => {
         let rpn = RpnStructure::Op(Operand::AttributesPlusTerm(operand.clone()));
         RpnQuery::bib1(rpn).to_string().into()
@@ -280,7 +280,7 @@ to_json! {
         "addinfo": Value::from(diagnostic.addinfo.to_string_lossy());
         "message": diagnostic.message().map(Value::from)
     ).into();
-    // The key with its order, and the treatment of records without it (Z39.50-2003 §3.2.7.1.4).
+    // A sort key is shown with its order and with the action for records that lack the key (Z39.50-2003 §3.2.7.1.4).
     SortKeySpec: key => object!(key: sort_element, sort_relation, case_sensitivity, missing_value_action).into();
     SortElement: element => match element {
         SortElement::Generic(key) => key.to_json(),
@@ -299,7 +299,7 @@ to_json! {
         MissingValueAction::MissingValueData(data) => json!({ "missingValueData": data.to_json() }),
     };
     AttributeList: list => list.0.to_json();
-    // The attribute in PQF.
+    // An attribute is shown in PQF.
     AttributeElement: attribute => {
         let value = match &attribute.attribute_value {
             AttributeValue::Numeric(value) => value.to_string(),

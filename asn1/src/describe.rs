@@ -168,7 +168,7 @@ impl<T: Describe> Describe for OptionalChoice<T> {
 
 impl<T: Describe> Describe for Vec<T> {
     fn describe(&self) -> Value {
-        // A loop, because an iterator would generate much more code for each type.
+        // An iterator instead of this loop would generate much more code for each type.
         let mut list = Vec::with_capacity(self.len());
         for value in self {
             list.push(value.describe());

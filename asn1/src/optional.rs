@@ -78,7 +78,7 @@ impl<T: Encode> Encode for OptionalChoice<T> {
 
 impl<T: DecodeChoice> Decode for OptionalChoice<T> {
     fn decode<D: Decoder>(decoder: &mut D) -> Result<Self, D::Error> {
-        // The CHOICE has no tag, so decoding is tried on any element that comes next.
+        // A CHOICE has no tag of its own, so the decoder tries to decode whichever element comes next.
         let next = decoder.decode_optional_with_constraints::<Self>(&T::CONSTRAINTS)?;
         Ok(next.unwrap_or_default())
     }

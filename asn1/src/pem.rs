@@ -17,7 +17,7 @@ pub fn contents(octets: &[u8]) -> String {
     match (found.is_empty(), octets.first()) {
         (false, _) => found.join(" and "),
         (true, None) => "nothing: it is empty".to_owned(),
-        // A DER SEQUENCE with a length in two octets, like certificates and keys.
+        // Certificates and keys in DER begin like this: a SEQUENCE with a length in two octets.
         (true, Some(0x30)) if octets.get(1) == Some(&0x82) => {
             "DER, not PEM (openssl x509 -inform DER, or openssl pkey -inform DER, converts it)"
                 .to_owned()

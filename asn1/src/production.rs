@@ -136,7 +136,7 @@ macro_rules! production {
             encode(value, encoder, tag) { rasn::Encode::encode_with_tag(&value.0, encoder, tag) }
         }
     };
-    // An open newtype with constants and the standard's names for its values.
+    // This form makes an open newtype, with constants and the standard's names for its values.
     (#[derive(Clone, Debug, PartialEq)] $(#[$($meta:tt)+])* $([$($tag:tt)+])? pub integer $name:ident {
         $($(#[$value_meta:meta])* $constant:ident = $value:literal $text:literal),* $(,)?
     }) => {

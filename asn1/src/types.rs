@@ -241,8 +241,8 @@ ber! {
         let mut bits = Self::default();
         let sent = match decoder.decode_bit_string(tag, &Constraints::NONE) {
             Ok(sent) => sent,
-            // X.690 §8.6.2.3 requires an octet with the number of unused bits even if there are no bits. Clients that leave it
-            // out mean that there are no bits. The failed value has not been consumed.
+            // X.690 §8.6.2.3 requires an octet with the number of unused bits even if there are no bits. Clients that omit the
+            // octet mean an empty bit string. The failed decoding has not consumed the value, so it can be decoded again.
             Err(error) => match decoder.decode_octet_string::<OctetString>(tag, &Constraints::NONE) {
                 Ok(contents) if contents.is_empty() => return Ok(bits),
                 _ => return Err(error),
@@ -324,7 +324,7 @@ mod tests {
             (&[3, 0][..], Some(Bits::default())),
             (&[3, 1, 0], Some(Bits::default())),
             (&[0x23, 0], Some(Bits::default())),
-            // More unused bits than bits, and another type.
+            // These values have more unused bits than bits, or another type.
             (&[3, 1, 7], None),
             (&[3, 2, 9, 0], None),
             (&[4, 0], None),

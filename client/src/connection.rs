@@ -80,7 +80,7 @@ impl Connection {
     ) -> Result<ResultSet, Error> {
         let query = query.into();
         let (query, keys) = match query.as_cql().filter(|_| self.is_sru()) {
-            // The text includes its sort keys.
+            // The CQL text already includes its sort keys.
             Some(text) => (type_104(text), Vec::new()),
             None => {
                 let keys = query.sort_keys().to_vec();
@@ -99,7 +99,7 @@ impl Connection {
             search = search.with_facets(&self.facets).map_err(unwritable)?;
         }
         let mut turn = name.turn().await;
-        // Even a failed search deletes the previous set of this name.
+        // Even a failed search deletes the previous result set with this name.
         turn.take();
         options.reconnect = Some(Arc::clone(&self.inner.reconnect));
         let (query, search, options, keys) = (&query, &search, &options, &keys);
@@ -179,7 +179,7 @@ impl Connection {
         if let Some(name) = &self.form.element_set {
             url = url.element_set(name.as_str());
         }
-        // The form is chosen by the caller here, and is not a hint from somebody else's URL.
+        // The caller has chosen this form. It is not a hint from a URL of unknown origin, so it is preferred.
         let mut options = PlanOptions {
             hints: Hints::Prefer,
             ..self.inner.plan.clone()
@@ -229,7 +229,7 @@ impl Connection {
         position: u64,
         order: Order,
     ) -> Result<TaskResult, Error> {
-        // Other connections use the same names for their sets.
+        // A set of another connection may have the same name as a set of this one.
         if !hits.is_of(&self.inner) {
             return Err(Error::ForeignResultSet);
         }

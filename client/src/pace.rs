@@ -20,7 +20,7 @@ pub struct Clock {
 impl Clock {
     /// Returns whether a request may be sent now.
     pub fn is_due(&self) -> bool {
-        // If the lock is held, somebody is waiting.
+        // If the lock is held, a request is waiting, so another one is not due.
         let next = self.next.try_lock();
         let is_over = |at: &Option<Instant>| at.is_none_or(|at| at <= Instant::now());
         next.is_ok_and(|next| is_over(&next)) && is_over(&self.held())
@@ -85,7 +85,7 @@ mod tests {
         let seconds = Duration::from_secs;
         for (pauses, went) in [
             (&[2, 2, 2][..], &[0, 2, 4][..]),
-            // Each pause begins with its own request.
+            // Each pause begins when its own request is sent.
             (&[1, 3, 1], &[0, 1, 4]),
             (&[0, 0], &[0, 0]),
         ] {
@@ -125,7 +125,7 @@ mod tests {
             let pace = Pace::with_pause(&clock, Duration::ZERO);
             let begun = Instant::now();
             pace.wait().await;
-            // One request is already waiting, another is made later.
+            // One request is already waiting when the server asks for a pause; a second request is made later.
             let waiting = pace.wait();
             pace.hold(Duration::from_secs(asked));
             pace.hold(Duration::ZERO);

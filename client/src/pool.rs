@@ -203,7 +203,7 @@ impl Key {
         Self {
             endpoint: endpoint.clone(),
             proxy: proxy.map(str::to_owned),
-            // If an Init cannot be encoded, no session is opened with it, so no session has this key.
+            // An Init that cannot be encoded never opens a session, so an empty key does not match any session.
             init: init.unwrap_or_default(),
             max_operations: options.max_operations,
             max_pipelined: options.max_pipelined,
@@ -268,7 +268,7 @@ impl Server {
         let _turn = turn.hold(Phase::Connect, self.turn.lock()).await?;
         let mut taken = self.taken.subscribe();
         let freed = timeouts.to_session();
-        // The inner result is an error only if the sender was dropped, but `self` owns it.
+        // Waiting fails only if the sender is dropped, but `self` owns the sender.
         let _ = freed.hold(Phase::Connect, taken.wait_for(is_free)).await?;
         Ok(self.admit())
     }
@@ -293,7 +293,7 @@ impl Server {
     }
 
     fn is_forgettable(&self) -> bool {
-        // Sessions outside the pool share the clock.
+        // Sessions outside the pool share the clock, so the server is forgotten only after they are dropped.
         self.idle.is_empty() && Arc::strong_count(&self.clock) == 1 && self.clock.is_due()
     }
 }

@@ -181,7 +181,7 @@ impl Query {
             rpn: left, sort, ..
         } = self;
         let (mut right, other_sort) = (other.rpn, other.sort);
-        // A query has a single attribute set; attributes from another set name theirs.
+        // A query has a single attribute set, so attributes of the right operand must name a different set themselves.
         if right.attribute_set != left.attribute_set {
             let operands = right.rpn.terms_mut();
             for attribute in operands.flat_map(|operand| &mut operand.attributes) {
@@ -334,7 +334,7 @@ mod tests {
         let sorted = Query::cql("war sortby author").expect("a query");
         let sorted = sorted.sorted_by(keys.clone());
         assert_eq!(sorted.sort_keys(), keys);
-        // The CQL text has other keys.
+        // The CQL text still has the previous keys, so it is not returned.
         assert_eq!(sorted.as_cql(), None);
     }
 

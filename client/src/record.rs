@@ -245,7 +245,7 @@ fn damage_of(external: &External) -> Option<String> {
             let found = found.ok().filter(|found| found.incomplete)?;
             match found.record {
                 Ok(_) => Some(found.notes.join("; ")),
-                // Records in other schemas are not MARCXML.
+                // XML in another schema is not damaged MARCXML.
                 Err(error) => says_marcxml(&octets).then_some(error),
             }
         }

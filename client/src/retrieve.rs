@@ -134,7 +134,7 @@ impl KnownItemSearch<'_> {
         let outcome = match self.search().await {
             Err(error) if self.is_unanswered(&error) => return Err(error),
             Err(error) => self.failed(error),
-            // Exactly one record must match, so the count matters.
+            // A retrieval depends on there being exactly one match, so a wrong count is an error.
             Ok(found) if u64::try_from(found.records.len()).is_ok_and(|came| came > found.hits) => {
                 let words = format!(
                     "more records than hits: {} for {}",

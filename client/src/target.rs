@@ -274,7 +274,7 @@ pub fn redacted(text: &str) -> String {
     let is_address = scheme
         .split_once(':')
         .is_some_and(|(name, behind)| behind.is_empty() && generic::names_addresses(name));
-    // A path may contain an `@`, and so may the databases after it.
+    // A path may contain an `@`, and so may the databases after it, so nothing is redacted.
     if is_address || scheme == "unix:" && (rest.starts_with(['/', '.']) || !rest.contains(':')) {
         return text.to_owned();
     }
@@ -283,7 +283,7 @@ pub fn redacted(text: &str) -> String {
         text.bytes()
             .all(|octet| octet.is_ascii_digit() || octet == b']')
     };
-    // After the complete address of a server, an `@` is part of the name of a database.
+    // After the complete address of a server, an `@` is part of the name of a database, so nothing is redacted.
     let host = authority
         .rsplit_once(':')
         .map(|(host, port)| (host, port.parse::<u16>()));
@@ -300,7 +300,7 @@ pub fn redacted(text: &str) -> String {
         let behind = rest.get(authority.len()..).unwrap_or_default();
         authority.len() + behind.find('?').unwrap_or(behind.len())
     } else {
-        // A slash or a question mark may be part of an unescaped password.
+        // A slash or a question mark may be part of an unescaped password, so the whole text is searched for an `@`.
         rest.len()
     };
     let has_slashes = scheme.ends_with(['/', '\\']);
@@ -309,7 +309,7 @@ pub fn redacted(text: &str) -> String {
         let before = rest.get(..*at).unwrap_or_default();
         authority.contains('@') || before.contains(':') || !has_slashes
     });
-    // `@:2100` means localhost.
+    // `@:2100` means localhost and does not contain a user name.
     match at.filter(|at| *at > 0).and_then(|at| rest.get(at..)) {
         Some(place) => format!("{scheme}<redacted>{place}"),
         None => text.to_owned(),
@@ -321,7 +321,7 @@ pub fn redacted(text: &str) -> String {
 fn secrets_begin(text: &str) -> usize {
     let is_slash = ['/', '\\'];
     let name = match text.split_once("://") {
-        // For example `<URL:z39.50r`.
+        // The scheme may follow a prefix, as in `<URL:z39.50r`.
         Some((before, _))
             if !before.contains('@') && before.to_ascii_lowercase().contains("url:") =>
         {

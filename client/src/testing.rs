@@ -72,7 +72,7 @@ impl Transcript {
             if count(&["connect"]) == count(&["end", "hangup", "cut"]) {
                 return text;
             }
-            // The server records the end of its stream in its own task.
+            // The server records the end of its stream in a separate task, so let that task run.
             tokio::task::yield_now().await;
         }
     }

@@ -190,7 +190,7 @@ impl Routes {
         let tcp = self.tcp.clone();
         let named = proxy.map(|text| text.parse::<Proxy>()).transpose()?;
         let chosen = match (named, &self.proxy) {
-            // The proxy of a `connect:` target applies to every host.
+            // The proxy of a `connect:` target applies to every host, without exemptions.
             (Some(proxy), _) => Some((proxy, NoProxy::none())),
             (None, general) => general.clone(),
         };
@@ -309,7 +309,7 @@ impl Connect for Tcp {
                 if let Ok(stream) = first_reachable(in_turn(addresses), &limit).await {
                     return Ok(Box::new(stream) as BoxStream);
                 }
-                // The host may have moved to another address.
+                // The host may have moved to another address, so its name is resolved again.
                 self.remembered().remove(&key);
             }
             let addresses = limit
@@ -346,7 +346,7 @@ async fn first_reachable(addresses: Vec<SocketAddr>, limit: &Limit) -> Result<Tc
     let mut attempts = FuturesUnordered::new();
     loop {
         attempts.extend(waiting.next().map(|address| attempt(address, limit)));
-        // The next address is tried when an attempt has failed, or after the head start.
+        // The next address is tried when an attempt has failed or the head start is over.
         let ended = tokio::select! {
             ended = attempts.next() => ended,
             () = sleep(HEAD_START), if waiting.len() > 0 => continue,

@@ -11,7 +11,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .database("cat", [record("id7", "Emma"), record("id8", "Persuasion")])
         .start();
 
-    // The program under test; any client will do.
+    // This client stands for the program under test; any other client will do too.
     let cat = Client::new()
         .connect(format!("{}/cat", server.addr()))
         .await?;

@@ -56,7 +56,7 @@ impl Budget {
     ///
     /// [`Headroom::reserve`]: crate::headroom::Headroom::reserve
     pub(crate) fn watch(&self, probe: HeadroomProbe) {
-        // Only the first probe counts.
+        // Only the first probe is used; later calls change nothing.
         let _ = self.probe.set(probe);
     }
 
@@ -206,7 +206,7 @@ impl std::fmt::Debug for Charge {
 
 impl Drop for Charge {
     fn drop(&mut self) {
-        // Fewer octets are never refused.
+        // Reducing a charge is never refused, so there is no error.
         let _ = self.set(0);
     }
 }

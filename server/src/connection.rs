@@ -197,7 +197,7 @@ enum Event {
 impl<S: Transport> Connection<'_, S> {
     async fn run(&mut self) -> io::Result<End> {
         let mut stopping = self.stopping.clone();
-        // An error means that the server was dropped.
+        // An error means that the server was dropped, which also stops the connection.
         let mut stopped = pin!(async move { drop(stopping.wait_for(|stopping| *stopping).await) });
         let mut alarm = pin!(sleep_until(far_away()));
         loop {
@@ -287,7 +287,7 @@ impl<S: Transport> Connection<'_, S> {
         mut alarm: Pin<&mut Sleep>,
     ) -> Event {
         let is_busy = !self.operations.list.is_empty();
-        // Checked here because `stopped` costs more to poll than this.
+        // This check is cheaper than polling `stopped`.
         let is_stopping = self.stopping.has_changed().unwrap_or(true);
         let may_stop = !is_busy || !self.session.silence().is_zero();
         if is_stopping && may_stop {
@@ -344,7 +344,7 @@ impl<S: Transport> Connection<'_, S> {
         observer.received(self.client.number, octets, request.as_ref());
         self.tally.received(octets.len(), request.as_ref().ok());
         if self.player.is_some() {
-            // Boxed, so that sessions without a replay stay small.
+            // The box keeps the future small for sessions without a replay.
             let request = request.as_ref().ok();
             return Ok(Some(Box::pin(self.replay(octets, request)).await));
         }

@@ -129,10 +129,10 @@ pub(crate) async fn serve<S: Transport>(
                 return;
             }
         }
-        // The tally already knows.
+        // `failed` has already recorded the reason in the tally.
         HttpEnd::Failed(_) => is_closed = false,
     }
-    // The client has sent everything it will send, or is no longer there to read.
+    // Wait for the rest of what the client sends. A client that has ended its side has sent everything, or is gone.
     if is_closed && (!has_ended || S::ANNOUNCES_END) {
         stream::linger(stream, limits.linger_time, |_| {}).await;
     }
@@ -164,7 +164,7 @@ fn failed(error: hyper::Error, refused: Option<StatusCode>, tally: &mut Tally) -
             };
             return HttpEnd::Status(SessionEnd::ProtocolError, status, words.into());
         }
-        // hyper's answer went out together with the previous answer.
+        // hyper has already written its own answer after the previous answer, so no other answer is sent.
         tally.ends(SessionEnd::ProtocolError, Some(&error));
         return HttpEnd::Done(SessionEnd::ProtocolError);
     }
@@ -186,18 +186,18 @@ impl HttpConnection<'_> {
         let answerer = tokio::sync::Mutex::new(answerer);
         let service = service_fn(|request| {
             let octets = lock(self.exchange).take_head();
-            // Boxed, so that idle connections stay small.
+            // The box keeps the futures of idle connections small.
             Box::pin(async { answerer.lock().await.answer(request, octets).await })
         });
         let mut http = http1::Builder::new();
         http.max_buf_size(MAX_HEAD).writev(true);
         let mut http = http.serve_connection(wire, service);
         let mut stopping = self.stopping.clone();
-        // An error means that the server was dropped.
+        // An error means that the server was dropped, which also stops the connection.
         let mut stopped = pin!(async move { drop(stopping.wait_for(|stopping| *stopping).await) });
         let mut is_stopping = false;
         let mut alarm = pin!(sleep_until(far_away()));
-        // The number of requests that had been answered when the room was last told.
+        // The number of answered requests when the room was last notified.
         let mut answered = None;
         poll_fn(|context| {
             loop {
@@ -278,14 +278,14 @@ fn time_over(phase: Phase, answered: u64, has_ended: bool) -> HttpEnd {
             };
             HttpEnd::Status(end, StatusCode::REQUEST_TIMEOUT, words.into())
         }
-        // The client left before the answer.
+        // The client has left before its answer was ready.
         Phase::Answering | Phase::Withheld => HttpEnd::Done(SessionEnd::Left),
         Phase::Delayed if has_ended => HttpEnd::Done(SessionEnd::Left),
         Phase::Idle | Phase::Delayed => {
             info!("no activity");
             HttpEnd::Done(SessionEnd::Idle)
         }
-        // The client does not take the answer.
+        // The client has not read its answer in time.
         Phase::Sending => HttpEnd::Done(SessionEnd::Lost),
     }
 }

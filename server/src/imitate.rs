@@ -66,7 +66,7 @@ impl Imitated {
             Self::YazZtest => {
                 let limits = Limits {
                     hits: usize::MAX,
-                    // yaz-ztest grants concurrent operations, but answers in order.
+                    // yaz-ztest grants concurrent operations, but answers them in order.
                     concurrent_operations: 1,
                     ..limits
                 };

@@ -370,7 +370,7 @@ fn session(
             Accepted::Unix(mut stream) => {
                 converse(&mut stream, &client, &context, &stopping, &mut tally).await;
             }
-            // Boxed, because this future is several times as large as the others.
+            // This future is boxed, because it is several times as large as the futures of other connections.
             #[cfg(feature = "tls")]
             Accepted::Tls(stream, tls) => {
                 without_delay(&stream);
@@ -405,7 +405,7 @@ async fn converse<S: Transport>(
     };
     #[cfg(feature = "sru")]
     if let Some(octets) = sent {
-        // Boxed, so that Z39.50 sessions stay small.
+        // The box keeps the futures of Z39.50 sessions small.
         Box::pin(http::serve(
             stream, octets, client, context, stopping, tally,
         ))

@@ -369,7 +369,7 @@ impl Backend for MemoryBackend {
                 inputs: &inputs,
                 keys: &keys,
             };
-            // The number of records limits the work.
+            // A limit on the number of records bounds the work, so there is no limit on its units.
             let work = &mut Work::new(u64::MAX).in_turns(slice);
             sort::prepared(&current, &sort, work)?.sorted(work)
         })

@@ -134,7 +134,7 @@ impl Metrics {
             .collect();
         OperationDurations {
             within,
-            // Read last, because it is counted first: no class exceeds this number.
+            // The total is counted first and read last, so that no class exceeds it.
             count: counters
                 .outcomes
                 .iter()

@@ -190,7 +190,7 @@ impl Relay<'_> {
                 Passed::On(octets) => {
                     if let Err(error) = stream::write(to, &octets, self.limits.write_time).await {
                         debug!(%error, "the server takes no more");
-                        // What the client sent before is still passed on, and then the end of its side.
+                        // Answers that the server has already sent are still passed on, until the server ends its side.
                         return std::future::pending().await;
                     }
                 }
@@ -336,7 +336,7 @@ async fn finish<S: Transport>(
         };
         tally.sent(octets.len(), Some(&last));
         context.observer.sent(client.number, &octets, Some(&last));
-        // A client that does not take the Close is gone.
+        // An error means that the client is gone, so the Close is not needed.
         let _ = stream::write(stream, &octets, limits.write_time.min(limits.drain_time)).await;
     }
     if stream::linger(stream, limits.linger_time, |octets| trail.push(octets)).await {

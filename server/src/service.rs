@@ -78,7 +78,7 @@ pub(crate) async fn answer(
         Apdu::ScanRequest(request) => scan::answer(operation, request).await.map(Into::into),
         Apdu::SortRequest(request) => Ok(sort::answer(operation, request).await),
         Apdu::ExtendedServicesRequest(request) => {
-            // Boxed, so that the futures of other operations stay small.
+            // The box keeps the futures of other operations small.
             let response = Box::pin(extended::answer(operation, request)).await;
             response.map(Into::into)
         }

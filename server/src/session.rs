@@ -109,7 +109,7 @@ impl Session {
     pub async fn answer(&mut self, request: &Apdu) -> Reply {
         match self.begin(request) {
             Ok(operation) => {
-                // Boxed, so that idle sessions stay small.
+                // The box keeps the futures of idle sessions small.
                 let done = Box::pin(carry_out(operation, request)).await;
                 self.finish(done)
             }
@@ -163,7 +163,7 @@ impl Session {
         let mut charge = Charge::to(&self.account);
         let charged = charge.set(octets.saturating_mul(DECODED));
         match charged.map_err(|why| refused(request, why)) {
-            // A request without a response is not kept.
+            // A request without a response cannot be refused, so it is only not charged.
             Err(reply) if !reply.apdus.is_empty() => Err(reply),
             _ => Ok(charge),
         }
@@ -252,7 +252,7 @@ impl Session {
     /// Returns how many operations may run concurrently.
     pub(crate) fn most_operations(&self) -> usize {
         match &self.state {
-            // Whether the session is open must not be visible yet.
+            // During the silence, the client must not find out whether the session is open.
             State::Open(_) if !self.silence().is_zero() => 1,
             State::Open(open) => open.association.most_operations(),
             State::Greeting | State::Closed => 1,
@@ -279,7 +279,7 @@ impl Session {
         };
         let why = match request {
             Apdu::Close(_) => {
-                // This is answered in version 2 too, as other servers do (Z39.50-2003 §3.2.11).
+                // A Close is answered in version 2 too, as other servers do (Z39.50-2003 §3.2.11).
                 self.state = State::Closed;
                 return Err(Reply {
                     apdus: vec![Close::new(CloseReason::FINISHED, None).into()],
@@ -356,7 +356,7 @@ impl Session {
 
     /// Handles Init. In an open session, it restarts the session, as in other servers.
     fn initialize(&mut self, request: &InitializeRequest) -> Reply {
-        // Frees the seat of the session that ends, for the new session.
+        // End the previous session first, so that its seat is free for the new session.
         self.state = State::Greeting;
         let (response, granted, penalty) = init::answer(request, &self.target, self.peer);
         if let Some((terms, seat)) = granted {

@@ -199,7 +199,7 @@ impl SruSession {
         };
         let answered = if refused.is_empty() {
             match self.open(login, asked.via) {
-                // Boxed, so that idle sessions stay small.
+                // The box keeps the futures of idle sessions small.
                 Ok(()) => Box::pin(self.carry_out(&context, &request)).await,
                 Err(failure) => Err(failure),
             }
@@ -292,7 +292,7 @@ impl SruSession {
         };
         let reply = match self.session.begin(&init.into()) {
             Err(reply) => reply,
-            // Init is not an operation.
+            // Init does not begin an operation, so this does not happen.
             Ok(_) => return Err(SruFailure::unanswered()),
         };
         match reply.apdus.first() {

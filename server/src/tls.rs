@@ -248,7 +248,7 @@ fn fault(error: &CertificateError) -> String {
     let words = format!("{error:?}");
     match error {
         CertificateError::BadEncoding => "it is damaged".to_owned(),
-        // The type of this error belongs to another crate.
+        // The type of this error belongs to another crate, so the error is recognised by its text.
         CertificateError::Other(_) if words.contains("UnsupportedCertVersion") => {
             "it is of an old version of X.509: make one of version 3, with a subjectAltName"
                 .to_owned()
@@ -349,7 +349,7 @@ mod tests {
         let params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
         let certificate = params.self_signed(&key).expect("a certificate");
         let mut octets = certificate.der().to_vec();
-        // [0] { INTEGER 2 } is version 3.
+        // `[0] { INTEGER 2 }` stands for version 3.
         let version = [0xa0, 3, 2, 1, 2];
         let at = octets.windows(5).position(|part| part == version);
         octets[at.expect("a version") + 4] = 0;

@@ -128,7 +128,7 @@ impl TranscriptEntry {
     pub fn to_json(&self) -> Value {
         let mut object = line(self.time, self.session);
         object.insert("direction".to_owned(), self.direction.name().into());
-        // What the octets from a client do not show is not shown as a value either.
+        // The value of a client's APDU is shown only if its octets are shown too, so that the value does not reveal secrets.
         let apdu = self.apdu.as_ref();
         let apdu = apdu.filter(|apdu| self.direction == Direction::Sent || is_plain(apdu));
         object.insert("apdu".to_owned(), name(apdu).into());

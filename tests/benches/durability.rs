@@ -83,7 +83,7 @@ fn updates(records: usize, alone: usize, rounds: usize) {
     let save = format!("books={}", file.display());
     let server = Process::start(&["--save", &save]);
     let mut partner = Partner::open(server.address).expect("a session");
-    // The journal begins with the first update.
+    // The first update creates the journal and is not measured.
     update(&mut partner, &insert(0, 1));
     let mut one = Vec::new();
     for number in 1..=alone {

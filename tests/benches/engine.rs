@@ -94,7 +94,7 @@ fn made_up(folder: &Path, number: usize) -> PathBuf {
         "ba", "den", "ko", "li", "mar", "nu", "po", "rest", "si", "tan", "ul", "ver",
     ];
     let word = |random: &mut Random| {
-        // The n-th word is about 1/n as frequent as the first.
+        // The n-th word is about 1/n as frequent as the first word.
         let place = (20_000_f64.powf(random.below(1_000_000) as f64 / 1e6)) as usize;
         let (mut rest, mut word) = (place, String::new());
         while rest > 0 {
@@ -242,7 +242,7 @@ async fn bulk_speed(engine: &Engine, file: &Path) -> Duration {
     loop {
         let mut statements: Vec<Vec<Vec<u8>>> = vec![Vec::new(); nodes.len()];
         for _ in 0..ROUND {
-            // The number of records is that which a load sends at once to each node.
+            // A load sends this number of records at once to each node.
             let some = records.by_ref().take(500 * nodes.len());
             let some: Vec<_> = some
                 .map(|record| {
@@ -302,7 +302,7 @@ async fn searches(engine: &Engine, daemon: &Daemon, samples: &[QuerySample]) {
             let query = parse_pqf(text).expect("a query");
             let mut statement = database.statement(&query, 10).expect("a statement");
             statement.extend(b"; SHOW META; SHOW WARNINGS");
-            // Each of the two goes first in turn, since the second finds everything in caches.
+            // The two connections take turns in going first, because the second finds everything in caches.
             for turn in 0..2 {
                 let begun = Instant::now();
                 if (at + turn) % 2 == 0 {

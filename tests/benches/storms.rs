@@ -133,7 +133,7 @@ fn connections(address: SocketAddr, size: usize) -> Vec<Partner> {
     while held.len() < size {
         match Partner::connect(address) {
             Ok(mut partner) => {
-                // The server may already have refused the connection.
+                // An error means that the server has already refused the connection.
                 let _ = partner.send(&start[..held.len() % start.len()]);
                 held.push(partner);
             }

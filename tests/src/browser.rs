@@ -305,7 +305,7 @@ impl Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        // The driver may already have ended.
+        // An error means that the driver has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

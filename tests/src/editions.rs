@@ -127,7 +127,7 @@ pub fn planted(duplicates: usize, near_misses: usize) -> PlantedRecords {
         let like = chosen(number, 53);
         let (name, change) = NEAR_MISSES[number % NEAR_MISSES.len()];
         let mut lines = changed(&demo[like], &format!("n{number}"), change);
-        // Another edition has another ISBN or none.
+        // Another edition has another ISBN or none, so the ISBN is removed.
         lines.retain(|line| !line.starts_with("=020"));
         planted.add(&lines, demo.len() + number, name);
     }

@@ -37,7 +37,7 @@ pub(crate) fn skip(missing: &str) {
         std::env::var("Z3950_PEERS").as_deref() != Ok("required"),
         "{missing} not found"
     );
-    // Bypasses the test harness, which captures the output of passing tests.
+    // The line is written directly to standard error, because the test harness captures the output of passing tests.
     let _ = writeln!(std::io::stderr(), "skipped: {missing} not found");
 }
 
@@ -52,7 +52,7 @@ pub struct Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The server may already have ended.
+        // An error means that the server has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -233,7 +233,7 @@ fn start(directory: TempDir, command: impl Fn(&Path, u16) -> Command) -> Server 
                 _directory: directory,
             };
         }
-        // The server has ended or does not listen.
+        // The server has ended or does not listen on this port, so another port is tried.
         let _ = child.kill();
         let _ = child.wait();
     }

@@ -135,7 +135,7 @@ pub fn run(command: &mut Command, input: &str) -> Ran {
         .unwrap_or_else(|error| panic!("{command:?} starts: {error}"));
     let mut stdin = child.stdin.take().expect("standard input is piped");
     let input = input.to_owned();
-    // The program may end without reading all of its input.
+    // An error means that the program has ended without reading all of its input.
     let feeder = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
     let ran = child.wait_with_output().expect("the program ends").into();
     feeder.join().expect("the input is written");
@@ -241,7 +241,7 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // The test may already have stopped the server.
+        // An error means that the test has already stopped the server.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

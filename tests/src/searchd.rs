@@ -167,7 +167,7 @@ impl Engine {
     /// Panics if there is no such server.
     pub fn kill(&mut self, server: &str) {
         if let Some(mut child) = self.server_mut(server).child.take() {
-            // The server may already have ended.
+            // An error means that the server has already ended.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -229,7 +229,7 @@ impl Engine {
         command.args(["--nodes", &self.nodes().join(",")]);
         let ran = run(command.arg("--output").arg(folder), "");
         assert_eq!(ran.code, Some(0), "{ran:?}");
-        // A node may be slow to accept a connection while many other tests are running.
+        // A node may be slow to accept a connection while many other tests are running, so it gets more time.
         let path = folder.join("distributor.conf");
         let text = std::fs::read_to_string(&path).expect("a configuration");
         let patient = text.replace(
@@ -271,7 +271,7 @@ impl Drop for Engine {
     fn drop(&mut self) {
         for server in &mut self.servers {
             if let Some(child) = &mut server.child {
-                // The server may already have ended.
+                // An error means that the server has already ended.
                 let _ = child.kill();
                 let _ = child.wait();
             }

@@ -75,7 +75,7 @@ fn ignored(status: &str) -> impl Iterator<Item = i32> {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
     let mask = mask.unwrap_or_default();
-    // The C library's real-time signals have no default effect that a test could miss.
+    // Real-time signals are left out, because they have no default effect that a test could miss.
     (1..32).filter(move |signal| mask & (1 << (signal - 1)) != 0)
 }
 

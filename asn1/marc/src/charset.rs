@@ -228,7 +228,7 @@ impl Charset {
 
     /// Returns whether the octets are plain ASCII in this set, as most of a record is, and need no conversion.
     fn keeps(self, octets: &[u8]) -> bool {
-        // Without an early exit, the loop is vectorised.
+        // `fold` does not exit early, so the compiler can vectorise the loop.
         let foreign = |found, octet: &u8| found | !octet.is_ascii() | (*octet == 0x1B);
         let plain = !octets.iter().fold(false, foreign);
         match self {

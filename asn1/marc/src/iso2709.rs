@@ -85,7 +85,7 @@ pub fn parse(octets: &Bytes) -> Result<Parsed, Iso2709Error> {
     };
     let leader = Leader(*leader);
     let mut repairs = Vec::new();
-    // The end of a sound record needs no search.
+    // The length of a sound record is correct, so its end is known without a search.
     let sound = sound(octets, &leader);
     let content = match &sound {
         Some((content, _)) => {
@@ -181,7 +181,7 @@ fn check(record: &MarcRecord, length: usize) -> Result<(), Iso2709Error> {
         if octets > MAX_FIELD {
             return Err(Iso2709Error::FieldTooLong { tag, octets });
         }
-        // Without an early exit, the loop is vectorised.
+        // `fold` does not exit early, so the compiler can vectorise the loop.
         let terminators = |found, octet| found | is_terminator(octet);
         if tag.0.iter().any(is_separator) || field.body.iter().fold(false, terminators) {
             return Err(separator(&format!("field {tag}")));

@@ -24,7 +24,7 @@ use super::text::SEPARATORS;
 /// than two indicators has `ind3` and so on; a missing indicator is an empty string; text that belongs to no subfield is
 /// a first subfield with an empty code.
 pub fn to_json(record: &MarcRecord) -> String {
-    // Keys are strings and no serializer refuses, so there are no errors.
+    // Serialization cannot fail: keys are strings, and no serializer returns an error.
     serde_json::to_string(record).unwrap_or_default()
 }
 
@@ -551,7 +551,7 @@ mod tests {
                 ),
             );
         }
-        // An empty indicator before another is a blank.
+        // An empty indicator before another indicator is a blank.
         let json = format!(
             "{{{LEADER},\"fields\":{}}}",
             data(r#""ind1":"","ind2":"4","subfields":[{"a":"A"}]"#)

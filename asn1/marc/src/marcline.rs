@@ -90,7 +90,7 @@ fn read_lines(
     let mut is_display = false;
     for (index, line) in lines.split(|octet| *octet == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        // The table repeats data from the fields.
+        // Skip the table of holdings, which only repeats data from the fields.
         has_holdings |= line == HOLDINGS.as_bytes();
         let is_of_table = has_holdings && (line == HOLDINGS.as_bytes() || line.starts_with(b"  "));
         if line.trim_ascii().is_empty() || is_remark(line) || is_of_table {
@@ -282,7 +282,7 @@ fn subfield_at(content: &[u8], from: usize, code_length: usize) -> Option<Mark> 
             data: (start + 3 + code).min(content.len()),
         };
         match after.first() {
-            // A delimiter with neither code nor data.
+            // This is a delimiter with neither code nor data.
             Some(b' ') if after.len() == 1 || after.starts_with(b"  $") => return Some(mark(0)),
             Some(b' ') | None => {}
             Some(_) if behind.first().is_none_or(|octet| *octet == b' ') => {

@@ -220,7 +220,7 @@ fn read_line(line: &str) -> Result<Line, String> {
 fn tag_and_content(line: &str) -> Result<(&str, Tag, &str), String> {
     let line = line.strip_prefix('=').ok_or("a field begins with =")?;
     let (name, content) = line.split_once(' ').unwrap_or((line, ""));
-    // A tag that is too short or too long would otherwise become data.
+    // Without this check, part of a tag with the wrong length would become data.
     let wrong = |_| format!("{name} is not a tag of three characters followed by two blanks");
     let tag: [u8; 3] = octets(name, Blanks::Backslash).try_into().map_err(wrong)?;
     let content = content.strip_prefix(' ').unwrap_or(content);

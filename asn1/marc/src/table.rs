@@ -170,7 +170,6 @@ impl fmt::Display for Columns {
 }
 
 fn content(name: &str) -> Option<Content> {
-    // Names are matched in any case.
     let is_it = |known: &&str| known.eq_ignore_ascii_case(name);
     if let Some(known) = NAMES.into_iter().find(is_it) {
         return Some(Content::Named(known));
@@ -191,7 +190,7 @@ fn content(name: &str) -> Option<Content> {
         let (first, last) = (number(first)?, number(last)?);
         return (first <= last).then_some(Content::Positions(tag, first, last));
     }
-    // `245$a$b` is another way to write these codes.
+    // `245$a$b` is another way to write `245ab`.
     let codes: String = rest.split('$').collect();
     match tag {
         None => codes.is_empty().then_some(Content::Leader),
@@ -247,7 +246,7 @@ impl Table {
             TableForm::Csv | TableForm::Tsv => String::new(),
         };
         let names = columns.iter().map(|column| column.name.clone());
-        // Names such as 001 are unchanged, so that users can find them.
+        // The header is written as plain CSV even for spreadsheets, so that names such as 001 stay unchanged.
         let of_header = match form {
             TableForm::Spreadsheet => TableForm::Csv,
             form => form,
@@ -349,7 +348,7 @@ impl TableForm {
                 line.push_str(&cell);
             }
         }
-        // A blank line is not a row.
+        // An empty line would not be read as a row, so a lone empty cell is quoted.
         if line.len() == begin {
             line.push_str("\"\"");
         }

@@ -425,7 +425,7 @@ mod tests {
             name: None,
             record: Record::RetrievalRecord(External::single_asn1_type(SUTRS, text)),
         };
-        // Lengths on both sides of each step in the number of octets that a length takes, alone and nested.
+        // These lengths are just below and above each step in the number of length octets, alone and nested.
         for size in [
             0, 1, 100, 115, 127, 128, 250, 255, 256, 65_535, 65_536, 70_000,
         ] {

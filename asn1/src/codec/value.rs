@@ -117,7 +117,7 @@ impl Fault {
             }
             _ => cause.to_string().chars().take(MAX_REASON).collect(),
         };
-        // The fault is at the element found, if this is an immediate element of the APDU.
+        // The offset of the found element is known only if it is an immediate element of the APDU.
         let found = found.filter(|_| path.len() == 1);
         Self {
             path,

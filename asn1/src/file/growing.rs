@@ -185,7 +185,7 @@ impl Growing {
         let mut options = File::options();
         let options = options.read(true).write(true).create(true);
         let mut file = options.open(lock.target())?;
-        // If locks are not supported, there is nothing to do.
+        // A failure is ignored, because the file system may not support locks.
         let _ = file.try_lock();
         file.seek(SeekFrom::End(0))?;
         self.file = Some(file);
@@ -237,7 +237,7 @@ impl Growing {
         let mut options = File::options();
         let file = options.read(true).write(true).create_new(true);
         let file = file.open(target)?;
-        // No other process can have locked this file; if locks are not supported, there is nothing to do.
+        // No other process can have locked this new file, so a failure only means that locks are not supported.
         let _ = file.try_lock();
         sync_folder(target)?;
         Ok(file)

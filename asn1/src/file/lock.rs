@@ -61,7 +61,7 @@ impl Lock {
         };
         match open(&lock.target) {
             Ok((file, is_writable)) => {
-                // Other errors are ignored: the file system may not support locks.
+                // Errors other than `WouldBlock` are ignored, because the file system may not support locks.
                 if let Err(locked @ TryLockError::WouldBlock) = file.try_lock() {
                     return Err(fault(locked.into()));
                 }
@@ -100,7 +100,7 @@ impl Lock {
 
     /// Locks the file that has replaced the locked file.
     pub fn renew(&mut self, file: File) {
-        // No other process can have locked a draft; if locks are not supported, there is nothing to do.
+        // No other process can have locked a draft, so a failure only means that locks are not supported.
         let _ = file.try_lock();
         self.file = Some(file);
     }
@@ -109,8 +109,8 @@ impl Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         if let Some((_, path)) = &self.beside {
-            // The file is still locked: processes that opened it earlier notice that it has been removed, and create another
-            // one.
+            // The file is removed while it is locked, so a process that has already opened it notices the removal and creates a
+            // new lock file.
             let _ = fs::remove_file(path);
         }
     }
@@ -134,7 +134,7 @@ fn beside(target: &Path) -> io::Result<Option<(File, PathBuf)>> {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) => {
                 return match error.kind() {
-                    // `InvalidFilename`: the name of the file is too long for the suffix to be added.
+                    // `InvalidFilename` means that the suffix makes the file name too long.
                     ErrorKind::PermissionDenied
                     | ErrorKind::ReadOnlyFilesystem
                     | ErrorKind::InvalidFilename => Ok(None),
@@ -148,7 +148,8 @@ fn beside(target: &Path) -> io::Result<Option<(File, PathBuf)>> {
             Err(TryLockError::Error(_)) => return Ok(Some((file, path))),
             Err(locked) => return Err(locked.into()),
         }
-        // The previous holder may have removed the file in the meantime; other processes then lock a new file of the same name.
+        // The previous holder may have removed the file in the meantime; other processes then lock a new file with this name, so
+        // try again.
         let is_current = fs::symlink_metadata(&path)
             .and_then(|found| Ok(is_same(&found, &file.metadata()?).unwrap_or(true)));
         if is_current.unwrap_or(false) {

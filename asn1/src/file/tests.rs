@@ -273,13 +273,13 @@ fn devices_and_streams_are_written_directly() {
     let (_reader, writer) = std::io::pipe().expect("a pipe");
     let pipe = format!("/dev/fd/{}", writer.as_raw_fd());
     let mut paths = vec!["/dev/null", &pipe];
-    // Another user may have opened standard error.
+    // Another user may own standard error, so opening it may fail.
     if fs::File::options().write(true).open("/dev/stderr").is_ok() {
         paths.extend(["/dev/stderr", "/dev/fd/2"]);
     }
     for path in paths {
         let path = Path::new(path);
-        // The path can be opened any number of times.
+        // Devices and streams are not locked, so the path can be opened twice.
         let mut first = Whole::create(path, Existing::Refuse).expect("opens");
         let mut second = Growing::create(path, Existing::Refuse).expect("opens");
         first.write_all(b"").expect("written");

@@ -48,7 +48,7 @@ pub fn tree(query: &RpnQuery) -> String {
 
 /// Returns the query as a sentence: `Records where title has "war" and author has "tolstoy".`
 pub fn explain(query: &RpnQuery) -> String {
-    // Each part is stored with its operator, which decides whether it needs parentheses.
+    // Each part keeps its outermost operator, which decides whether the part needs parentheses.
     let operand = |operand: &Operand| {
         let words = operand_in_sentence(operand, query.attribute_set);
         Ok::<_, Infallible>((words, None))

@@ -139,7 +139,7 @@ impl<'a> Parser<'a> {
                 let name = self.lexer.expect("the name of a result set")?.unescaped()?;
                 Ok(Operand::ResultSet(ResultSetId::from(name.as_slice())))
             }
-            // `@attrset` is returned too, because it is only allowed at the beginning.
+            // `@attrset` is only allowed at the beginning of a query, so here it is an unknown word too.
             Some(word)
                 if word.len() > 1 && word.bytes().skip(1).all(|one| one.is_ascii_alphabetic()) =>
             {

@@ -97,7 +97,7 @@ fn print_attributes(
     while let Some((attribute, rest)) = nearer.split_last() {
         nearer = rest;
         f.write_str("@attr ")?;
-        // In PQF, a set also applies to the attributes after it, so the default set may have to be named.
+        // In PQF, an attribute set also applies to the following attributes, so the default set may have to be named.
         let set = attribute.attribute_set.or(inherited.map(|_| default_set));
         if let Some(set) = set.filter(|set| inherited != Some(*set)) {
             write!(f, "{} ", set_name(&set))?;
@@ -114,7 +114,7 @@ fn print_attributes(
             AttributeValue::Complex(complex) if !hidden && let Some(name) = only_name(complex) => {
                 print_named(f, attribute_type, name)?;
             }
-            // The parser accepts no blank after the equals sign, so it refuses this.
+            // The parser refuses a blank after the equals sign, so this text cannot be mistaken for another query.
             value => write!(f, "{attribute_type}= {} ", Quoted(&for_people(value)))?,
         }
     }
@@ -198,7 +198,7 @@ impl Display for Quoted<'_> {
         if let [at @ b'@', digit, ..] = rest
             && digit.is_ascii_digit()
         {
-            // YAZ takes this octet for the start of an attribute even if it is quoted.
+            // YAZ reads an `@` before a digit as the start of an attribute even within quotation marks, so the `@` is escaped.
             write!(f, "\\x{at:02X}")?;
             rest = rest.get(1..).unwrap_or_default();
         }

@@ -32,7 +32,7 @@ impl SearchRetrieveResponse {
     /// Returns the sources named in the extra data. Sources that cannot be read are left out.
     pub fn sources(&self, limits: &SruLimits) -> SearchSources {
         let mut found = SearchSources::default();
-        // An error means that the rest is something else.
+        // On an error, the rest of the extra data is not about sources, so the sources read so far are kept.
         let _ = read(&self.extra, limits, &mut found);
         found
     }

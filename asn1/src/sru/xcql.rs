@@ -80,7 +80,7 @@ fn put_operand(to: &mut Writer<'_>, tree: &Node) -> Option<()> {
                     XcqlStep::Operand(&boolean.left, depth),
                 ]);
             }
-            // `put_prefixes` returns the part to which prefixes apply.
+            // `put_prefixes` never returns a prefix map, so this arm is not reached.
             Node::Prefixed(_) => return None,
         }
     }

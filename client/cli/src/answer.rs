@@ -231,7 +231,7 @@ async fn answer(
     }
     if ask.input.is_empty() && ask.origin.is_some() {
         let mut answer = refuse(ask, "the cell is empty".to_owned(), recipient).await;
-        // Nothing can match such an input.
+        // An empty identifier or query cannot match a record.
         answer.exit = Exit::NoMatch;
         return answer;
     }

@@ -196,7 +196,7 @@ fn target_alone(error: &clap::Error) -> Option<clap::Error> {
              with it, and `z3950 get URL` retrieves a record"
         )
     } else if name != *word {
-        // The message of clap would show a password.
+        // clap's own message would repeat the word, which may contain a password.
         format!("{name} is not a command")
     } else {
         return None;
@@ -250,7 +250,7 @@ mod tests {
     fn help_fits_into_terminals_of_any_width() {
         for (columns, expected) in [(0, 52), (20, 52), (60, 60), (80, 80), (100, 100)] {
             let page = page("search --help", columns);
-            // Descriptions are wrapped in a column of their own, except words that are longer than the column is wide.
+            // Descriptions are wrapped in a separate column, except words that are longer than the column is wide.
             let described = page
                 .lines()
                 .filter(|line| line.starts_with(&" ".repeat(30)) && line.trim().contains(' '));

@@ -110,7 +110,7 @@ pub(crate) fn open(
         asker: is_terminal.then(|| Arc::new(asker)),
     };
     let records = &arguments.records;
-    // This only checks the options, since the format may be changed later.
+    // The result is not used, because the format may be changed later; this only checks the options.
     records.style()?;
     let mut state = Prompt::new(
         context,
@@ -176,7 +176,7 @@ impl Input {
                         let _held = waiting.hold();
                         question.put_to(&mut **terminal);
                     }
-                    // If the question is dropped, it is not answered.
+                    // A script cannot answer, so the question is dropped.
                     CommandSource::Pipe(_) => {}
                 },
             }
@@ -290,7 +290,7 @@ async fn begin(
 ) -> Result<Exit, Failure> {
     let given = state.settings.output;
     let exit = state.own_file(output).await?;
-    // The command line takes precedence.
+    // A format on the command line takes precedence over the user's own file.
     if given != Format::default() {
         state.write_as(given, output)?;
     }

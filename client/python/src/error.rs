@@ -75,7 +75,7 @@ fn chain(error: &Failure) -> String {
     let mut cause = error.source();
     while let Some(inner) = cause {
         let said = inner.to_string();
-        // "Connection refused (os error 111)" says no more than "connection refused".
+        // "Connection refused (os error 111)" adds nothing to "connection refused", so it is not repeated.
         let plain = said.split(" (os error").next().unwrap_or_default();
         if !words.ends_with(&plain.to_lowercase()) {
             words = format!("{words}: {said}");

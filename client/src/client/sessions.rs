@@ -99,7 +99,7 @@ impl Client {
 
     /// Closes a session, and waits for the server's Close if the options say so.
     pub async fn close(&self, session: &Session) {
-        // An error means that the session has ended and need not be closed.
+        // An error means that the session has already ended.
         let _ = if self.options.awaits_close {
             session.close().await
         } else {

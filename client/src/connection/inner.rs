@@ -54,7 +54,7 @@ impl Inner {
     where
         F: Future<Output = Result<T, Error>>,
     {
-        // Boxed, because otherwise each future around it would be created by copying thousands of octets.
+        // Without the box, creating each enclosing future would copy thousands of octets.
         let work = Box::pin(async {
             let lease = self.lease.lock().await;
             let lease = lease.as_ref().ok_or_else(closed)?;
@@ -149,7 +149,7 @@ impl Names {
     /// Takes a name that no other result set has.
     pub(crate) fn take(self: &Arc<Self>) -> Name {
         let mut numbers = self.numbers();
-        // Even if the name is shared, the number must be unique, since it identifies the set.
+        // Result sets may share a name, but the number identifies the set and must be unique.
         let free = if self.is_named {
             numbers.free.pop()
         } else {

@@ -39,7 +39,7 @@ async fn closing_ends_what_is_in_progress() {
             vec![vec![accepted(), hits(), Turn::Silence]],
             "connect initRequest search(0/1/0,usmarc) present(1+1,usmarc)",
         ),
-        // A lost session is being replaced.
+        // The connection is closed while a lost session is being replaced.
         (
             false,
             vec![vec![accepted(), Turn::HangUp], silent()],
@@ -64,7 +64,7 @@ async fn closing_ends_what_is_in_progress() {
         while transcript.text() != said {
             tokio::task::yield_now().await;
         }
-        // An error means that the first session was lost.
+        // An error means that the first session was lost, which some of these scripts intend.
         let _ = cat.clone().close().await;
         assert!(is_closed(&request.await.expect("no panic")), "{said}");
         transcript.finished().await;
@@ -81,7 +81,7 @@ async fn closing_ends_the_sessions_that_result_sets_have_opened() {
     let (_, cat, transcript) = connected([lost, vec![accepted(), hits(), one(marc())]]).await;
     let hits = cat.search(Query::title("emma")).await.expect("hits");
     hits.record(1).await.expect("a record");
-    // An error means that the first session was lost.
+    // An error means that the first session was lost, which this script intends.
     let _ = cat.close().await;
     let said = transcript.finished().await;
     assert!(

@@ -151,7 +151,7 @@ impl AtTarget<'_> {
         }
         let mut outcome = TargetOutcome::default();
         let (mut held, mut found) = ((set, lent), found);
-        // The session stays lent while records are read, unless the reader gives it back.
+        // The session stays lent while records are read, unless the reader of the events returns it.
         let (mut set, lent) = loop {
             if let Some(error) = held.0.unsorted.take() {
                 let target = self.target;
@@ -160,7 +160,7 @@ impl AtTarget<'_> {
             outcome.found = Some(Arc::clone(&found));
             self.held.hold(held);
             self.tell(Event::Found(Arc::clone(&found))).await;
-            // There is room for another event, so the reader has taken this one.
+            // The channel holds one event, so free space means that the reader has taken the last one.
             let _ = self.events.reserve().await;
             if let Some(kept) = self.held.take() {
                 break kept;
@@ -196,7 +196,7 @@ impl AtTarget<'_> {
         }
         drop(records);
         let record_syntax = set.pager.record_syntax();
-        // The pool takes the session back only if there is no other handle to it.
+        // The pool takes the session back only after all other handles to it are dropped.
         drop(set);
         drop(lent);
         (outcome, record_syntax)
@@ -215,7 +215,7 @@ impl AtTarget<'_> {
             ..
         } = set;
         let record_syntax = pager.record_syntax();
-        // All records that are wanted have been received, so the reader does not hold a session.
+        // All wanted records have been received, so the session is released before the reader gets them.
         drop(pager);
         drop(lent);
         self.tell(Event::Found(Arc::clone(&found))).await;
@@ -226,7 +226,7 @@ impl AtTarget<'_> {
                 self.record(position, record).await;
                 continue;
             }
-            // The best record is sent when it is known.
+            // The best record is sent later, once it is known.
             if delivered == 0 || !is_record(&record) {
                 self.record(position, record.clone()).await;
             }
@@ -270,7 +270,7 @@ impl AtTarget<'_> {
         let identifier = course
             .attempt()
             .and_then(|(index, _)| self.wanted.identifiers().get(index));
-        // Boxed, because otherwise each future around it would be created by copying thousands of octets.
+        // Without the box, creating each enclosing future would copy thousands of octets.
         let request = |session: Session| {
             Box::pin(async move {
                 let set = self.found_set(session, lent, course).await?;
@@ -290,7 +290,7 @@ impl AtTarget<'_> {
         lent: &Lent,
         course: &Course,
     ) -> Result<FoundSet, Error> {
-        // This does not happen, because there is always an identifier or a query.
+        // There is always an identifier or a query, so this is not reached.
         let Some((query, mut search, mut options)) = course.search() else {
             return Err(Error::NoMatch);
         };
@@ -359,10 +359,10 @@ impl AtTarget<'_> {
     }
 
     fn tell(&self, event: Event) -> impl Future<Output = ()> {
-        // Boxed at once, so that futures do not need room for events.
+        // The event is boxed at once, so that futures do not need space for it.
         let event = Box::new(event);
         async move {
-            // An error means that nobody reads the events any more, and that this work is about to be dropped.
+            // An error means that the events are no longer read and that this work is about to be dropped.
             let _ = self.events.send(event).await;
         }
     }

@@ -25,7 +25,7 @@ pub(super) fn best<'a>(
         .iter()
         .flat_map(|outcome| candidates(outcome, wanted, preferences))
         .collect();
-    // Of equally good records, the first stays first.
+    // The sort is stable, so the first of equally good records stays first.
     candidates.sort_by(|one, other| one.merit.compare(&other.merit));
     let first = candidates.first()?;
     let delivered = outcomes.iter().filter(|outcome| outcome.delivered > 0);

@@ -172,7 +172,7 @@ impl Course {
             return Next::End;
         };
         match &mut self.subject {
-            // Some of the records were received before a later one was refused.
+            // Only a refused search is retried: if a Present is refused, some of the records have already been received.
             Subject::Identifiers(identifiers) if *phase == Phase::Search => {
                 identifiers.one_by_one = !diagnostics.has(Condition::USE.0);
                 identifiers.answers.refusal = Some(error.clone());

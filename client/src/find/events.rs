@@ -73,7 +73,7 @@ impl Stream for Events {
         if let Some(work) = &mut self.work
             && work.poll_unpin(context).is_ready()
         {
-            // The sender is dropped with the work, so that the last event is followed by the end of the stream.
+            // Dropping the work drops the sender, so that the stream ends after the last event.
             self.work = None;
         }
         let event = self.events.poll_recv(context);
@@ -136,7 +136,7 @@ async fn carry_out(
     let best = best.as_ref().map(|(best, _)| best);
     let ending = Ending::of(&outcomes, &targets, &wanted, best);
     let ended = Event::Ended(Box::new(ending));
-    // An error means that nobody reads the events any more.
+    // An error means that the events are no longer read.
     let _ = events.send(Box::new(ended)).await;
 }
 

@@ -88,7 +88,7 @@ impl Lent {
         match (self, identifier) {
             (Self::Open(session, _), _) => request(session.clone()).await,
             (Self::Connection(connection, name), _) => {
-                // A search also deletes another user's set with this name.
+                // A search also deletes the set that another user of this connection made with the same name.
                 let mut turn = name.turn().await;
                 turn.take();
                 connection.run(Repeat::IfLost, request).await

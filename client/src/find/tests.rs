@@ -105,7 +105,7 @@ async fn searches_are_made_until_one_finds_something() {
         ],
     )
     .await;
-    // The index does not exist, so the single forms would be refused too.
+    // The index does not exist, so the single forms would be refused too and are not tried.
     check(
         "local:7",
         |query| match query {
@@ -121,7 +121,7 @@ async fn searches_are_made_until_one_finds_something() {
         &["@attr 1=12 7", "@attr 1=1007 7", "nothing"],
     )
     .await;
-    // A refusal does not matter if another search was answered.
+    // If one search finds nothing, the refusal of another search is not reported.
     check(
         "local:7",
         |query| match query {

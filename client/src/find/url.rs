@@ -29,7 +29,7 @@ async fn carry_out(client: Client, plan: Plan, events: mpsc::Sender<Box<Event>>)
     let retrieval = client.retrieve_plan(&plan).await;
     let retrieval = retrieval.unwrap_or_else(|error| Outcome::Failed(Error::Plan(error)).into());
     for event in told(&plan, retrieval) {
-        // An error means that nobody reads the events any more.
+        // An error means that the events are no longer read.
         let _ = events.send(Box::new(event)).await;
     }
 }
@@ -100,7 +100,7 @@ fn asked(target: usize, steps: &[Step]) -> Vec<Event> {
     let mut events = Vec::new();
     let mut last: Option<&Step> = None;
     for step in steps {
-        // A Present in the same form as its search is not another way of asking.
+        // A Present in the same form as its search is not another attempt.
         if let Some(failed) = last.filter(|last| last.form != step.form) {
             events.push(Event::Again {
                 target,

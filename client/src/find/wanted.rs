@@ -215,7 +215,7 @@ impl SearchTarget {
         }
         search.takes_unknown_count = true;
         records.chunk_size = records.chunk_size.min(wanted.count.max(1));
-        // The first records are sent with the answer to the search, unless other records are needed first.
+        // The search response includes the first records, unless the result must be sorted or read from a later position.
         if self.is_sru() {
             search.sort.clone_from(&wanted.sort);
         }

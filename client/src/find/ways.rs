@@ -147,7 +147,7 @@ fn wider(query: &RpnQuery, fallback: Fallback) -> Vec<RpnQuery> {
         let mut next = queries.last().unwrap_or(query).clone();
         let set = next.attribute_set;
         for term in next.rpn.terms_mut() {
-            // Attributes of other sets are kept.
+            // Only Bib-1 attributes are changed; attributes of other sets are kept.
             let is_own =
                 |attribute: &AttributeElement| attribute.attribute_set.unwrap_or(set) == BIB_1;
             let all = std::mem::take(&mut term.attributes).into_iter();
@@ -286,7 +286,7 @@ mod tests {
                 None,
             ],
         );
-        // Ranges stay ranges, and numbers stay in their index.
+        // A relation that makes a range is kept, and a number stays in its index.
         check(
             "@and @attr 1=31 @attr 2=4 1850 @attr 1=7 @attr 2=3 0306406152",
             Fallback::ALL,

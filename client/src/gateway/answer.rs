@@ -19,7 +19,7 @@ const MAX_WORDS: usize = 500;
 
 /// Returns the outcome of a plan.
 pub(super) fn outcome(answer: HttpAnswer, plan: &Plan) -> Outcome {
-    // Status 206 would be a part of a record.
+    // Only 200 is accepted: status 206, for example, would come with a part of a record.
     if answer.status == StatusCode::OK {
         return match record(&answer, plan.defaults.record_syntax) {
             Some(external) => Outcome::Delivered(Box::new(Delivered::new(
@@ -74,7 +74,7 @@ pub(super) fn failure(answer: &HttpAnswer) -> Outcome {
         }
         (StatusCode::BAD_GATEWAY, _) => GatewayError::Refused(words).into(),
         (StatusCode::GATEWAY_TIMEOUT, _) => GatewayError::NoAnswer(words).into(),
-        // A server that is not a gateway has nothing at this path either, so the status says nothing about the record.
+        // A server that is not a gateway may answer with any status for this path, so the status says nothing about the record.
         _ => GatewayError::NoGateway(words).into(),
     })
 }

@@ -25,7 +25,7 @@ impl GatewayClient {
     ) -> Result<Reply, GopherError> {
         let mut options = *options;
         options.allow_reserved_port = true;
-        // This refuses what the gateway could not send either.
+        // `plan` refuses URLs that the gateway could not fetch either.
         gopher::plan(url, &options)?;
         let request = HttpRequest {
             path: format!(

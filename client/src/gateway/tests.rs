@@ -180,7 +180,7 @@ async fn statuses_are_the_outcomes_of_a_retrieval() {
             "ambiguous",
             "7 records match, so none is delivered",
         ),
-        // The choice is left to a person.
+        // The client does not follow the location, because the user has to choose.
         (
             answer("300 Multiple Choices", "Location: /one", ""),
             "ambiguous",

@@ -131,7 +131,7 @@ impl GopherPlan {
                 Length::ToDot => dot.is_in(reply),
                 Length::ToEnd => false,
             },
-            // Only a menu is checked for a lone dot here: its other lines contain tabs.
+            // Only in a menu does a lone dot always end the reply, because all other lines of a menu contain tabs.
             None => self.reading == Reading::Menu && dot.is_in(reply),
         }
     }

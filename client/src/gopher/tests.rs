@@ -70,7 +70,7 @@ impl Connect for Scripted {
                 request.truncate(length);
                 requests.lock().expect("no panic")[count] = request;
                 for turn in turns {
-                    // An error means that the client is gone, which the test checks.
+                    // An error means that the client has closed the connection, which the test checks.
                     let _ = play(&mut theirs, turn).await;
                 }
             });
@@ -352,7 +352,7 @@ async fn audit_b17_a_lone_dot_ends_a_text() {
         );
         assert!(begun.elapsed().as_secs() <= 1, "{path} {turns:?}");
     }
-    // An endless reply is refused, and a long line is examined only once.
+    // An endless reply after the dot is refused, and a long line after it is examined only once.
     for (after, seconds) in [(Turn::Endless(b"b"), 1), (Turn::Trickle, 30)] {
         let server = Scripted::new(&[&[text.clone(), after]]);
         let options = GopherOptions {

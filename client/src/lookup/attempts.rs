@@ -119,7 +119,7 @@ impl Attempt {
         Self {
             attributes: attributes.clone(),
             terms: forms.to_vec(),
-            // There is always at least one form: the identifier as written.
+            // There is always at least one form, the identifier as written, so the default is never used.
             query: RpnQuery::bib1(rpn.unwrap_or_else(|| operand(""))),
             is_single,
         }

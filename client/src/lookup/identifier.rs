@@ -191,7 +191,7 @@ fn labelled(text: &str) -> Option<(Kind, &str)> {
     if let Some(rest) = rest.strip_prefix(':') {
         return Some((kind, rest.trim()));
     }
-    // `-13` and `10` give the length of the number, unless they are part of the number.
+    // `-13` and `10` after the label give the length of the number, if a colon or blank follows.
     let is_end = |rest: &&str| rest.starts_with([':', ' ']);
     let sized = rest.trim_start_matches(['-', ' ']);
     let sized = sized.strip_prefix("13").or(sized.strip_prefix("10"));

@@ -164,7 +164,7 @@ fn normal(kind: Kind, text: &str) -> String {
         Kind::Oclc => Some(oclc_number(number).unwrap_or(number).to_owned()),
         Kind::Local | Kind::Docid => Some(number.to_owned()),
     };
-    // Numbers with a wrong check digit are compared too.
+    // A number with a wrong check digit has no normal form, so its letters and digits are compared.
     normal.unwrap_or_else(|| {
         let characters = number
             .chars()

@@ -122,7 +122,7 @@ mod tests {
                 "=035  \\\\$a(DE-599)123\n=035  \\\\$a(OCoLC)ocm00012345\n=022  \\\\$a0378-5955$y2434-561X",
                 "issn:0378-5955 oclc:12345",
             ),
-            // Cancelled numbers are taken only if there are no others.
+            // Cancelled numbers of a kind are taken only if the record has no other number of that kind.
             (
                 "=020  \\\\$a0306406153\n=020  \\\\$z0306406152\n=022  \\\\$y0378-5955",
                 "isbn:0306406153 isbn:9780306406157 (cancelled) issn:0378-5955 (cancelled)",
@@ -130,7 +130,7 @@ mod tests {
             ("=020  \\\\$aISBN 0141439513", "isbn:9780141439518"),
             ("=020  \\\\$aISBN: 0836932721 : $25.00", "isbn:0836932721"),
             ("=020  \\\\$a014143951X", "isbn:014143951X"),
-            // UNIMARC
+            // This record is UNIMARC.
             (
                 "=010  \\\\$a2-07-036024-5\n=011  \\\\$a0378-5955\n=200  1\\$aUn",
                 "isbn:9782070360246 issn:0378-5955",

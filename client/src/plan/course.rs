@@ -82,7 +82,7 @@ impl<'a> Course<'a> {
         };
         let options = match self.plan.options.strategy {
             Strategy::Piggyback if self.wants_record() => SearchOptions {
-                // One hit is a small set, two are a large one.
+                // With these bounds, the server sends the record if there is exactly one hit, and no records otherwise.
                 small_set_upper_bound: 1,
                 large_set_lower_bound: 2,
                 element_set: self.element_set(),
@@ -288,7 +288,7 @@ fn by_shape(docid: &Octets) -> Option<Attributes> {
     let text = std::str::from_utf8(docid.as_bytes()).ok()?;
     let identifier: Identifier = text.parse().ok()?;
     let index = match identifier.kind {
-        // A docid with a prefix is an identifier of a named kind, not a bare number.
+        // A docid with a prefix names its own kind, so its shape says nothing about the index.
         _ if identifier.is_certain => return None,
         Kind::Isbn => USE_ISBN,
         Kind::Issn => USE_ISSN,

@@ -98,7 +98,7 @@ impl SearchOrder {
         let may_go_on = match objection {
             Objection::Structure => self.fallback.structure || self.fallback.attributes,
             Objection::Attributes => self.fallback.attributes,
-            // The refusal may concern a single database; the next attributes may work in the other databases.
+            // The refusal may concern a single database, so the next attributes may work in other databases.
             _ => self.fallback.attributes && self.database.is_some(),
         };
         if may_go_on && self.search + 1 < self.searches {

@@ -29,7 +29,7 @@ impl SessionDemand {
     /// Waits until somebody is waiting who has not been promised a session.
     pub async fn opened(&self) {
         let mut demand = self.0.demand.subscribe();
-        // An error would mean that the sender was dropped, but `self` owns it.
+        // Waiting fails only if the sender is dropped, but `self` owns the sender.
         let _ = demand.wait_for(SessionsWanted::is_open).await;
     }
 

@@ -100,7 +100,7 @@ async fn sweep(idle: Arc<IdleSessions>) {
     loop {
         let (expired, next) = idle.expired();
         for expired in expired {
-            // An error means that the session has ended and need not be closed.
+            // An error means that the session has already ended.
             let _ = expired.session.close_now().await;
         }
         match next {

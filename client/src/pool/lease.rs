@@ -192,13 +192,13 @@ impl Lease {
             hides_docids,
             ..
         } = &*self.session;
-        // Pipelined requests are answered in order, so another request is worthwhile only for numbers that records usually
-        // contain.
+        // Pipelined requests are answered in order, so an answer is checked, at the cost of another request, only for numbers
+        // that records usually contain.
         let is_checked = *places > 1 && !(is_of_docid && *is_pipelined);
         if is_checked && is_of_docid && hides_docids.load(Ordering::Acquire) {
             return self.read_when(true, request).await;
         }
-        // Without other users, the answer cannot belong to another request.
+        // If the session had no other users, the answer cannot belong to the request of another user.
         let joined = || self.session.joined.load(Ordering::Acquire);
         let (had_others, before) = (lock(&self.session.free).len() + 1 < *places, joined());
         let found = self.read(&request).await?;
@@ -368,7 +368,7 @@ impl<'a> LentRequest<'a> {
     /// Returns whether this error may have been caused by a request of another user.
     fn is_by_others(&self, error: &Error) -> bool {
         match error {
-            // The session may be out of step because of earlier answers; a new session is not.
+            // Earlier answers may have put the shared session out of step; a new session is in step.
             Error::ProtocolError { fault, .. } if self.session.places > 1 => {
                 !self.has_failed_alone && fault.is_of_answer()
             }
@@ -376,7 +376,7 @@ impl<'a> LentRequest<'a> {
             Error::Ended { .. } => true,
             Error::Unavailable { cause, .. } => match cause {
                 Cause::AnotherAnswer(_) => true,
-                // The answer to an earlier request did not come.
+                // The answer to an earlier request may be missing, which delays all later answers.
                 Cause::Timeout(_) => self.session.is_pipelined,
                 _ => false,
             },
@@ -395,7 +395,7 @@ impl<'a> LentRequest<'a> {
         if error.is_of_reference_id() {
             self.session.distrust();
         }
-        // If the request was made alone, only the answer to it can be wrong.
+        // In this case, the request is made again alone, so that only its own answer can be wrong.
         let is_suspect = matches!(
             error,
             Error::Unavailable {

@@ -64,7 +64,7 @@ impl Opener {
 
     async fn open_now(&self) -> Result<Session, Error> {
         let surplus = self.server.make_room(self.max_sessions);
-        // An error means that the session has ended and need not be closed.
+        // An error means that the session has already ended.
         let _ = join_all(surplus.iter().map(Session::close)).await;
         if let Some(pace) = &self.pace {
             let limit = self.options.timeouts.to_deadline();

@@ -425,7 +425,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         let sent = ready!(sent);
         self.is_unsent = false;
         match sent {
-            // What the server sent earlier may explain why it went away.
+            // The server may have sent a reason before it went away, so stop writing but continue to read.
             Err(StreamError::Io(error)) if is_gone(&error) => {
                 self.has_stopped_reading = true;
                 self.framed.write_buffer_mut().clear();
@@ -450,7 +450,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
 
     /// Closes our side of the stream.
     async fn shutdown(&mut self) {
-        // An error means that the server is gone.
+        // An error means that the server has closed the connection, so it is ignored.
         let _ = self.framed.get_mut().shutdown().await;
     }
 }

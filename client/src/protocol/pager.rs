@@ -138,7 +138,7 @@ impl Session {
         let mut alternatives_left = options.alternatives.len();
         let mut found = loop {
             match self.search(query.clone(), &search).await {
-                // Some servers refuse the search because they do not support the record syntax.
+                // Some servers refuse the search because they do not support the record syntax, so the next syntax is tried.
                 Err(Error::Refused { diagnostics, .. })
                     if alternatives_left > 0 && has_any(&diagnostics, &OF_SYNTAX) =>
                 {
@@ -150,13 +150,14 @@ impl Session {
             }
         };
         let mut pushed = std::mem::take(&mut found.records);
-        // Other servers find the records but refuse to send them.
+        // Other servers accept the search but refuse to send the records in the requested syntax.
         if pushed.first().is_some_and(is_in_no_such_syntax)
             || has_any(&found.diagnostics, &OF_SYNTAX)
         {
             options.change_syntax();
         }
-        // A record that is too large for a response with other records may be sent alone.
+        // Drop the records from the first unusable one on, because a record that is too large may be sent if it is requested
+        // alone.
         let may_change = !options.alternatives.is_empty();
         let usable = pushed
             .iter()
@@ -184,7 +185,7 @@ impl Session {
             negative_count: count.is_none().then_some(-1),
             ..SearchResult::default()
         };
-        // The set exists in this session alone.
+        // The set exists only in this session, so a new session cannot continue it.
         options.reconnect = None;
         Pager::new(self, query, search, found, options)
     }
@@ -340,7 +341,7 @@ impl Pager {
                 }
             };
             if !is_whole(&result, asked) {
-                // The records requested ahead are not the ones needed next.
+                // The next request starts at another position, so the answers to requests sent ahead are not needed.
                 self.ahead.clear();
             }
             if alternatives_left > 0 && is_syntax_refused(&result) {
@@ -363,14 +364,15 @@ impl Pager {
                 Ok(_) if asked > 1 => self.chunks.shrink(asked),
                 Ok((_, diagnostics)) => return Err(refused(diagnostics)),
                 Err(Error::Refused { diagnostics, .. })
-                    // The position is out of range: the server has counted or estimated more records than there are.
+                    // A position in the chunk may be out of range, because the server has counted or estimated more records than
+                    // there are.
                     if asked > 1
                         && (has_any(&diagnostics, &TOO_MANY)
                             || diagnostics.has(Condition::OUT_OF_RANGE.0)) =>
                 {
                     self.chunks.shrink(asked);
                 }
-                // The reason may be that the chunk has grown too large.
+                // The chunk may have grown too large, so later chunks have the usual size.
                 Err(Error::Refused { .. }) if asked > self.options.chunk_size => {
                     self.chunks.limit(self.options.chunk_size);
                 }
@@ -379,7 +381,7 @@ impl Pager {
                         && self.options.takes_refusals
                         && has_any(&diagnostics, &OF_ONE_RECORD) =>
                 {
-                    // The diagnostic takes the place of the record.
+                    // The diagnostic is returned in place of the record.
                     let diagnostic = diagnostics.0.into_iter().next();
                     let diagnostic = diagnostic.ok_or_else(|| refused(Diagnostics::default()))?;
                     let database = None;
@@ -471,7 +473,7 @@ impl Pager {
                 let alone = self.session.present(start, 1, &self.options.present).await;
                 match alone {
                     Ok(alone) if !alone.records.is_empty() => Ok(alone.records),
-                    // The earlier diagnostic stands.
+                    // The record cannot be sent alone either, so the earlier diagnostic is returned.
                     Ok(_) | Err(Error::Refused { .. }) => Ok(records),
                     Err(error) => Err(error),
                 }
@@ -509,7 +511,7 @@ impl Pager {
             small_set_upper_bound: 0,
             large_set_lower_bound: 1,
             medium_set_present_number: 0,
-            // The facets are already known.
+            // The facets are already known, so they are not requested again.
             additional_search_info: None,
             ..self.search.clone()
         };

@@ -86,7 +86,7 @@ impl Session {
     {
         let (handle, inbox, state) = Handle::new(options);
         let driver = Driver::new(stream, options, inbox, state);
-        // Boxed, so that only a pointer is moved into the runtime.
+        // The box lets the runtime move only a pointer.
         tokio::spawn(Box::pin(driver.run()).instrument(span));
         Self::begin(handle, options).await
     }
@@ -117,7 +117,7 @@ impl Session {
         let timeouts = options.timeouts;
         let server = handle.init(&options.init, timeouts).await;
         let server = server.map_err(|error| match error {
-            // The server may close the connection before Init is sent.
+            // The server may close the connection before Init is sent, so the error is reported as an error of Init.
             Error::Ended { cause: Some(cause) } => (*cause).clone().in_phase(Phase::Init),
             error => error,
         });
@@ -261,7 +261,7 @@ impl Session {
             close,
             ..Farewell::default()
         };
-        // An error means that another Close was set first; that one is sent.
+        // An error means that another Close was set before; that Close is sent.
         let _ = self.handle.farewell.set(farewell);
         self.close().await
     }
@@ -276,7 +276,7 @@ impl Session {
             awaits_answer: false,
             ..Farewell::default()
         };
-        // An error means that a Close was set before; that one is sent.
+        // An error means that another Close was set before; that Close is sent.
         let _ = self.handle.farewell.set(farewell);
         self.close().await
     }

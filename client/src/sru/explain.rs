@@ -206,7 +206,7 @@ mod tests {
                 (1003, "dc.creator")
             ]
         );
-        // Values that are already set are kept.
+        // A description does not replace values that are already set.
         let before = profile.clone();
         description.complete(&mut profile);
         assert_eq!(profile, before);

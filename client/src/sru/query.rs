@@ -37,7 +37,7 @@ const COMMON: [(i64, &str); 9] = [
     (54, "dc.language"),
     (1003, "dc.creator"),
     (1007, "dc.identifier"),
-    // Servers have one of these names for record numbers, so that a lookup that uses both Use values tries both.
+    // Servers call the index of record numbers `rec.identifier` or `rec.id`, so a lookup with both Use values tries both names.
     (1032, "rec.id"),
 ];
 
@@ -149,7 +149,8 @@ impl SruQuery {
                 let sort = Vec::new();
                 Cql { sort, ..parsed }.to_string()
             }
-            // The server can best say what is wrong with the query.
+            // A query without sort keys needs no change. An invalid query is sent as it is, because the server can best explain
+            // the error.
             _ => self.text.clone(),
         };
         Ok(Self::cql(format!(

@@ -177,7 +177,7 @@ pub(super) fn placed(
         found.push(form.record(record, database, limits));
         next += 1;
     }
-    // If the answer continues after the requested range, the range has no more records.
+    // If the next record is the one after the requested range, the server has left out records at the end of the range.
     if !records.is_empty() && response.next_record_position == Some(end) {
         while next < end {
             found.push(named(left_out(), database));

@@ -132,7 +132,7 @@ impl SruExchange {
             ..SearchResponse::default()
         };
         set.first = came;
-        // The facets are counted only once.
+        // The facets are known now, so they are not requested again.
         set.facets = FacetParameters::default();
         let name = request.result_set_name.clone();
         self.sets.by_name.insert(name, set);
@@ -317,7 +317,7 @@ impl SruExchange {
             };
             if count == 0 && response.number_of_records.is_none_or(|hits| hits == 0) && takes_none()
             {
-                // Some servers insist on sending a record.
+                // Some servers refuse a request for no records, so one record is requested.
                 count = 1;
                 continue;
             }

@@ -115,7 +115,7 @@ impl SruServer {
             return read.map_err(|error| Error::fault(phase, SruFault::from(error)).into());
         }
         let title = match read {
-            // The answer says more than the HTTP status.
+            // The diagnostics in the answer explain more than the HTTP status.
             Ok(response) if !response.diagnostics().is_empty() => return Ok(response),
             Err(error @ ResponseError::Fault(_)) => {
                 return Err(Error::fault(phase, SruFault::from(error)).into());

@@ -109,7 +109,7 @@ impl SruTask {
             answer = self.answer(request, sort, timeouts) => Some(answer),
         };
         match answer {
-            // An error means that the caller is gone.
+            // An error means that the caller no longer waits for the answer.
             Some(answer) => drop(command.reply.send(answer)),
             None => self.exchange.server.http.disconnect(),
         }
@@ -125,7 +125,7 @@ impl SruTask {
             answer = self.exchange.describe(database, timeouts) => Some(answer),
         };
         match answer {
-            // An error means that the caller is gone.
+            // An error means that the caller no longer waits for the answer.
             Some(answer) => drop(request.reply.send(answer)),
             None => self.exchange.server.http.disconnect(),
         }
@@ -138,7 +138,7 @@ impl SruTask {
             tokio::select! {
                 biased;
                 () = inbox.closing.cancelled() => return None,
-                // No operation is in progress.
+                // No operation is in progress, so there is nothing to cancel.
                 Some(trigger) = inbox.triggers.recv() => drop(trigger.reply.send(0)),
                 Some(request) = self.descriptions.recv() => {
                     return Some(Assignment::Description(request));

@@ -118,7 +118,7 @@ fn change(action: UpdateAction, supplied: &SuppliedRecord) -> Result<UpdateReque
         Some(RecordId::Opaque(octets)) => {
             Some(String::from_utf8_lossy(octets.as_bytes()).into_owned())
         }
-        // The server assigns an identifier to a new record.
+        // The server assigns an identifier to a new record, so the number in the record is not sent.
         None => number.filter(|_| action != UpdateAction::Create),
     };
     if action == UpdateAction::Delete {

@@ -329,7 +329,7 @@ mod tests {
         let (_, by_http) = profiles.named("byhttp").expect("a target");
         let endpoint = by_http.profile.endpoint();
         assert_eq!(endpoint.to_string(), "https://sru.example");
-        // The examples contain every key.
+        // The examples of the page contain every key of a profile.
         let text = blocks.first().expect("a block");
         for key in known::<Profile>() {
             assert!(text.contains(&format!("\n{key} = ")), "{key}");

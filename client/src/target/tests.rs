@@ -139,7 +139,7 @@ fn audit_d18_messages_never_show_credentials() {
         ("http://localhost:80/u@z", "http://localhost:80/u@z"),
         ("u.v:pw/x@lib.example/b", "<redacted>@lib.example/b"),
         ("u.v:99999/x@lib.example/b", "<redacted>@lib.example/b"),
-        // Such a database is hidden too, since it may be part of a password.
+        // The text before the `@` is hidden even if it names a database, because it may be part of a password.
         ("h:210/db@x", "<redacted>@x"),
         ("[::1]/db@x", "<redacted>@x"),
         ("h/db", "h/db"),

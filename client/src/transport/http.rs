@@ -155,7 +155,7 @@ impl HttpClient {
             .handshake(TokioIo::new(stream))
             .await
             .map_err(|error| unavailable(Phase::Connect, error))?;
-        // Errors are reported to the request that is in progress.
+        // The request in progress reports errors, so the result of this task is dropped.
         let task = tokio::spawn(async move { drop(connection.await) }).abort_handle();
         self.kept = Some(Kept {
             sender,
@@ -295,7 +295,7 @@ impl HttpClient {
         let (head, body) = response.into_parts();
         let received = self.body(phase, &head.headers, body, timeouts).await;
         if received.is_err() {
-            // The rest of this answer would be mistaken for the next answer.
+            // The rest of this answer would be mistaken for the next answer, so the connection is dropped.
             self.kept = None;
         }
         Ok(HttpAnswer {
@@ -393,7 +393,7 @@ impl HttpClient {
             return Err(elsewhere());
         }
         self.endpoint = endpoint;
-        // Some servers leave out the parameters in the redirection.
+        // Some servers leave out the parameters in the redirection, so they are added again.
         request.path = match (path.contains('?'), request.path.split_once('?')) {
             (false, Some((_, parameters))) => format!("{path}?{parameters}"),
             _ => path,

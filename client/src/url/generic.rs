@@ -171,7 +171,7 @@ pub(crate) fn password(uri: &str) -> Option<Range<usize>> {
     let is_web = ["http:", "https:", ""]
         .into_iter()
         .any(|name| scheme.eq_ignore_ascii_case(name));
-    // A user name may contain `?` (RFC 1738 §5), except in schemes where the path before a query may be omitted.
+    // A user name may contain `?` (RFC 1738 §5), except in schemes that allow a query without a path.
     let ends: &[char] = if is_web { &['/', '?', '#'] } else { &['/'] };
     let authority = rest.split(ends).next()?;
     let (userinfo, _) = authority.rsplit_once('@')?;

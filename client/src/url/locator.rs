@@ -110,7 +110,7 @@ fn similar(scheme: &str) -> Option<&'static str> {
     if NOT_MISSPELT.contains(&scheme) {
         None
     } else {
-        // If several schemes match, the first is the most common.
+        // If several schemes match, the first is used, because the list begins with the most common schemes.
         known.into_iter().find(is_typo)
     }
 }

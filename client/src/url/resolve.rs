@@ -87,7 +87,7 @@ pub fn resolve(base: &str, reference: &str, profile: ResolveMode) -> Result<Stri
     };
     let (head, path) = joined.split_at(path_start(&joined));
     let path = without_dots(path);
-    // A slash is required between host and query (RFC 1738 §5).
+    // RFC 1738 §5 requires a slash between host and query, so a missing slash is added.
     let slash = if head.contains('/') && path.is_empty() && tail.starts_with('?') {
         "/"
     } else {

@@ -201,7 +201,7 @@ impl Arguments {
         let has_tls = self.listen.iter().any(|listen| listen.tls);
         match (has_tls, self.certificate.is_some()) {
             (true, false) => Err(refusal("a listener with TLS needs --certificate and --key")),
-            // Otherwise, everything would be served in plain text.
+            // Without a TLS listener, everything would be served in plain text.
             (false, true) => Err(refusal(
                 "--certificate and --key are for a listener with TLS, but there is none: \
                  give --listen tls:ADDR, such as --listen tls:127.0.0.1:2101",

@@ -111,7 +111,7 @@ fn of_cgroups(cgroups: &str, root: &Path) -> Option<u64> {
         let groups = Path::new(path).ancestors();
         let limits = groups.filter_map(|group| {
             let text = fs::read_to_string(folder.join(group).join(file)).ok()?;
-            // `max` means that there is no limit.
+            // The text `max` means that there is no limit, so it is skipped.
             text.trim().parse::<u64>().ok()
         });
         let least = limits.min();

@@ -149,7 +149,7 @@ settings! {
 
         "listener": Tables(&[&listeners::LISTENER], |config, value| config.listeners.extend(value.tables(listeners::listener).into_iter().flatten()));
 
-        // Read after the indexes, because engines name them.
+        // Databases are read after the indexes, because engines name them.
         databases: Vec<DatabaseFiles> = Vec::new(),
         "database": Tables(&[&databases::DATABASE, &remote::REMOTE, &engine::ENGINE], |_, _| ());
 
@@ -210,7 +210,7 @@ settings! {
 pub(crate) fn template() -> String {
     let mut template = String::new();
     TOP.print(&mut template);
-    // The line that makes the file serve the built-in catalogue.
+    // Uncomment the lines that make the file serve the built-in catalogue.
     let template = template.replace("\n#listen = ", "\nlisten = ");
     template.replace("\n#demo = ", "\ndemo = ")
 }
@@ -285,13 +285,13 @@ impl Config {
             notes.add(at, error.message());
         }
         let mut config = Self::default();
-        // Otherwise, the errors of an incomplete table would be reported twice.
+        // After a syntax error, tables may be incomplete, and reading them would report the same error twice.
         if syntax.is_empty() {
             let top = Section::top(&notes, folder, table.get_ref());
             top.fill(&[&TOP], &mut config);
             databases::read(&top, &mut config);
             config.status = config.status.map(|place| place.in_folder(folder));
-            // `-` is standard error, not a file.
+            // The setting `-` means standard error, so it must not become a path in the folder.
             if config.access_log.as_deref() == Some(&folder.join("-")) {
                 config.access_log = Some("-".into());
             }

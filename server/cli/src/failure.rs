@@ -70,7 +70,7 @@ pub(crate) fn chain(error: &dyn Error) -> String {
     let mut cause = error.source();
     while let Some(deeper) = cause {
         let text = deeper.to_string();
-        // Some causes only repeat what comes before: `connection refused: Connection refused (os error 111)`.
+        // Skip a cause that only repeats the words before it, as in `connection refused: Connection refused (os error 111)`.
         let last = words.rsplit(": ").next().unwrap_or_default();
         if !text.to_lowercase().starts_with(&last.to_lowercase()) {
             words.push_str(&format!(": {text}"));

@@ -49,7 +49,7 @@ impl ClientReports {
     /// # Errors
     /// The first file that cannot be written; the others are still written.
     pub(crate) fn write(&self) -> Result<(), Failure> {
-        // Held until everything is written, so that a second signal waits for that.
+        // The lock is held until all reports are written, so that a second signal waits for them.
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         if files.is_empty() {
             return Ok(());

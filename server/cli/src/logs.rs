@@ -104,7 +104,7 @@ impl Logs {
     /// Continues the access log in another file, or begins or ends the log.
     pub(crate) fn replace_access(&mut self, access: Option<AccessLog>) {
         match (&self.access, access) {
-            // Open sessions continue there too.
+            // Open sessions hold the known log, so its file is replaced and they continue in the new file.
             (Some(known), Some(new)) => known.replace(new),
             (_, new) => self.access = new.map(Arc::new),
         }

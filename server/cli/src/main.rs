@@ -141,7 +141,7 @@ fn checked(config: &Config, origin: &SettingOrigin) -> Result<Exit, Failure> {
     };
     match load::check(config, origin) {
         Ok(found) => Ok(exit.and(found)),
-        // The reader may stop early.
+        // The reader of the output may stop early, which is not an error.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit),
         Err(error) => Err(Failure::unexpected(error)),
     }
@@ -149,12 +149,12 @@ fn checked(config: &Config, origin: &SettingOrigin) -> Result<Exit, Failure> {
 
 /// Loads the databases and serves them.
 fn served(arguments: Arguments, config: Config) -> Result<Exit, Failure> {
-    // A server that only imitates or replays has no databases.
+    // A server that only imitates or replays does not load databases.
     let own = config.demo || !config.databases.is_empty();
     let backend = own.then(|| load::databases(&config)).transpose()?;
     let runtime = runtime().map_err(Failure::unexpected)?;
     let summary = runtime.block_on(serve::serve(arguments, config, backend.clone()));
-    // Tasks hold the databases, and the databases hold the locks of the files that they are saved to.
+    // Ending the tasks drops the databases, which releases the locks of the files they are saved to.
     runtime.shutdown_timeout(LAST_WORDS);
     let exit = match summary? {
         Summary { panics: 0, .. } => Exit::Stopped,

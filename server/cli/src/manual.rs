@@ -53,7 +53,7 @@ fn commands() -> std::io::Result<String> {
         man.render_description_section(&mut text)?;
         man.render_synopsis_section(&mut text)?;
         man.render_options_section(&mut text)?;
-        // The sections of the command's page become subsections; the first needs no heading.
+        // The sections of the command's page become subsections, and its description needs no heading.
         let text = String::from_utf8_lossy(&text).replace("\n.SH ", "\n.SS ");
         page.push_str(&text.replacen(".SH DESCRIPTION\n", "", 1));
         if let Some(examples) = own.get_before_help() {

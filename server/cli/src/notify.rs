@@ -47,7 +47,7 @@ impl ServiceManager {
     fn send(&self, state: &str) {
         #[cfg(unix)]
         if let Some((socket, address)) = &self.0 {
-            // The server serves even if this fails.
+            // An error is ignored, because the server also works without a service manager.
             let _ = socket.send_to_addr(state.as_bytes(), address);
         }
         #[cfg(not(unix))]

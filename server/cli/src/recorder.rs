@@ -65,7 +65,7 @@ impl RecordedServer for RecordedTarget {
             let connected = self.connector.connect(&host, port, &timeouts).await;
             let stream = connected.map_err(|error| {
                 let words = chain(&error);
-                // The caller already says that the server cannot be reached.
+                // The caller's message already says that the server cannot be reached, so the prefix is removed.
                 let why = words.strip_prefix("cannot connect: ").unwrap_or(&words);
                 io::Error::other(why.to_owned())
             })?;

@@ -150,7 +150,7 @@ impl Service {
         if !reasons.is_empty() {
             return Err(reasons);
         }
-        // This is the last step that may fail: a file is created only if it will be written.
+        // Opening the access log is the last step that may fail, so its file is created only if the reload succeeds.
         let access = settings::access_log(&config).transpose();
         let access = access.map_err(|failure| vec![failure.words])?;
         let before = self.databases();
@@ -172,10 +172,10 @@ impl Service {
         self.remotes = remotes;
         self.engines = engines;
         let observers = Arc::new(self.logs.observers());
-        // Rules that stay continue to count requests.
+        // If the rules have not changed, they stay in place and continue to count requests.
         let faults = has_other_faults(&self.config, &config).then(|| faults(&config));
         self.handle.replace(target, faults, observers);
-        // A gateway that stays continues to count requests.
+        // If the gateway has not changed, it stays in place and continues to count requests.
         let profiles = |config: &Config| config.target_profiles.clone();
         if self.config.gateway != config.gateway || profiles(&self.config) != profiles(&config) {
             let web = web(&config, &self.listening);

@@ -60,7 +60,7 @@ fn client(config: &Config) -> Result<Client, Failure> {
 /// Reports where the records of the databases are: each target and, if it is the name of a profile, its server.
 pub(crate) fn tell(config: &Config) {
     let Ok(client) = client(config) else {
-        // The caller reports the error.
+        // An error is ignored here, because the caller reports it.
         return;
     };
     for RemoteOptions { name, targets, .. } in &config.remotes {
@@ -192,7 +192,7 @@ fn is_at(place: &str, host: &Host, port: u16) -> bool {
     };
     addresses.into_iter().any(|address| {
         own.iter().any(|own| match own {
-            // A listener at `[::]` also has all IPv4 addresses.
+            // A listener at `[::]` also accepts connections to all IPv4 addresses.
             own if own.is_unspecified() => {
                 (own.is_ipv6() || address.is_ipv4()) && is_local(address)
             }
@@ -271,14 +271,14 @@ mod tests {
             (any, "[::1]", false),
             ("[::]:2100", "[::1]", true),
             ("[::]:2100", "127.0.0.1", true),
-            // An address for documentation, which no machine has.
+            // This address is reserved for documentation, so no machine has it.
             (any, "192.0.2.1", false),
             (any, "lib.example", false),
         ] {
             let parsed = Host::parse(host, Mode::Lenient).expect(host);
             assert_eq!(is_at(place, &parsed, 2100), expected, "{place} {host}");
         }
-        // A machine may have a name that does not resolve, or that cannot be in a URL.
+        // The name of this machine may not resolve or may not be allowed in a URL; then it is not checked.
         let parsed = Host::parse(&name, Mode::Lenient).ok();
         let leads = (&*name, 0).to_socket_addrs().is_ok();
         if let Some(host) = parsed.filter(|_| leads) {

@@ -106,7 +106,7 @@ pub(crate) async fn serve(
     }
     for endpoint in server.endpoints() {
         let mut stdout = io::stdout().lock();
-        // Standard output may be closed.
+        // Standard output may be closed, which does not stop the server.
         let _ = writeln!(stdout, "listening on {endpoint}").and_then(|()| stdout.flush());
     }
     let service = Service {
@@ -145,11 +145,11 @@ pub(crate) async fn serve(
 /// Indexes the databases, and reloads at each signal.
 async fn maintain(service: Service, mut signals: signals::Reload, manager: Arc<ServiceManager>) {
     let service = Arc::new(Mutex::new(service));
-    // Files are read on another thread.
+    // Reading files blocks, so the work runs on another thread.
     let aside = async |work: fn(&mut Service)| {
         let service = Arc::clone(&service);
         let work = move || work(&mut service.lock().unwrap_or_else(PoisonError::into_inner));
-        // The work itself has reported a panic.
+        // The result is an error only if the work has panicked, and the panic has already been reported.
         let _ = tokio::task::spawn_blocking(work).await;
     };
     aside(Service::prepare).await;

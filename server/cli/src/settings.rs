@@ -298,7 +298,7 @@ pub(crate) fn tls(files: &TlsFiles) -> Result<Tls, TlsError> {
     };
     let tls = Tls::load(&files.certificate, &files.key, &clients);
     tls.map_err(|error| match &files.clients {
-        // Errors about the other files already name them.
+        // Errors about the certificate and the key already name their files, so this adds the file of the authorities.
         Some((authorities, _)) => error.in_file(authorities),
         None => error,
     })

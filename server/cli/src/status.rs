@@ -125,7 +125,7 @@ fn begin(
             .header_read_timeout(REQUEST_TIME)
             .max_buf_size(HEAD)
             .serve_connection(TokioIo::new(stream), service);
-        // Whatever ends the connection concerns this client alone.
+        // An error or a timeout concerns only this client, so it is ignored.
         let _ = timeout(CONNECTION_TIME, connection).await;
     });
     task.abort_handle()

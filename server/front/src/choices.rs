@@ -176,7 +176,7 @@ impl Catalogues {
     /// whole.
     fn choose_all(&mut self) {
         let mut known: HashSet<String> = HashSet::new();
-        // Whole databases come first, because their records are merged.
+        // Choose whole databases before parts of databases, because the records of a whole database are merged.
         let mut choices: Vec<&mut DatabaseChoice> = Vec::new();
         let mut parts = Vec::new();
         for database in &mut self.0 {

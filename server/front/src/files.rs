@@ -103,7 +103,7 @@ impl FileFormat {
                     _ => iso2709::encode(&marc).map_err(|error| error.to_string()),
                 };
             }
-            // Any losses are inherent in the form, so they are not reported.
+            // The losses are inherent in the format of the file, so they are not reported.
             FileWriter::Marc(form) => {
                 let lost = form.write(&marc()?, &mut octets);
                 lost.map_err(|error| error.to_string())?;

@@ -260,7 +260,7 @@ impl Gateway {
             self.admit(client).await?;
         }
         let mut options = ClientOptions::default().with_timeouts(self.timeouts());
-        // Which ports are allowed has already been decided.
+        // `passage` has already checked that this port is allowed.
         options.plan.allow_reserved_port = true;
         let octets = i64::try_from(self.options.octets).unwrap_or(i64::MAX);
         options.plan.init.exceptional_record_size = octets;

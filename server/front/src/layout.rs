@@ -64,7 +64,7 @@ pub(crate) fn style() -> Response<WebBody> {
 pub(crate) fn html(status: StatusCode, template: &impl Template) -> Response<WebBody> {
     match template.render() {
         Ok(page) => page_of(status, page),
-        // Writing to a String cannot fail.
+        // Rendering fails only if writing to a String fails, which does not happen.
         Err(error) => with_type(
             StatusCode::INTERNAL_SERVER_ERROR,
             "text/plain",

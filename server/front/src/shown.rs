@@ -56,7 +56,7 @@ impl ShownRecord {
         let labelled = marc.as_ref().map(sutrs_text).unwrap_or_default();
         let mut rows: Vec<(String, Vec<ShownValue>)> = Vec::new();
         for (label, value) in labelled.lines().filter_map(|line| line.split_once(": ")) {
-            // Before the subdivisions of subjects.
+            // Subdivisions of subjects follow ` -- `, which is shown as a dash.
             let value = value.replace(" -- ", " – ");
             let value = ShownValue::of(&cut(&value, VALUE));
             match rows.last_mut() {
@@ -168,7 +168,7 @@ impl ShownCopy {
             None => None,
         };
         let status = holding.status.as_deref().unwrap_or_default();
-        // Many servers repeat in words what the other elements say.
+        // Many servers repeat the due date or the availability in the status.
         let due = holding.due.as_ref();
         let due = due.filter(|due| !status.contains(due.as_str()));
         let due = due.map(|due| format!("due {due}"));

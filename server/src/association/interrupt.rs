@@ -98,7 +98,7 @@ impl Interrupt {
     ) -> Operation {
         let mut running = lock(&self.0.running);
         let number = running.last().map_or(0, |last| last.number.wrapping_add(1));
-        // Most sessions run one operation at a time.
+        // Most sessions run one operation at a time, so space is reserved for only one more.
         running.reserve_exact(1);
         running.push(Running {
             number,
@@ -135,12 +135,12 @@ impl Operation {
     /// Waits for the backend's answer. If the operation is stopped first, fails with the reason: 105 if the client
     /// cancelled it.
     pub(crate) async fn or_stopped<T>(&self, mut answer: Answer<'_, T>) -> Result<T, Diagnostic> {
-        // Most answers are ready immediately.
+        // Most answers are ready immediately, so they are tried before anything is allocated.
         match poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await {
             Poll::Ready(answer) => return answer,
             Poll::Pending => {}
         }
-        // Boxed, so that the future stays small for answers that are ready.
+        // The box keeps this future small for the usual case of an answer that is ready.
         Box::pin(async {
             match select(answer, pin!(self.stopped())).await {
                 Either::Left((answer, _)) => answer,
@@ -153,7 +153,7 @@ impl Operation {
     async fn stopped(&self) -> Diagnostic {
         loop {
             let mut notified = pin!(self.inner.stopped.notified());
-            // Registered before the check, so that no notification is missed.
+            // The wait is registered before the check, so that no notification is missed.
             notified.as_mut().enable();
             if let Some(why) = self.why_stopped() {
                 return why;

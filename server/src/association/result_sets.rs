@@ -170,7 +170,7 @@ impl ResultSets {
 
     fn free(&mut self, octets: usize) {
         let left = self.charge.octets().saturating_sub(octets);
-        // Fewer octets are never refused.
+        // Reducing a charge is never refused, so there is no error.
         let _ = self.charge.set(left);
     }
 }

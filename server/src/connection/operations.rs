@@ -71,7 +71,7 @@ impl Operations {
         if let Some(ended) = poll_immediate(poll_fn(|context| operation.poll(context))).await {
             return Some(ended);
         }
-        // Most clients send one request at a time.
+        // Most clients send one request at a time, so space is reserved for only one more.
         self.list.reserve_exact(1);
         self.list.push(operation);
         None

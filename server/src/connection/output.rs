@@ -26,7 +26,7 @@ impl<S: Transport> Connection<'_, S> {
                 return Some(output);
             }
         };
-        // Covers the records and their copy in the encoded answer.
+        // The charge covers the records and their copy in the encoded answer.
         if let Err(why) = asked.charge.set(reply.octets().saturating_mul(2)) {
             reply = refused(&asked.request, why);
         }
@@ -90,7 +90,7 @@ impl<S: Transport> Connection<'_, S> {
             }
         }
         if output.hang_up || output.cut_after.is_some() {
-            // Every other way of ending is already known here.
+            // If the end has another cause, that cause has already been recorded and is kept.
             self.tally.ends(SessionEnd::Fault, None);
         }
         Ok(
@@ -113,7 +113,7 @@ impl<S: Transport> Connection<'_, S> {
                     trace!("\n{}", dump(&octets));
                     (octets, Some(apdu))
                 }
-                // An answer as it was recorded.
+                // A replay sends the octets of the answer as they were recorded.
                 Item::Octets(octets) if self.player.is_some() => {
                     let apdu = codec::decode(&octets).ok();
                     (octets.into(), apdu)

@@ -104,7 +104,7 @@ impl Rooms {
         let mut occupants = lock(&self.0.occupants);
         let is_at_limit = self.is_at_limit(&occupants, address);
         if is_at_limit || !self.is_free(&occupants, address) {
-            // At its limit, an address makes room for itself, and open sessions stay.
+            // An address at its limit makes room among its own connections, and only those without an open session give way.
             let kinds = if is_at_limit {
                 &[false][..]
             } else {

@@ -32,7 +32,7 @@ pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin {
 
 impl Transport for tokio::net::TcpStream {
     fn reset(&mut self) {
-        // If this fails, the connection is closed.
+        // If this fails, the connection is closed without a reset.
         let _ = self.set_zero_linger();
     }
 }
@@ -186,7 +186,7 @@ impl Inlet {
             self.buffer.split_to(length)
         };
         if self.charge.octets() > 0 && self.buffer.is_empty() {
-            // Fewer octets are never refused.
+            // Reducing a charge is never refused, so there is no error.
             let _ = self.charge.set(0);
         }
         Ok(Some(apdu.freeze()))
@@ -295,7 +295,7 @@ pub(crate) async fn linger(
     };
     match timeout(limit, rest).await {
         Ok(Ok(has_ended)) => has_ended,
-        // The connection was reset.
+        // The connection was reset, so the client will not send anything else.
         Ok(Err(_)) => true,
         // A client that does not end its side in time is dropped.
         Err(_) => false,

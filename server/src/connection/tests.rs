@@ -267,7 +267,7 @@ async fn a_stopping_server_sends_close() {
         client.stop.send_replace(true);
         assert_eq!(client.heard_to_the_end().await, last);
     }
-    // An answer in progress is sent first.
+    // An answer in progress is sent before the Close.
     let slow = Fault::Delay(Duration::from_millis(300));
     let faults = Faults::new().on(When::search(), slow);
     let mut client = Client::open(Limits::default(), faults).await;

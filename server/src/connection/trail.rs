@@ -110,7 +110,7 @@ mod tests {
                 vec![close, b"GET ", close],
                 vec![whole(close), broken(b"GET ")],
             ),
-            // This is too long for an APDU: it is reported as far as it came with its header.
+            // The header announces more octets than an APDU may have, so only the octets that came with it are reported.
             (vec![begun, close], vec![broken(begun)]),
         ] {
             let told = Told::default();

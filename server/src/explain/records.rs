@@ -237,7 +237,7 @@ fn seconds(value: u64) -> IntUnit {
 }
 
 fn database_info(database: &DatabaseInfo, all: &BTreeSet<Oid>) -> ExplainEntry {
-    // A database without a list of its syntaxes has all of them.
+    // A database without a list of syntaxes supports all syntaxes of the server.
     let syntaxes: Vec<Oid> = if database.syntaxes.is_empty() {
         all.iter().copied().collect()
     } else {

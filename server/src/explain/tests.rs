@@ -220,7 +220,7 @@ fn records_describe_the_server_and_its_databases() {
         let ExplainRecord::ExtendedServicesInfo(info) = service else {
             panic!("{service:?}")
         };
-        // Clients on other hosts may not update.
+        // Clients on other hosts may not update, so only the update services have restrictions.
         let is_restricted = UPDATES.contains(&info.r#type);
         assert_eq!(info.restrictions_apply, is_restricted, "{}", info.r#type);
         assert_eq!(info.description.is_some(), is_restricted);

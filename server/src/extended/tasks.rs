@@ -70,7 +70,7 @@ impl Size {
         let hits = task.result_set.as_ref().map(|set| &set.hits);
         let decoded = match task.parameters {
             TaskParameters::PersistentQuery(_) => DECODED,
-            // Most of the other tasks consist of records.
+            // All other tasks consist mostly of records, which take less memory than decoded queries.
             _ => 2,
         };
         Self {
@@ -184,7 +184,7 @@ impl Tasks {
         if let Some(task) = kept.tasks.remove(&number) {
             kept.size = kept.size.changed(Size::of(&task), Size::default());
             let left = kept.size.kept;
-            // Fewer octets are never refused.
+            // Reducing a charge is never refused, so there is no error.
             let _ = kept.charge.set(left);
         }
     }

@@ -63,7 +63,7 @@ pub(super) fn indefinite(octets: &[u8]) -> Vec<u8> {
 
 /// Returns this many octets that cannot begin an APDU; they are always the same.
 pub(crate) fn garbage(count: usize) -> Vec<u8> {
-    // xorshift64. An octet 0xff cannot begin an APDU.
+    // The octets come from xorshift64, except the first: 0xff cannot begin an APDU.
     let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
     let random = std::iter::repeat_with(|| {
         state ^= state << 13;

@@ -93,7 +93,7 @@ pub(crate) fn body(fault: &Fault, body: Vec<u8>) -> Vec<u8> {
         Fault::ByteOrderMark => [&b"\xef\xbb\xbf"[..], &body].concat(),
         fault => match String::from_utf8(body) {
             Ok(text) => text_of(fault, text),
-            // Another fault has already changed the body.
+            // A body that is not UTF-8 has already been changed by another fault, so it is kept.
             Err(octets) => octets.into_bytes(),
         },
     }

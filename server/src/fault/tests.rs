@@ -353,7 +353,7 @@ fn rules_strike_when_all_their_conditions_are_met() {
 
 #[test]
 fn audit_d9_requests_are_counted_in_a_session_or_in_all() {
-    // Two sessions in turn, with two searches each.
+    // Two sessions take turns, with two searches each.
     for (when, struck) in [
         (When::search().nth(2), [false, false, true, true]),
         (When::search().nth_of_all(2), [false, true, false, false]),
@@ -378,7 +378,7 @@ fn audit_d9_requests_are_counted_in_a_session_or_in_all() {
             }
         }
         assert_eq!(found, struck, "{when:?}");
-        // Another server has its own counts.
+        // Another server counts its requests separately.
         let mut other = Script::new(Arc::new(Faults::clone(&faults)), 1);
         let first = match other.request(&mut search("war")) {
             Ok(faults) => !faults.is_empty(),
@@ -402,7 +402,7 @@ fn every_fault_is_tried() {
         line.starts_with(|letter: char| letter.is_ascii_uppercase())
             .then(|| line.get(..end))?
     });
-    // The faults with a text form have rows in the tests of rules as text.
+    // A fault counts as tried if one of these files names it; the faults with a text form are in the tests of rules as text.
     let tried = [
         include_str!("tests.rs"),
         include_str!("tests/text.rs"),

@@ -62,10 +62,10 @@ async fn each_wrong_password_doubles_the_delay() {
         assert_eq!(delay(&guesses, "192.0.2.2", true), 0);
         advance(Duration::from_millis(expected as u64)).await;
     }
-    // A right password resets the delays, and its answer is not late.
+    // The answer to a right password is not delayed, and it resets the delays.
     assert_eq!(delay(&guesses, "192.0.2.1", true), 0);
     assert_eq!(delay(&guesses, "192.0.2.1", false), 100);
-    // More refusals than a factor of 32 bits can count.
+    // There are more refusals than a 32-bit factor can count, so the factor must stop growing.
     let limits = limits(Duration::from_nanos(1));
     let guesses = Guesses::default();
     for _ in 0..100 {
@@ -81,7 +81,7 @@ async fn answers_to_an_address_wait_for_each_other() {
     for expected in [100, 300, 700, 1500] {
         assert_eq!(delay(&guesses, "192.0.2.1", false), expected);
     }
-    // The answer to a right password does not come sooner, and neither does what follows it.
+    // The answer to a right password has to wait for earlier answers, and later answers have to wait for it.
     assert_eq!(delay(&guesses, "192.0.2.1", true), 1500);
     assert_eq!(delay(&guesses, "192.0.2.1", false), 1600);
     advance(SECOND).await;
@@ -101,9 +101,9 @@ async fn no_password_is_checked_while_too_many_answers_wait() {
     for is_right in [false, true] {
         assert!(!attempt(&guesses, from, &limits, is_right).1);
     }
-    // Another address is not affected.
+    // Passwords from another address are still checked.
     assert!(attempt(&guesses, address("192.0.2.2"), &limits, true).1);
-    // 63 s in total, of which 32 s may be left.
+    // The delays add up to 63 s, and passwords are checked again when at most 32 s are left.
     advance(31 * SECOND - Duration::from_millis(1)).await;
     assert!(!attempt(&guesses, from, &limits, true).1);
     advance(Duration::from_millis(1)).await;
@@ -134,7 +134,7 @@ async fn hosts_that_share_a_network_of_ipv6_are_one_address() {
         let expected = if are_one { 300 } else { 100 };
         assert_eq!(delay(&guesses, second, false), expected, "{first} {second}");
     }
-    // Unix sockets are one address.
+    // All Unix sockets count as one address.
     let guesses = Guesses::default();
     let limits = Limits::default();
     let delays = [(); 2].map(|()| attempt(&guesses, None, &limits, false).0.delay.as_millis());
@@ -155,13 +155,13 @@ async fn remembered_addresses_are_limited() {
         advance(SECOND).await;
     }
     assert_eq!(count(), 3);
-    // One more address takes the place of the first; a known address does not take another place.
+    // A new address replaces the oldest address; a known address does not replace another.
     for (number, expected) in [(4, 100), (4, 300), (2, 200), (1, 100)] {
         let (penalty, _) = attempt(&guesses, host(number), &limits, false);
         assert_eq!(penalty.delay.as_millis(), expected, "{number}");
         assert_eq!(count(), 3);
     }
-    // Addresses that are forgotten go together.
+    // All addresses that have been quiet for long enough are forgotten together.
     advance(QUIET + SECOND).await;
     attempt(&guesses, host(9), &limits, false);
     assert_eq!(count(), 1);

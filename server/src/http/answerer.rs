@@ -291,7 +291,7 @@ impl<'a> Answerer<'a> {
         for fault in &striking {
             sru_faults::answer(fault, &mut reply.response);
         }
-        // Covers the records and their copy in the body.
+        // The charge covers the records and their copy in the body.
         let octets = octets(&reply.response).saturating_mul(2);
         let charged = lock(self.exchange).charge.set(octets);
         if !reply.silence.is_zero() {

@@ -44,7 +44,7 @@ impl Body for Outgoing {
                     exchange.awaits_part();
                     return Poll::Pending;
                 }
-                // An empty part would end the transfer coding.
+                // An empty part would end the transfer coding, so it is skipped.
                 Poll::Ready(Some(part)) if part.is_empty() => {}
                 Poll::Ready(Some(part)) => {
                     exchange.has_part();

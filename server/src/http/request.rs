@@ -99,7 +99,7 @@ pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading,
         return Err(Problem::bad("exactly one Host is required"));
     }
     let of_url = if is_web {
-        // This may be the host of a URL for a gateway.
+        // The URL may be meant for a gateway and name another host, so only the Host field counts.
         None
     } else {
         head.uri.authority()

@@ -73,7 +73,7 @@ impl SessionsOfRequest {
             if let Some(place) = self.free_place() {
                 return place;
             }
-            // A notification before this line is not missed, because one is remembered.
+            // `Notify` remembers one notification, so a notification before this line is not missed.
             self.places.freed.notified().await;
         }
     }
@@ -165,7 +165,7 @@ impl OwnSessions for SessionsOfRequest {
                 drop(place);
             };
             let mut tasks = lock(&self.tasks);
-            // Tasks that have ended are forgotten.
+            // Tasks that have ended are removed, so that the set does not grow.
             while tasks.try_join_next().is_some() {}
             tasks.spawn(served.instrument(span));
             ours

@@ -187,7 +187,7 @@ async fn each_request_gets_its_status() {
             found,
         ),
         (get("/cat"), "200", "server: z3950d/", "<explain"),
-        // Records may hold scripts.
+        // Records may contain scripts, which this policy stops.
         (
             get("/cat"),
             "200",
@@ -286,7 +286,7 @@ async fn each_request_gets_its_status() {
             "www-authenticate: basic realm=",
             "credentials",
         ),
-        // hyper refuses these requests.
+        // hyper refuses these requests before the server's own code sees them.
         (
             format!("GET / HTTP/1.1\r\n{host}A b\r\n\r\n"),
             "400",
@@ -353,7 +353,7 @@ async fn a_connection_is_kept() {
     for _ in 0..3 {
         assert_eq!(caller.get(&war).await.status(), "200");
     }
-    // HEAD has the headers of GET.
+    // The answer to HEAD has the same fields as the answer to GET.
     let full = caller.get("/cat").await;
     caller
         .send("HEAD /cat HTTP/1.1\r\nHost: lib.example\r\n\r\n")
@@ -411,7 +411,7 @@ async fn empty_lines_before_a_request_are_ignored() {
     for _ in 0..2 {
         caller.send(&request).await;
         assert_eq!(caller.answer().await.expect("an answer").status(), "200");
-        // An empty line does not begin a request, which would have to arrive in time.
+        // The empty line after the request does not begin another request, which would have to arrive in time.
         sleep(Duration::from_secs(20)).await;
     }
     caller.send(&request).await;

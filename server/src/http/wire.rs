@@ -221,7 +221,7 @@ impl Exchange {
         self.blocked = None;
         if self.phase == Phase::Sending && self.written > 0 && !self.has_more {
             self.answered += 1;
-            // Fewer octets are never refused.
+            // Reducing a charge is never refused, so there is no error.
             let _ = self.charge.set(0);
             self.is_cut |= self.manner.hang_up;
             self.enter(Phase::Idle);
@@ -283,7 +283,7 @@ impl Exchange {
             Phase::Idle => after(self.since, limits.idle_time?),
             Phase::Asking => after(self.since, limits.init_time),
             Phase::Answering => {
-                // What answers the request has its own limits, except for updates, which are never stopped.
+                // The work on the answer has its own limits, except for updates, which are never stopped.
                 let told = self.blocked;
                 let stops = told.and_then(|told| after(told, Duration::from_secs(1)));
                 stops.into_iter().chain(ended).min()
@@ -347,7 +347,7 @@ impl<S: Transport> Read for Wire<'_, S> {
         let mut exchange = lock(this.exchange);
         if read.filled().is_empty() {
             exchange.ended.get_or_insert_with(Instant::now);
-            // hyper would drop the answer, but the client may have shut down only its own side.
+            // At the end of the stream, hyper would drop the answer, but the client may have shut down only its own side.
             let is_whole = match exchange.phase {
                 Phase::Idle => false,
                 Phase::Asking => exchange.has_head,
@@ -381,7 +381,7 @@ impl<S: Transport> Wire<'_, S> {
             (exchange.left_to_write(), exchange.manner.trickle, instead)
         };
         if let Some(mut instead) = instead {
-            // hyper is told that its answer has been written.
+            // These octets are written instead of hyper's answer, and hyper then sees its answer as written.
             while !instead.is_empty() {
                 let written = Pin::new(&mut *self.stream).poll_write(context, &instead);
                 match written {

@@ -122,7 +122,7 @@ impl YazZtest {
         let Some((least, most)) = seconds else {
             return;
         };
-        // Knuth's generator for MMIX.
+        // This is Knuth's generator for MMIX.
         let next = |state: u64| {
             let product = state.wrapping_mul(6_364_136_223_846_793_005);
             Some(product.wrapping_add(1_442_695_040_888_963_407))

@@ -211,7 +211,7 @@ pub struct SocketFile(PathBuf);
 #[cfg(unix)]
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // The file may have been removed already.
+        // An error only means that the file has already been removed.
         let _ = std::fs::remove_file(&self.0);
     }
 }

@@ -146,7 +146,7 @@ impl Queue {
     /// Gives the free places to the jobs whose turn it is.
     fn go_on(&mut self) {
         while let Some(next) = self.turns.next() {
-            // A job whose receiver is gone removes itself.
+            // Sending fails if the job has been dropped, which then removes itself from the queue.
             let _ = self.waiting.remove(&next).map(|tell| tell.send(()));
         }
     }
@@ -167,7 +167,7 @@ impl TimeSlice {
         }
         let told = {
             let mut queue = lock(&self.background.queue);
-            // Checked under the lock, under which a cancelled job is woken.
+            // Cancelled jobs are woken under this lock, so the flag is checked under it too.
             if self.is_cancelled.load(Ordering::Relaxed) {
                 return false;
             }

@@ -98,7 +98,7 @@ impl MemoryBackendBuilder {
     pub fn build(self) -> MemoryBackend {
         let probe = self.headroom;
         let (fields, databases) = self.finished();
-        // Only files can cause a failure.
+        // Loading fails only because of files, and there are none here.
         let loaded = load::load(&fields, &databases, None, None, &|_| {});
         let Loaded { index, .. } = loaded.unwrap_or_default();
         MemoryBackend::new(

@@ -157,7 +157,7 @@ impl MemoryBackend {
             let mut queue = lock(&self.0.queue);
             let outcome = match saved {
                 Ok(()) => {
-                    // The segments of the visible catalogue may have been merged since.
+                    // A merge may have made a newer catalogue in the meantime, so that catalogue is shown.
                     if queue.waiting.is_empty() {
                         catalogue = queue.newest.take().unwrap_or(catalogue);
                     }
@@ -173,7 +173,7 @@ impl MemoryBackend {
             let is_due = files.is_due(database);
             drop(files);
             for change in group {
-                // The client may be gone.
+                // Sending fails if the client has left, and then the outcome is not needed.
                 let _ = change.done.send(outcome.clone());
             }
             if is_due {
@@ -225,7 +225,7 @@ impl MemoryBackend {
             let merged = due.made(&fields);
             let mut queue = lock(&self.0.queue);
             let newest = self.newest(&queue);
-            // After a reload, the segments are different.
+            // If a reload has replaced the segments, the merge is dropped.
             if let Some(index) = merged.put_into(&newest.index) {
                 let catalogue = Arc::new(newest.merged(index));
                 match &mut queue.newest {

@@ -49,7 +49,7 @@ impl DocidField {
     /// Sets the docid of a record that does not have one.
     pub(super) fn set(&self, record: &mut MarcRecord, docid: &[u8]) {
         let fields = &mut record.fields;
-        // Fields without a value.
+        // Remove the fields with this tag, which do not have a value.
         fields.retain(|field| self.code.is_some() || field.tag != self.tag);
         let place = fields.iter().position(|known| known.tag > self.tag);
         fields.insert(place.unwrap_or(fields.len()), self.field(docid));

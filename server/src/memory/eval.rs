@@ -137,7 +137,8 @@ impl<'a, 'q> Evaluation<'a, 'q> {
                         self.steps.push(Step::Near { proximity, places });
                         self.push_trees(node, true);
                     }
-                    // Records found by other operators have no positions.
+                    // Records found by operators other than proximity do not have positions, so they cannot be operands of
+                    // proximity.
                     _ if places => return Err(diagnostic(Condition::PROXIMITY_OF_SETS, "")),
                     // `a or (b or c)` is evaluated as `(a or b) or c`, so that a chain needs at most two sets at a time.
                     operator if self.is_chained(operator) => {
@@ -247,7 +248,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
             return Err(diagnostic(Condition::OPERATOR, "proximity"));
         }
         let proximity = Proximity::read(operator)?;
-        // Records without such a pair have no positions.
+        // An exclusion finds records without such a pair, so these records have no positions for the outer operator.
         if places && proximity.exclusion {
             let why = "exclusion inside proximity";
             return Err(diagnostic(Condition::PROXIMITY, why));

@@ -120,7 +120,7 @@ impl MemoryBackend {
         };
         let drafted = drafted(&catalogue.index, number, &target);
         let path = lock(&self.0.files).end_fold(number, drafted, point)?;
-        // The journal is whole now.
+        // The new journal is complete, so the file no longer counts as damaged.
         lock(&self.0.damaged).remove(&path);
         Ok(Some(FoldedFile {
             database: catalogue.name(number).to_owned(),

@@ -227,7 +227,7 @@ impl Index {
         &self,
     ) -> impl Iterator<Item = (u16, &Arc<Segment>, &Arc<Part<'static>>)> {
         let parts = self.segments.iter().zip(&self.deleted);
-        // An index has at most this many segments.
+        // An index has at most 65,536 segments, so each gets a number.
         (0..=u16::MAX)
             .zip(parts)
             .map(|(number, (segment, deleted))| (number, segment, deleted))

@@ -90,7 +90,7 @@ impl Journal {
             database,
         };
         journal.begin(base, docid)?;
-        // The database keeps its file open.
+        // The database keeps its file open while the draft is renamed.
         draft.persist(Existing::Replace, true).map_err(of_draft)?;
         Ok(journal)
     }
@@ -138,7 +138,7 @@ impl Journal {
     ) -> Result<u64, JournalError> {
         self.commit(|writing| {
             let mut rows = writing.open_table(CHANGES)?;
-            // Removes the changes of a failed call.
+            // Remove the changes that a failed call has left.
             rows.retain_in(last + 1.., |_, _| false)?;
             let mut number = last;
             for change in changes {

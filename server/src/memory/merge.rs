@@ -86,7 +86,7 @@ impl Merge {
         let mut builder = builder(self.slices.iter().map(kept).sum(), fields);
         for (segment, deleted) in &self.slices {
             for number in present(segment, deleted) {
-                // The record has been parsed before.
+                // The record has been parsed before, so this does not fail.
                 if let Some((octets, _)) = segment.record(number)
                     && let Some(database) = segment.database(number)
                     && let Ok(parsed) = iso2709::parse(octets)

@@ -98,7 +98,7 @@ impl MemoryBackend {
             errors.push(LoadError::OtherSaves);
         }
         if errors.is_empty() {
-            // This is done so that a file that is edited by hand afterwards holds everything.
+            // Fold all changes into the saved files, so that a file that is edited by hand afterwards holds everything.
             self.fold_all(&folding);
         }
         let mut files = lock(&self.0.files);

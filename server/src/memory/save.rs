@@ -74,11 +74,11 @@ impl SavedFiles {
             let Some(path) = &database.save else { continue };
             let lock = match Lock::take(path) {
                 Err(error @ file::Error::Busy { .. }) => return Err(error),
-                // The error is reported when the file is saved.
+                // Any other error is reported when the file is saved.
                 lock => lock.ok(),
             };
             if let Some(lock) = &lock {
-                // These files may belong to another user.
+                // Errors are ignored, because these files may belong to another user.
                 let _ = Draft::remove_hidden(lock.target());
                 let _ = Draft::remove_hidden(&journal::path_of(lock.target()));
             }

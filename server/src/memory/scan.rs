@@ -86,7 +86,7 @@ pub(super) fn facets(
         let mut counted = index.tally(terms, hits, work)?;
         if !request.alphabetical {
             work.spend(counted.len())?;
-            // The sort is stable: terms with the same count keep their order.
+            // The sort is stable, so terms with the same count keep their order.
             counted.sort_by_key(|(_, records)| Reverse(*records));
         }
         let wanted = counted

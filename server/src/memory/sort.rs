@@ -149,7 +149,8 @@ impl Prepared {
                 values,
             });
         }
-        // Sorted in steps, so that other work can go first: the standard sort merges the two sorted halves of each part.
+        // The rows are sorted in steps, so that other work can go first: the standard sort merges the two sorted halves of each
+        // part.
         let mut sorted = FIRST_STEP;
         loop {
             for part in rows.chunks_mut(sorted) {

@@ -137,7 +137,7 @@ impl Turns {
             if state == JobState::Queued {
                 return;
             }
-            // The other waiting callers go before the next job of this caller.
+            // Callers that are already waiting go before the next job of this caller.
             let next = self.jobs.iter_mut().filter(|job| job.caller == caller);
             for job in next {
                 self.arrivals += 1;
@@ -229,21 +229,21 @@ mod tests {
     #[test]
     fn shorter_jobs_go_first_and_all_make_progress() {
         for (jobs, expected) in [
-            // In order of arrival.
+            // Jobs of similar length are done in the order of their arrival.
             (
                 &[('a', 0, 2, 0), ('b', 1, 2, 0), ('c', 2, 1, 0)][..],
                 "aabbc",
             ),
-            // One job of each session comes before the second of any.
+            // The first job of each session comes before the second job of any session.
             (&[('a', 0, 2, 0), ('a', 0, 2, 0), ('b', 1, 1, 0)], "aabaa"),
-            // A job that turns out to be longer lets the shorter ones pass.
+            // A job that turns out to be longer lets shorter jobs pass.
             (&[('a', 0, 7, 0), ('b', 1, 2, 0)], "aaaaabbaa"),
-            // The fourth turn goes to the oldest job.
+            // Every fourth turn goes to the oldest job.
             (
                 &[('a', 0, 12, 0), ('b', 1, 4, 8), ('c', 2, 4, 8)],
                 "aaaaaaaabbbabccaccaa",
             ),
-            // The short job arrives while long ones are in progress.
+            // The short job arrives while long jobs are in progress.
             (
                 &[('a', 0, 9, 0), ('b', 1, 9, 0), ('c', 2, 2, 12)],
                 "aaaaabbbbbaaccaabbbb",
@@ -284,7 +284,7 @@ mod tests {
             assert!(ticket.0 <= begun);
             turns.pause(ticket, LENGTHS[1]);
         }
-        // The next job of the address waits until one of them ends.
+        // The next job of the address waits until one of the begun jobs ends.
         assert_eq!(turns.next(), Some(other));
         turns.leave(other);
         let first = turns.next().expect("a job that goes on");

@@ -93,7 +93,7 @@ pub(super) fn repeated(
     for (number, changes) in all {
         let mut draft = Draft::new(&catalogue, number);
         for RecordChange { id, record } in changes {
-            // The record has been parsed before.
+            // The record has been parsed before, so this does not fail.
             let parsed = record.and_then(|octets| {
                 let parsed = iso2709::parse(&octets).ok()?;
                 Some((octets, parsed.record))
@@ -316,8 +316,7 @@ pub(super) fn marc(external: &External) -> Result<MarcRecord, Diagnostic> {
         RetrievedRecord::Xml(octets) => {
             let text = std::str::from_utf8(&octets).map_err(|error| refused(error, b""))?;
             let read = marcxml::only_from_xml(text).map_err(|error| refused(error, b""))?;
-            // Anything that would be repaired or left out is for the client to correct, because the client has the record as it
-            // should be.
+            // The server neither repairs the record nor leaves anything out: only the client knows what the record should be.
             match read.remarks.notes.first() {
                 Some(note) => Err(refused(note, b"")),
                 None => Ok(read.record),
@@ -341,7 +340,8 @@ pub(super) fn with_elements(mut whole: MarcRecord, elements: MarcRecord) -> Marc
         };
         let first = whole.fields.iter().position(|field| field.tag == tag);
         let behind = || whole.fields.iter().position(|field| field.tag > tag);
-        // In the place of the first field with this tag, or else before the first field with a higher tag.
+        // The fields take the place of the first field with this tag or, if there is none, come before the first field with a
+        // higher tag.
         let at = first.or_else(behind).unwrap_or(whole.fields.len());
         whole.fields.retain(|field| field.tag != tag);
         whole.fields.splice(at..at, group.iter().cloned());

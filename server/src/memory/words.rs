@@ -22,7 +22,7 @@ pub(super) fn each_word(text: &str, buffer: &mut String, mut emit: impl FnMut(&s
     };
     buffer.clear();
     for character in text.chars() {
-        // The fast path for most text.
+        // This is the fast path for most text.
         if character.is_ascii() {
             if character.is_ascii_alphanumeric() {
                 buffer.push(character.to_ascii_lowercase());

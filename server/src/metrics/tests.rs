@@ -45,7 +45,7 @@ fn operations_are_counted_by_outcome_and_duration() {
     assert_eq!(durations.count, 4);
     assert!(durations.sum >= Duration::from_secs(3605));
     let within: Vec<_> = durations.within.iter().map(|(_, count)| *count).collect();
-    // One operation longer than the last bound, two of at most 5 s, and one that is immediate.
+    // One operation took longer than the last bound, two took at most 5 s, and one was immediate.
     assert_eq!(within[8..], [1, 3, 3, 3], "{durations:?}");
     let close = Close::new(CloseReason::FINISHED, None).into();
     assert_eq!(OperationKind::of(&close), None);

@@ -261,7 +261,7 @@ impl<'a> RelayedSession<'a> {
             let deadline = {
                 let mut state = lock(&self.state);
                 if state.is_writing {
-                    // Writing has a limit of its own.
+                    // Writing has its own limit, so it does not count as silence.
                     state.heard = now;
                 }
                 let limit = if state.client_ended {
@@ -274,7 +274,7 @@ impl<'a> RelayedSession<'a> {
             if deadline.is_some_and(|deadline| deadline <= now) {
                 return;
             }
-            // The client may shut down its side meanwhile, which shortens the time.
+            // The client may shut down its side during the wait, which shortens the limit.
             let soon = now + LAST_ANSWERS;
             sleep_until(deadline.map_or(soon, |deadline| deadline.min(soon))).await;
         }
@@ -297,7 +297,7 @@ impl RelayState<'_> {
     /// Returns the request that an answer is for.
     fn answered(&mut self, answer: &Apdu) -> Option<WaitingRequest> {
         let is_close = match answer {
-            // These APDUs come before the answer.
+            // These APDUs come before the answer, so the request is still waiting.
             Apdu::Segment(_) | Apdu::AccessControlRequest(_) | Apdu::ResourceControlRequest(_) => {
                 return None;
             }

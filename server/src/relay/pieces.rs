@@ -54,7 +54,7 @@ impl Pieces {
                 return Ok(Some(piece));
             }
             if from.read_buf(&mut self.buffer).await? == 0 {
-                // An APDU that is cut off is passed on as far as it arrived.
+                // If the last APDU is cut off, the octets that have arrived are passed on.
                 self.is_raw = true;
                 return Ok(self.take());
             }
@@ -73,7 +73,7 @@ impl Pieces {
                     let apdu = self.buffer.split_to(length);
                     if self.buffer.is_empty() {
                         self.buffer = BytesMut::new();
-                        // Fewer octets are never refused.
+                        // Reducing a charge is never refused, so there is no error.
                         let _ = self.charge.set(0);
                     }
                     return Some(Piece::Apdu(apdu.freeze()));

@@ -116,7 +116,7 @@ fn several_clients_have_a_session_each() {
 
 #[test]
 fn octets_that_are_no_apdu_pass_unchanged() {
-    // A frame that no codec knows, an Init with an undecodable element, octets that are not even BER, and an APDU cut off.
+    // These are a frame that no codec knows, an Init with an undecodable element, octets that are not BER, and an APDU cut off.
     let frame = b"\xbf\x1f\x03\x01\x02\x03".to_vec();
     let odd = b"\xb6\x03\x9f\x7f\x00".to_vec();
     let noise = b"\x00\xff\x16\x03noise".to_vec();
@@ -207,7 +207,7 @@ fn faults_strike_on_the_way() {
 
 #[test]
 fn a_server_that_is_not_there_is_told_by_close() {
-    // Bound, so that no other program listens there.
+    // The port is bound, so that no other program listens there.
     let nowhere = tokio::net::TcpSocket::new_v4().expect("a socket");
     let any = ([127, 0, 0, 1], 0).into();
     nowhere.bind(any).expect("a port");
@@ -277,7 +277,7 @@ async fn an_end_of_the_server_is_told_from_one_of_the_client() {
             client.shutdown().await.expect("ends");
         }
         client.read_to_end(&mut octets).await.expect("an end");
-        // The server may already have ended the connection.
+        // An error means that the server has already ended the connection.
         let _ = client.shutdown().await;
         drop(stop);
         running.await.expect("no panic");
@@ -304,7 +304,7 @@ fn silence_of_both_sides_ends_the_session() {
     let silent = by_hand(|_, stream| {
         thread::spawn(move || {
             let mut stream = stream;
-            // Until the relay ends the connection.
+            // Read until the relay ends the connection.
             let _ = stream.read_to_end(&mut Vec::new());
         });
     });

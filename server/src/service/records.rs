@@ -227,7 +227,7 @@ pub(super) async fn pack(
     let only = wanted.len() == 1;
     let packers = &operation.target.packers;
     let _turn = if wanted.len() > RECORDS_AT_ONCE {
-        // The semaphore is never closed.
+        // The semaphore is never closed, so there is always a turn.
         operation
             .or_stopped(Box::pin(async { Ok(packers.acquire().await.ok()) }))
             .await?
@@ -254,7 +254,7 @@ pub(super) async fn pack(
     };
     for &record in &wanted {
         if packed.records > 0 && packed.records.is_multiple_of(RECORDS_AT_ONCE) {
-            // Lets other sessions go first.
+            // Let other sessions go first.
             tokio::task::yield_now().await;
         }
         if packed.records >= most {

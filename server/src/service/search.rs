@@ -65,7 +65,7 @@ async fn search(
         }
         sets.check_room(name)?;
     }
-    // The query may use the set that it replaces.
+    // The query may use the set that it replaces, so the old set is deleted only afterwards.
     let found = evaluate(operation, request).await;
     let mut sets = operation.result_sets();
     match &found {

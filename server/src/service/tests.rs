@@ -49,8 +49,8 @@ fn found(sizes: &[usize], limits: Limits) -> Session {
 
 #[test]
 fn small_medium_and_large_sets() {
-    // smallSetUpperBound, largeSetLowerBound, mediumSetPresentNumber and the number of hits; then the element set and number of
-    // the records.
+    // The columns are smallSetUpperBound, largeSetLowerBound, mediumSetPresentNumber and the number of hits; then the element set
+    // and the number of records.
     for (small, large, medium, hits, element_set, number) in [
         (1, 2, 0, 1, "s", 1),
         (1, 2, 0, 2, "", 0),
@@ -269,10 +269,10 @@ fn result_sets_are_named_replaced_and_combined() {
     assert_eq!(find("a", "war"), 2);
     assert_eq!(find("A", "emma"), 2);
     assert_eq!(find("b", "@and @set a @set A"), 1);
-    // A query may use the set that it replaces.
+    // A query may use the result set that it replaces.
     assert_eq!(find("a", "@not @set a @set A"), 1);
     assert_eq!(find("b", "@set a"), 1);
-    // A search that fails leaves no set with its name.
+    // A failed search deletes the set with its name.
     assert_eq!(find("a", "@attr 1=9999 x"), 0);
     assert_eq!(find("b", "@set a"), 0);
 }

@@ -78,7 +78,7 @@ async fn the_least_recently_used_sets_make_room() {
             .0
     };
     let is_kept = |name: &str| lock(&sets.sets).by_name.contains_key(name);
-    // Half of the sets are for one address.
+    // One address may have at most half of the sets.
     let [first, second] = [keep(1), keep(1)];
     assert!(sets.find(&first, None, "books").is_some());
     let third = keep(1);
@@ -102,7 +102,7 @@ async fn octets_are_charged() {
     let sets = sets(&limits);
     let keep = |last, records| sets.keep(owner(None, last), set(records), MINUTE);
     let (first, _) = keep(1, 1000).expect("as much as all may keep");
-    // Another address does not drop the set, but the same address does.
+    // A set of another address does not replace this set, but a set of the same address does.
     assert!(keep(2, 1).is_err());
     assert!(sets.find(&first, None, "books").is_some());
     let (second, _) = keep(1, 1).expect("room");

@@ -67,7 +67,7 @@ impl SruSession {
         };
         let mut reply = self.session.finish(done);
         match reply.apdus.pop() {
-            // Records that were ready in time are sent.
+            // Records that were ready before the deadline are sent.
             Some(Apdu::PresentResponse(some)) if some.number_of_records_returned > 0 => {
                 Ok((*some).into())
             }

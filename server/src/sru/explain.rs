@@ -66,7 +66,7 @@ impl SruSession {
             let path = encoded(&database.name);
             links.push(("z39.50".to_owned(), format!("z39.50s://{authority}/{path}")));
         }
-        // Links to the other databases that the user may search.
+        // The description also links to the other databases that the user may search.
         let others = self.target.databases().into_iter().map(|one| one.name);
         let others = others.filter(|name| name.to_lowercase() != database.name.to_lowercase());
         let may_have = |name: &String| {
@@ -277,7 +277,7 @@ fn with_attributes(properties: &Properties, category: &str) -> Vec<(String, Vec<
                 let value = attribute.value.parse().ok()?;
                 Some((attribute.attribute_type, value))
             });
-        // In properties, the signs have names.
+        // In the properties, relations that are signs in CQL have names.
         let name = match name {
             "eq" => "=",
             "le" => "<=",

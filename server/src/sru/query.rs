@@ -42,7 +42,7 @@ pub(super) fn read(
     };
     if let Some(parameter) = &search.sort_keys {
         let more = sort_keys(parameter)?;
-        // The keys in the query are more significant.
+        // The keys in the query are more significant, so these keys come after them.
         keys.extend(more);
     }
     Ok((query, keys))
@@ -125,7 +125,7 @@ pub(super) fn start(scan: &ScanRequest, most: usize) -> Result<AttributesPlusTer
             let is_exact = is_exact(&clause);
             let query = cql::to_rpn(&clause, &PROPERTIES).map_err(refused)?;
             let mut start = single(query).ok_or_else(several)?;
-            // The other attributes say how a search is to compare.
+            // The other attributes say how a search compares terms, which does not apply to a scan.
             start.attributes.retain(|one| one.attribute_type == USE);
             if is_exact {
                 let whole = AttributeElement::numeric(STRUCTURE, STRUCTURE_PHRASE);

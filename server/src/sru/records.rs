@@ -32,7 +32,7 @@ pub(super) fn record(
     let data = match one.record {
         Record::RetrievalRecord(external) => xml(external, form),
         Record::SurrogateDiagnostic(why) => Err(SruDiagnostic::from_bib1(&default_form(why))),
-        // Fragments are never agreed on.
+        // Fragments are never negotiated for SRU, so only records and diagnostics occur.
         _ => Err(SruDiagnostic::new(SruCondition::RETRIEVAL, "")),
     };
     let mut record = match data {

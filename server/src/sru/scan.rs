@@ -60,7 +60,7 @@ impl SruSession {
         let is_cut = answer.scan_status == ScanStatus::PARTIAL_2;
         let terms = range.terms(terms.collect(), before, is_cut);
         let mut response = ScanResponse::new(context.version, terms);
-        // The reasons why some sources supplied no terms.
+        // The diagnostics say why some sources did not supply terms.
         response.diagnostics = diagnostics
             .map(|why| SruDiagnostic::from_bib1(&why))
             .collect();
@@ -91,7 +91,7 @@ impl TermRange {
             ));
         }
         let number = wanted.min(limit.saturating_sub(2)).max(1);
-        // A position close to the end stays close to it when the list is cut.
+        // If the list is cut, a position close to its end becomes the position after its end.
         let position = if position > number {
             number + 1
         } else {

@@ -38,7 +38,7 @@ impl SruSession {
         let deadline = self.deadline();
         let wanted = self.wanted(context, search)?;
         let response = self.find(context, search, &wanted, deadline).await;
-        // Sets that later requests name are those that are shared.
+        // Later requests can name only shared sets, so the session's own sets are deleted.
         if let Some(association) = self.session.association() {
             association.result_sets().clear();
         }
@@ -59,7 +59,7 @@ impl SruSession {
         let mut found = match shared.filter(|_| facets.is_empty()) {
             Some(shared) => shared,
             None => {
-                // The first records belong in the answer, unless they are to be sorted first.
+                // The search response includes the first records, unless the set must be sorted first.
                 let first = if is_plain { wanted.most } else { 0 };
                 let request = search_request(context, query, wanted, first, &facets);
                 let found = self.search_for(request, &facets, deadline).await;

@@ -159,7 +159,7 @@ async fn users_prove_who_they_are() {
             "{echo}"
         );
     }
-    // A challenge is not possible in SRU.
+    // SRU cannot transport a challenge, so a client that would be challenged is refused.
     let asking = Access {
         challenge: Some(Challenge::Prompts),
         ..access.clone()

@@ -122,7 +122,7 @@ fn identifier(record: &SruRecord) -> Result<Option<Bytes>, SruDiagnostic> {
     }
     let fields = record.record.fields.iter();
     let numbers = fields.filter(|field| field.tag.0 == *b"001");
-    // The number is as in the catalogue: blanks around it do not count.
+    // Blanks around the number are ignored, as in the catalogue.
     let mut numbers = numbers.map(|field| field.body.trim_ascii());
     let own = numbers.find(|number| !number.is_empty());
     Ok(own.map(Bytes::copy_from_slice))

@@ -281,7 +281,7 @@ impl TestServerBuilder {
                 Some(web) => server.with_web(web),
                 None => server,
             };
-            // The receiver disappears only with the test.
+            // Sending fails only if the test has ended and dropped the receiver.
             let _ = tell_endpoints.send(server.endpoints());
             let summary = server.run(async { drop(stopped.await) }).await;
             let _ = tell_summary.send(summary);

@@ -23,7 +23,7 @@ pub(super) struct RecordingDraft {
     draft: Draft,
     pub(super) log: Arc<JsonLog<File>>,
     answered: Arc<RecordedAnswers>,
-    // Dropped last: the draft is renamed or removed while the file is locked.
+    // This field is dropped last, so that the draft is renamed or removed while the file is locked.
     _lock: Lock,
 }
 

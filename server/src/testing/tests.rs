@@ -126,7 +126,7 @@ fn no_more_sessions_than_allowed_are_served_at_once() {
     server.wait_until(|entries| entries.len() == 2);
     let address = server.addr();
     let second = thread::spawn(move || converse(address, &[init()]));
-    // The second client waits in the queue and is served as soon as the first disconnects.
+    // The second client waits in the queue and is served as soon as the first client disconnects.
     assert_eq!(server.sessions(), 1);
     drop(first);
     assert!(!second.join().expect("an answer").is_empty());
@@ -195,7 +195,7 @@ fn an_address_has_no_more_sessions_than_allowed() {
     server.wait_until(|entries| entries.len() == 2);
     let mut turned_away = connect(server.addr());
     let mut answer = Vec::new();
-    // Closed or reset, depending on timing.
+    // The connection is closed or reset, depending on timing.
     let _ = turned_away.read_to_end(&mut answer);
     assert!(answer.is_empty());
     drop(first);
@@ -392,7 +392,7 @@ fn the_server_listens_on_unix_sockets() {
         stream.read_to_end(&mut answer).expect("an answer");
         answer
     };
-    // The socket file of a server that died is replaced.
+    // The socket file of a server that was killed is replaced.
     drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
     let server = TestServer::builder().unix(&path).start();
     assert_eq!(converse()[0], 0xb5);
@@ -446,7 +446,7 @@ fn messages_of_http_are_kept_without_secrets() {
     let read: Recording = Recording::parse(&lines).expect("a recording");
     assert_eq!((read.entries.len(), read.messages.len()), (0, 2));
     assert_eq!(read.messages[1].message, answered.message);
-    // These messages are not replayed.
+    // HTTP messages are recorded but not replayed.
     let replaying = TestServer::builder().replay(read).start();
     let answer = told(connect(replaying.addr()), &request);
     assert!(answer.starts_with("HTTP/1.1 501 "), "{answer}");

@@ -106,7 +106,7 @@ impl Player {
         let request = planned.request.clone();
         let played = if self.replay.source.is_file() {
             let carried_out = tokio::task::spawn_blocking(|| planned.carry_out()).await;
-            // The runtime is stopping.
+            // An error means that the runtime is stopping, so the recording was not read.
             carried_out.unwrap_or_else(|error| Played {
                 output: not_recorded(request.as_ref(), &error.to_string(), self.is_open),
                 not_recorded: None,
@@ -161,12 +161,12 @@ impl Player {
             (None, _) => Plan::Unknown(UNKNOWN.to_owned()),
         };
         if let (Plan::Unknown(_), Some(name)) = (&plan, made) {
-            // A search that fails leaves no result set, and a sort that fails leaves the previous one.
+            // A failed search leaves no result set, but a failed sort keeps the previous set.
             let is_sort = matches!(request, Some(Apdu::SortRequest(_)));
             self.origins.set(name, before.filter(|_| is_sort));
         }
         if let (Plan::Unknown(_), Some(sets)) = (&plan, sets) {
-            // A delete that fails deletes nothing.
+            // A failed Delete does not delete any set.
             self.origins = sets;
         }
         Planned {

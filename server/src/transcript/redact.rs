@@ -57,7 +57,7 @@ pub(crate) fn redacted_answer(octets: &[u8]) -> Vec<u8> {
         let is = |(class, tag, _): &(u8, u32, Kept)| (*class, *tag) == (header.class, header.tag);
         let known = expected.iter().position(is);
         let kept = known.and_then(|place| expected.get(place).copied());
-        // After an element that does not belong there, the meaning is unknown.
+        // After an unexpected element, the meaning of all further elements is unknown, so they are redacted.
         expected = known.map_or(&[], |place| expected.get(place + 1..).unwrap_or_default());
         if let Some(element) = octets.get_mut(at..end) {
             match kept.map(|(.., kept)| kept) {
@@ -177,20 +177,20 @@ mod tests {
     fn undecodable_octets_of_clients_are_not_kept() {
         let init = |tag: u8| [&[tag, 9, 0x84, 1, 0, 0xa7, 4, 0x1a, 2][..], b"pw"].concat();
         for (octets, expected) in [
-            // An Init whose mandatory elements are missing, or that has the tag of another APDU.
+            // The Init lacks mandatory elements, or has the tag of another APDU.
             (init(0xb4), [&b"\xb4\x09"[..], &[b'*'; 9]].concat()),
             (init(0xb5), [&b"\xb5\x09"[..], &[b'*'; 9]].concat()),
             (init(0xb6), [&b"\xb6\x09"[..], &[b'*'; 9]].concat()),
-            // Under a tag that no APDU has, or of another class.
+            // The tag does not belong to any APDU, or has another class.
             (init(0xaf), vec![b'*'; 11]),
             (init(0x94), vec![b'*'; 11]),
-            // After a stray octet, and cut short.
+            // The Init follows a stray octet, or is cut short.
             ([&b"\x00"[..], &init(0xb4)].concat(), vec![b'*'; 12]),
             (
                 init(0xb4)[..10].to_vec(),
                 [&b"\xb4\x09"[..], &[b'*'; 8]].concat(),
             ),
-            // The answer to a challenge: damaged in the middle, at its end, and followed by more octets.
+            // The answer to a challenge is damaged in the middle or at its end, or other octets follow it.
             (
                 b"\xbd\x05\x9f\x27\x02pw".to_vec(),
                 b"\xbd\x05*****".to_vec(),
@@ -203,12 +203,12 @@ mod tests {
                 b"\xbd\x05\x9f\x26\x02pwpw".to_vec(),
                 b"\xbd\x05*******".to_vec(),
             ),
-            // Texts, and no octets at all.
+            // The client sends text, or no octets.
             (b"login me pw".to_vec(), vec![b'*'; 11]),
             (Vec::new(), Vec::new()),
-            // An APDU that only servers send: the meaning is unknown if a client sends it.
+            // Only servers send this APDU, so its meaning is unknown if a client sends it.
             (b"\xbc\x04\x9f\x25\x01p".to_vec(), b"\xbc\x04****".to_vec()),
-            // A request is kept.
+            // A request without secrets is kept.
             (
                 b"\xbf\x30\x08\x9f\x81\x53\x01\x00\x83\x01x".to_vec(),
                 b"\xbf\x30\x08\x9f\x81\x53\x01\x00\x83\x01x".to_vec(),
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn only_secrets_are_redacted() {
         for (octets, expected) in [
-            // open, idPass, and both within indefinite lengths.
+            // The credentials are in `open`, in `idPass`, or within indefinite lengths.
             (
                 &b"\xb4\x09\x84\x01\x00\xa7\x04\x1a\x02me"[..],
                 &b"\xb4\x09\x84\x01\x00\xa7\x04\x1a\x02**"[..],
@@ -292,7 +292,7 @@ mod tests {
                 b"\xb4\x80\x84\x01\x07\xa7\x80\x30\x80\x82\x02**\0\0\0\0\x9f\x6e\x01x\0\0",
             ),
             (b"\xbd\x05\x9f\x26\x02pw", b"\xbd\x05\x9f\x26\x02**"),
-            // userInformationField, unless it negotiates character sets.
+            // The field `userInformationField` is redacted, unless it negotiates character sets.
             (
                 b"\xb4\x0a\xab\x08\x28\x06\x81\x02pw\x84\x00",
                 b"\xb4\x0a\xab\x08\x28\x06\x81\x02**\x84\x00",
@@ -301,7 +301,7 @@ mod tests {
                 b"\xb4\x0f\xab\x0d\x28\x0b\x06\x07\x2a\x86\x48\xce\x13\x0f\x03\x81\x00",
                 b"\xb4\x0f\xab\x0d\x28\x0b\x06\x07\x2a\x86\x48\xce\x13\x0f\x03\x81\x00",
             ),
-            // Elements that Init does not have, or not in this place.
+            // Init does not have these elements, or not in this place.
             (
                 b"\xb4\x0c\x84\x01\x00\xa3\x04\x3a\x02me\x81\x01x",
                 b"\xb4\x0c\x84\x01\x00\xa3\x04****\x81\x01*",
@@ -310,7 +310,7 @@ mod tests {
                 b"\xb4\x09\x84\x01\x00\x83\x01x\x84\x01x",
                 b"\xb4\x09\x84\x01\x00\x83\x01*\x84\x01*",
             ),
-            // Damaged: everything after the damage.
+            // All octets after the damage are redacted.
             (b"\xb4\x80\xa7\x80\x30\x80\x82\x04pw", b"\xb4\x80********"),
             (
                 b"\xb4\x09\x84\x01\x07\x9f\x7f\x20pw",
@@ -320,14 +320,14 @@ mod tests {
                 b"\xb4\x09\x84\x01\x07\x87\xffpw",
                 b"\xb4\x09\x84\x01\x07****",
             ),
-            // Cut short, or without any secret.
+            // The APDU is cut short, or does not have a secret.
             (b"\xb4\x09\xa7\x04\x1a\x02m", b"\xb4\x09*****"),
             (b"\xb6\x04\xa7\x02\x80\x00", b"\xb6\x04\xa7\x02\x80\x00"),
             (b"\xff", b"\xff"),
         ] {
             assert_eq!(redacted_answer(octets), expected);
         }
-        // Any nesting depth.
+        // Values may be nested to any depth.
         let nest = [&b"\xb4\x80\xa7\x80"[..], &b"\xa1\x80".repeat(50_000)].concat();
         let stars = vec![b'*'; nest.len() - 2];
         assert_eq!(redacted_answer(&nest), [&nest[..2], &stars].concat());

@@ -147,7 +147,7 @@ impl From<&Recording> for Replay {
         for entry in recording.entries.iter().take(MAX_EXCHANGES) {
             let at = octets.len() as u64;
             octets.push(entry.octets.clone());
-            // There are at most as many entries as there may be exchanges.
+            // There are at most as many entries as there may be exchanges, so adding an entry does not fail.
             let _ = builder.add(entry, Place { at, length: 0 }, 0);
         }
         builder.build(RecordedOctets::Memory(octets))
@@ -353,7 +353,7 @@ impl SessionBuilder {
         let name = entry.name();
         match answer {
             None => Some("the answer is no APDU".to_owned()),
-            // A server may end a session at any time.
+            // A server may end a session at any time, so a Close without a request is not doubtful.
             Some(Apdu::Close(_)) => None,
             Some(_) if is_odd => Some(format!("the {name} answers no request")),
             Some(_) => None,
@@ -414,7 +414,7 @@ impl RecordIndex {
             (AskedOfSets::Search(search), Apdu::SearchResponse(found)) if found.search_status => {
                 self.hits.entry(search.set).or_insert(found.result_count);
                 let asked = search.records(found.result_count);
-                // The server may send records that it was not asked for. Their form is the one that they would have had if
+                // The server may send records that were not requested; their form is the form that they would have had if
                 // requested.
                 self.note_all(&asked, given, found.records.as_ref(), place);
                 self.note_next(&asked, *given, found.next_result_set_position);

@@ -152,7 +152,7 @@ impl Origins {
     /// Ignores referenceIds, message sizes, implementation names, the names of result sets, and credentials, which transcripts do not
     /// contain.
     pub(super) fn compare(&mut self, octets: &[u8]) -> Compared {
-        // A recording contains only redacted octets.
+        // A recording contains only redacted octets, so the request is redacted before it is compared.
         let octets = redacted_request(octets);
         let Ok(mut request) = codec::decode(&octets) else {
             return Compared {

@@ -266,7 +266,7 @@ fn recordings_are_replayed() {
         ["initResponse"]
     );
     assert!(player.begun);
-    // The same octets in another order.
+    // The recorded requests may come in another order.
     let hits = |output: &Output| match &output.items[0] {
         Item::Octets(octets) => match codec::decode(octets) {
             Ok(Apdu::SearchResponse(search)) => (search.result_count, None),
@@ -281,7 +281,7 @@ fn recordings_are_replayed() {
         hits(&answer(&mut player, &search("@attr 1=1032 dup"))),
         (2, None)
     );
-    // Other octets: the next answer of the same kind, with the client's own referenceId.
+    // A request with other octets gets the next answer of the same kind, with the client's own referenceId.
     let other = referred(search("else"), "mine");
     assert_eq!(
         hits(&answer(&mut player, &other)),
@@ -291,7 +291,7 @@ fn recordings_are_replayed() {
     assert!(!gone.hang_up && said(&gone)[0].contains(UNKNOWN));
     let end = answer(&mut player, &close);
     assert!(end.hang_up && names(&end) == ["close"]);
-    // The sessions are replayed in turn, and then again from the first.
+    // The recorded sessions are replayed in turn, and then again from the first session on.
     for (number, exchanges) in [(1, 4), (2, 1), (3, 4), (4, 1)] {
         let mut player = Player::new(&in_order, number);
         assert_eq!(names(&answer(&mut player, &init())), ["initResponse"]);
@@ -347,7 +347,7 @@ fn audit_d8_a_request_gets_the_answer_of_the_same_request_only() {
     ]);
     let replay = Arc::new(Replay::from(&*recorded));
     let mut player = Player::new(&replay, 1);
-    // A different implementation, different sizes, and a different password.
+    // This Init has another implementation name, another message size and other credentials.
     let Apdu::InitializeRequest(mut other) = with_password() else {
         panic!("an Init")
     };
@@ -367,18 +367,18 @@ fn audit_d8_a_request_gets_the_answer_of_the_same_request_only() {
         assert!(said.contains("dup") != said.contains("id7"), "{said}");
         said.contains("dup")
     };
-    // In a different order; a Present is about the search before it.
+    // The searches come in another order, and a Present refers to the search before it.
     let dup = answer(&mut player, &referred(search("@attr 1=1032 dup"), "x"));
     assert_eq!(count(&dup), (2, Some(ReferenceId("x".into()))));
     assert!(record(&answer(&mut player, &present_of("default"))));
     let one = answer(&mut player, &search("@attr 1=1032 id7"));
     assert_eq!(count(&one), (1, None));
     assert!(!record(&answer(&mut player, &present_of("default"))));
-    // Again, and from another session.
+    // The Present is repeated, and a search that was recorded in another session is answered.
     assert!(!record(&answer(&mut player, &present_of("default"))));
     let other = answer(&mut player, &search("@attr 1=4 war"));
     assert!(!said(&other)[0].contains(UNKNOWN), "{:?}", said(&other));
-    // These were never recorded: another query, a set that no search has made, another service.
+    // These requests were never recorded: another query, a set that no search has made, and another service.
     let close: Apdu = Close::new(CloseReason::FINISHED, None).into();
     for (request, name) in [
         (search("@attr 1=1032 id8"), "searchResponse"),
@@ -466,7 +466,7 @@ fn errors_in_a_recording_name_the_line() {
         let error = Recording::parse(&text).expect_err(&text).to_string();
         assert!(error.starts_with(expected), "{text}: {error}");
     }
-    // Octets that a fault sends are called malformed, and credentials may be what makes an Init decodable.
+    // A fault may send malformed octets, and redacted credentials may make an Init undecodable, so both lines are accepted.
     let malformed = line(|line| drop(line.insert("apdu".to_owned(), "malformed".into())));
     assert!(Recording::parse(&malformed).is_ok());
     let veiled = line(|line| {

@@ -29,7 +29,7 @@ async fn converse(octets: &[u8]) {
         let query = Query::Type1("x".parse().expect("a query"));
         let found = session.search(query, &SearchOptions::default()).await;
         if found.is_ok_and(|found| found.hits > 0) {
-            // Any outcome will do, as long as it ends.
+            // Any outcome is accepted, as long as the request ends.
             let _ = session.present(1, 1, &PresentOptions::default()).await;
         }
     }

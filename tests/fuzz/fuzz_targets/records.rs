@@ -21,7 +21,7 @@ fuzz_target!(|octets: &[u8]| {
     let Some((first, octets)) = octets.split_first() else { return };
     let form = FORMS[usize::from(*first) % FORMS.len()];
     for found in RecordReader::new(octets, form) {
-        // A compressed file is refused.
+        // A compressed file is refused, so no records can be read from it.
         let Ok(found) = found else { break };
         assert!(found.notes.len() <= MAX_NOTES + 1);
         let Ok(record) = found.record else { continue };

@@ -9,7 +9,7 @@ fuzz_target!(|octets: &[u8]| {
     let limits = SruLimits::default();
     let _ = ZeeRex::from_xml(octets.to_vec(), &limits);
     let Ok(response) = Response::from_xml(octets.to_vec(), &limits) else { return };
-    // A description alone gets three elements around it.
+    // A description without a response is written with three elements around it, so these limits are higher.
     let deeper = {
         let mut limits = SruLimits::default();
         limits.depth += 8;

@@ -20,6 +20,6 @@ async fn titles_are_found() {
         found.iter().any(|title| title.starts_with("Emma")),
         "{found:?}"
     );
-    // A request that the recording does not have would be listed here.
+    // The list would contain requests that are missing in the recording.
     assert_eq!(library.not_recorded(), []);
 }

@@ -135,7 +135,7 @@ fn audit_r_d4_a_wrapped_url_is_read_as_the_url() {
         let plain = z3950(arguments.iter().chain(&[url]));
         let ran = z3950(arguments.iter().chain(&[wrapped]));
         assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
-        // `check` names each URL as it was given.
+        // `check` names each URL as it was given, so the names are made equal.
         assert_eq!(ran.stdout.replace(wrapped, url), plain.stdout);
     }
     let ran = z3950_fed(["url", "check", "--input", "-"], &format!("{wrapped}\n"));

@@ -90,7 +90,7 @@ fn audit_a1_existing_files_stay_unless_records_replace_them() {
                     .chain(more.iter().copied()),
             )
         };
-        // Without records, no file is created.
+        // If the command finds no records, it does not create a file.
         let ran = with(&[]);
         assert_eq!(ran.code, Some(code), "{arguments:?}: {ran:?}");
         let path = Path::new(&output);
@@ -157,7 +157,7 @@ fn audit_a1_records_before_a_failure_are_kept_and_the_file_is_named() {
     let (_guard, folder) = folder();
     let output = folder.join("y.mrc");
     fs::write(&output, "precious").expect("written");
-    // Twenty records are returned with the search; the others are refused.
+    // Twenty records are returned with the search; the Present for the other records is refused.
     let refused = Fault::Fails(diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, "later"));
     let server = catalogue(60).fault(When::present(), refused).start();
     let place = format!("{}/books", server.addr());

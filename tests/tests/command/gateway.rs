@@ -201,7 +201,7 @@ fn gopher_items_come_by_the_gateway() {
                 "/about\r\n" => "All about it\r\n.\r\n",
                 _ => "3gone\t\terror.host\t1\r\n.\r\n",
             };
-            // The gateway may have ended.
+            // An error means that the gateway has ended.
             let _ = stream.get_mut().write_all(reply.as_bytes());
         }
     });

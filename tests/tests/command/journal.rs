@@ -216,7 +216,7 @@ fn a_full_disk_refuses_updates_and_loses_none() {
             .status();
         assert!(status.expect("prlimit runs").success());
     };
-    // The disk is full without a journal, and with a journal.
+    // The disk is full first before a journal exists, and then with a journal.
     for (first, second) in [("two", "three"), ("four", "five")] {
         room("1024");
         check(&saved.insert(&daemon, first), 5, &["cannot be saved"]);

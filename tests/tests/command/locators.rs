@@ -22,7 +22,7 @@ pub(crate) fn gopher_server(answer: fn(&str) -> Vec<u8>) -> u16 {
         for stream in listener.incoming().flatten() {
             let mut reader = BufReader::new(stream);
             let mut request = String::new();
-            // The test notices if the client has disconnected.
+            // An error means that the client has disconnected, which the test notices.
             let _ = reader.read_line(&mut request);
             let _ = reader
                 .get_mut()

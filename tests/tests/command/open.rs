@@ -99,7 +99,7 @@ fn the_docid_of_a_url_is_searched_and_shown() {
         (Some(0), "0 hits\n1 hit\n"),
         "audit_r_d6: a session URL without a hit is no failure"
     );
-    // Records were asked for.
+    // A retrieval URL asks for a record, so a search without hits is a failure.
     let ran = demo("z39.50r://localhost/books?nosuch", "", &[]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), "0 hits\n"));
 }

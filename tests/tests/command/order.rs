@@ -33,7 +33,7 @@ fn one_record_is_ordered() {
     ] {
         assert!(ran.stdout.contains(words), "{words}: {ran:?}");
     }
-    // A package with that name exists now.
+    // A package with this name exists already.
     let ran = order(&daemon, &["ti:pride", "--package", "mine", "--json"]);
     assert_eq!(ran.code, Some(5), "{ran:?}");
     let line: Value = serde_json::from_str(&ran.stdout).expect("JSON");

@@ -116,7 +116,7 @@ fn audit_d17_the_examples_with_the_demo_catalogue_run_as_written() {
         .iter()
         .flat_map(|page| page.lines())
         .map(|line| line.strip_prefix("$ ").unwrap_or(line))
-        // The reader supplies this file of inputs.
+        // Examples with --input are left out, because the reader of the page supplies that file.
         .filter(|line| !line.contains("--input"))
         .filter(|line| line.contains(" --demo"))
         .filter(|line| {
@@ -134,7 +134,7 @@ fn audit_d17_the_examples_with_the_demo_catalogue_run_as_written() {
             .replace("127.0.0.1:9210", "127.0.0.1:0");
         let line = if line.starts_with("z3950d ") {
             if !line.contains("--listen") {
-                // The port of the example may be in use.
+                // The default port may be in use.
                 format!("exec {line} --listen 127.0.0.1:0")
             } else {
                 format!("exec {line}")
@@ -178,7 +178,7 @@ fn the_examples_in_the_help_of_z3950d_run() {
     assert!(lines.len() >= 10, "{lines:?}");
     for line in lines {
         assert!(line.starts_with("z3950d "), "{line}");
-        // The ports of the examples may be in use.
+        // The ports of the examples may be in use, so they are replaced by free ports.
         let line = ["0.0.0.0:2100", "127.0.0.1:2101", "127.0.0.1:9210"]
             .iter()
             .fold(line.to_owned(), |line, place| {

@@ -40,7 +40,7 @@ fn a_row_for_each_record_and_a_header() {
         assert_eq!(ran.code, Some(3), "{ran:?}");
         assert_eq!(ran.stdout, format!("{header}\n"), "{ran:?}");
     }
-    // Records in every syntax that contains MARC, under the names of their sources.
+    // A record becomes a row in every syntax that contains MARC, with the name of its source.
     for syntax in ["marc", "xml", "opac"] {
         let url = format!("z39.50r://localhost/books?pg1342;rs={syntax}");
         let ran = z3950([
@@ -79,7 +79,7 @@ fn a_file_is_a_table_by_its_name() {
         assert!(written.ends_with(end), "{written}");
         assert!(written.contains("pg1342"), "{written}");
     }
-    // One table with records of several targets.
+    // The records of several targets are written into one table.
     let path = folder.path().join("all.csv");
     let ran = z3950([
         "--demo",
@@ -288,7 +288,7 @@ fn every_row_of_a_table_has_a_line_in_the_report() {
     ]) {
         assert!(line.starts_with(begin), "{line}");
     }
-    // A table without --column, and a workbook.
+    // A table without --column is refused, and so is a workbook.
     for (contents, words) in [
         (
             &b"id;title\nx;y\n"[..],

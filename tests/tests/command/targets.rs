@@ -179,7 +179,7 @@ fn a_check_searches_the_databases() {
             "235 (there is no database of this name): nosuch",
         ),
         ("", "books+nosuch", 5, "nosuch"),
-        // The default database in YAZ's notation.
+        // YAZ's notation for the default database is an empty name.
         ("", "", 0, ""),
         ("on search: fail 109 books", "books", 5, "109 "),
         (
@@ -188,7 +188,7 @@ fn a_check_searches_the_databases() {
             5,
             "1 (the server has a permanent error",
         ),
-        // The query is refused, not the database.
+        // These servers refuse the query but not the database, so the check succeeds.
         ("on search: fail 114 4", "books", 0, ""),
         ("on search: fail 3", "books", 0, ""),
         ("on search: fail 1056 x", "books", 0, ""),

@@ -46,7 +46,7 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // The server may already have ended.
+        // An error means that the server has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -375,7 +375,7 @@ impl Proxy {
 fn join(near: TcpStream, far: TcpStream) {
     let pass = |mut from: TcpStream, mut to: TcpStream| {
         thread::spawn(move || {
-            // When one side ends, the other side is ended too.
+            // When one side has ended, the other side is ended too.
             let _ = std::io::copy(&mut from, &mut to);
             let _ = to.shutdown(Shutdown::Write);
         })
@@ -459,7 +459,7 @@ fn proxies_lead_to_the_server() {
     );
     assert!(is_found(&ran), "{ran:?}");
     assert_eq!(socks5.asked().len(), 1);
-    // The credentials are not those that the proxy requires.
+    // The proxy requires other credentials.
     let stranger = format!("http://user:wrong@{}", http.address);
     let ran = lookup(&target, &["--proxy", &stranger]);
     assert_eq!(ran.code, Some(6), "{ran:?}");

@@ -80,7 +80,7 @@ fn records_come_change_and_go() {
     let ran = bench.update(&["delete", "--id", "new1", "--id", "new2"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(bench.hits("amended title"), 0);
-    // The same update in the first version of the service, with records in XML.
+    // The records are inserted again with the first version of the service, in XML.
     let ran = bench.update(&["insert", &both, "--version", "1", "--syntax", "xml"]);
     assert_eq!(
         (ran.code, bench.hits("updated title")),
@@ -155,7 +155,7 @@ fn every_record_has_its_own_line() {
     assert_eq!(lines[2]["diagnostic"]["code"], 100, "{ran:?}");
     assert_eq!(lines[0]["task"]["status"], "done");
     assert_eq!(lines[0]["task"]["package"]["taskStatus"], "complete");
-    // One request is carried out completely or not at all, and both records report the reason.
+    // A request is executed as a whole or not at all, so both records report the reason.
     let ran = bench.update(&["insert", &file, "--per-request", "10"]);
     assert_eq!(ran.code, Some(5), "{ran:?}");
     assert!(
@@ -165,7 +165,7 @@ fn every_record_has_its_own_line() {
     let ran = bench.update(&["replace", &file, "--id", "a", "--stop-on-error"]);
     assert_eq!(ran.code, Some(5), "{ran:?}");
     assert!(ran.stderr.contains("0 done, 1 refused"), "{ran:?}");
-    // The remaining records are counted.
+    // The summary counts the records that were not sent.
     let four = bench.file("four.mrc", [marc(TWO), marc(TWO)].concat());
     for more in [&[][..], &["--json"]] {
         let arguments = [&["insert", &four, "--stop-on-error"][..], more].concat();

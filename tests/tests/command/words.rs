@@ -145,7 +145,7 @@ fn audit_d18_passwords_in_targets_are_not_echoed() {
             let lines = fs::read_to_string(report).unwrap_or_default();
             let said = format!("{}{}{lines}", ran.stdout, ran.stderr);
             assert!(!said.contains("secret"), "{arguments:?}: {ran:?}");
-            // Otherwise, the next command would refuse to overwrite these files.
+            // Remove these files, because the next command would refuse to overwrite them.
             let _ = (fs::remove_file(report), fs::remove_file(targets));
         }
         let ran = z3950_fed(

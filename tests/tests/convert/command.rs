@@ -84,7 +84,7 @@ fn characters_that_xml_cannot_hold_are_lost() {
         assert!(ran.stderr.contains(note), "{form}: {}", ran.stderr);
         assert!(ran.stdout.contains(written), "{form}: {}", ran.stdout);
     }
-    // Non-filing marks do not belong to the text.
+    // Non-filing marks do not belong to the text, so dropping them is not a loss.
     let marks = "=LDR  00000nam a2200000 a 4500\n=245  10$a\u{98}The\u{9C} end\n";
     let ran = convert(&["--to", "dc"], marks);
     assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));

@@ -95,7 +95,7 @@ fn a_signal_keeps_what_was_converted_as_a_draft() {
         let mut input = child.stdin.take().expect("standard input is piped");
         let records = RECORD.repeat(MANY);
         input.write_all(records.as_bytes()).expect("it is read");
-        // The program is waiting for more input.
+        // The input is still open, so the program is waiting for more records.
         send(signal, &child);
         let ended = child.wait_with_output().expect("it ends");
         drop(input);

@@ -93,7 +93,7 @@ fn framing_and_decoding() {
             dump::dump(&mutant);
         }
     }
-    // Below this number, the mutations are too wild to pass framing.
+    // If fewer octets pass framing and decoding, the mutations are too wild.
     assert!(
         framed > 10_000 && decoded > 5_000,
         "{framed} framed, {decoded} decoded"

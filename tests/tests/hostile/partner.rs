@@ -181,7 +181,7 @@ impl Partner {
 
     /// Closes the sending side and returns the names of all APDUs received until the end, and the reason of each Close.
     pub(crate) fn heard_to_the_end(&mut self) -> io::Result<Vec<String>> {
-        // The server may already have ended the connection.
+        // An error means that the server has already ended the connection.
         let _ = self.stream.shutdown(Shutdown::Write);
         let mut heard = Vec::new();
         while let Some(apdu) = self.next()? {
@@ -239,7 +239,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // The process may already have been killed.
+        // An error means that the process has already been killed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

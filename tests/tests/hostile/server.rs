@@ -21,7 +21,7 @@ fn server() -> TestServer {
 /// Sends the octets in a session, compares the answers after InitResponse, and checks that another client is still answered.
 fn check(address: SocketAddr, what: &str, octets: &[u8], expected: &[&str]) {
     let mut partner = Partner::open(address).expect("a session");
-    // The server may refuse the octets before it has read all of them.
+    // An error means that the server has refused the octets before reading all of them.
     let _ = partner.send(octets);
     let heard = partner.heard_to_the_end();
     assert_eq!(heard.ok().as_deref(), Some(&owned(expected)[..]), "{what}");
@@ -159,7 +159,7 @@ fn a_35_apdus_are_taken_up_to_the_default_sizes() {
         check(server.addr(), &what, &of_size(size), PROTOCOL_ERROR);
     }
     let mut partner = Partner::connect(server.addr()).expect("connects");
-    // An Init of 65,537 octets.
+    // This is the header of an Init of 65,537 octets.
     partner.send(&hex::octets("B4 83 00 FF FC")).expect("taken");
     let heard = partner.heard_to_the_end().expect("an end");
     assert_eq!(heard, [""; 0]);
@@ -193,7 +193,7 @@ fn a_trickle_ends_at_the_limit() {
         .database("books", [record("id1", "Emma")])
         .limit(|limits| limits.apdu_size = 4_096)
         .start();
-    // This is sixteen times the limit.
+    // All pieces together are sixteen times the limit.
     let piece = hex::octets("04 3E").into_iter().chain([b'x'; 62]);
     let piece: Vec<u8> = piece.collect();
     let endless = [&[0xb6, 0x80][..], &piece.repeat(1_024)].concat();
@@ -313,7 +313,7 @@ fn an_address_without_end_keeps_no_other_out() {
         .collect();
     let mut served = 0;
     for partner in &mut greedy {
-        // The server may already have closed the connection.
+        // An error means that the server has already closed the connection.
         let _ = partner.send(&init());
         served += usize::from(partner.next().is_ok_and(|answer| answer.is_some()));
     }
@@ -386,7 +386,7 @@ fn memory_stays_within_bounds() {
         answers(server.address, "hostile octets");
     }
     let after = server.memory("VmHWM:").expect("reported before");
-    // Twenty connections with the largest APDU: 1 MiB each, and the same amount for the decoded value.
+    // Each of the twenty connections needs 1 MiB for the largest APDU, and as much for the decoded value.
     assert!(
         after - before < 40 << 10,
         "{before} KiB before, {after} KiB after"

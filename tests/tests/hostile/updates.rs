@@ -97,7 +97,7 @@ fn a_killed_server_loses_nothing_that_it_confirmed() {
     let left = std::fs::read_dir(folder.path()).expect("a directory");
     let mut left: Vec<_> = left.map(|entry| entry.expect("an entry").path()).collect();
     left.sort();
-    // The running server holds the lock.
+    // The server is running and holds the lock, so the lock file exists.
     let lock = folder.path().join(".books.mrc.lock");
     assert_eq!(left, [lock, file], "no drafts are left");
 }

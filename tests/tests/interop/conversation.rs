@@ -256,7 +256,7 @@ fn our_client_completes_it() {
         new.display(),
     );
     let ran = z3950_fed(["open", &url], &commands);
-    // The script's last request is refused.
+    // The last request of the script is refused, which decides the exit code.
     assert_eq!(ran.code, Some(5), "{ran:?}");
     stand_in_order(
         &ran.stdout,

@@ -38,7 +38,7 @@ fn curl_gets_posts_and_uploads() {
     for (arguments, body, expected, status) in [
         (&["--request", "GET", &found][..], "", hits, "200"),
         (&["--header", FORM, &books], WAR, hits, "200"),
-        // curl waits for 100 Continue.
+        // curl waits for 100 Continue before it sends the body.
         (
             &["--header", FORM, "--header", "Expect: 100-continue", &books],
             &long,
@@ -81,11 +81,11 @@ fn curl_gets_posts_and_uploads() {
         let last = format!("\n{status} 1 {xml}");
         assert!(said.ends_with(&last), "{arguments:?}: {said}");
     }
-    // Two requests on one connection.
+    // Both requests use the same connection.
     let twice = ["--request", "GET", "--write-out", shows, &found, &found];
     let said = curl(&program, &twice, "");
     assert!(said.ends_with(&format!("\n200 0 {xml}")), "{said}");
-    // Methods and databases that do not exist.
+    // These requests have another method, database or content type.
     for (arguments, status) in [
         (&["--request", "PUT", &books][..], "405"),
         (&["--request", "OPTIONS", &books], "204"),

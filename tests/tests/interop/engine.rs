@@ -236,7 +236,7 @@ fn clients_hold_the_conversation_and_go_on_without_a_node() {
         "{answer}"
     );
     assert!(answer.contains("At war with a good soldier"), "{answer}");
-    // Each of the four records is missing once.
+    // Each of the four records is missing without its own node, and found without either of the other two nodes.
     assert_eq!(found_without_each_node(&mut engine, &place), 2 * 4);
     let answer = sru(&place, "title=war");
     assert!(
@@ -262,7 +262,7 @@ fn a_strict_database_refuses_what_is_not_whole() {
 fn an_engine_with_another_configuration_is_refused_with_the_line() {
     let index = "[[index]]\nname = \"shelf\"\nuse = [9000]\nkind = \"text\"\nmarc21 = \"900$a\"\n";
     let characters = "other characters";
-    // A setting of the engine, its replacement, settings of the server, and the expected message.
+    // The columns are a setting of the engine, its replacement, settings of the server, and the expected message.
     for (known, other, lines, expected) in [
         ("", "", index, "t_shelf"),
         ("rt_attr_string = record\n", "", "\n\n\n\n\n", "record"),

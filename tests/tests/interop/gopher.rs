@@ -207,7 +207,7 @@ fn write(path: PathBuf, octets: impl AsRef<[u8]>, mode: u32) {
 
 fn directory(path: PathBuf) -> PathBuf {
     fs::create_dir_all(&path).expect("a directory");
-    // The server may run as a different user.
+    // The server may run as a different user, who must be able to read the folder.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("its owner is this user");
     path
 }
@@ -350,7 +350,7 @@ impl Pygopherd {
             }
             z3950_tests::pause();
         }
-        // The server has ended or does not listen.
+        // The server has ended or does not listen on this port.
         let _ = child.kill();
         let _ = child.wait();
         None
@@ -379,7 +379,7 @@ fn configured(packaged: &str, port: u16, home: &Path) -> String {
 
 impl Drop for Pygopherd {
     fn drop(&mut self) {
-        // The server may already have ended.
+        // An error means that the server has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

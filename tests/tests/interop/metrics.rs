@@ -35,7 +35,7 @@ fn visit(server: SocketAddr, number: u32) {
     let mut answer = [0; 4096];
     assert!(stream.read(&mut answer).expect("an answer") > 0);
     if number % 3 == 1 {
-        // The server may close the connection first.
+        // The server may close the connection first, so errors are ignored.
         let _ = stream.write_all(b"rubbish");
         let _ = stream.read(&mut answer);
     }

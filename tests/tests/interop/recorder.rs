@@ -73,7 +73,7 @@ fn yaz_client_prints_the_same_with_zebrasrv_a_recorder_and_a_replay() {
     assert_eq!(replayed.as_ref(), Some(&direct));
     let listed = || std::fs::read_to_string(&missing).expect("a report");
     assert_eq!(listed(), "");
-    // Other Presents for the same records, and a search that was never recorded.
+    // These are other Presents for the same records, and a search that was never recorded.
     let others =
         "format usmarc\nfind @attr 1=4 the\nshow 3\nshow 2+2\nshow 1+2\nfind @attr 1=4 nowhere";
     let printed = yaz_client(&again.address().to_string(), others).expect("yaz-client");

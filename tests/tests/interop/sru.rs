@@ -150,7 +150,7 @@ fn zoomsh(daemon: &Daemon, before: &[&str], after: &[&str]) -> Option<Ran> {
 #[test]
 fn zoomsh_reads_25_records() {
     let daemon = Daemon::start(["--demo"]);
-    // The client uses SOAP unless told otherwise.
+    // The client uses SOAP by default.
     for before in [
         &[][..],
         &["set sru get"],

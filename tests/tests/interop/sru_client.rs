@@ -69,7 +69,7 @@ fn zebra_answers_by_sru_as_by_z3950() {
     };
     let target = format!("http://127.0.0.1:{}/Default", server.port);
     let by_z3950 = format!("127.0.0.1:{}/Default", server.port);
-    // All pages have the same order and form.
+    // Over SRU and Z39.50, all pages have the same order and form.
     for words in [
         &["ti:the", "--count", "500"][..],
         &["ti:war AND war", "--count", "500"],
@@ -235,7 +235,7 @@ fn a_batch_over_sru_is_broken_off_and_resumed() {
     let (input, output, report) = (path("in.txt"), path("out.mrc"), path("report.tsv"));
     let mut numbers = String::new();
     for index in 0..500 {
-        // Some of the records exist.
+        // Every tenth identifier belongs to a record.
         let number = if index % 10 == 0 {
             "0141439513".to_owned()
         } else {

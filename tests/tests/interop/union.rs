@@ -142,7 +142,7 @@ fn a_union_of_five_servers_and_of_those_that_are_left() {
     }
     let named = format!("[union@{}]", targets[0]);
     assert!(printed.contains(&named), "{printed}");
-    // One target alone, for a user who may not search the database.
+    // A single target can be searched, but not by a user who may not search the database.
     let alone = format!("union@{}", targets[1]);
     let printed = yaz_client("", &front, &alone, "find @attr 1=4 united\nshow 1");
     let printed = printed.expect("installed");
@@ -153,7 +153,7 @@ fn a_union_of_five_servers_and_of_those_that_are_left() {
     let refused = yaz_client("auth bob/x\n", &front, &alone, "find @attr 1=4 united");
     let refused = refused.expect("installed");
     assert!(refused.contains("236"), "{refused}");
-    // SRU also describes the database.
+    // SRU also describes a single target.
     let described = format!(
         "http://{}/union@{}",
         front.address(),
@@ -179,7 +179,7 @@ fn a_union_of_five_servers_and_of_those_that_are_left() {
         assert!(of_page.contains(&title), "{title}: {of_page}");
         assert!(shown.stdout.contains(&title), "{title}: {shown:?}");
     }
-    // sruthi takes any diagnostic for a failure, and shows it.
+    // sruthi takes any diagnostic for a failure, and shows only the diagnostic.
     if let Some(failed) = &of_sruthi {
         let name = format!("union@{}: ", targets[1]);
         assert!(failed.contains(&name), "{failed}");
@@ -222,7 +222,7 @@ fn copies_of_yaz_ztest_and_of_an_own_server_are_in_opac_records_and_on_the_page(
     let Some(printed) = yaz_client("", &front, "union", commands) else {
         return;
     };
-    // The record of yaz-ztest, and one of ours.
+    // One record is from yaz-ztest, and the other from our own server.
     for part in ["nucCode: s-FM/GC", "nucCode: Demo Library", "availableNow:"] {
         assert!(printed.contains(part), "{part}: {printed}");
     }
@@ -260,7 +260,7 @@ fn scans_sorts_and_sets_of_a_union() {
         format!("127.0.0.1:{}/Default", zebra.port),
     ];
     let three = format!("127.0.0.1:{}/Default", ztest.port);
-    // yaz-ztest has the terms war and peace.
+    // yaz-ztest always has the terms war and peace.
     let all = front(&folder, &[one.clone(), zebra.clone(), three]);
     let scan = "scan @attr 1=4 united\nscanpos 3\nscan @attr 1=4 united";
     let Some(printed) = yaz_client("", &all, "union", scan) else {

@@ -246,7 +246,7 @@ async fn an_update_is_never_sent_twice() {
         .filter(|name| name.starts_with("extendedServicesRequest"))
         .count();
     assert_eq!(sent, 1);
-    // The answer was lost, but not the update.
+    // Only the answer was lost: the server has made the update.
     assert_eq!(
         cat.search(Query::title("susan"))
             .await

@@ -104,7 +104,7 @@ impl Relay {
                     let kind = client.get_ref().1.handshake_kind().expect("it is over");
                     handshakes.lock().expect("locked").push(kind);
                     let mut server = TcpStream::connect(server).await.expect("connected");
-                    // The client may disconnect without closing TLS.
+                    // The client may disconnect without closing TLS, so errors are ignored.
                     let _ = copy_bidirectional(&mut client, &mut server).await;
                 };
                 connections.lock().expect("locked").spawn(relayed);
@@ -153,7 +153,7 @@ async fn sessions_after_the_first_resume_tls() {
         relay.lose_connections().await;
         assert_eq!(found(&first).await, 1);
         assert_eq!(relay.handshakes(), [Full, Resumed, Resumed], "{version:?}");
-        // Another client has no session to resume.
+        // Another client does not have a TLS session to resume.
         let other = certified.client();
         let alone = other.connect(relay.target()).await.expect("a session");
         assert_eq!(found(&alone).await, 1);
@@ -190,7 +190,7 @@ async fn sessions_that_a_batch_opens_again_resume_tls() {
         assert_eq!(ran.code, Some(0), "{ran:?}");
         let handshakes = relay.handshakes();
         let resumed = handshakes.iter().filter(|kind| **kind == Resumed).count();
-        // The two handshakes that begin at the same time cannot know of each other.
+        // Two handshakes that begin at the same time cannot resume each other's sessions.
         assert!(handshakes.len() - resumed <= 2, "{handshakes:?}");
         assert_eq!(resumed, 2, "{handshakes:?}");
         assert_eq!(
@@ -231,7 +231,7 @@ impl OpenSsl {
 
 impl Drop for OpenSsl {
     fn drop(&mut self) {
-        // The process may already have ended.
+        // An error means that the process has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -254,7 +254,7 @@ async fn sessions_of_openssl_are_resumed() {
                 .await
                 .expect("written");
             let mut page = String::new();
-            // The server may end without closing TLS.
+            // The server may end without closing TLS, so errors are ignored.
             let _ = stream.read_to_string(&mut page).await;
             assert!(page.contains(words), "{version}: {page}");
         }

@@ -50,7 +50,7 @@ fn find_lists_titles_and_enter_lists_more() {
     person.enters("");
     person.sees("all 12 titles have been listed");
     person.sees("z3950> ");
-    // The list does not change where `show` continues.
+    // Listing titles does not change the position at which `show` continues.
     person.enters("show");
     person.sees("1 of 12");
     person.sees("001 id");
@@ -172,7 +172,7 @@ fn long_output_is_shown_in_pages() {
     person.types("a");
     person.sees("30 of 30");
     person.sees("z3950> ");
-    // The same applies to the records of a search; `show` continues after the records that have been shown.
+    // The records of a search are shown in pages too, and `show` continues after the records that have been shown.
     person.enters("search --count 30 ti:book");
     let page = person.sees("Enter shows more");
     assert!(
@@ -185,7 +185,7 @@ fn long_output_is_shown_in_pages() {
     person.enters("show");
     person.sees(" of 30");
     person.sees("z3950> ");
-    // Any other answer is the next command.
+    // Any other answer to the question is the next command.
     person.enters("show all");
     person.sees("Enter shows more");
     person.enters("base");

@@ -80,14 +80,14 @@ fn lines_typed_ahead_are_carried_out() {
     let mut person = Person::at(&server, home.path());
     person.enters("find @attr 1=1032 id7");
     wait_for_searches(&server, 1);
-    // Two lines at once and a third one, typed while the prompt waits for the answer.
+    // Two lines arrive at once and then a third line, all while the prompt waits for the answer.
     person.types("find @attr 1=1032 none\rfind @or @attr 1=1032 id7 @attr 1=1032 id8\r");
     person.enters("show 1");
     person.sees("1 hit");
     person.sees("0 hits");
     person.sees("2 hits");
     person.sees("001 id");
-    // Several lines, pasted at the prompt.
+    // Several lines are pasted at the prompt.
     person.sees("z3950> ");
     person.types("find @attr 1=1032 id8\rshow 1\rbase\r");
     person.sees("1 hit");

@@ -27,7 +27,7 @@ fn ctrl_c_cancels_the_request_and_not_the_session() {
     wait_for_searches(&server, 1);
     person.sees("waiting for the server");
     person.presses(ControlCode::EndOfText);
-    // An echo would move the line that is to be erased.
+    // An echo of `^C` would move the waiting line, which could then not be erased.
     let before = person.sees("interrupted");
     assert!(!before.contains("^C"), "{before}");
     person.sees("z3950> ");
@@ -93,7 +93,7 @@ fn ctrl_c_asks_a_server_to_stop_if_it_supports_that() {
     };
     let home = home();
     let log = home.path().join("apdus");
-    // The server's database Slow takes three seconds.
+    // A search in the server's database Slow takes three seconds.
     let target = format!("127.0.0.1:{}/Slow", server.port);
     let mut person = Person::at_target(&target, home.path());
     person.enters(&format!("set_apdufile {}", log.display()));

@@ -108,7 +108,7 @@ fn the_user_is_asked_whether_to_continue() {
     person.enters("n");
     person.sees("105");
     person.sees("z3950> ");
-    // Ctrl-C ends the operation in the same way.
+    // Ctrl-C at the question also ends the operation.
     person.enters("find @attr 1=4 war");
     person.sees("go on? [Y/n]: ");
     person.presses(ControlCode::EndOfText);

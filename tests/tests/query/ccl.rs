@@ -82,7 +82,7 @@ fn queries_have_the_rpn_of_the_tables() {
         for row in rows {
             let read = ccl::parse(&row.query, bib);
             assert_eq!(written(&read), row.expected, "{} {}", row.id, row.query);
-            // The PQF of the table reads as the same query.
+            // The PQF of the table parses to the same query.
             if let Ok(read) = read {
                 assert!(
                     row.expected.parse() == Ok(read),

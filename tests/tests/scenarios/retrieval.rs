@@ -171,8 +171,8 @@ fn scenarios() -> Vec<Scenario> {
         Scenario::new("S-24, octet by octet", "z39.50r://lib.example/cat?id7").fault(When::always(), Fault::Trickle),
         Scenario::new("S-24, two APDUs in one write", "z39.50r://lib.example/cat?id7")
             .fault(When::search(), Fault::After(close()))
-            // The server's Close after the record, the client's answer, and the client's own Close, sent before it saw the
-            // server's.
+            // These are the server's Close after the record, the client's answer to it, and the client's own Close, which was
+            // sent before the client saw the server's Close.
             .sends(&[&INIT, &SEARCH, &["close", "close", "close"]]),
         Scenario::new("S-25", "z39.50r://lib.example/cat?id7")
             .fault(When::search(), Fault::announces_4_gib())
@@ -301,7 +301,7 @@ async fn another_port_needs_another_session() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s_22_what_is_unavailable_says_why() {
     use z3950::error::Cause;
-    // The listener is dropped at once, so no program listens on this port.
+    // The port is bound but no program listens on it, so connections are refused.
     let unheard = Unheard::bind();
     let refused = z3950::Client::with_resolver(options(), unheard.address());
     let outcome = refused.retrieve(&url(FULL)).await.expect("planned").outcome;

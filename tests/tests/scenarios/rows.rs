@@ -367,7 +367,7 @@ async fn z_7_4_the_bounds_decide_how_many_records_come() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn z_7_7_ipv6_serves_as_well() {
     let Ok(probe) = std::net::TcpListener::bind("[::1]:0") else {
-        // Bypasses the test harness, which captures the output of passing tests.
+        // The line is written directly to standard error, because the test harness captures the output of passing tests.
         let _ = std::io::Write::write_all(&mut std::io::stderr(), b"skipped: no IPv6 loopback\n");
         return;
     };

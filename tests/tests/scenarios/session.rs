@@ -125,7 +125,7 @@ async fn s_18_one_hit_is_fetched() {
     .await;
     let left = |opened: &Opened| hits(opened) == Some(1) && record(opened, 1).is_none();
     let switched_off = |options: &mut ClientOptions| options.plan.auto_present = false;
-    // Nor does a server that would send the record with its answer.
+    // The record is not fetched even if the server would send it with its answer.
     for server in [server(), library()] {
         check(
             "S-18, switched off",

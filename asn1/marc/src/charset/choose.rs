@@ -73,7 +73,7 @@ pub fn choose(record: &MarcRecord, named: Option<Charset>) -> Choice {
     if let Some(UnimarcSets { sets, .. }) = unimarc_sets(record) {
         return match &sets {
             [b'5', b'0', ..] => choice(Charset::Utf8, Reason::Unimarc(sets)),
-            // The second set is the one for octets above 0x7F, and it may be the only set named.
+            // Octets above 0x7F are in the second declared set, or in the first if it is the only set declared.
             [_, _, b'0', b'3'] | [b'0', b'3', ..] => {
                 choice(Charset::Iso5426, Reason::Unimarc(sets))
             }

@@ -47,10 +47,11 @@ impl Composer {
 
     /// Adds a character with the pending marks.
     pub(super) fn base(&mut self, character: char) {
-        // Below U+0340 are Latin letters and marks; of these, only marks can change under NFC.
+        // NFC leaves base characters below U+0340 unchanged, so only later characters may need normalisation.
         self.unnormalised |= character >= '\u{340}';
         let open = self.open.take();
-        // The usual cases: no mark, or one mark that composes. The halves of double marks do not compose with any character.
+        // Most characters have no mark, or one mark that composes with them. Halves of double marks do not compose with any
+        // character.
         let composed = match self.waiting[..] {
             [] => Some(character),
             [mark] => compose(character, mark),

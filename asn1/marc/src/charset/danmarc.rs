@@ -70,7 +70,7 @@ pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(Stri
         return None;
     }
     let mut composer = Composer::with_capacity(octets.len() + octets.len() / 4, false);
-    // The mark nearest to its character is last.
+    // The pending marks; the last mark is the one nearest to the following character.
     let mut marks: Vec<char> = Vec::new();
     let mut offset = 0;
     while let Some(rest) = octets.get(offset..).filter(|rest| !rest.is_empty()) {
@@ -118,7 +118,7 @@ fn read(octets: &[u8]) -> Option<(char, usize)> {
         return Some((as_mark(character).unwrap_or(character), 4));
     }
     let character = char::from_u32(hexadecimal(rest.get(..4)?)?)?;
-    // A character that has its own octet is escaped only if it is not a mark.
+    // Characters up to U+00FF have octets of their own, so a code of such a character never stands for a mark.
     let mark = as_mark(character).filter(|_| character > '\u{FF}');
     Some((mark.unwrap_or(character), 5))
 }
@@ -193,7 +193,7 @@ fn put(character: char, octets: &mut Vec<u8>) -> bool {
         return true;
     }
     match (character, as_mark(character)) {
-        // The code of this character would be read as a mark.
+        // The character cannot be written: its code would be read as a mark, or has more than four digits.
         ('\u{100}'.., Some(_)) | ('\u{10000}'.., _) => return false,
         ('\u{100}'.., None) | (_, Some(_)) => put_code(character, octets),
         _ => put_octet(character, octets),
@@ -302,7 +302,7 @@ mod tests {
             ("a\u{302}\u{301}", b"@0301@0302a", b"\xB4^a"),
             ("a\u{301}\u{302}", b"@0302@0301a", b"^\xB4a"),
             ("0a\u{301}\u{302}b", b"0@0302@0301ab", b"0^\xB4ab"),
-            // yaz-iconv reads its own ^ as a mark; a literal ^ is escaped here.
+            // yaz-iconv writes a literal ^ without an escape and reads it back as a mark; this encoder escapes it.
             ("a^b_c", b"a@005Eb@005Fc", b"a@005Eb@005Fc"),
         ] {
             assert_eq!(

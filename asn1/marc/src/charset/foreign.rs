@@ -42,7 +42,7 @@ pub(super) fn decode<'a>(
     let mut offset = 0;
     loop {
         let rest = octets.get(offset..).unwrap_or_default();
-        // This leaves room for the whole rest, so that the decoder never stops for lack of space.
+        // Reserve space for all remaining octets, so that the decoder never stops for lack of space.
         let most = decoder.max_utf8_buffer_length_without_replacement(rest.len());
         text.reserve(most.unwrap_or(rest.len()));
         let (result, read) = decoder.decode_to_string_without_replacement(rest, &mut text, true);

@@ -144,7 +144,7 @@ impl Repertoire for Iso5426Encoder {
         for mark in cluster.marks {
             self.put(*mark);
         }
-        // The base that the decoder gave to marks at the end is dropped.
+        // Drop the blank base that the decoder gave to marks at the end of the text.
         if cluster.base != BLANK_BASE {
             self.put(cluster.base);
         }
@@ -159,7 +159,7 @@ impl Repertoire for Iso5426Encoder {
 static OCTETS: LazyLock<HashMap<char, u8>> = LazyLock::new(|| {
     let mut octets = HashMap::new();
     for octet in 0x80..=0xFF {
-        // The dollar sign is also in ASCII, which takes precedence.
+        // ISO 5426 also has a dollar sign, but the dollar sign of ASCII is written instead.
         if let Some(character) = character(octet).filter(|character| !character.is_ascii()) {
             octets.entry(character).or_insert(octet);
         }

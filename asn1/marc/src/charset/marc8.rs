@@ -235,7 +235,7 @@ fn escape_sequence(octets: &[u8]) -> Option<(usize, bool, Working)> {
     let (length, first_half, final_octet) = match octets.get(1..)? {
         [b's', ..] => (2, true, ASCII),
         [symbols @ (b'g' | b'b' | b'p'), ..] => (2, true, *symbols),
-        // ANSEL has an intermediate octet in its registered name.
+        // The escape sequence for ANSEL has an intermediate octet, `!`, before the final octet.
         [b'(' | b',', b'!', ANSEL, ..] => (4, true, ANSEL),
         [b')' | b'-', b'!', ANSEL, ..] => (4, false, ANSEL),
         [b'$', b')' | b'-', eacc::FINAL_OCTET, ..] => (4, false, eacc::FINAL_OCTET),

@@ -64,11 +64,11 @@ pub fn to_utf8(record: &MarcRecord, options: &Options) -> Converted {
     let choice = choose(record, options.charset);
     let charset = choice.charset;
     let references = options.character_references && charset == Charset::Marc8;
-    // Valid UTF-8 stays as it is, unless the options ask for more than decoding it.
+    // Valid UTF-8 is kept unless the options ask for a normal form or for a change to non-sorting marks.
     let untouched = charset == Charset::Utf8
         && options.form.is_none()
         && options.non_sorting == NonSorting::Keep;
-    // Choosing the set has validated every field.
+    // `choose` has already validated every field, so the fields are not validated again.
     let valid = untouched && choice.reason == Reason::ValidUtf8;
     let same = |octets: &[u8]| {
         valid
@@ -169,7 +169,7 @@ fn convert(
     mut element: impl FnMut(&[u8], &mut BytesMut, &mut Vec<Problem>),
 ) -> (Vec<Field>, Vec<FieldProblem>) {
     let code_length = record.leader.code_length();
-    // One buffer serves all fields that change.
+    // All converted fields share one buffer, which saves allocations.
     let mut buffer = BytesMut::new();
     let mut of_element = Vec::new();
     let mut problems = Vec::new();
@@ -329,7 +329,7 @@ mod tests {
             ("y0frey50      ba", latin2, "y0frey        ba"),
             ("y0frey50      ba", Charset::Iso5426, "y0frey0103    ba"),
             ("y0frey50      ba", Charset::Utf8, "y0frey50      ba"),
-            // Additional sets and blanks.
+            // These records declare additional sets, or only blanks.
             ("y0frey01030205ba", Charset::Utf8, "y0frey50      ba"),
             ("y0frey01030205ba", Charset::Iso5426, "y0frey0103    ba"),
             ("y0frey01030205ba", Charset::Latin1, "y0frey        ba"),

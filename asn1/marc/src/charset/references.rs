@@ -38,7 +38,7 @@ fn reference(text: &str) -> Option<(char, &str)> {
         .take(MOST_DIGITS + 1)
         .position(|octet| octet == b';')?;
     let (digits, tail) = text.split_at_checked(digits)?;
-    // `from_str_radix` accepts a sign.
+    // `from_str_radix` accepts a plus sign, which a reference cannot have.
     let number = u32::from_str_radix(digits, 16)
         .ok()
         .filter(|_| !digits.starts_with('+'))?;

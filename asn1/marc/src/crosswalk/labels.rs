@@ -153,7 +153,7 @@ pub(crate) fn is_placeholder(text: &str) -> bool {
 
 /// Returns whether the octets have control characters that are neither white space nor marks of non-filing words.
 pub(crate) fn has_controls(octets: &[u8]) -> bool {
-    // Plain text has no octet below a blank, and none that begins U+0080 to U+009F.
+    // Without one of these octets there is no control character: 0xC2 begins U+0080 to U+009F in UTF-8.
     let is_likely = |octet: &u8| matches!(octet, 0..b' ' | 0x7F | 0xC2);
     octets.iter().any(is_likely)
         && String::from_utf8_lossy(octets).chars().any(|character| {

@@ -404,7 +404,7 @@ fn extent<'a>(
     if map.reads(region) {
         return whole;
     }
-    // Without a terminator there are as many entries as the stated base address has room for, or as many as can be read.
+    // Without a terminator, there are as many entries as fit before the stated base address, or as many as can be read.
     let room = stated.and_then(|base| base.checked_sub(Leader::LENGTH + 1));
     let announced = room
         .and_then(|room| region.get(..room))
@@ -424,7 +424,7 @@ fn extent<'a>(
         repairs.push(RepairKind::DirectoryTerminatorMissing.at(offset));
         (listed, offset + gap)
     };
-    // If the first field then ends where it should, the terminator was overwritten by one octet, or is missing.
+    // If the first field ends where its entry says, the terminator was overwritten by one octet (gap 1) or is missing (gap 0).
     for listed in announced.into_iter().chain([listed]) {
         for gap in [1, 0] {
             if map.first_field_fits(listed, gap, whole.1) {
@@ -434,7 +434,7 @@ fn extent<'a>(
     }
     match announced {
         Some(listed) => without_terminator(listed, 1),
-        // Damaged entries: more entries follow them, or there is no room for a field, or the base address is correct.
+        // The entries are damaged, not the terminator: more entries follow, a field does not fit, or the base address is correct.
         None if more || after.len() < map.entry() || stated == Some(whole.1) => whole,
         None => without_terminator(listed, 0),
     }

@@ -149,7 +149,7 @@ fn begins_record(octets: &[u8], place: usize, stated: Option<usize>) -> bool {
     if directory::is_believable(record, &leader) {
         return true;
     }
-    // The terminator is missing, or another octet is in its place.
+    // The terminator of the preceding record is missing or was overwritten by another octet.
     let content = match stated {
         Some(length) if length == place + 1 => before,
         Some(length) if length == place => before.get(..place - 1).unwrap_or_default(),
@@ -240,20 +240,20 @@ mod tests {
         }
         let overwritten = WHOLE.replace('\x1D', "x");
         check(&format!("{overwritten}{WHOLE}"), &[&overwritten, WHOLE]);
-        // The cut record's stated length ends where its neighbour ends.
+        // The stated length of the cut record reaches the end of the following record.
         let cut = &WHOLE.replacen("00077", "00117", 1)[..40];
         check(&format!("{cut}{WHOLE}{WHOLE}"), &[cut, WHOLE, WHOLE]);
     }
 
     #[test]
     fn audit_a5_data_that_looks_like_a_record_is_not_split() {
-        // A leader and its directory. The field terminator ends them as it would end a directory.
+        // The subfield holds a leader and a directory, and the field terminator ends them as it would end a directory.
         let text = "00077nam a2200049   4500001000700000245002000007";
         let field = format!("  \x1Fa{text}\x1E");
         let (total, length) = (37 + field.len() + 1, field.len());
         let record = format!("{total:05}nam a2200037   4500500{length:04}00000\x1E{field}\x1D");
         check(&format!("{record}{WHOLE}"), &[&record, WHOLE]);
-        // A leader alone does not divide a damaged record either.
+        // A leader without a directory does not split a damaged record either.
         let lying =
             WHOLE
                 .replacen("00077", "00099", 1)

@@ -45,13 +45,13 @@ fn sound_records() {
     check(SOUND, &BOTH, &[]);
     check(&format!("{SOUND}\r\n"), &BOTH, &[]);
     check("00026nam a2200025   4500\x1E\x1D", &[], &[]);
-    // The order of the directory differs from that of the octets.
+    // The directory lists the fields in an order that differs from the order of their octets.
     check(
         "00057nam a2200049   4500002000300003001000300000\x1Eab\x1Ecd\x1E\x1D",
         &["002 cd", "001 ab"],
         &["record length 57 instead of 56 (octet 0)"],
     );
-    // Another entry map: 3 digits of length, 4 of start, and 1 defined by the implementation.
+    // The entry map gives 3 digits to the length, 4 to the start, and 1 to the implementation.
     check(
         "00054nam a2200047   3410FMT0030000-CAT0030003-\x1EBK\x1Ecd\x1E\x1D",
         &["FMT BK", "CAT cd"],
@@ -157,7 +157,7 @@ fn a_code_length_that_the_subfields_do_not_have() {
         ),
         ("3", "$aWar and peace$cby Tolstoy", &["a", "c"], &[wrong]),
         ("9", "$aBotanical$bh", &["a", "b"], &[wrong]),
-        // The length fits, or nothing shows that it is wrong.
+        // These code lengths are correct, or nothing in the subfields shows that they are wrong.
         ("3", "$aaBotanical$abHistory$a1x", &["aa", "ab", "a1"], &[]),
         ("3", "$AABotanical$AB", &["AA", "AB"], &[]),
         ("3", "", &[], &[]),
@@ -194,7 +194,7 @@ fn directories_that_lie() {
             lies_245,
         ],
     );
-    // A field without an entry, and an entry without a field.
+    // In the first record a field has no entry; in the second record an entry has no field.
     check(
         "00060nam a2200037   4500001000300000\x1Eab\x1Estray\x1E\x1D",
         &["001 ab"],
@@ -208,7 +208,7 @@ fn directories_that_lie() {
         &["001 ab"],
         &["no field for directory entry 245 (octet 36)"],
     );
-    // A directory that is cut off within its last entry.
+    // The directory is cut off within its last entry.
     check(
         "00047nam a2200043   4500001000300000245000\x1Eab\x1E\x1D",
         &["001 ab"],
@@ -311,7 +311,8 @@ fn writing() {
         refused(of(vec![field(9_999)])),
         "field 500 has 10000 octets, ISO 2709 allows 9999"
     );
-    // 24 + 11 × 12 + 1 + 10 × 9,999 + 1 + 1 leave no room; with nine long fields the tenth may have 9,829.
+    // Ten fields of the maximum length do not fit: 24 + 10 × 12 + 1 + 10 × 9,999 + 1 octets. After nine of them, the tenth field
+    // may have 9,861 octets.
     let long = |last| (0..9).map(|_| field(9_998)).chain([field(last)]).collect();
     assert_eq!(
         encode(&of(long(9_861))).map(|octets| octets.len()),
@@ -360,17 +361,17 @@ fn omitted_octets_are_a_loss_and_others_a_guess() {
                  pg1342\x1E10\x1FaEmma /\x1FcAusten.\x1E\x1D";
     for (octets, is_loss, is_guess) in [
         (whole.to_owned(), false, false),
-        // The record is read despite a fault in lengths or in a digit.
+        // The record is still read exactly if a length or a digit of the leader is wrong.
         (whole.replacen("00077", "00066", 1), false, false),
         (whole.replacen("00049", "00094", 1), false, false),
         (whole.replacen("4500", "45x0", 1), false, false),
-        // Faults in an entry, in terminators, in the octets of a field.
+        // The fault is in an entry, in a terminator or in the octets of a field, so the field is a guess.
         (whole.replacen("245002", "245009", 1), false, true),
         (whole.replacen("7\x1E", "7", 1), false, true),
         (whole.replacen("pg1342\x1E", "pg1342x", 1), false, true),
         (whole.replacen("Emma", "Ema", 1), false, true),
         (whole.replacen("Emma", "Emmma", 1), false, true),
-        // Octets that are left out or missing.
+        // Some octets are left out or missing, so the record has a loss.
         (
             whole.replacen("00007\x1E", "0000724500\x1E", 1),
             true,

@@ -61,7 +61,6 @@ pub fn from_xml(text: &str) -> Result<XmlRecord, MarcXmlError> {
     let mut reader = Reader::from_str(text);
     reader.config_mut().allow_dangling_amp = true;
     let mut builder = Builder::default();
-    // The elements that are open.
     let mut open: Vec<Element> = Vec::new();
     loop {
         let event = reader.read_event().map_err(|error| MarcXmlError::Syntax {
@@ -121,7 +120,7 @@ fn check_alone(text: &str) -> Result<(), MarcXmlError> {
     let mut reader = Reader::from_str(text);
     reader.config_mut().expand_empty_elements = true;
     let mut depth = 0usize;
-    // The depth of the record, and whether it has ended.
+    // The depth of the `record` element, and whether the element has ended.
     let mut record: Option<(usize, bool)> = None;
     loop {
         let offset = reader.buffer_position();
@@ -151,7 +150,7 @@ fn check_alone(text: &str) -> Result<(), MarcXmlError> {
                 is_alone
             }
             Event::Text(text) => is_inside || text.xml10_content().trim_ascii().is_empty(),
-            // Empty elements are reported as a beginning and an end.
+            // `expand_empty_elements` turns an empty element into a start and an end, so `Empty` does not occur.
             Event::CData(_) | Event::GeneralRef(_) | Event::Empty(_) => is_inside,
             Event::Eof if depth > 0 => return Err(MarcXmlError::Unfinished),
             Event::Eof => return Ok(()),
@@ -460,7 +459,7 @@ pub(super) fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
         })?;
     match found.normalized_value(XmlVersion::Implicit1_0) {
         Ok(value) => Some(value.into_owned()),
-        // For an unknown entity, the value as written.
+        // A value with an unknown entity is kept as written.
         Err(_) => Some(found.value.to_string()),
     }
 }

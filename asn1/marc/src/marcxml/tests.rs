@@ -187,9 +187,9 @@ fn omissions_are_losses() {
     let whole = "<leader>00000nam a2200000   4500</leader><controlfield tag='001'>x</controlfield>";
     for (inside, is_loss) in [
         (whole.to_owned(), false),
-        // Elements that are not MARC.
+        // Skipping an element that is not MARC is not a loss.
         (format!("{whole}<x:note>of <b>theirs</b></x:note>"), false),
-        // Text of a field, although in an element that fields do not have.
+        // The skipped text belongs to a field, although it is in an element that fields cannot contain.
         (
             format!(
                 "{whole}<datafield tag='245'><subfield code='a'>one<b>bold</b>c</subfield></datafield>"
@@ -352,7 +352,7 @@ proptest! {
     #[test]
     fn fields_of_two_indicators_come_back(tag: [u8; 3], indicators in "[0-9 a-z]{2}", data in proptest::collection::vec(
         (any::<char>(), "\\PC{0,12}"), 0..4)) {
-        // XML can hold the tag.
+        // Map the tag to printable ASCII, which XML can represent.
         let tag = tag.map(|octet| b' ' + octet % 0x5F);
         let subfields = data.iter().map(|(code, text)| (code.to_string(), text));
         let field = Field::data(&tag, &indicators, subfields.filter(|(code, _)| !code.starts_with(char::is_control)));

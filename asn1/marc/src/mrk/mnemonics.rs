@@ -110,7 +110,7 @@ fn mnemonic(text: &str) -> Option<(Mnemonic, &str)> {
     } else if let Some(octet) = named(&CHARACTERS, name) {
         Mnemonic::Marc8([0, octet])
     } else {
-        // A letter with a mark; in MARC-8, the mark precedes the letter.
+        // The name is a letter with a mark; in MARC-8, the mark precedes the letter.
         let (letter, mark) = name.split_at_checked(1)?;
         let letter = letter.bytes().next().filter(u8::is_ascii_alphabetic)?;
         let mark = named(&CHARACTERS, MARKS.into_iter().find(|known| *known == mark)?)?;
@@ -192,7 +192,7 @@ mod tests {
             "{eacute}{Eacute}{ccedil}{Odblac}{sacute}{Zdot}{Uring}{aogon}",
             "éÉçŐśŻŮą",
         );
-        // Several marks on one letter; a letter that is not ASCII; a blank.
+        // These lines have several marks on one letter, letters that are not ASCII, and a blank.
         check("{macr}{acute}o", "ṓ");
         check("紅{acute}e樓{uml}o夢", "紅é樓ö夢");
         check("{amp}{lt}{quot}{space}{verbar}", "&<\" |");

@@ -108,7 +108,7 @@ fn damage(form: InputForm, written: &mut Vec<u8>, random: &mut Random) -> bool {
     }
     match form {
         InputForm::Marc => kind <= 3,
-        // A record cut off within its first tag or name is not recognised.
+        // A record that is cut off within its first tag or name is not recognised as a record, so its damage is not reported.
         InputForm::MarcXml | InputForm::Json => kind <= 1,
         // A line that lost its end is noticed only if the next record follows on the same line.
         _ => kind <= 1 && !is_line_kept,

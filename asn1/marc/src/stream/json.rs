@@ -134,7 +134,8 @@ impl ObjectScan {
     /// not among the octets.
     fn run(&mut self, octets: &[u8]) -> Option<(usize, Option<&'static str>)> {
         while let Some(&octet) = octets.get(self.index) {
-            // Another record begins, so this one was cut off: if this were within a string, the quotes would be escaped.
+            // Another record begins here, so this record was cut off. Within a string, the quotes of the other record would be
+            // escaped.
             if octet == b'{' && self.index > 0 {
                 let reason = if self.in_string {
                     "an unclosed string"
@@ -144,12 +145,12 @@ impl ObjectScan {
                 match begins_record(octets.get(self.index..).unwrap_or_default()) {
                     Some(true) => return Some((self.index, Some(reason))),
                     Some(false) => {}
-                    // More octets are needed to decide.
+                    // Whether another record begins cannot be decided without more octets.
                     None => return None,
                 }
             }
             match octet {
-                // A JSON string cannot contain a line end, so a string was cut off.
+                // A JSON string cannot contain a line end, so the string was cut off.
                 b'\n' if self.in_string => {
                     return Some((self.index, Some("an unclosed string")));
                 }

@@ -61,14 +61,14 @@ fn survives(input: InputForm, output: Form, samples: &[Vec<u8>], random: &mut Ra
         "{}",
         document.escape_ascii()
     );
-    // The opening of a comment or of CDATA may reach to a later closing; no other mutation may.
+    // A mutation that opens a comment or CDATA may hide the records up to a later closing; no other mutation may hide a record.
     let swallowing = [&b"<!--"[..], b"<![CDATA[", b"<?", b"<!DOCTYPE"];
     let mutated = document.get(output.begin().len()..).unwrap_or_default();
     if !swallowing
         .iter()
         .any(|opening| super::window::find(mutated, opening).is_some())
     {
-        // A preceding record that is not closed is reported at the end of the document.
+        // The guard is the last item, or the last but one if an unclosed record is reported at the end of the document.
         assert!(
             found.iter().rev().take(2).any(is_guard),
             "{}",

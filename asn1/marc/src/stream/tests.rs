@@ -336,12 +336,12 @@ fn marcxml_outside_of_records_is_reported() {
         "<collection>WHOLE ⟦< ⟧WHOLE</collection>\n⟦<⟧",
         "WHOLE⟦<!--⟧ WHOLE⟦<![CDATA[⟧ WHOLE⟦<?pi⟧ ",
         "WHOLE⟦ma</subfield> <!-- c --></datafield>⟧ <?p?>WHOLE",
-        // Text, which a collection cannot have, and records in other forms.
+        // A collection can contain neither text nor records in other forms.
         "<a>b<collection>WHOLE ⟦ma, 1815⟧\nWHOLE</collection>c</a>",
         "<collection>WHOLE</collection>\n⟦00040nam a2200037   4500\u{1E}⟧\n",
         "WHOLE⟦{\"leader\":\"x\"}⟧",
         "⟦=LDR  x⟧\n\nWHOLE",
-        // The same within wrappers, whose own text is not MARC.
+        // Stray fields are also reported within wrappers, but the text of a wrapper is not MARC.
         "<OAI-PMH>a<b>c</b><record><header>d</header><metadata>WHOLE</metadata></record>e\
          ⟦FIELD</record>⟧</metadata></OAI-PMH>",
     ] {
@@ -363,7 +363,7 @@ fn wrappers_around_marcxml_are_not_damage() {
     ] {
         gaps(&template.replace("ITEM", item));
     }
-    // One report is enough for a record that lost its first tag.
+    // A record that lost its first tag is reported only once.
     let cut = "<collection><rec<leader>x</leader><controlfield tag='001'>y</controlfield></record></collection>";
     assert_eq!(
         found(InputForm::MarcXml, cut.as_bytes()),
@@ -387,7 +387,7 @@ fn a_truncated_document_is_reported() {
             "<searchRetrieveResponse><record>WHOLE</record>",
             &["x", xml],
         ),
-        // One report about the end is enough.
+        // The damaged record is reported, so the missing end of the document is not reported as well.
         ("<collection>WHOLE<rec", &["x", "!the record is not closed"]),
         (
             "<collection>WHOLE<record><leader>",
@@ -395,7 +395,7 @@ fn a_truncated_document_is_reported() {
         ),
         ("<a>WHOLE", &["x"]),
         ("WHOLE", &["x"]),
-        // One record is not closed.
+        // In these documents, one record is not closed.
         ("WHOLE<record>\nWHOLE", &["x", "x", unclosed]),
         (
             "<collection>WHOLE<record>WHOLE WHOLE</collection><a/>WHOLE",
@@ -416,7 +416,7 @@ fn a_truncated_document_is_reported() {
         ("[WHOLE,WHOLE]\n", &["x", "x"]),
         ("[]", &[]),
         ("[WHOLE][WHOLE]", &["x", "x"]),
-        // One report about the end is enough; other inputs are not an array.
+        // If the last record is reported, the missing bracket is not. Records without brackets are not an array.
         (
             "[WHOLE,{\"leader\":\"x\"",
             &["x", "!the record does not end"],

@@ -30,7 +30,8 @@ impl XmlCutter {
             self.known = is_blank(window.held());
         }
         let mut from = 0;
-        // `inside` says whether a record is open, which begins at 0 of the window; `content` says whether it has MARC content.
+        // `inside` is true while a record is open, which begins at offset 0 of the window; `content` is true once it has MARC
+        // content.
         let (mut inside, mut content) = (false, false);
         // The number of open elements within the record, in case it is a wrapper.
         let mut open = 0_usize;
@@ -84,7 +85,7 @@ impl XmlCutter {
                     break (end, Some(UNCLOSED.to_owned()));
                 }
                 _ if begins_record && (!inside || !content) => {
-                    // A record that contains this record was a wrapper.
+                    // If a record is already open, it is a wrapper around this record.
                     self.outside
                         .record(window.offset(), inside.then_some(std::mem::take(&mut open)));
                     window.pass(markup.start);
@@ -295,7 +296,7 @@ fn encoding(octets: &[u8]) -> Option<&'static Encoding> {
     let value = value.trim_ascii_start().strip_prefix(b"=")?;
     let (quote, label) = value.trim_ascii_start().split_first()?;
     let label = label.split(|octet| octet == quote).next()?;
-    // The octets of UTF-8 are not converted.
+    // UTF-8 needs no conversion.
     Encoding::for_label(label).filter(|encoding| *encoding != UTF_8)
 }
 

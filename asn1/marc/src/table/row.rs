@@ -58,7 +58,7 @@ impl TableRow<'_> {
         let of_name = elements.filter(|(element, _)| *element == name);
         let of_name = of_name.map(|(_, value)| value.as_str());
         match name {
-            // The codes of a field are one element.
+            // One element holds all language codes of a field, separated by commas.
             "language" => of_name
                 .flat_map(|value| value.split(", "))
                 .map(str::to_owned)

@@ -38,7 +38,7 @@ pub struct Bib {
 impl Default for Bib {
     /// Returns the built-in qualifiers, with the index names that all query languages share.
     fn default() -> Self {
-        // The tests ensure that the file is valid.
+        // The tests ensure that the file is valid, so the fallback is never used.
         Self::parse(include_str!("default.bib")).unwrap_or_else(|_| Self::empty())
     }
 }
@@ -119,7 +119,7 @@ impl Bib {
 
     /// Returns the qualifier of one of the alternatives that a name stands for, counted from 0.
     pub(super) fn find(&self, name: &str, alternative: usize) -> Option<&Qualifier> {
-        // If `@case 0` makes names the same, the last line applies, as in YAZ.
+        // If `@case 0` makes two names equal, the last line applies, as in YAZ.
         let found = self
             .qualifiers
             .iter()
@@ -160,7 +160,7 @@ impl Bib {
                     _ => return Err(value_fault()),
                 }
             }
-            // Stop words are removed from queries in other places, if at all.
+            // A bib file of YAZ may have stop words; they are accepted and ignored here.
             _ if directive.starts_with("stop.") => {}
             _ => {
                 return Err(format!(

@@ -235,7 +235,7 @@ impl<'b> Parser<'_, 'b> {
                 relation,
             } => {
                 self.at = *at;
-                // There is another alternative: otherwise the part would be complete.
+                // An alternative remains, because a part without one would already be complete.
                 let qualifiers = rest.next().unwrap_or_else(|| Rc::from([]));
                 let mut range = None;
                 if *after_relation {
@@ -277,7 +277,7 @@ impl<'b> Parser<'_, 'b> {
                     self.advance();
                     operator
                 }
-                // There are terms after parentheses.
+                // Terms follow the parentheses without an operator, so the default nearness applies.
                 token if token.in_term() => {
                     near(2, false, RelationType::LESS_THAN, KnownProximityUnit::WORD)
                 }

@@ -98,14 +98,14 @@ fn said(operand: &Operand, bib: &Bib) -> Result<String, CannotSay> {
             let Some(term) = term.filter(|term| !term.contains(char::is_control)) else {
                 return Err(CannotSay(format!("CCL cannot write the term of {wanted}")));
             };
-            // A truncation expressed by signs comes after the attributes of qualifiers.
+            // The parser puts a truncation written with signs after the attributes of the qualifiers, so compare in that order.
             let mut attributes = operand.attributes.clone();
             attributes.sort_by_key(|attribute| attribute.attribute_type == TRUNCATION);
             let texts = texts(term, number(&attributes, TRUNCATION), bib);
             let relation = number(&attributes, RELATION).filter(|relation| *relation != EQUAL);
             let sign = RELATIONS.iter().find(|(_, value)| relation == Some(*value));
             let signs = || sign.into_iter().map(|(sign, _)| *sign).chain(["="]);
-            // The shortest lists of qualifiers are tried first.
+            // Shorter lists of qualifiers are tried before longer lists.
             let lists = lists(&attributes, bib).into_iter();
             let heads = lists.flat_map(|list| signs().map(move |sign| format!("{list}{sign}")));
             std::iter::once(String::new())
@@ -166,7 +166,7 @@ fn lists(attributes: &[AttributeElement], bib: &Bib) -> Vec<String> {
     let qualifiers = bib.qualifiers.iter();
     let qualifiers = qualifiers.filter_map(|one| Some((one.name.as_str(), given(one)?)));
     let (silent, telling): (Vec<_>, Vec<_>) = qualifiers.partition(|(_, given)| given.is_empty());
-    // Lists with the attributes that they lack; each list extends a shorter one.
+    // Each entry is a list of qualifiers and the attributes that the list lacks; each list extends a shorter list.
     let mut lists = vec![(Vec::new(), attributes)];
     let mut at = 0;
     while let Some((list, lacking)) = lists.get(at).cloned() {
@@ -181,7 +181,7 @@ fn lists(attributes: &[AttributeElement], bib: &Bib) -> Vec<String> {
     }
     let implied = |one: &AttributeElement| matches!(one.attribute_type, 2 | 4 | 5);
     lists.retain(|(_, lacking)| lacking.iter().all(implied));
-    // A qualifier that sends no attributes only says what the query may do; the first such qualifier decides.
+    // A qualifier without attributes only says what the query may do, and only the first such qualifier counts.
     let first = silent.iter().map(|(name, _)| Some(*name));
     let firsts: Vec<Option<&str>> = std::iter::once(None).chain(first).collect();
     let mut found = Vec::new();

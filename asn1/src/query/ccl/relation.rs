@@ -150,7 +150,7 @@ pub(super) fn relate(
         let Operand::AttributesPlusTerm(operand) = operand else {
             return Err(refused());
         };
-        // If there are several, the last one written applies.
+        // If an operand has several relations, the last relation applies.
         let known = operand
             .attributes
             .iter_mut()

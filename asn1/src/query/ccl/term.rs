@@ -124,14 +124,14 @@ impl<'b> Parser<'_, 'b> {
             words.push(*self.token());
             self.advance();
         }
-        // The longest phrase, which bounds the size of the result.
+        // The maximum length of a phrase bounds the size of the result.
         let longest = match words.len() {
             0 => return Err(self.missing("a term")),
             1..=4 => 3,
             5 | 6 => 2,
             _ => 1,
         };
-        // Trees for the words from each index on, the last index first.
+        // There is one tree for the words from each index to the end, the last index first.
         let mut trees: Vec<Tree> = Vec::new();
         for at in (0..words.len()).rev() {
             let mut tree = None;

@@ -53,7 +53,7 @@ fn boolean(op: &Operator, left: Node, right: Node) -> Result<Node, CannotSay> {
         left,
         right,
     };
-    // An absent exclusion means false.
+    // An absent exclusion means false, so both forms must compare as equal.
     let meant = match op {
         Operator::Prox(proximity) => Operator::Prox(Box::new(ProximityOperator {
             exclusion: Some(proximity.exclusion.unwrap_or_default()),
@@ -111,7 +111,7 @@ fn clause(operand: &Operand, default_set: Oid, properties: &Properties) -> Resul
                 masks: None,
             };
             let masked = || speaker.masked().and_then(|masked| masked.clause().ok());
-            // Many servers support masks; few know the modifier for regular expressions.
+            // Many servers support masks but few know the modifier for regular expressions, so masks are preferred.
             if speaker.truncation() == Some(REGEXP)
                 && let Some(clause) = masked()
             {
@@ -355,7 +355,7 @@ impl Speaker<'_> {
             })
             .take(super::MAX_MODIFIERS)
             .collect();
-        // The modifiers are in the order of their attributes on the wire.
+        // Sort the modifiers in the order of their attributes on the wire, because the parser keeps that order.
         all.sort_by_key(|modifier| self.place(&modifier.name.text));
         let single = all.iter().map(|modifier| vec![modifier.clone()]);
         let mut modifiers = vec![Vec::new()];

@@ -51,7 +51,7 @@ fn print_node(f: &mut Formatter<'_>, node: &Node) -> fmt::Result {
                 rest.push(UnprintedPart::Node(&map.query));
             }
             UnprintedPart::Node(Node::Boolean(boolean)) => {
-                // A prefix map extends as far to the right as possible.
+                // A prefix map extends as far to the right as possible, so on the left it needs parentheses.
                 let left = matches!(boolean.left, Node::Prefixed(_));
                 let right = !matches!(boolean.right, Node::Clause(_));
                 operand(&mut rest, &boolean.right, right);
@@ -83,14 +83,14 @@ fn print_clause(f: &mut Formatter<'_>, clause: &Clause) -> fmt::Result {
         || relation.name.text != Sign::Equal.as_str()
         || !relation.modifiers.is_empty();
     if written {
-        // A relation in quotes would be read as a term.
+        // A relation in quotes would be read as a term, so it is printed without quotes.
         write!(f, "{} {}", Quoted(&relation.index), relation.name.text)?;
         print_modifiers(f, &relation.modifiers)?;
         f.write_str(" ")?;
     }
     write!(f, "{}", Quoted(&clause.term))?;
     for term in &clause.extra_terms {
-        // A name with a prefix would be read as a relation.
+        // A term with a dot would be read as a relation, so it is quoted.
         if term.text.contains('.') {
             write!(f, " \"{}\"", Escaped(&term.text))?
         } else {

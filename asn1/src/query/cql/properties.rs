@@ -171,7 +171,7 @@ impl Properties {
 /// Dublin Core, Bath, `rec` and `cql`, and the names of [`names`](crate::query::names) as the default set.
 impl Default for Properties {
     fn default() -> Self {
-        // The tests ensure that the properties are valid.
+        // The tests ensure that the properties are valid, so the fallback is never used.
         Self::parse(DEFAULT).unwrap_or_else(|_| Self::empty())
     }
 }

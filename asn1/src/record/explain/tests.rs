@@ -29,11 +29,11 @@ fn known_octets_of_a_category_list() {
 fn known_octets_of_a_target() {
     let octets = [
         &[0xa0, 0x28][..],
-        // commonInfo: dateAdded
+        // `commonInfo` with `dateAdded`
         &[0xa0, 0x0a, 0x80, 8],
         b"20260101",
         &[0x81, 1, b'T', 0x84, 1, 0xff, 0x85, 1, 0],
-        // welcomeMessage in English
+        // `welcomeMessage` in English
         &[0xaa, 0x0b, 0x30, 9, 0x80, 3],
         b"eng",
         &[0x81, 2, b'H', b'i'],

@@ -80,7 +80,7 @@ fn sample() -> GenericRecord {
 
 #[test]
 fn known_octets_come_back() {
-    // A title, and a number below a string tag.
+    // The record has a title, and a number below an element with a string tag.
     let octets = [
         0x30, 0x2d, 0x30, 0x0f, 0x81, 1, 2, 0xa2, 3, 0x82, 1, 1, 0xa4, 5, 0x1b, 3, b'W', b'a',
         b'r', 0x30, 0x1a, 0x81, 1, 3, 0xa2, 3, 0x81, 1, b'x', 0xa4, 0x10, 0xa6, 0x0e, 0x30, 0x0c,

@@ -101,7 +101,7 @@ fn a_status_in_the_public_note() {
          Circulation  no         01-11-23  1      DUE 01-11-23 +1 HOLD\n  \
          Circulation                                                    CHECK SHELVES\n",
     );
-    // The note of an item that has been lent contains a date.
+    // The date in the note of a lent item is shown as its due date.
     let lent = HoldingsAndCircData {
         circulation_data: Some(vec![item("1", false)]),
         ..noted("Due 2026-12-01")
@@ -136,7 +136,7 @@ fn records_inside_an_opac_record() {
          Main      PR4034 .E5   no         1     On loan\n  \
          \x20                                                One copy in the annex\n",
     );
-    // Records inside the inner record are not read.
+    // Records inside an inner OPAC record are not read.
     let inner = opac(vec![HoldingsAndCircData::default()]);
     check(
         &of(vec![inner.to_external().expect("encodes")]),

@@ -109,7 +109,7 @@ impl Volume {
 /// Returns the holdings fields of a record, grouped by location.
 fn holdings(record: &MarcRecord) -> Vec<Vec<&Field>> {
     let mut holdings: Vec<Vec<&Field>> = Vec::new();
-    // The holding for each barcode in an 852.
+    // The indexes of the holdings with a barcode in their 852.
     let mut barcodes: HashMap<&[u8], usize> = HashMap::new();
     let mut located = false;
     for field in &record.fields {
@@ -137,7 +137,7 @@ fn holdings(record: &MarcRecord) -> Vec<Vec<&Field>> {
         }
         located |= location;
     }
-    // Captions alone do not describe holdings.
+    // Captions alone do not describe holdings, so holdings with nothing else are dropped.
     holdings.retain(|fields| fields.iter().any(|field| !is_caption(field)));
     holdings
 }
@@ -257,7 +257,7 @@ fn wanted<'f>(field: &'f Field, codes: &str) -> impl Iterator<Item = Subfield<'f
 type Captions<'f> = HashMap<(u8, Option<&'f [u8]>), &'f Field>;
 
 fn captions<'f>(fields: &[&'f Field]) -> Captions<'f> {
-    // If there are several captions, the first one is kept.
+    // If several captions have the same key, the first of them is kept.
     let all = fields.iter().rev().filter(|field| is_caption(field));
     all.map(|field| (pair(field), *field)).collect()
 }
@@ -376,7 +376,7 @@ mod tests {
             &[(b"852", &[("b", "Main")]), (b"876", &available)],
             &format!("Holding 1:\nLocal location: Main\n{item}"),
         );
-        // Evergreen has a barcode elsewhere and the status in $n; a country code is not a status.
+        // Evergreen has the barcode in 852 $p and the status in 852 $n. A country code in $n is not a status.
         check(
             &[
                 (b"852", &[("p", "1"), ("n", "Available")]),
@@ -398,7 +398,7 @@ mod tests {
             "Holding 1:\nCirculation data:\n  Available now: no\n  Availability date: 01-11-23\n  Restrictions: Building use\n  \
              Item id: 7\n  Renewable: no\n  On hold: yes\n  Enum and chron: v.1\n  Temporary location: Reserve\n",
         );
-        // If the status of one item is unknown, there is no circulation data for the others.
+        // If the status of one item is unknown, the circulation data of the other items is also omitted.
         let unknown = [("p", "2"), ("j", "Ask")];
         check(&[(b"876", &available), (b"876", &unknown)], "Holding 1:\n");
     }

@@ -17,8 +17,8 @@ impl Request {
             SruOperation::Scan(_) => (String::new(), &["queryType", "renderedBy", "responseType"]),
             _ => (String::new(), &["httpAccept", "renderedBy", "responseType"]),
         };
-        // 2.0 has an element for each extra parameter of a search; other versions and operations have one element with all of
-        // them.
+        // The schema of 2.0 has an element for each extra parameter of a search. In other versions and operations, a single
+        // element holds all extra parameters.
         let is_search = matches!(self.operation, SruOperation::SearchRetrieve(_));
         let mut parameters = if is_new && is_search {
             &self.extra[..]
@@ -29,7 +29,7 @@ impl Request {
         self.put_fields(&mut fields);
         for (name, value) in &fields {
             match &**name {
-                // The schema of 2.0 has one element for all facet parameters; older schemas have none.
+                // The schema of 2.0 has one element for all facet parameters; older schemas cannot echo facet parameters.
                 name if name.starts_with("facet") => {
                     if is_new && !facets.is_empty() {
                         to.text("facetParameters", &std::mem::take(&mut facets));
@@ -41,7 +41,7 @@ impl Request {
                         put_parameters(to, std::mem::take(&mut parameters));
                     }
                     to.text(element_name(name), value);
-                    // The schemas of 1.1 and 1.2 also require it as elements.
+                    // The schemas of 1.1 and 1.2 require the query as elements too.
                     match name {
                         "query" if !is_new => xcql::put_query(to, value),
                         "scanClause" if !is_new => xcql::put_scan_clause(to, value),

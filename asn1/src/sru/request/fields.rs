@@ -55,7 +55,7 @@ impl Request {
                 put.query(&scan.query_type, names, &scan.clause);
                 put.number("responsePosition", scan.response_position);
                 put.number("maximumTerms", scan.maximum_terms);
-                // The schema of scan has this element before the stylesheet.
+                // The schema of scan has `httpAccept` before the stylesheet.
                 put.only_new("httpAccept", self.http_accept.as_deref());
             }
             SruOperation::Explain(explain) => put.packing(explain.packing),
@@ -119,7 +119,7 @@ impl<'a> Put<'a, '_> {
 
     fn facets(&mut self, facets: &'a FacetParameters) {
         for (name, value) in facets.fields() {
-            // YAZ sends these parameters in 1.1 too.
+            // YAZ sends these parameters in 1.1 too, so they are written in every version.
             match name {
                 "facetLimit" | "facetStart" | "facetSort" => self.text(name, value),
                 _ => self.only_new(name, value),

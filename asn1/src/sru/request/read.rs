@@ -61,7 +61,7 @@ impl<'a> Fields<'a> {
     /// Counts a parameter; returns `false` if it exceeds the limit by one.
     fn is_within_limit(&mut self, name: &str) -> bool {
         self.count += 1;
-        // There is one diagnostic for all parameters beyond the limit.
+        // A single diagnostic reports all parameters beyond the limit.
         if self.count == self.limits.parameters + 1 {
             let message = format!("more than {} parameters", self.limits.parameters);
             self.fail(SruCondition::PARAMETER, name.into(), &message);
@@ -179,7 +179,7 @@ impl<'a> Fields<'a> {
     fn request(mut self, of_namespace: Option<Version>) -> Result<Request, Refusal> {
         self.version(of_namespace);
         let named = self.take("operation");
-        // A parameter with a fault also determines the operation.
+        // The name of a parameter with a fault also helps to infer the operation.
         let has = |names: [&str; 2]| {
             let given = self.left.iter().map(|(name, _)| &**name);
             let faulty = self.diagnostics.iter().map(|one| &*one.details);
@@ -193,7 +193,7 @@ impl<'a> Fields<'a> {
             Some("explain") | None => self.explain().into(),
             Some(other) => {
                 self.fail(SruCondition::OPERATION, other.into(), "");
-                // Whether other parameters are wrong depends on the operation.
+                // Without a known operation, the other parameters cannot be judged, so only extra parameters are kept.
                 self.left.retain(|(name, _)| name.starts_with("x-"));
                 ExplainRequest::default().into()
             }
@@ -278,7 +278,7 @@ impl<'a> Fields<'a> {
             record_xpath: self.take_old("recordXPath"),
             result_set_ttl: self.number("resultSetTTL", 0),
             sort_keys: self.take("sortKeys"),
-            // YAZ sends the first three parameters in 1.1 too.
+            // YAZ sends the first three parameters in 1.1 too, so they are read in every version.
             facets: FacetParameters {
                 limit: self.take("facetLimit"),
                 start: self.take("facetStart"),
@@ -350,7 +350,7 @@ impl<'a> Fields<'a> {
         match &*self.take_new("recordPacking")? {
             "packed" => Some(false),
             "unpacked" => Some(true),
-            // A common mistake is a value that older versions have under the same name.
+            // Clients often send a value of the older parameter with the same name, so such a value is ignored.
             other if Packing::by_name(other).is_some() => None,
             other => {
                 self.fail(SruCondition::PACKING, other.into(), "");

@@ -166,7 +166,7 @@ impl Fields<'_> {
         match name {
             "pQuery" => self.push("x-pquery".into(), xml.text()?),
             "pScanClause" => self.push("x-pScanClause".into(), xml.text()?),
-            // This element of an echo stands for several parameters.
+            // In an echo, this element holds all facet parameters.
             "facetParameters" => {
                 for pair in xml.text()?.split('&') {
                     let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -185,7 +185,7 @@ impl Fields<'_> {
                     self.push(name, xml.text()?);
                 }
             }
-            // The query again, as elements.
+            // These elements only repeat the query, which is also present as text.
             "xQuery" | "xScanClause" => xml.skip()?,
             name => self.push(name.into(), xml.text()?),
         }

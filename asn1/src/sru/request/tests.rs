@@ -16,7 +16,7 @@ fn check(text: &str, written: &str) {
 #[test]
 fn requests_are_read_and_written() {
     for (text, written) in [
-        // Requests as YAZ's programs send them.
+        // YAZ's programs send these requests.
         (
             "version=1.1&operation=explain",
             "version=1.1&operation=explain",
@@ -29,7 +29,7 @@ fn requests_are_read_and_written() {
             "version=1.1&operation=scan&scanClause=title%3Dwar&responsePosition=1&maximumTerms=20",
             "version=1.1&operation=scan&scanClause=title%3Dwar&responsePosition=1&maximumTerms=20",
         ),
-        // The operation is inferred, and if no version is named, it is 2.0.
+        // The operation is inferred from the parameters, and the default version is 2.0.
         ("", "version=2.0&operation=explain"),
         (
             "query=a+b",
@@ -56,7 +56,7 @@ fn requests_are_read_and_written() {
             "query=a&queryType=ccl",
             "version=2.0&operation=searchRetrieve&queryType=ccl&query=a",
         ),
-        // Empty values, as in a form, count as absent.
+        // A parameter with an empty value, as forms send it, counts as absent.
         (
             "query=a&startRecord=&recordSchema=&&=",
             "version=2.0&operation=searchRetrieve&query=a",

@@ -45,7 +45,7 @@ impl Response {
             Self::Update(response) => response.record.as_slice(),
         };
         let records = records.iter().map(|record| {
-            // Most escapes are those of `<` and `>`.
+            // Escaping adds about half to the length: mostly `<` and `>` are escaped.
             let data = match record.packing {
                 Packing::Xml => record.data.len(),
                 Packing::String => record.data.len() * 3 / 2,
@@ -87,7 +87,7 @@ impl SearchRetrieveResponse {
         } else if self.facets.is_empty() {
             to.markup("extraResponseData", &self.extra);
         } else {
-            // Older versions do not have a place for facets.
+            // Older versions do not define an element for facets, so they are sent as extra data.
             to.begin("extraResponseData");
             to.raw(&self.extra);
             put_facets(&mut to.with("fr:"), &self.facets);

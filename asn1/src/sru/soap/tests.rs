@@ -20,7 +20,7 @@ fn check(body: &str, written: &str) {
 
 #[test]
 fn requests_are_read_and_written() {
-    // Envelopes as YAZ's programs send them.
+    // YAZ's programs send these envelopes.
     check(
         "<zs:searchRetrieveRequest xmlns:zs=\"http://www.loc.gov/zing/srw/\"><zs:version>1.1</zs:version>\
          <zs:query>title=\"a &amp; b\"</zs:query><zs:startRecord>1</zs:startRecord><zs:maximumRecords>0</zs:maximumRecords>\
@@ -227,7 +227,7 @@ fn answers_that_are_cut_are_unfinished() {
         let error = Err(ResponseError::Xml(XmlError::Unfinished));
         assert_eq!(read(&text[..end]), error, "{}", &text[..end]);
     }
-    // Other faults after the answer are harmless.
+    // Faults after the answer, except a cut, are harmless.
     for end in [
         "</SOAP:Body></SOAP:Envelope>x",
         "</Body>",

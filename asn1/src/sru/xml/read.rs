@@ -79,7 +79,7 @@ pub(in crate::sru) struct XmlReader<'a> {
 
 impl<'a> XmlReader<'a> {
     pub(in crate::sru) fn new(octets: &'a Bytes, limits: &'a SruLimits) -> Self {
-        // The document is UTF-8; see `document`.
+        // `document` has already checked that the octets are UTF-8.
         let mut reader = Reader::from_str(std::str::from_utf8(octets).unwrap_or_default());
         reader.config_mut().expand_empty_elements = true;
         Self {
@@ -110,7 +110,7 @@ impl<'a> XmlReader<'a> {
     /// that element. A child has to be finished, by one of the other functions or by reading its children, before the next
     /// child.
     pub(in crate::sru) fn child(&mut self) -> Result<Option<BytesStart<'a>>, XmlError> {
-        // These declarations belong to elements that are finished.
+        // Forget the declarations of elements that are finished.
         let depth = self.depth;
         let is_over = |declaration: &Declaration| declaration.depth > depth;
         while self.declarations.last().is_some_and(is_over) {
@@ -264,7 +264,7 @@ impl<'a> XmlReader<'a> {
             }
             seen.push(prefix);
             let is_needed = match prefix {
-                // A record without a namespace is not meant to be in an SRU namespace.
+                // A record without a namespace must not inherit the namespace of SRU, so that default is not declared.
                 "" => !is_sru(&declaration.namespace),
                 prefix => {
                     let prefix = format!("{prefix}:");
@@ -303,7 +303,7 @@ impl<'a> XmlReader<'a> {
     pub(super) fn event(&mut self) -> Result<Event<'a>, XmlError> {
         let offset = self.position();
         let event = self.reader.read_event().map_err(|error| match error {
-            // Other syntax errors are markup that is not closed before the end.
+            // Apart from invalid `<!` markup, a syntax error means that markup is not closed before the end.
             quick_xml::Error::Syntax(fault) if fault != SyntaxError::InvalidBangMarkup => {
                 XmlError::Unfinished
             }

@@ -22,7 +22,7 @@ impl ZeeRex {
         if local_name(&root) != "explain" {
             return Err(XmlError::element(local_name(&root)));
         }
-        // Values that the description does not state are unknown.
+        // Begin with unknown values for everything that the description does not state.
         let mut description = Self {
             server: unknown_server(),
             ..Self::default()

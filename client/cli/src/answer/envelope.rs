@@ -117,7 +117,7 @@ impl Envelope {
         if let ([asked], Some(target)) = (asked.as_slice(), text("target"))
             && is_part(name, asked)
         {
-            // The URL of the part, if the target ends with the name of the database.
+            // If the target ends with the name of the database, the URL of the part ends with the name of the part.
             let place = target.strip_suffix(asked);
             let place = place.filter(|place| place.ends_with('/'));
             let part = if target.contains("://") {
@@ -182,7 +182,7 @@ impl From<Value> for Envelope {
 
 impl fmt::Display for Envelope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // All keys are strings, so every value can be written.
+        // All keys are strings, so the object can always be written.
         f.write_str(&serde_json::to_string(&self.keys).unwrap_or_default())
     }
 }

@@ -59,7 +59,7 @@ impl<W: AsyncFn(&Ask, &mut Recipient) -> Answer> Job<W> {
                 answered?;
                 printer.end()
             }
-            // This completes the document with the records written so far.
+            // The run was stopped, so end the document after the records written so far.
             Err(Stopped(exit)) => {
                 printer.printed.end(false, printer.output)?;
                 Ok(exit)
@@ -154,7 +154,7 @@ impl<'a> Printer<'a> {
             Ok(())
         } else {
             self.is_stopped = true;
-            // This ends the run.
+            // The user has stopped the output, and this failure ends the run.
             Err(Failure::BrokenPipe)
         }
     }

@@ -51,7 +51,7 @@ impl Recipient {
     /// Waits until this many records may be sent.
     pub(crate) async fn ready_for(&mut self, records: u64) {
         if records > self.room() {
-            // If the runner is gone, there is nothing to wait for.
+            // An error means that the runner has ended, so there is no reason to wait.
             let _ = self.turn.wait_for(|turn| *turn >= self.number).await;
         }
     }
@@ -64,7 +64,7 @@ impl Recipient {
 
     /// Takes the next piece.
     pub(crate) async fn send(&mut self, piece: impl Into<Piece>) {
-        // The runner may be gone.
+        // If the runner has ended, the piece is dropped.
         let _ = self.events.send(AskEvent::Piece(piece.into())).await;
     }
 }
@@ -136,7 +136,7 @@ async fn job(
     let begin = Instant::now();
     let answer = answer(work, &ask, &mut recipient).await;
     let answer = AskEvent::Answer(Box::new(answer), begin.elapsed());
-    // The runner may be gone.
+    // If the runner has ended, the answer is dropped.
     let _ = recipient.events.send(answer).await;
 }
 
@@ -232,9 +232,9 @@ mod tests {
             ("", 3, &[][..], 0, 0),
             ("1 1\n1 0\n1 2\n1 1\n", 1, &[1, 0, 2, 1], 1, 4),
             ("1 1\n1 0\n1 2\n1 1\n", 2, &[1, 0, 2, 1], 2, 2),
-            // The asks after a slow one do not wait for it.
+            // The asks after a slow ask do not wait for the slow ask.
             ("9 1\n1 1\n1 1\n1 1\n", 2, &[1, 1, 1, 1], 2, 9),
-            // An ask with many records waits for its turn without blocking others.
+            // An ask with many records waits for its turn without blocking other asks.
             ("2 1\n1 100\n1 100\n", 3, &[1, 100, 100], 1, 4),
             ("2 32\n1 32\n1 32\n", 3, &[32, 32, 32], 3, 2),
         ] {

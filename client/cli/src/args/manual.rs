@@ -66,7 +66,7 @@ fn ascii(page: &[u8]) -> String {
 
 /// Adds a section for a command and each of its subcommands. `path` is the command without the program's name.
 fn describe(path: &str, command: &Command, page: &mut Vec<u8>) -> Result<(), Failure> {
-    // clap adds this command to every command with subcommands.
+    // clap adds a `help` command to every command with subcommands; the manual omits it.
     if command.get_name() == "help" {
         return Ok(());
     }
@@ -81,7 +81,7 @@ fn describe(path: &str, command: &Command, page: &mut Vec<u8>) -> Result<(), Fai
     let mut text = Vec::new();
     man.render_description_section(&mut text)?;
     man.render_synopsis_section(&mut text)?;
-    // The sections made by clap become subsections, and the first does not need a heading.
+    // The sections made by clap become subsections, and the description needs no heading.
     let part = |text: &[u8]| {
         let text = String::from_utf8_lossy(text).replace("\n.SH ", "\n.SS ");
         let text = text.replacen(".SH DESCRIPTION\n", "", 1);

@@ -123,7 +123,7 @@ impl Batch {
         names_records: Option<NameRecord>,
     ) -> Result<Inputs, Failure> {
         let is_lookup = names_records.is_some();
-        // The cells of a column are not records.
+        // The cells of a column are identifiers, never records.
         let names_records = names_records.filter(|_| self.column.is_none());
         let mut inputs = Inputs::given(given).naming_records(names_records);
         for path in &self.inputs {
@@ -144,7 +144,7 @@ impl Batch {
             let is_file = file.metadata().is_ok_and(|data| data.is_file());
             let mut lines = BufReader::new(file);
             let mut is_utf16 = false;
-            // This is checked before anything is written, except for pipes, since opening them may block.
+            // A file is checked before the run writes anything. A pipe is not, because reading its beginning may block.
             if is_file {
                 let begin = lines.fill_buf().map_err(unread)?;
                 is_utf16 = utf16::begins(begin);

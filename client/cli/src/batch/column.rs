@@ -207,7 +207,7 @@ impl<R: BufRead> ColumnReader<R> {
                 _ => {}
             }
         }
-        // If several are equally frequent, the first in the list is used.
+        // If several separators are equally frequent, the first of them in the list is used.
         let most = counts.into_iter().rev().max_by_key(|(count, _)| *count);
         let separator = most.map_or(b',', |(_, separator)| separator);
         Ok(ReaderBuilder::new().delimiter(separator).build())
@@ -295,7 +295,7 @@ impl<R: BufRead> ColumnReader<R> {
                     if last != Some(b'\n') {
                         self.lines += 1;
                     }
-                    // The parser leaves the LF of CR LF to the next row.
+                    // The parser would leave the LF of CR LF to the next row, so the LF is skipped here.
                     if last == Some(b'\r') && self.input.fill_buf()?.starts_with(b"\n") {
                         self.input.consume(1);
                     }
@@ -333,7 +333,7 @@ mod tests {
         let column: InputColumn = column.parse()?;
         let mut found = Vec::new();
         for capacity in [1, 3, 8192] {
-            // The separator and a byte order mark are found in the first piece.
+            // The separator and a byte order mark are only looked for in the first piece, so that piece must be large enough.
             let marks = |octet: &u8| matches!(octet, b';' | b'\t' | 0xEF);
             if capacity < 8192 && table.iter().any(marks) {
                 continue;
@@ -356,12 +356,12 @@ mod tests {
     fn cells_of_a_column() {
         for (table, column, expected) in [
             ("a,b\n1,2\n3,4\n", "b", "2:2 3:4"),
-            // A first row without digits contains names.
+            // If the first row has no digits, it contains the column names.
             ("a,b\n1,2\n3,4", "1", "2:1 3:3"),
             ("1a,b\n1,2\n3,4", "1", "1:1a 2:1 3:3"),
             (",b\n1,2\n", "1", "1: 2:1"),
             ("\u{FEFF}Isbn , Title\r\n1,2\r\n3,4\r\n", "ISBN", "2:1 3:3"),
-            // Blank lines are rows, except at the end and before the names.
+            // Blank lines are rows, except at the end of the table and before the column names.
             ("\n\na\n1\n\n\n2\n\n\n", "a", "4:1 5: 6: 7:2"),
             ("a\r\n1\r\n\r\n2", "a", "2:1 3: 4:2"),
             ("a;b\n\"1;1\";2,2\n", "b", "2:2,2"),
@@ -369,11 +369,11 @@ mod tests {
             ("sep=;\r\na,c;b\r\n1;2\r\n", "b", "3:2"),
             ("SEP=,\na;c,b\n1,2\n", "b", "3:2"),
             ("sep,b\n1,2\n", "b", "2:2"),
-            // The row ends on a later line.
+            // The row begins on one line and ends on another; its number is that of the last line.
             ("a,b\n\"x\r\ny\",1\nz,2\n", "b", "3:1 4:2"),
             ("a,b\n\"x\r\ny\",1\n", "a", "3:x  y"),
             ("a,b\n\"say \"\"x\"\"\",1\n", "a", "2:say \"x\""),
-            // Rows that are short, empty cells, and a row with a single cell.
+            // Some rows are short, some cells are empty, and some rows have a single cell.
             ("a,b\nx\ny,\nz,1,2\n", "b", "2: 3: 4:1"),
             (
                 "9780141439518\n0306406152\n",
@@ -382,7 +382,7 @@ mod tests {
             ),
             ("a\n\"never closed\n1,2\n", "a", "4:never closed 1,2 "),
             ("a\n#1\n", "a", "2:#1"),
-            // Formulas for texts, as spreadsheet programs write and quote them.
+            // Spreadsheet programs write such formulas to keep digits as text, with or without quotes.
             (
                 "a;b\nx;=\"0306\"\ny;\"=\"\"0007\"\"\"\nz; =\"1\" \n",
                 "b",

@@ -48,7 +48,8 @@ impl Destination {
         let hint = arguments.hint();
         let unopened = |error| Failure::unopened(&error, hint);
         if is_folder(path) {
-            // A run creates the folder before it writes the first line of the report.
+            // A run creates the folder before it writes the first line of the report, so a report without its folder cannot be
+            // resumed.
             let begun = arguments.report.as_deref().filter(|_| arguments.resume);
             if !path.is_dir()
                 && begun.is_some_and(|report| report.metadata().is_ok_and(|data| data.len() > 0))

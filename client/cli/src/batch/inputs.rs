@@ -41,7 +41,7 @@ const PEEKED: usize = 4096;
 pub(crate) fn record_form(begin: &[u8]) -> Option<InputForm> {
     let begin = begin.get(..PEEKED).unwrap_or(begin);
     match InputForm::guess(begin)? {
-        // A line with a number can begin like a leader.
+        // An input that is a long number can look like a leader, so a field terminator is also required.
         InputForm::Marc => begin.contains(&0x1E).then_some(InputForm::Marc),
         InputForm::Mrk => {
             let lines = begin.split(|octet| *octet == b'\n');

@@ -75,7 +75,7 @@ impl Progress {
             self.bar.set_length(total);
             self.bar.set_style(style(true));
         }
-        // All numbers are in one part of the line, so that they agree whenever it is drawn.
+        // All counts are in a single message, so that they agree whenever the line is drawn.
         let done = self.bar.position() + 1;
         let done = match self.bar.length() {
             Some(total) => format!("{done}/{total}"),
@@ -110,7 +110,7 @@ fn count(
     if !arguments.inputs.iter().all(|path| is_file(path)) {
         return;
     }
-    // Files that cannot be opened are reported by the run itself.
+    // The run itself reports files that cannot be opened.
     let Ok(inputs) = arguments.inputs(Vec::new(), names_records) else {
         return;
     };
@@ -132,7 +132,7 @@ fn style(sized: bool) -> ProgressStyle {
     style
         .unwrap_or_else(|_| ProgressStyle::default_bar())
         .with_key("rate", |state: &ProgressState, line: &mut dyn Write| {
-            // If the line cannot be written, nothing can be done about it.
+            // A progress line that cannot be written is ignored.
             let _ = write!(line, "{:.0}/s", state.per_sec());
         })
 }

@@ -39,7 +39,7 @@ pub(crate) async fn run_all(
     arguments.check_files()?;
     let given = std::mem::take(&mut job.given);
     let mut asks = asks(arguments.inputs(given, job.names_records)?, targets).peekable();
-    // Nothing is changed until everything has been opened.
+    // Open everything before changing anything, so that a failure to open leaves all files as they were.
     let mut state = BatchState::open(arguments, job.style.clone(), names, progress, output)?;
     let again = state.resume(arguments, &mut asks)?;
     let asks = feed(again.into_iter().map(Ok).chain(asks));

@@ -162,7 +162,7 @@ impl<F: Cut> FileSink<F> {
     pub(crate) fn finish(&mut self, remains: Remains) -> io::Result<bool> {
         let mut end = self.complete;
         if remains == Remains::Records {
-            // This may fail because the disk is full.
+            // This may fail because the disk is full; only records that are in the file are kept then.
             let _ = self.flush();
             let ends = self.ends.iter().copied();
             end = ends.filter(|end| *end <= self.written).max().unwrap_or(end);
@@ -207,7 +207,7 @@ impl<F: Cut> FileSink<F> {
         self.held.drain(..begin);
         if result.is_ok() {
             self.flushed = self.added;
-            // Earlier ends are not needed, since everything up to the last one is in the file.
+            // Everything up to the last end is in the file, so earlier ends are not needed to cut it.
             let last = self.ends.pop();
             self.ends.clear();
             self.ends.extend(last);
@@ -348,7 +348,7 @@ impl FolderSink {
         let path = self.path(ask.position, ask.target, input);
         let unwritable = file::Error::unwritable(&path);
         let Some(mut part) = self.part.take() else {
-            // A run that is being replaced or resumed may have left a file here.
+            // An earlier run may have left a file for this ask; it is removed, because the ask has no records now.
             return match fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => Err(unwritable(error)),
                 _ => Ok(0),

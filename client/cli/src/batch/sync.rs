@@ -72,7 +72,7 @@ impl Syncer {
     /// # Errors
     /// A sync has failed, now or earlier.
     pub(crate) fn finish(self) -> io::Result<()> {
-        // The thread may already have ended because of a failure.
+        // Sending fails if the thread has already ended because of a failure, which `join` returns.
         let _ = self.end.send(());
         let failed = |_| Err(io::Error::other("the thread that syncs has ended"));
         self.thread.join().unwrap_or_else(failed)
@@ -94,7 +94,7 @@ impl Written {
         for path in &self.files {
             match File::open(path) {
                 Ok(file) => sync(&file)?,
-                // The file may have been replaced or removed.
+                // A file that has been replaced or removed does not need a sync.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
@@ -113,7 +113,7 @@ impl Written {
 
 fn sync(file: &File) -> io::Result<()> {
     match file.sync_data() {
-        // A pipe cannot be synced.
+        // A pipe cannot be synced, which is not an error.
         Err(error)
             if matches!(
                 error.kind(),
@@ -150,7 +150,7 @@ mod tests {
             ..Written::default()
         });
         let waiting = lock(&syncer.written);
-        // Both files are still waiting, unless a second has passed.
+        // The files have not been synced yet, unless a second has passed.
         assert!(matches!(waiting.files.len(), 0 | 2));
         drop(waiting);
         syncer.finish().expect("synced");

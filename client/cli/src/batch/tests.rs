@@ -145,7 +145,7 @@ fn a_run_killed_at_any_octet_ends_like_an_uninterrupted_one() {
             let before = disk.len();
             go_on(&disk, format, report_form);
             assert!(disk.after(disk.len()) == expected, "{format:?} {changes}");
-            // The run is killed again while it is resuming.
+            // The run is killed once more while it is resuming.
             for again in (before..disk.len()).step_by(101) {
                 let disk = Disk::with(&disk.after(again));
                 go_on(&disk, format, report_form);

@@ -13,7 +13,7 @@ pub(super) fn begins(begin: &[u8]) -> bool {
 pub(super) fn decoded(input: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
     Box::new(BufReader::new(Utf16Reader {
         input,
-        // The byte order mark decides the byte order.
+        // A byte order mark overrides this byte order.
         decoder: UTF_16LE.new_decoder(),
         is_over: false,
         text: String::new(),

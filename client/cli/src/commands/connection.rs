@@ -244,7 +244,7 @@ pub(crate) async fn routes(options: &Network) -> Result<Routes, Failure> {
         (None, _) => routes,
     };
     Ok(if options.demo {
-        // Every host name leads to this server.
+        // With `--demo`, every host name leads to the built-in server.
         Routes::fixed(Tcp::new(demo().await?))
     } else {
         routes

@@ -58,12 +58,12 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
         repeated: 0,
         messages: FewMessages::default(),
     };
-    // Signals are watched before a file is created.
+    // Signals are watched before a file is created, so that a signal cannot leave an incomplete file behind.
     run.stopped();
     let mut result = if arguments.check {
         Ok(())
     } else {
-        // Missing files are reported before anything is written.
+        // All inputs are checked first, so that a missing file is reported before anything is written.
         readable(&arguments.files).and_then(|()| run.sink.begin())
     };
     for path in &arguments.files {

@@ -281,7 +281,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
             ),
         });
     }
-    // Neither an APDU nor a hexadecimal digit begins with these octets.
+    // Neither an APDU nor hexadecimal text can begin like a packet capture, so valid input is never refused.
     Ok(octets)
 }
 

@@ -195,7 +195,7 @@ const BAR: usize = 20;
 /// Returns a bar for a count; `most` is the largest count. The bar has at least one block, unless the count is zero.
 fn bar(count: i64, most: i64) -> String {
     let (count, most) = (i128::from(count.max(0)), i128::from(most.max(1)));
-    // Both factors are less than 2^63, so nothing overflows. The result is rounded up.
+    // Both factors are less than 2^63, so the product fits into an i128. The result is rounded up.
     let length = (count * BAR as i128 + most - 1) / most;
     "█".repeat(usize::try_from(length).unwrap_or(BAR).min(BAR))
 }

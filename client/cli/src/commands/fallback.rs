@@ -88,7 +88,7 @@ pub(crate) fn again_as(subject: &str, reason: &str, step: &str) -> String {
 /// search of RFC 2056.
 pub(crate) fn attempts(steps: &[Step], step: Option<&str>) -> Vec<String> {
     let pairs = steps.iter().zip(steps.iter().skip(1));
-    // The usual Present after a search has the same form as the search.
+    // A step in the same form is the usual Present after a search, not another attempt.
     let again = pairs.filter(|(failed, next)| failed.form != next.form);
     let again = again.map(|(failed, next)| again_as(&failed.form, &failed.reason(), &next.form));
     again.chain(step.and_then(found_by)).collect()

@@ -109,7 +109,7 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
     } else {
         print(arguments, &client, job, output).await?
     };
-    // If a signal arrives, closing is abandoned.
+    // If a signal arrives, the sessions are left without waiting for them to close.
     Interrupt.or_end(client.close_all()).await;
     Ok(exit)
 }

@@ -123,7 +123,7 @@ impl Fetch<'_> {
                 self.write(&url, &reply, output)?;
                 Ok(Exit::Delivered)
             }
-            // Messages show the URL as it was given, because an answer may be a password.
+            // Messages show the URL as it was given, because the answers added to it may contain a password.
             Err(error) => {
                 let (exit, message) = explained(&error);
                 let envelope = envelope(&url).outcome(outcome(&error), &message);
@@ -290,7 +290,7 @@ async fn ask(prompt: &str, output: &mut Output) -> Result<Option<Vec<u8>>, Failu
         return Ok(None);
     }
     output.note(&format!("{prompt}?"));
-    // This runs in another thread, so that Ctrl-C can end the program.
+    // Reading blocks, so it runs in another thread and Ctrl-C can still end the program.
     tokio::task::spawn_blocking(|| Lines::stdin().next())
         .await
         .map_err(|error| Failure::machine("read from the terminal", &error))?

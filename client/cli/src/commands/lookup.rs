@@ -173,7 +173,7 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     };
     job.jobs = batch.jobs(usual);
     let exit = run_all(batch, job, output).await;
-    // If a signal arrives, closing is abandoned.
+    // If a signal arrives, the sessions are left without waiting for them to close.
     Interrupt.or_end(reach.close()).await;
     exit
 }

@@ -114,7 +114,7 @@ impl Attempts<'_> {
             let result = self.perform(&session, &trial).await;
             self.line(&trial.name(), result)?;
         }
-        // The session may already have ended.
+        // An error only means that the session has already ended.
         let _ = session.close().await;
         Ok(Exit::Delivered)
     }
@@ -214,7 +214,7 @@ impl Attempts<'_> {
                 }
             }
         };
-        // In the summary, the features that work come first.
+        // The tally is ordered by exit code, so the features that work come first in the summary.
         let exit = match outcome {
             OutcomeName::Ok => Exit::Delivered,
             _ => Exit::Refused,
@@ -243,7 +243,7 @@ impl Attempts<'_> {
                 .diagnosed(diagnostics)
                 .write(self.output);
         }
-        // The outcome already says that this is a diagnostic.
+        // The column of outcomes already says `diagnostic`, so the word is not repeated.
         let detail = match outcome {
             OutcomeName::Diagnostic => detail.strip_prefix("diagnostic ").unwrap_or(detail),
             _ => detail,

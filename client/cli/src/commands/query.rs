@@ -192,7 +192,7 @@ pub(crate) fn check<'a>(
 ) -> Result<(), Failure> {
     let reader = QueryReader::new(&Dialects::default(), arguments)?;
     for query in queries {
-        // SRU servers have indexes of their own.
+        // Only the syntax is checked: an SRU server may have indexes of its own.
         reader
             .read_sorted(query.as_encoded_bytes())
             .map_err(Failure::Usage)?;
@@ -349,7 +349,7 @@ fn remark(dialects: &Dialects, language: Language, text: &str) -> Option<String>
 /// Returns a note about the first word that looks like another query language: `ti=war`, `@attr`.
 fn misread(text: &str) -> Option<String> {
     let is_index = |name: &str| Names::default().attributes(name).is_ok();
-    // Quoted text is meant literally.
+    // Skip text in quotation marks, which is meant literally.
     for part in text.split('"').step_by(2) {
         let words =
             part.split(|character: char| character.is_whitespace() || "()".contains(character));

@@ -94,7 +94,7 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
         }
     };
     let reader = QueryReader::new(&Dialects::default(), &wanted.language)?;
-    // A wrong query is wrong at every target, but SRU servers have indexes of their own.
+    // A syntax error is an error at every target, but an SRU server may know an index that is unknown here.
     let mut own_index = None;
     if let [query] = query {
         own_index = reader
@@ -138,7 +138,7 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
     let mut job = job(answers, query, style);
     job.jobs = batch.jobs(job.targets.len());
     let ran = run_all(batch, job, output).await;
-    // If a signal arrives, closing is abandoned.
+    // If a signal arrives, the sessions are left without waiting for them to close.
     Interrupt.or_end(reach.close()).await;
     Ok(exit.and(ran?))
 }

@@ -152,7 +152,7 @@ fn show(arguments: &EachTarget<TargetsFile>, output: &mut Output) -> Result<Exit
                         Value::Bool(is_so) => if *is_so { "yes" } else { "no" }.to_owned(),
                         Value::String(text) => text.clone(),
                         Value::Object(_) if key == "sru" => value.to_string(),
-                        // This object is a record syntax.
+                        // The only other objects in a profile are record syntaxes.
                         Value::Object(parts) => match (&parts["name"], &parts["oid"]) {
                             (Value::String(name), Value::String(oid)) => format!("{name} ({oid})"),
                             (_, oid) => oid.as_str().unwrap_or_default().to_owned(),

@@ -85,7 +85,7 @@ pub(crate) fn show(
     result: &TaskResult,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    // The task itself may be done nevertheless (Z39.50-2003 §3.2.9.1).
+    // The task may be done although its update failed (Z39.50-2003 §3.2.9.1).
     let status = match updated(result).map(|part| part.update_status) {
         Some(UpdateStatus::FAILURE) => OperationStatus::FAILURE,
         _ => result.status,

@@ -42,7 +42,7 @@ pub(crate) async fn run(
     let mut updater = Updater::new(asked, &place, output)?;
     let all = Interrupt.or(updater.all(&reach, supply));
     let mut ended = waiting.during(all).await;
-    // A signal also makes reads of the input fail.
+    // A signal also makes reads of the input fail; such a failure is reported as the signal.
     if let (Ok(Err(_)), Some(stopped)) = (&ended, Interrupt.arrived()) {
         ended = Err(stopped);
     }

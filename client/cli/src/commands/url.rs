@@ -270,7 +270,7 @@ fn parse(locator: &Locator, json: bool, _: &Output) -> String {
 fn item(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        // This object is a record syntax.
+        // The only objects among these values are record syntaxes.
         Value::Object(parts) => item(
             parts
                 .get("name")

@@ -103,7 +103,7 @@ impl Watched {
         let thread = std::thread::Builder::new().name("input".to_owned());
         thread.spawn(move || {
             if let Err(error) = open().and_then(|input| pass_on(input, &sender)) {
-                // The reader may be gone.
+                // Sending fails if the reader has been dropped, and then the error does not matter.
                 let _ = sender.send(Err(error));
             }
         })?;
@@ -133,7 +133,7 @@ impl Read for Watched {
             if length > 0 || to.is_empty() {
                 return Ok(length);
             }
-            // Reading a device such as /dev/zero never blocks, so signals are checked for here.
+            // Reading a device such as /dev/zero never blocks, so signals must be checked for here too.
             stopped()?;
             match self.blocks.recv_timeout(TICK) {
                 Ok(block) => self.block = io::Cursor::new(block?),

@@ -28,7 +28,7 @@ mod echo {
 
     pub(super) fn stop() {
         let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
-        // A program in the background would be stopped if it changed the terminal.
+        // A program in the background would be stopped for changing the terminal, so it leaves the terminal unchanged.
         if tcgetpgrp(io::stdin()) != Ok(getpgrp()) {
             return;
         }
@@ -47,7 +47,7 @@ mod echo {
     pub(super) fn resume() {
         let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(modes) = before.take() {
-            // It does not matter if the terminal is gone.
+            // An error means that the terminal is gone, so there is nothing to restore.
             let _ = tcsetattr(io::stdin(), OptionalActions::Now, &modes);
         }
     }
@@ -83,7 +83,7 @@ impl Interrupt {
         let signal = arrived.wait_for(Option::is_some);
         tokio::select! {
             biased;
-            // The sender is never dropped.
+            // The sender is never dropped, so waiting for a signal cannot fail.
             Ok(exit) = signal => Err(Stopped(exit.unwrap_or(Exit::Interrupted))),
             result = work => Ok(result),
         }
@@ -140,7 +140,7 @@ impl Interrupt {
     ) -> Result<T, Stopped> {
         self.dealt_with();
         let is_at_prompt = LEAVE.get().is_some();
-        // At the prompt, a Ctrl-C that was meant for the previous command may be noticed late.
+        // At the prompt, a late Ctrl-C may have been meant for the previous command, so it does not end the wait.
         let ends = |exit| !is_at_prompt || exit != Exit::Interrupted;
         let result = self.wait(ends, farewell, wait);
         if is_at_prompt {
@@ -172,7 +172,7 @@ impl Interrupt {
             _ => Ok(wait()),
         };
         if self::farewell().take().is_none() {
-            // Another thread is ending the program.
+            // Another thread is ending the program, so this thread waits for the end.
             loop {
                 std::thread::park();
             }
@@ -221,7 +221,7 @@ fn take(arrived: &watch::Sender<Option<Exit>>, exit: Exit) {
     let Some(farewell) = farewell else {
         std::process::exit(exit as i32);
     };
-    // This runs in a thread of its own, so that a second signal ends the program at once.
+    // The farewell runs in a separate thread, so that a second signal ends the program at once.
     let thread = std::thread::Builder::new().name("farewell".to_owned());
     let thread = thread.spawn(move || {
         farewell();

@@ -29,12 +29,12 @@ pub(crate) fn install(verbose: u8, color: ColorChoice) {
         .fmt_fields(EscapedFields)
         .with_writer(|| Events(io::stderr()))
         .with_ansi(is_colored(color))
-        // If standard error cannot be written, reporting that would panic.
+        // tracing would report a failed write to standard error on standard error itself, and panic.
         .log_internal_errors(false)
         .with_target(false);
     let shown = Targets::new()
         .with_target("z3950", level)
-        // The name of the server's crate begins with that of the client's crate.
+        // The prefix `z3950` also matches the server's crate, whose events are not shown.
         .with_target("z3950_server", LevelFilter::OFF);
     let registry = tracing_subscriber::registry().with(shown);
     match verbose {

@@ -189,7 +189,7 @@ impl Output {
     pub(crate) fn of_record(&mut self, octets: &[u8], format: Format) -> Result<(), Failure> {
         let is_kept = match format {
             Format::Raw => true,
-            // The lengths in the record count octets, so escapes would damage it.
+            // A MARC record states its lengths in octets, so escapes would damage it.
             Format::Marc => !self.data_is_terminal,
             _ => false,
         };
@@ -280,7 +280,7 @@ impl Output {
         let message = as_message(message);
         let message = match terminal_size::terminal_size_of(io::stderr()) {
             Some((Width(columns), _)) if columns > 0 => {
-                // The label is removed again, since it is printed separately and may be coloured.
+                // The label counts for the wrapping but is printed separately, because it may be coloured.
                 let label = format!("{label}: ");
                 let whole = wrapped(&format!("{label}{message}"), columns.into(), 2);
                 whole.strip_prefix(&label).unwrap_or(&whole).to_owned()

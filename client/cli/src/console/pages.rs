@@ -24,9 +24,9 @@ impl GoOn {
     pub(crate) fn by_keys(keys: &[u8]) -> Option<Self> {
         match keys {
             b" " | b"\r" | b"\n" | b"\r\n" => return Some(Self::Page),
-            // Ctrl-C, Ctrl-D or Esc.
+            // Ctrl-C, Ctrl-D and Esc stop the output.
             [0x03 | 0x04 | 0x1B] => return Some(Self::Stop),
-            // Arrow keys and similar keys.
+            // Escape sequences come from arrow keys and similar keys, which show the next page.
             [0x1B, ..] => return Some(Self::Page),
             _ => {}
         }
@@ -176,7 +176,7 @@ mod tests {
             // Lines longer than 10 columns wrap; an empty line takes a row too.
             ("12345678901\nb\nc\n", 0, "12345678901\nb\n", 3),
             ("\n\n\n\n", 0, "\n\n\n", 3),
-            // The line is taller than the screen.
+            // The line needs more rows than the screen has.
             (&"x".repeat(45), 0, &"x".repeat(45), 5),
             (&"x".repeat(45), 1, "", 1),
         ] {

@@ -24,7 +24,7 @@ pub(crate) fn explain(error: &Error) -> (Exit, String) {
             },
             _,
         ) => {
-            // The chain of causes would repeat the reason four times.
+            // The chain of causes would repeat the reason four times, so the reason is shown once.
             let reason = reason.to_string();
             let reason = reason.rsplit(": ").next().unwrap_or_default();
             advised(format!("{error} ({reason})"), advice(error))
@@ -87,7 +87,7 @@ fn advice(error: &Error) -> Option<&'static str> {
         Error::AccessRefused { .. } => Some(ASKED),
         Error::Ended { cause: Some(cause) } => advice(cause),
         Error::Gateway(GatewayError::Unreachable { error, .. }) => advice(error),
-        // The message already says what is wrong with each source.
+        // The message already names the fault of each source, so it needs no advice.
         Error::Incomplete(_) => None,
         other => other.diagnostics().iter().find_map(hint),
     }

@@ -46,7 +46,7 @@ impl Prompt {
         let text = unquoted(text);
         let language = match self.settings.query_type {
             _ if text.starts_with('@') => Language::Pqf,
-            // For a term without attributes, the server chooses the index.
+            // In PQF a term may have no attributes; the server then chooses the index.
             QueryType::Auto if !text.contains(':') => Language::Pqf,
             other => other.language().unwrap_or(Language::Names),
         };

@@ -119,7 +119,7 @@ impl Prompt {
         init: InitializeRequest,
         output: &Output,
     ) -> Result<ConnectInfo, Refusal> {
-        // The password command of a profile may prompt the user.
+        // Hide the waiting line, because the password command of a profile may prompt the user.
         let _held = output.waiting().hold();
         let options = self.context.client.options_at(&target, init).await;
         let mut init = options.map_err(Refusal::caused)?.init;
@@ -293,7 +293,7 @@ impl Prompt {
         if let Some(index) = known
             && let Some(place) = self.places.get_mut(index)
         {
-            // Result sets made earlier still exist.
+            // The session is still open, so its earlier result sets are kept, but none of them is current.
             place.databases = databases;
             place.way = way;
             place.result_set = None;

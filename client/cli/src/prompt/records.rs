@@ -103,7 +103,7 @@ impl Prompt {
 
     /// Returns a pager for the records of a range.
     pub(super) fn pager(&self, range: &RecordRange) -> Result<Pager, Refusal> {
-        // A range with an end is assumed to have all its records, even if the size of the set is unknown.
+        // If the size of the set is unknown, a range with an end is assumed to have all its records.
         let end = range.start.saturating_add(range.count);
         let last = (end < u64::MAX).then(|| end.saturating_sub(1));
         let hits = self.hits(range).or(last);

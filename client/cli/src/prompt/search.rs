@@ -53,7 +53,7 @@ impl Prompt {
         let lists_titles = self.finds_titles(output);
         let mut options = self.search_options()?;
         if !keys.is_empty() {
-            // After the sort, other records come first.
+            // Sorting changes which records come first, so the search must not return records.
             options.small_set_upper_bound = 0;
             options.large_set_lower_bound = 1;
             options.medium_set_present_number = 0;
@@ -117,7 +117,7 @@ impl Prompt {
             hits => of_hits(hits),
         };
         if lists_titles {
-            // Diagnostics in place of records are repeated in the answer to the Present that follows.
+            // The Present that follows repeats the diagnostics in place of records, so they are not shown here.
             self.list_first(result.count(), &result.records, output)?;
             return Ok(exit);
         }

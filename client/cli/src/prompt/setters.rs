@@ -263,7 +263,7 @@ impl Prompt {
         let words: Vec<&str> = text.split_whitespace().collect();
         let (proposed, records_too) = match words.as_slice() {
             ["-" | "none"] => (Vec::new(), false),
-            // The version is ignored, as in yaz-client.
+            // The version at the end is accepted but ignored, as in yaz-client.
             [names, rest @ ..] if matches!(rest, [] | [_] | [_, "2" | "3"]) => (
                 names.split(',').map(str::to_owned).collect(),
                 rest.first().map_or(Ok(false), |records| flag(records))?,

@@ -106,7 +106,7 @@ impl Prompt {
             let words = "--format must be that of z3950 open --format, which writes one document";
             return Err(Refusal::wrong(words));
         }
-        // A table has the columns and rows of the settings, unless others are specified.
+        // A table has the columns and rows of the settings, unless the command specifies its own.
         if records.format.is_table() {
             let columns = &self.settings.columns;
             records.fields = records.fields.take().or_else(|| columns.clone());
@@ -157,7 +157,7 @@ impl Prompt {
         let lent = place.lent.take()?;
         let (left, set) = (lent.session.left(), lent.session.set);
         if left.has_searched {
-            // A search replaces the result set of its name, even if it fails.
+            // Even a failed search replaces the result set with its name, so the old set is forgotten.
             place.hits.remove(&set);
             place
                 .result_set

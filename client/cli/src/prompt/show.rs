@@ -236,7 +236,7 @@ impl Prompt {
     /// Shows the copies of a record and their availability.
     pub(super) async fn holdings(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let position = self.position(text)?;
-        // Many servers do not support the record syntax for holdings.
+        // Many servers do not support OPAC, the record syntax for holdings, so the usual syntax is tried next.
         let (_, record) = match self.record_in(&[OPAC], position).await {
             Ok(found) => found,
             Err(_) => self.record_in(&[], position).await?,

@@ -216,7 +216,7 @@ impl Prompt {
         move || {
             let farewells = sessions.iter().map(Session::close);
             let farewells = futures_util::future::join_all(farewells);
-            // Sessions that have not been closed by then end with the program.
+            // Sessions that are not closed within that second end with the program.
             let _ = runtime.block_on(async { timeout(FAREWELL, farewells).await });
         }
     }

@@ -113,7 +113,7 @@ pub(super) fn is_secret(line: &str) -> bool {
         return false;
     };
     let Some(entry) = entry(name) else {
-        // The name may be a misspelling of one of the commands below.
+        // An unknown name may be a misspelt command, and its arguments may contain a password.
         return redacted(line) != line || redacted(arguments) != arguments;
     };
     match entry.name {

@@ -132,7 +132,7 @@ impl Tape {
         let length = octets.len();
         if recorded.apdu_file.is_some() || recorded.ber_file.is_some() {
             let head = format!("{}\n", head(direction, &octets));
-            // If the log cannot be written, the session must not end.
+            // Errors are ignored, because a log that cannot be written must not end the session.
             if let Some(file) = &mut recorded.apdu_file {
                 let body = match codec::decode(&octets) {
                     Ok(apdu) => format!("{head}{}\n", decoded::to_text(&apdu)),

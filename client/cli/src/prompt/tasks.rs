@@ -43,7 +43,7 @@ impl Prompt {
             "insert" => Action::RECORD_INSERT,
             "replace" => Action::RECORD_REPLACE,
             "delete" => Action::RECORD_DELETE,
-            // This inserts a record, or replaces an existing one.
+            // A special update inserts the record or replaces an existing record.
             "update" => Action::SPECIAL_UPDATE,
             _ => return Err(Refusal::Usage),
         };
@@ -57,7 +57,7 @@ impl Prompt {
             }
             None => match self.seen.last() {
                 Some(record) => record,
-                // The identifier alone is enough.
+                // A deletion needs only the identifier, so an empty record is sent.
                 None if action == Action::RECORD_DELETE => {
                     External::octet_aligned(oid::XML, &b"<record/>"[..])
                 }

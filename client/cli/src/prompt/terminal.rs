@@ -72,7 +72,7 @@ impl Terminal {
         editor.set_helper(Some(Assistant::default()));
         restore_at_the_end();
         if let Some(path) = history_file(std::env::var_os("Z3950_HISTORY")) {
-            // It does not matter if the file does not exist yet.
+            // An error only means that the file does not exist yet.
             let _ = editor.load_history(&path);
         }
         Ok(Self {
@@ -114,7 +114,7 @@ impl Terminal {
 
     /// Adds a line to the history.
     pub(super) fn remember(&mut self, line: &str) {
-        // The line is run even if it cannot be saved.
+        // Errors are ignored: a line that cannot be saved is run all the same.
         let _ = self.editor.add_history_entry(line);
         if let Some(path) = history_file(std::env::var_os("Z3950_HISTORY")) {
             let _ = self.editor.append_history(&path);
@@ -157,7 +157,7 @@ impl Terminal {
             assistant.hides = hides;
         }
         let mode = if hides {
-            // Text is hidden by highlighting, which must be on even without colours.
+            // The editor hides text by highlighting it, which must work even without colours.
             ColorMode::Forced
         } else {
             ColorMode::Enabled
@@ -182,7 +182,7 @@ fn restore_at_the_end() {
     if let Ok(before) = rustix::termios::tcgetattr(io::stdin()) {
         Interrupt.at_prompt(move || {
             use rustix::termios::{OptionalActions, tcsetattr};
-            // It does not matter if the terminal is gone.
+            // Errors only mean that the terminal is gone, so they are ignored.
             let _ = writeln!(io::stderr(), "\x1b[?2004l");
             let _ = tcsetattr(io::stdin(), OptionalActions::Now, &before);
         });
@@ -193,13 +193,13 @@ fn restore_at_the_end() {
 
 impl Person for Terminal {
     fn hears(&mut self, words: &str) {
-        // If the message cannot be shown, there will be no answer either.
+        // If the message cannot be shown, reading the answer fails too.
         let _ = writeln!(io::stderr(), "{}", as_message(words));
     }
 
     fn answers(&mut self, prompt: &str, is_secret: bool) -> Option<String> {
         let prompt = escape_controls(prompt);
-        // Signals other than Ctrl-C end the program at once, since the operation waits for the answer.
+        // The operation waits for the answer, so a signal other than Ctrl-C ends the program at once.
         let typed = Interrupt.answering(
             || {},
             || {
@@ -220,26 +220,26 @@ impl Person for Terminal {
         let mut typed = std::mem::take(&mut self.ahead);
         if typed.is_empty() {
             let pressed = keys(&escape_controls(prompt));
-            // The next page is written in place of the question.
+            // Erase the question, so that the next page takes its line.
             let _ = write!(io::stderr(), "\r\x1b[2K");
             let Ok(pressed) = pressed else {
                 return GoOn::Stop;
             };
             typed = pressed;
         }
-        // A blank or Enter does not begin a command: what follows it is for the next question.
+        // A blank or Enter does not begin a command: the keys after it answer the next question.
         self.ahead = match *typed {
             [b'\r', b'\n', ..] => typed.split_off(2),
             [b' ' | b'\r' | b'\n', ..] => typed.split_off(1),
             _ => Vec::new(),
         };
-        // The program is suspended only while it waits for a key.
+        // Ctrl-Z suspends the program only while it waits for a key, so an earlier Ctrl-Z is dropped.
         self.ahead.retain(|key| *key != SUSPEND);
         if let Some(answer) = GoOn::by_keys(&typed) {
             self.has_stopped = answer == GoOn::Stop;
             return answer;
         }
-        // The keys are the next command, or its beginning.
+        // The keys are the next command or its beginning, so they go to the line editor.
         self.begin(&typed);
         GoOn::Stop
     }
@@ -255,7 +255,7 @@ fn keys(prompt: &str) -> io::Result<Vec<u8>> {
     let terminal = io::stdin();
     let before = tcgetattr(&terminal)?;
     let mut modes = before.clone();
-    // Ctrl-C is a key here, as in the line editor.
+    // Without ISIG, Ctrl-C is read as a key, as in the line editor.
     modes
         .local_modes
         .remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG);
@@ -264,7 +264,7 @@ fn keys(prompt: &str) -> io::Result<Vec<u8>> {
     modes.special_codes[SpecialCodeIndex::VTIME] = 0;
     loop {
         tcsetattr(&terminal, OptionalActions::Now, &modes)?;
-        // This comes last, because Ctrl-C in answer to the question must not be a signal.
+        // The prompt is written after the modes are set, because Ctrl-C in answer to it must not be a signal.
         let _ = write!(io::stderr(), "{prompt}");
         let keys = next_keys(&terminal);
         tcsetattr(&terminal, OptionalActions::Now, &before)?;
@@ -272,7 +272,7 @@ fn keys(prompt: &str) -> io::Result<Vec<u8>> {
             return keys;
         }
         let _ = writeln!(io::stderr());
-        // The shell has the terminal until the user returns to the program.
+        // The shell controls the terminal until the user resumes the program.
         let _ = kill_current_process_group(Signal::TSTP);
     }
 }
@@ -288,7 +288,7 @@ fn next_keys(terminal: &io::Stdin) -> io::Result<Vec<u8>> {
     while Interrupt.arrived().is_none() {
         let mut input = [PollFd::new(terminal, PollFlags::IN)];
         if retry_on_intr(|| poll(&mut input, Some(&SIGNAL_INTERVAL)))? > 0 {
-            // The standard library is not used, because it would buffer what follows.
+            // The standard library would read ahead and keep the following keys in its buffer.
             let mut typed = vec![0; MAX_KEYS];
             let length = retry_on_intr(|| read(terminal, typed.as_mut_slice()))?;
             typed.truncate(length);

@@ -86,7 +86,7 @@ impl Prompt {
                 "{MAX_UNDER_WAY} requests are pending; wait_response waits for their responses"
             )));
         }
-        // Polled at once, so that requests are sent in order.
+        // The request is polled at once, so that requests are sent in order.
         let answer = match begun(&mut request).await {
             Some(result) => tokio::spawn(ready(result)),
             None => tokio::spawn(request),
@@ -180,7 +180,7 @@ impl Prompt {
             }
             let cancel = TriggerResourceControlRequest::cancel();
             match session.trigger_resource_control(cancel).await {
-                // The search has not been sent yet.
+                // The search has not been sent yet, so let it proceed before trying to cancel it again.
                 Ok(0) => yield_now().await,
                 Ok(_) => break,
                 Err(error) => {
@@ -227,7 +227,7 @@ pub(super) async fn shell(command: &str, output: &mut Output) -> CommandResult {
     let status =
         status.map_err(|error| Refusal::wrong(format!("cannot run {command}: {error}")))?;
     if is_interrupted(status) {
-        // Ctrl-C was also sent to this program: if it were noticed later, it would end the next command.
+        // Ctrl-C was also sent to this program. Wait for the signal here, so that it does not end the next command.
         tokio::time::sleep(NOTICED).await;
     }
     if status.success() {

@@ -232,7 +232,7 @@ async fn attributes_are_tried_in_their_order() {
             }
         }
     }
-    // The attributes for the kind of number that the docid looks like are tried last.
+    // A docid may look like a number of a known kind; the attributes of that kind are tried last.
     for (docid, last) in [
         ("0306406152", "1=7"),
         ("0-306-40615-2", "1=7"),
@@ -355,7 +355,7 @@ async fn the_search_ends_when_no_fallback_is_left() {
         "-",
     )
     .await;
-    // An empty result outweighs refusals of other searches.
+    // If one search finds nothing and the other searches are refused, the outcome is that nothing matches.
     let one = |asked: &str| {
         if asked.contains("1=12 ") {
             Hits(0)
@@ -364,7 +364,7 @@ async fn the_search_ends_when_no_fallback_is_left() {
         }
     };
     check(id, ATTRIBUTES, one, &all, "no match no record matches", "-").await;
-    // Several records are never an answer, no matter how they were found.
+    // Several records never count as the answer, whichever search finds them.
     let two = |asked: &str| {
         if asked.contains("1=12 ") {
             Hits(2)

@@ -275,7 +275,7 @@ async fn requests_are_paced_over_all_sessions() {
     });
     let went = futures_util::future::join_all(jobs).await;
     assert_eq!(went, [[0, 20, 40], [10, 30, 50]]);
-    // Another server has its own queue; here the wait ends at the deadline.
+    // Another server has its own queue; on this server, the wait ends at the deadline.
     let elsewhere = lend_at(
         &client,
         &place(2100),
@@ -352,7 +352,7 @@ async fn a_lost_session_is_replaced_once_and_never_during_a_change() {
         let (client, _) = client(options(|_| ()), scripts);
         let lease = lend(&client, &TargetLimits::default()).await;
         search(&lease.session()).await.expect("found");
-        // Unsolicited APDUs from the server arrive now.
+        // Wait until the unsolicited APDUs of the server have arrived.
         tokio::time::sleep(Duration::from_secs(1)).await;
         let again = lease.run(repeat, |session| async move { search(&session).await });
         let again = again.await;
@@ -470,7 +470,7 @@ async fn a_result_set_continues_in_a_session_like_the_lost_one() {
     assert_eq!(records.iter().filter(|record| record.is_ok()).count(), 2);
     assert_eq!(transcript.text().matches("connect").count(), 2);
     drop((set, lease));
-    // The result set continued in the session of the lease.
+    // The result set continued in the session of the lease, so that session is the only one in the pool.
     let third = lend_at(
         &client,
         &place(210),
@@ -528,7 +528,7 @@ async fn sessions_that_nobody_uses_are_closed_after_their_time() {
     let again = lease().await;
     assert!(again.is_reused());
     drop(again);
-    // The time begins again with each use.
+    // Each use of the session restarts its idle time.
     tokio::time::sleep(Duration::from_secs(59)).await;
     assert!(session.upgrade().is_some());
     tokio::time::sleep(Duration::from_secs(2)).await;

@@ -132,7 +132,7 @@ async fn session_urls_leave_a_session_open() {
             "1",
             "connect initRequest search(0/1/0,any)",
         ),
-        // A server that sends the record though it was not asked for.
+        // The server sends the record although the request did not ask for it.
         (
             "S-18",
             tail,
@@ -293,7 +293,7 @@ async fn a_url_causes_searches_and_presents_only() {
             plan.allow_url_credentials = true;
         });
         let (client, transcript) = client(all, [answers(number), answers(number + 1)]);
-        // This test does not depend on the outcome.
+        // Only the requests are checked, so the outcome is ignored.
         let _ = client.open(&url(&text)).await;
         let _ = client.retrieve(&url(&text)).await;
         client.close_all().await;

@@ -74,7 +74,7 @@ async fn hostile_servers_are_abandoned_within_limits() {
         assert_eq!(shown(result), expected, "{path} {turn:?}");
         assert_eq!(begun.elapsed().as_secs(), seconds, "{path} {turn:?}");
     }
-    // These replies are at the limit and one octet past it.
+    // A reply may have as many octets as the limit, but not one more.
     for (octets, fits) in [(1000, true), (1001, false)] {
         let server = Scripted::new(&[&[sent(vec![b'x'; octets])]]);
         let result = retrieve(&url("9a"), &bounded(1000), &server).await;

@@ -109,7 +109,7 @@ fn join(
         match (record, open.take()) {
             (Record::StartingFragment(fragment), None) => {
                 let parts = Parts::begin(fragment)?;
-                // A placeholder, which is replaced when the last fragment has arrived.
+                // This record is a placeholder until the last fragment has arrived.
                 let record = Record::RetrievalRecord(External::octet_aligned(oid::SUTRS, ""));
                 open = Some((NamePlusRecord { name, record }, parts));
             }

@@ -81,7 +81,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         let mut phase = Phase::Idle;
         if let Some(number) = verdict.operation {
             let Some(operation) = self.operations.numbered(number) else {
-                // The server did not wait for the response.
+                // The server has ended the operation without waiting for the response, so none is sent.
                 return Ok(());
             };
             operation.questions = operation.questions.saturating_sub(1);

@@ -210,7 +210,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         if command.reply.is_closed() {
             return;
         }
-        // Only concurrent operations can conflict; pipelined operations are carried out in order.
+        // Only concurrent operations can conflict, because pipelined operations are executed in order.
         if self.offers(Options::CONCURRENT_OPERATIONS)
             && self.operations.is_in_conflict(&command.request)
         {
@@ -305,8 +305,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         if let Some(mut operation) = self.operations.finish(number) {
             operation.answer(Ok(answer));
         }
-        // Many servers begin an operation only when earlier ones are over, or send one answer at a time. Answers to much later
-        // requests do not prolong the wait, so it ends even if such answers keep coming.
+        // Many servers execute operations one after the other, so an answer restarts the wait of the remaining operations. An
+        // answer to a much later request does not, so the wait ends even if such answers keep coming.
         let room = u64::try_from(self.room()).unwrap_or(u64::MAX);
         let has_waited =
             |operation: &&mut Operation| operation.number.saturating_add(room) > number;
@@ -341,7 +341,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
             let put = self.wire.put(&request.into());
             put.map_err(|error| Error::fault(phase, error))?;
         }
-        // An error means that the caller is gone.
+        // An error means that the caller no longer waits for the number.
         let _ = trigger.reply.send(self.operations.list.len());
         Ok(())
     }

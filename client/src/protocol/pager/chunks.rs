@@ -139,7 +139,7 @@ mod tests {
     fn chunks_grow_while_they_are_whole_small_and_quick() {
         for (asked, count, octets, waited, expected) in [
             (10, 10, 0, Duration::ZERO, 40),
-            // If only a part of a chunk was received, its size is the new size.
+            // If only a part of a chunk was received, later chunks have the size of that part.
             (10, 9, 0, Duration::ZERO, 9),
             (10, 0, 0, Duration::ZERO, 1),
             // The last chunk of a set has as many records as were requested, but shows nothing about how large chunks may be.
@@ -191,7 +191,7 @@ mod tests {
             (true, 40, 10, 10),
             (false, 10, 10, 5),
             (false, 1, 10, 1),
-            // Some servers end every session after a while.
+            // Some servers end every session after a while, so this loss does not limit the size of chunks.
             (true, 10, 10, 10),
         ] {
             let mut chunks = Chunks::new(10, 1000);
@@ -200,7 +200,7 @@ mod tests {
             assert_eq!(size(&chunks), expected, "{has_come} {asked} {usual}");
             let is_limited = expected != 10 || asked != 10;
             assert_eq!(chunks.ceiling == expected, is_limited, "{has_come} {asked}");
-            // Before the next loss, no chunk was received.
+            // The session is lost again before any chunk has arrived, so the size is halved.
             chunks.lost(10, 10);
             assert_eq!(size(&chunks), 5, "{has_come} {asked} {usual}");
         }

@@ -346,7 +346,7 @@ async fn an_estimated_set_ends_with_its_last_record() {
         let records = Records::ResponseRecords(vec![numbered(1), numbered(2)]);
         peer.send(presented(PresentStatus::PARTIAL_1, Some(records)))
             .await;
-        // Two records are refused together, and then the first of them alone.
+        // Two records are refused together, and then the first of these records alone.
         for _ in 0..2 {
             peer.request().await;
             peer.send(presented(PresentStatus::FAILURE, diagnostic(13, "3")))

@@ -75,7 +75,7 @@ impl SearchOptions {
             return self;
         }
         Self {
-            // Some servers mishandle adjacent bounds. A set of one record is then still small.
+            // Some servers mishandle adjacent bounds, so these are far apart. A set of one record counts as small.
             small_set_upper_bound: count.min(1),
             large_set_lower_bound: i64::from(i32::MAX),
             medium_set_present_number: count,

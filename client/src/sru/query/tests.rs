@@ -87,7 +87,7 @@ fn queries_that_differ_in_plain_words_share_a_translation() {
         ("@attr 1=4 @attr 4=1 @attr 6=3 W", 2),
         ("@and @attr 1=4 W @or @attr 1=1003 y W", 3),
         ("W", 4),
-        // How a term is masked and anchored depends on the term.
+        // Masks and anchors depend on the term, so these translations are not shared.
         ("@attr 1=4 @attr 5=1 W", 4),
         ("@attr 1=4 \"W W\"", 4),
         ("@or @set 1 W", 4),

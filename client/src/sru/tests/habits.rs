@@ -114,7 +114,7 @@ async fn wrong_counts_and_positions_end() {
     // If the answer has no number of hits, the records are counted.
     let uncounted = found_xml(9, 1..=2).replace("<zs:numberOfRecords>9</zs:numberOfRecords>", "");
     check([ok(uncounted)], 5, &["Title 1", "Title 2"], "1+5").await;
-    // Records that were sent are delivered, whatever the server counts; if more were requested, the rest is requested again.
+    // Records that were sent are delivered, whatever the server counts; missing records are requested again.
     for count in [0, 1] {
         let fewer = found(count, 1..=2);
         check([fewer], 5, &["Title 1", "Title 2"], "1+5").await;
@@ -144,12 +144,12 @@ async fn wrong_counts_and_positions_end() {
         "1+1, 2+2, 2+1",
     )
     .await;
-    // The Deutsche Nationalbibliothek says that an answer without hits continues at 1.
+    // The Deutsche Nationalbibliothek gives 1 as the next position even if there are no hits.
     let next = answer_xml(
         "<zs:numberOfRecords>0</zs:numberOfRecords><zs:nextRecordPosition>1</zs:nextRecordPosition>",
     );
     check([ok(next)], 5, &[], "1+5").await;
-    // Positions begin again at 1 in each answer.
+    // This server counts positions from 1 in each answer.
     let second = found_xml(2, [2]).replace("<zs:recordPosition>2", "<zs:recordPosition>1");
     check(
         [found(2, [1]), ok(second)],
@@ -221,7 +221,7 @@ async fn a_schema_that_is_refused_is_replaced() {
         "1+1, explain, 1+1 info%3Asrw%2Fschema%2F1%2Fmarcxml-v1.1, 1+1 MARC21-xml",
     )
     .await;
-    // The choice of the schema is kept.
+    // The second search uses the schema that was chosen for the first search.
     let peer = Peer::new([refused(67, ""), no_explain, found(1, [1]), found(1, [1])]);
     let connection = peer.connect().await;
     for _ in 0..2 {
@@ -264,7 +264,7 @@ async fn answers_that_do_not_advance_end_the_result() {
              after record {position}"
         )
     };
-    // The answer says that it continues where it began.
+    // The next position in this answer is the position of its own first record.
     let next = |positions: std::ops::RangeInclusive<u64>, next: u64| {
         let next = format!("</zs:records><zs:nextRecordPosition>{next}</zs:nextRecordPosition>");
         ok(found_xml(million, positions).replace("</zs:records>", &next))

@@ -45,7 +45,7 @@ async fn records_are_updated_one_by_one() {
         words.contains("2 (SRU diagnostic info:srw/diagnostic/12/52"),
         "{words}"
     );
-    // The first refusal ends the update.
+    // The first refusal ends the update, so the remaining records are not sent.
     assert_eq!(peer.asked().len(), 4);
     assert!(peer.asked()[3].contains("recordIdentifier>1<"));
     let error = connection
@@ -160,7 +160,7 @@ async fn facets_are_counted_in_2_0() {
         "{:?}",
         peer.asked()
     );
-    // Versions before 2.0 have no facets.
+    // Versions before 2.0 do not have facets, so the request is sent in 2.0.
     let peer = Peer::new([ok(answer)]);
     search("old", &peer).await.expect("hits");
     let asked = peer.asked();

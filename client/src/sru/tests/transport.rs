@@ -198,7 +198,7 @@ async fn a_server_that_asks_to_wait_is_given_time() {
         let error = connection.search(Query::any("a")).await;
         let error = chain(&error.expect_err("no answer"));
         assert!(error.ends_with(words), "{error}");
-        // The same applies in another session with the same server.
+        // Another session with the same server waits too.
         let begun = tokio::time::Instant::now();
         let other = client.connect("http://lib.example/db").await;
         other

@@ -154,7 +154,7 @@ fn common_name(certificate: &[u8]) -> Option<&str> {
     const COMMON_NAME: &[u8] = &[0x55, 4, 3];
     let (_, certificate) = elements(certificate).next()?;
     let (_, to_be_signed) = elements(certificate).next()?;
-    // Serial number, signature, issuer, validity and subject; the optional version before them has a context tag.
+    // Skip serial number, signature, issuer and validity to reach the subject. The optional version has a context tag.
     let universal = elements(to_be_signed).filter(|(header, _)| header.class & CONTEXT == 0);
     let (_, subject) = { universal }.nth(4)?;
     let attributes = elements(subject).flat_map(|(_, set)| elements(set));

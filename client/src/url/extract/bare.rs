@@ -26,7 +26,7 @@ pub(super) fn around(text: &[u8], floor: usize, colon: usize) -> Option<Bare> {
     let slashes = after.strip_prefix(b"//");
     let start = scheme_start(text, floor, colon, slashes.is_some())?;
     let is_mail = text.get(start..colon)?.eq_ignore_ascii_case(b"mailto");
-    // Checked before searching for the end, so that each octet is examined a bounded number of times.
+    // This is checked before the search for the end, so that each octet is examined a bounded number of times.
     let is_url = match slashes.unwrap_or(after) {
         rest if is_mail => has_at(rest),
         [first, ..] => {
@@ -40,7 +40,7 @@ pub(super) fn around(text: &[u8], floor: usize, colon: usize) -> Option<Bare> {
     }
     let length = extent(after);
     let rest = trimmed(after.get(..length)?);
-    // The first character after `//` may not be a letter.
+    // Trimming may have removed everything after `//`, because the first character there may be punctuation.
     let is_empty = rest.is_empty() || slashes.is_some() && rest.len() <= b"//".len();
     (!is_empty).then(|| Bare {
         range: start..colon + 1 + rest.len(),
@@ -65,7 +65,7 @@ fn extent(text: &[u8]) -> usize {
             extent += character.len_utf8();
         }
         for octet in chunk.invalid() {
-            // Letters in Latin-1 and similar sets; lower octets are punctuation marks.
+            // Octets from 0xC0 on are letters in Latin-1 and similar sets; lower octets are punctuation marks.
             if *octet < 0xC0 {
                 return extent;
             }
@@ -97,7 +97,7 @@ fn goes_on(rest: &[u8]) -> bool {
     match characters.next() {
         Some(mark) if mark.is_whitespace() || mark.is_control() || "\"<>".contains(mark) => false,
         Some(_) => characters.next().is_some_and(char::is_alphanumeric),
-        // An octet that is not UTF-8: a punctuation mark of Latin-1 or a similar set.
+        // The octet is not UTF-8, but it may be a punctuation mark of Latin-1 or a similar set.
         None => {
             matches!(rest, [0x80..=0xBF, next, ..] if *next != 0xA0 && (next.is_ascii_alphanumeric() || *next >= 0xC0))
         }
@@ -143,7 +143,7 @@ fn belongs(octet: u8) -> bool {
 /// Removes trailing punctuation, but keeps a closing bracket if the URL itself opens it.
 fn trimmed(mut url: &[u8]) -> &[u8] {
     let count = |octet: u8| url.iter().filter(|&&each| each == octet).count();
-    // The number of closing brackets minus the number of opening ones.
+    // For each pair of brackets, the number of closing brackets minus the number of opening brackets.
     let mut unopened = [(b'(', b')'), (b'[', b']')]
         .map(|(opening, closing)| (closing, count(closing).saturating_sub(count(opening))));
     while let Some((last, head)) = url.split_last() {

@@ -17,7 +17,7 @@ pub fn wrap(url: &str, width: usize) -> String {
     let mut room = width - wrapped.len();
     let characters: Vec<char> = url.chars().collect();
     let mut rest = characters.as_slice();
-    // The `>` does not begin a line, so the last line holds at least one character of the URL.
+    // The last line holds at least one character of the URL, so that `>` does not begin a line.
     while rest.len() >= room {
         let most = rest.get(..room.min(rest.len() - 1)).unwrap_or(rest);
         let hyphens = most.iter().rev().take_while(|&&each| each == '-').count();

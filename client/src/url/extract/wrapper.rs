@@ -79,7 +79,7 @@ fn content(inner: &[u8], start: usize, quotes: usize) -> Result<FoundUrl, Wrappe
         }
     }
     let is_quoted = unquoted(inner, quotes).count() < inner.len();
-    // A line break after the last octet separates nothing.
+    // A line break after the last octet does not divide the URL, so the hyphen before it is not ambiguous.
     if hyphens.last().is_some_and(|&last| last + 1 == url.len()) {
         hyphens.pop();
     }
@@ -98,7 +98,7 @@ fn content(inner: &[u8], start: usize, quotes: usize) -> Result<FoundUrl, Wrappe
 
 /// Returns the readings that leave out one or more of the hyphens.
 fn alternates(url: &[u8], hyphens: &[usize]) -> Vec<String> {
-    // The bits of a combination select the hyphens to leave out; only the first few hyphens are varied.
+    // Each bit of a combination selects a hyphen to leave out; only the first few hyphens are varied.
     let hyphens = hyphens.get(..HYPHENS).unwrap_or(hyphens);
     (1..1_usize << hyphens.len())
         .take(MAX_ALTERNATES)

@@ -112,7 +112,7 @@ impl Hash for OpaqueUri {
 impl fmt::Display for OpaqueUri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.part.rsplit_once('@') {
-            // This is probably `ann:password@host`, and not a URL of the scheme `ann`.
+            // The text is probably `ann:password@host` and not a URL of the scheme `ann`, so the part before the `@` is hidden.
             Some((_, place))
                 if !self.part.starts_with('/') && !generic::names_addresses(&self.scheme) =>
             {

@@ -133,7 +133,7 @@ fn check(parts: &Parts) -> Result<(), BuildError> {
     for name in &parts.databases {
         string(name, "EmptyDatabase", "a database name")?;
     }
-    // A docid needs a database, and so does a retrieval URL (RFC 2056 §3 and §4).
+    // A docid needs a database, and a retrieval URL needs one too (RFC 2056 §3 and §4).
     match &parts.docid {
         Some(docid) if docid.is_empty() => {
             return refuse("EmptyDocid", "the docid is empty: leave it out");

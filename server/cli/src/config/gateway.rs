@@ -22,7 +22,7 @@ settings! {
         /// name of a profile that comes with z3950 or is in target-profiles. Their addresses may be private.
         ///targets = ["lib.example", "127.0.0.1:9903/cat", "loc"]
         "targets": Other(|gateway, value| {
-            // The profiles take a moment to read.
+            // Reading the profiles takes a moment, so they are read once for all targets.
             let profiles = Profiles::built_in();
             value.each(|text| gateway.options.targets.allow(text, &profiles));
         });

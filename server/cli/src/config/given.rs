@@ -81,7 +81,7 @@ impl GivenSettings {
                     SettingField::Paths(field) => *field(config) = paths().collect(),
                     _ => {
                         let text = self.0.get_one::<String>(name);
-                        // The option's parser has already refused texts that are not valid.
+                        // The option's parser has already refused invalid text, so this cannot fail.
                         let _ = text.map(|text| setting.set(text, config));
                     }
                 }

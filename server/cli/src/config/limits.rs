@@ -48,7 +48,7 @@ settings! {
         /// What one session may keep: result sets, hits over all of them, and the octets of the name of one.
         "result-sets": Number(Count, 1, |config| &mut config.limits.result_sets);
         "hits": Number(Count, 1, |config| &mut config.limits.hits);
-        // The result set name `default` needs 7 octets.
+        // The limit is at least 7 octets, the length of the result set name `default`.
         "result-set-name": Number(Octets, 7, |config| &mut config.limits.result_set_name);
         /// What one request may ask for; query-text is the size of a query in CCL or CQL.
         "query-text": Number(Octets, 0, |config| &mut config.limits.query_text);

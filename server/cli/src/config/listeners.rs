@@ -58,7 +58,7 @@ impl FromStr for ListenAddress {
         let (host, port) = address.rsplit_once(':').ok_or(ListenAddressError)?;
         match (host, port.parse::<u16>()) {
             ("", _) | (_, Err(_)) => Err(ListenAddressError),
-            // In this place, TLS has settings of its own or is not used.
+            // `tls:` is not part of this address: TLS has separate settings, or is not supported here.
             _ if address.starts_with("tls:") => Err(ListenAddressError),
             _ => Ok(Self::Address(address.to_owned())),
         }

@@ -96,7 +96,7 @@ fn the_template_is_read_with_every_setting() {
         [Path::new("/etc/books.mrc"), Path::new("/etc/more")]
     );
     assert_eq!(books.save.as_deref(), Some(Path::new("/etc/saved.mrc")));
-    // The commented-out values are the defaults, as the file says.
+    // The template says that the values in its comments are the defaults.
     let gateway = config.gateway.expect("a gateway");
     assert!(!gateway.targets.is_closed() && !gateway.targets.open);
     let mut expected = GatewayOptions::default();
@@ -173,7 +173,7 @@ fn the_template_has_every_setting() {
             written.entry(current).or_default().insert(key.to_owned());
         }
     }
-    // The error for an unknown key lists the known ones.
+    // The error for an unknown key lists all known keys.
     let errors = Config::parse(&with_stranger.join("\n"), Path::new("")).expect_err("strangers");
     assert_eq!(errors.len(), kinds.len(), "{errors:#?}");
     let mut known = Keys::new();

@@ -23,7 +23,7 @@ impl LoadBar {
         let style =
             ProgressStyle::with_template("{spinner} {human_pos} records, {rate}, {elapsed}");
         let rate = |state: &ProgressState, text: &mut dyn fmt::Write| {
-            // Only writing to the text can cause an error.
+            // An error could only come from writing to the line, so it is ignored.
             let _ = write!(text, "{:.0}/s", state.per_sec());
         };
         Self(match style {

@@ -244,12 +244,12 @@ impl LoadRun<'_> {
         };
         let mut sent = None;
         let outcome = self.send(course, &mut load, &mut sent, runtime);
-        // What was sent before a failure may have been done.
+        // Wait for the part that was already sent, because the nodes may have executed it despite the failure.
         let last = sent
             .take()
             .map_or(Ok(()), |sent| self.settle(course, &mut load, sent, runtime));
         match (outcome, last) {
-            // The reason why the load could not be ended properly matters more than the signal.
+            // If the load could not be ended properly after a signal, report the reason instead of the signal.
             (Err(signal), Err(failure)) if signal.exit == Exit::Interrupted => Err(failure),
             (outcome, last) => outcome.and(last),
         }
@@ -268,7 +268,7 @@ impl LoadRun<'_> {
             let mut input = Input::open(path)?;
             input.skip(progress.records);
             if self.stop.is_none() {
-                // Nothing has been sent yet: until now, a signal could simply end the program.
+                // Until here nothing was sent, so a signal could simply end the program. From now on, signals are watched.
                 let _context = runtime.enter();
                 self.stop = Some(self.bar.stop_signal().map_err(Failure::unexpected)?);
                 course.note(course.progress)?;
@@ -447,7 +447,7 @@ fn prepare(
     };
     let prepared = |read: InputRecord| {
         let (number, offset) = (read.number, read.offset);
-        // The record that is already there may be complete.
+        // An incomplete record must not replace a record at the node that may be complete.
         let record = if read.incomplete {
             (read.record).and_then(|_| Err(format!("incomplete: {}", read.notes.join("; "))))
         } else {

@@ -291,7 +291,7 @@ mod tests {
                 &format!("{first}\n{}\n{begun}", all.replacen("all", "1", 1)),
                 "begin anew",
             ),
-            // This may be a file of records, given by mistake.
+            // The path may be that of a file of records, given by mistake, so the file is not replaced.
             ("load a", "name another one"),
             ("load a indexes all", "name another one"),
             ("load a indexes 000000000000000x", "name another one"),
@@ -322,7 +322,7 @@ mod tests {
             file.and_then(|file| file.set_modified(modified))
                 .expect("a time");
         };
-        // One file is done, one is begun, and one is neither.
+        // The first file is done, the second is begun, and the third has not been begun.
         for (file, is_noted) in files.iter().zip([true, true, false]) {
             let data = fs::metadata(file).expect("a file");
             let modified = data.modified().expect("a time");

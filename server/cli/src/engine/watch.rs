@@ -25,7 +25,7 @@ async fn check_again(engine: Weak<EngineDatabase>) {
     loop {
         sleep(wait).await;
         wait = longest.min(2 * wait);
-        // The engine may have been dropped by a reload.
+        // A reload may have dropped the engine, which ends the check.
         let Some(engine) = engine.upgrade() else {
             return;
         };

@@ -138,7 +138,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // It may have ended already.
+        // An error means that the server has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -75,7 +75,7 @@ fn what_clients_sent_is_judged_at_the_end() {
         text.contains("fail   present.set (Z39.50-2003 §3.2.3.1.3), 1 of 1"),
         "{text}"
     );
-    // Reports that exist are kept.
+    // Existing reports are kept unless `--overwrite` is given.
     let again = ran(&arguments);
     let told = String::from_utf8_lossy(&again.stderr);
     assert_eq!(again.status.code(), Some(2), "{told}");
@@ -164,7 +164,7 @@ fn a_report_that_is_not_written_leaves_nothing() {
             .collect::<Vec<_>>()
     };
     assert_eq!(names(), [""; 0]);
-    // Nobody else may write it.
+    // Another run cannot write the report at the same time.
     let other = ran(&arguments);
     assert_eq!(other.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&other.stderr).contains("another run"));
@@ -226,7 +226,7 @@ fn a_report_that_cannot_be_written_is_a_failure() {
         told.contains("/nowhere/report.json") && told.contains("--judge"),
         "{told}"
     );
-    // Other reports are written all the same.
+    // If one report cannot be written, the other reports are still written.
     if !std::path::Path::new("/dev/full").exists() {
         eprintln!("skipped: no /dev/full");
         return;

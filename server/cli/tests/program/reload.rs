@@ -171,7 +171,7 @@ fn a_reload_with_a_fault_changes_nothing() {
         folder.certify(2100);
         folder.write("z3950d.toml", SETTINGS);
     }
-    // Each reason has a line of its own, whatever it is about.
+    // Each reason has a separate line, whatever setting or file it is about.
     set("demo = 1\nsesions = 3")(&folder);
     expired(&folder);
     lost("books.mrk")(&folder);

@@ -185,7 +185,7 @@ fn a_new_saved_file_is_written_at_the_start() {
     updated(&daemon).expect("saved");
     assert!(folder.at("saved.mrc.journal").exists());
     assert_eq!(fs::read(&path).expect("there"), octets);
-    // It is killed, and has the update.
+    // After being killed and restarted, the server still has the update.
     daemon.child.kill().expect("killed");
     daemon.child.wait().expect("it ends");
     let (daemon, words) = Daemon::heard(&arguments);
@@ -284,7 +284,7 @@ fn told_by_http(arguments: &[&str]) -> String {
     let request = b"GET /books?query=war&maximumRecords=1 HTTP/1.0\r\n\r\n";
     stream.write_all(request).expect("sent");
     let mut answer = Vec::new();
-    // Without HTTP, the connection may be reset.
+    // A server without HTTP may reset the connection, so an error is ignored.
     let _ = stream.read_to_end(&mut answer);
     String::from_utf8_lossy(&answer).into_owned()
 }

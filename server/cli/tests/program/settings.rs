@@ -116,7 +116,7 @@ fn a_check_tries_the_files_to_write() {
         assert_eq!(output.status.code(), Some(2), "{option} {value}: {told}");
         assert!(told.contains(words), "{option} {value}: {told}");
     }
-    // A server does not start, and says all of it.
+    // A server that cannot write its files does not start, and reports all of these files.
     let lost = save("nosuch/x.mrc");
     let output = ran(&["--demo", "--save", &lost, "--transcript", &at("full")]);
     let told = String::from_utf8_lossy(&output.stderr);
@@ -125,7 +125,7 @@ fn a_check_tries_the_files_to_write() {
         assert!(told.contains(words), "{words} in {told}");
     }
     assert_eq!(told.lines().count(), 2, "{told}");
-    // Neither does it with databases that cannot be read.
+    // A server that cannot read its databases does not start either, and reports all of these databases.
     let (no, none) = (at("no.mrc"), at("none.mrc"));
     let output = ran(&[
         "--database",

@@ -92,7 +92,7 @@ fn the_status_is_shown_over_http() {
     daemon.signal("HUP");
     words.until("reloaded: 2 databases read again");
     until("z3950d_last_reload_successful 1");
-    // Octets of sessions are counted in steps of 8 KiB: nine long names take one.
+    // The octets of sessions are counted in steps of 8 KiB: nine result sets with long names fill one step.
     let mut session = daemon.session();
     for digit in "123456789".chars() {
         let Apdu::SearchRequest(mut request) = search("books", "war") else {
@@ -140,7 +140,7 @@ fn the_status_takes_short_requests_to_read() {
             "{request}: {head}"
         );
     }
-    // As many connections as are served at once, each with half a request: the oldest gives way.
+    // All connections that may be open at once have sent half a request, so another connection replaces the oldest.
     let half = || {
         let mut stream = connect();
         stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
@@ -191,7 +191,7 @@ fn the_status_on_a_unix_socket_says_that_the_server_stops() {
         asked(stream, request).0
     };
     assert!(health().starts_with("HTTP/1.1 200 "));
-    // A session with an operation in progress keeps the server from ending.
+    // The server keeps running while an operation of this session is in progress.
     let mut session = daemon.session();
     session.send(&search("books", "war"));
     daemon.signal("TERM");

@@ -131,7 +131,7 @@ fn a_transcript_is_written_and_replayed() {
     assert_eq!(recording.entries[0].direction, Direction::Received);
     let listed = fs::read_to_string(&listed).expect("a log");
     assert!(listed.contains("session 1 sent searchResponse"), "{listed}");
-    // What a replay answers is counted, and transcribed, like any other answer.
+    // The answers of a replay are counted and transcribed like all other answers.
     let again = at("again.jsonl");
     let replay = ["--replay", &said, "--transcript", &again];
     let arguments = [&replay[..], &["--listen", "127.0.0.1:0"]].concat();
@@ -248,7 +248,7 @@ fn sessions_with_another_server_are_recorded_and_replayed() {
     assert_eq!(library.hits("books", "@attr 1=4 war"), recorded);
     drop((recorder, library));
     let before = fs::read_to_string(&said).expect("a transcript");
-    // Nothing is overwritten unless that is asked for.
+    // The transcript is not overwritten unless `--overwrite` is given.
     let again = ran(&arguments);
     assert_eq!(again.status.code(), Some(2));
     let told = String::from_utf8_lossy(&again.stderr);
@@ -263,7 +263,7 @@ fn sessions_with_another_server_are_recorded_and_replayed() {
     let arguments = [&arguments[..], &["--overwrite"]].concat();
     let (recorder, words) = Daemon::heard(&arguments);
     words.until("are recorded in");
-    // The server is gone, and the client is told.
+    // The recorded server has ended, so the recorder closes the client's session.
     let mut client = super::daemon::Session::connected(&recorder.listening);
     let answer = client.ask(&super::daemon::init_of(None));
     assert!(matches!(answer, Apdu::Close(_)), "{answer:?}");
@@ -288,7 +288,7 @@ fn a_full_disk_ends_the_files_and_not_the_sessions() {
     let expected = upstream.converse(std::slice::from_ref(&war));
     let address = upstream.listening.clone();
     for arguments in [
-        // First, because the next one has the transcript grow.
+        // The replay comes first, because the recording that follows it adds to the transcript.
         &["--replay", &said, "--report-missing", "/dev/full"][..],
         &["--record", "/dev/full", "--upstream", &address],
         &["--demo", "--transcript", "/dev/full"],
@@ -460,7 +460,7 @@ fn requests_that_were_never_recorded_are_reported() {
     let told = String::from_utf8_lossy(&alone.stderr);
     assert_eq!(alone.status.code(), Some(2));
     assert!(told.contains("--replay FILE"), "{told}");
-    // A recording that is cut short is used as far as it goes, with a word.
+    // A recording that is cut short is used up to the damage, and a message says so.
     let text = fs::read_to_string(&said).expect("a transcript");
     fs::write(&said, &text[..text.len() - 20]).expect("written");
     let (_daemon, words) = Daemon::heard(&["--replay", &said, "--listen", "127.0.0.1:0"]);

@@ -40,16 +40,16 @@ pub(super) fn is_public(address: IpAddr) -> bool {
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     !match (a, b, c) {
-        // This network, private use, loopback, multicast, reserved and broadcast.
+        // These are the blocks for this network, private use, loopback, multicast, reserved and broadcast addresses.
         (0 | 10 | 127 | 224.., ..) => true,
-        // Shared between carriers and their customers.
+        // This block is shared between carriers and their customers.
         (100, 64..=127, _) => true,
-        // Link-local.
+        // This block is for link-local addresses.
         (169, 254, _) => true,
         (172, 16..=31, _) | (192, 168, _) => true,
-        // Protocol assignments, documentation, 6to4 relays.
+        // These blocks are for protocol assignments, documentation and 6to4 relays.
         (192, 0, 0 | 2) | (192, 88, 99) | (198, 51, 100) | (203, 0, 113) => true,
-        // Benchmarking.
+        // This block is for benchmarks.
         (198, 18 | 19, _) => true,
         _ => false,
     }
@@ -62,13 +62,13 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         Ipv4Addr::new(high[0], high[1], low[0], low[1])
     };
     match (a, b) {
-        // Mapped IPv4 addresses, and addresses behind translators.
+        // Mapped addresses, and addresses behind translators, are as public as the IPv4 address inside them.
         (0, 0) if (c, d, e, f) == (0, 0, 0, 0xffff) => is_public_v4(embedded()),
         (0x64, 0xff9b) if (c, d, e, f) == (0, 0, 0, 0) => is_public_v4(embedded()),
-        // Protocol assignments including Teredo, documentation, 6to4.
+        // These blocks are for protocol assignments (including Teredo), documentation and 6to4.
         (0x2001, ..=0x01ff | 0x0db8) | (0x2002, _) => false,
         (0x3fff, ..=0x0fff) => false,
-        // The only range of global unicast addresses.
+        // This is the only block of global unicast addresses.
         (0x2000..=0x3fff, _) => true,
         _ => false,
     }

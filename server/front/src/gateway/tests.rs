@@ -103,7 +103,7 @@ async fn own_records_come_by_every_form_of_request() {
         }
         assert!(body.contains("Emma") && body.ends_with('\u{1d}'), "{body}");
     }
-    // If the gateway does not take the request, the same connection answers SRU.
+    // A request that is not for the gateway is answered as SRU on the same connection.
     let found = site.status("/books?query=emma").await;
     assert!(found.contains("numberOfRecords>1<"), "{found}");
 }

@@ -42,7 +42,7 @@ impl CataloguePage {
         };
         let mut file = RecordFile::new(format);
         let targets = &search.targets;
-        // The best record is the best of all databases; files of several databases have the records of the first one first.
+        // The best record is chosen from all databases together; a file of all records has one database after the other.
         let together = if search.is_for_best() {
             targets.len().max(1)
         } else {

@@ -48,7 +48,7 @@ impl PageSearch {
         web: WebClient,
     ) -> Result<Self, Error> {
         let mut options = ClientOptions::default();
-        // A session that is no longer used makes room for another session of the request.
+        // A session that is no longer used is closed at once, to make room for another session of this request.
         options.idle_time = Some(Duration::ZERO);
         let client = own_client(&web, options);
         let own = client.target(OWN)?;
@@ -178,10 +178,11 @@ impl PageSearch {
         let events = client.find(targets.clone(), wanted.clone());
         let mut under_way = BTreeMap::new();
         let answers = events.map(move |event| stream::iter(gather(&mut under_way, event, waits)));
-        // All at the same time, so that a database that is asked again does not hold up the others.
+        // All answers are completed at the same time, so that repeating a search in one database does not delay the other
+        // databases.
         let at_once = databases.len().max(1);
         let answers = answers.flatten().map(move |(place, mut answer)| {
-            // An identifier is always searched for in several indexes; with other ways, the last of them is any index.
+            // An identifier is always searched for in several indexes; the index is named only if fallbacks allow any index.
             let found = answer
                 .found
                 .as_ref()

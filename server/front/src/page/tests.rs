@@ -227,7 +227,7 @@ fn facets_narrow_the_search_and_can_be_taken_back() {
     let (_, narrowed) = get(&server, &link_of(&list, count));
     assert!(narrowed.contains("2 records"), "{narrowed}");
     assert_eq!(narrowed.matches("<section").count(), 1, "{narrowed}");
-    // Lists, records and files belong to the narrowed search.
+    // Lists, records and files that are reached from the narrowed list also belong to the narrowed search.
     let (_, record) = get(&server, &link_of(&narrowed, "<bdi>Little women"));
     let (_, again) = get(&server, &link_of(&record, "Back to the results"));
     assert!(again.contains("2 records"), "{again}");
@@ -339,7 +339,7 @@ fn who_guesses_passwords_is_told_to_wait() {
         let gateway = Gateway::new(GatewayOptions::default(), Profiles::default());
         let server = guarded(CataloguePage::new().with_gateway(gateway));
         let (sender, first) = std::sync::mpsc::channel();
-        // The answers to the first guesses are withheld; the other guesses are not checked.
+        // The answers to the first guesses are delayed, and further guesses are refused without a check.
         for _ in 0..8 {
             let (sender, address) = (sender.clone(), server.addr());
             std::thread::spawn(move || {
@@ -349,7 +349,7 @@ fn who_guesses_passwords_is_told_to_wait() {
                 );
                 stream.write_all(request.as_bytes()).expect("sent");
                 let mut answer = String::new();
-                // The server may already have stopped.
+                // The server may already have stopped, so an error is ignored.
                 if stream.read_to_string(&mut answer).is_ok() {
                     let _ = sender.send(answer);
                 }
@@ -398,7 +398,7 @@ fn databases_of_others_are_not_listed() {
         let login = "Host: a\r\nAuthorization: Basic YW5uOnNlY3JldA==\r\n";
         let (_, of_ann) = asked(&server, &format!("GET {path} HTTP/1.1\r\n{login}"));
         assert!(!of_ann.contains("serials"), "{path}: {of_ann}");
-        // A form with one database does not have a choice.
+        // If there is only one database, the form does not offer a choice.
         assert_eq!(of_ann.contains("books"), path != "/", "{path}: {of_ann}");
         let (_, of_all) = get(&server, path);
         assert!(of_all.contains("serials"), "{path}: {of_all}");

@@ -61,7 +61,7 @@ impl RecordCache {
             && let Some(known) = kept.by_place.get_mut(&(set, rank))
             && matches!(known.record, Some(Ok(_)))
         {
-            // A record is better than a failure, in whatever form.
+            // A failure does not replace a known record, whatever the form of that record.
             known.form = form;
             return;
         }
@@ -164,7 +164,7 @@ mod tests {
             let taken = cache.take(0, 1, Plain);
             assert!(matches!(taken, Some(Ok(_))), "records stay");
         }
-        // The plain record is better than a failure.
+        // A failure to get holdings does not replace the plain record.
         cache.keep(0, 1, Holdings, Err(failure()));
         assert!(matches!(cache.take(0, 1, Holdings), Some(Ok(_))));
         cache.keep(0, 2, Holdings, Ok(record(1)));

@@ -146,7 +146,7 @@ impl TermSums {
         let mut all: Vec<(String, TermSum)> = self.0.into_iter().collect();
         all.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         if !wanted.alphabetical {
-            // The sort is stable: terms with the same count keep their order.
+            // The sort is stable, so terms with the same count keep their order.
             all.sort_by_key(|(_, sum)| Reverse(sum.records));
         }
         let wanted = all.into_iter().skip(wanted.skip).take(wanted.terms);
@@ -209,7 +209,7 @@ mod tests {
             &counted(&[("Austen, Jane", 3), ("Zola", 2), ("", 9), ("?!", 9)]),
             5,
         );
-        // Counts that cannot be true are reduced.
+        // A count above the number of records cannot be true, so it is reduced to that number.
         sums.add(&counted(&[("austen jane", 2), ("Zola, E.", i64::MAX)]), 4);
         let long = "x".repeat(MAX_TERM);
         sums.add(&counted(&[(&long, -3), ("Ärger", 1)]), 1);

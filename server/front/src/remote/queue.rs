@@ -87,7 +87,7 @@ impl Queue {
         };
         if let Some(slot) = free {
             drop(state);
-            // This cannot fail, because `granted` still exists.
+            // Sending cannot fail, because its receiver `granted` still exists.
             let _ = grant.send(self.turn_in(slot));
             return (None, granted);
         }
@@ -124,11 +124,12 @@ impl Drop for SessionTurn {
         match state.waiting.next(self.slot) {
             Some(next) => {
                 drop(state);
-                // An error means that the operation has just been dropped. So is the turn, which comes back here.
+                // An error means that the operation has just been dropped. Its turn is then dropped too, which runs this code
+                // again.
                 let _ = next.grant.send(self.queue.turn_in(self.slot));
             }
             None if self.is_done => state.free.push(self.slot),
-            // The session may still be busy with an operation whose client is gone.
+            // The session may still be busy with the operation of a client that has left, so it is used last.
             None => state.free.insert(0, self.slot),
         }
     }
@@ -266,7 +267,7 @@ mod tests {
         let waiting = queue.turn(from(1), None);
         assert!(waiting.now_or_never().is_none());
         assert!(lock(&queue.0).waiting.0.is_empty());
-        // A turn that comes when nobody waits for it any longer.
+        // The operation is dropped after its turn was granted, so the session becomes free again.
         let (_, granted) = queue.enter(from(1), None);
         turn.done();
         drop(granted);

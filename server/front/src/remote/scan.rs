@@ -159,7 +159,7 @@ impl MergedTerms {
             }
             keys.push(key);
         }
-        // A list of words begins with the first word of the starting term.
+        // If a target lists single words, its list begins with the first word of the starting term, so the merged list does too.
         let first = list.position().and_then(|at| keys.get(at.checked_sub(1)?));
         if let Some(first) = first
             && let Some(rest) = self.start.strip_prefix(first.as_str())
@@ -185,7 +185,7 @@ impl MergedTerms {
             .is_some_and(|(key, _)| *key == self.start);
         let every = scan.step.saturating_add(1);
         let before = self.terms.into_values().rev();
-        // Backwards, steps count from the first term after the start.
+        // Backwards, the steps are counted from the first term after the start.
         let before = before.skip(scan.step).step_by(every).take(scan.before);
         let mut before: Vec<ScanTerm> = before.collect();
         before.reverse();

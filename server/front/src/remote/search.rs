@@ -31,7 +31,7 @@ impl RemoteDatabase {
             tracing::warn!(%via, "a search came by several paths: its first server counts records of this one repeatedly");
         }
         let deadline = after(self.options.total_time);
-        // Each target supplies its share of the first records, if all targets have enough.
+        // Each target is asked for an equal share of the first records, which suffices if all targets have enough records.
         let first = search.first_records.max(FIRST_RECORDS);
         let first = first.div_ceil(upstreams.len().max(1));
         let first = u64::try_from(first).unwrap_or(u64::MAX);

@@ -196,7 +196,7 @@ impl SortedList {
             return true;
         }
         let order = Arc::clone(&self.order);
-        // Long records take a while to read.
+        // Reading long records takes a while, so it runs on another thread.
         let values = tokio::task::spawn_blocking(move || {
             let records = page.into_iter();
             let values = records.map(|record| {
@@ -267,7 +267,7 @@ impl SortedList {
             let heads = heads.filter_map(|(number, part)| Some((number, part.heads.front()?)));
             let first = heads.min_by(|(_, left), (_, right)| self.by_key(left, right));
             let number = first.map(|(number, _)| number);
-            // Parts that failed come last.
+            // The lost records of parts that failed come last.
             let number = number.or_else(|| open.iter().position(OpenPart::has_lost_records));
             let Some((number, part)) =
                 number.and_then(|number| Some((number, open.get_mut(number)?)))
@@ -350,7 +350,7 @@ fn disorder(part: &OpenPart, kept: &[bool]) -> Option<Diagnostic> {
 /// Returns which of the records are in order: those of the longest ascending subsequence, in which one record with the key counts
 /// as much as two without.
 fn in_order(records: &[Option<&SortValues>], order: &RecordOrder) -> Vec<bool> {
-    // The best sequence that ends with each record: its weight, and the previous record.
+    // For each record, the best sequence that ends with it: the weight of the sequence, and the previous record in it.
     let mut best: Vec<(u32, Option<usize>)> = Vec::with_capacity(records.len());
     for (number, record) in records.iter().enumerate() {
         let Some(record) = record else {

@@ -433,7 +433,7 @@ async fn a_result_that_changed_is_never_shown_as_the_old_one() {
         assert!(shown[10..].iter().all(is_changed), "{lost}: {shown:?}");
         assert!(!shown[..10].iter().any(is_changed), "{lost}: {shown:?}");
     }
-    // The same situation without a change.
+    // If the repeated search finds the same number of records, reading continues.
     let one = catalogue("a", 12).rule("on present nth=1: fail 27").start();
     let front = front_with([target(&one)], |_| {});
     let titles: Vec<String> = (1..=12).map(|number| format!("Shared a{number}")).collect();

@@ -147,12 +147,12 @@ impl Upstream {
         let form = self.form(wanted);
         let search = async {
             let turn = self.turn(caller, None).await?;
-            // The span names the target in what the client logs.
+            // The span names the target in the client's log events.
             let span = || info_span!("target", name = self.name);
             let held = self.open(&turn, query, (first, form));
             let mut held = Box::pin(held.instrument(span())).await;
             if form == SourceForm::Holdings && held.as_ref().is_err_and(is_session_lost) {
-                // Some servers fail because of the request for holdings.
+                // Some servers fail because of the request for holdings, so the search is repeated without them.
                 let again = self.open(&turn, query, (first, SourceForm::Plain));
                 held = Box::pin(again.instrument(span())).await;
                 if held.is_ok() {
@@ -320,7 +320,7 @@ impl Upstream {
             match question(connection).await {
                 Err(error @ (Error::Unavailable { .. } | Error::Ended { .. })) => {
                     slot.close(&mut state);
-                    // The session may have ended long before this request.
+                    // An older session may have ended long before this request, so the request is repeated in a new session.
                     if is_new {
                         return Err(error);
                     }

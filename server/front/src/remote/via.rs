@@ -79,7 +79,7 @@ impl Chains {
         cache: Arc<RecordCache>,
     ) -> Result<Self, ProfileError> {
         let mut chains = Self {
-            // The keys are random.
+            // The keys of a `RandomState` are random, so this hash is a random identifier.
             id: RandomState::new().hash_one(()),
             client,
             cache,

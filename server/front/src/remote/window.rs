@@ -94,7 +94,8 @@ impl RemoteDatabase {
             let record = page.and_then(|page| page.remove(&rank));
             records.push(record);
         }
-        // Reading and comparing long records takes a while. If there is no time left, or nobody waits, the rest stays as it is.
+        // Reading and comparing long records takes a while. If the time is up or the search is dropped, the remaining records are
+        // not merged.
         let waiting = Arc::new(());
         let waits = Arc::downgrade(&waiting);
         let merged = tokio::task::spawn_blocking(move || {

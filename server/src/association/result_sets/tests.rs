@@ -86,7 +86,7 @@ fn the_least_recently_used_sets_are_evicted_first() {
     assert_eq!(keep(&mut sets, "4", 5), Ok(()));
     let seen = ["1", "2", "none", "3", "4"].map(|name| look(&sets, name));
     assert_eq!(seen, [Ok(4), Err(27), Ok(0), Err(27), Ok(5)]);
-    // The name is free for a new set, and forgotten when it is deleted.
+    // The name of an evicted set is free for a new set, and is forgotten when it is deleted.
     assert_eq!(keep(&mut sets, "2", 1), Ok(()));
     assert!(!sets.delete(b"3"));
     assert_eq!((look(&sets, "2"), look(&sets, "3")), (Ok(1), Err(30)));
@@ -118,7 +118,7 @@ fn octets_are_counted_with_names_and_hits() {
     }
     assert_eq!(sets.charge.octets(), octets(3, 100));
     sets.look_up(b"1").expect("a set");
-    // A set of the same size replaces the earlier one, and a larger one evicts the least recently used.
+    // A set of the same size replaces the earlier set, and a larger set evicts the least recently used set.
     assert_eq!(keep(&mut sets, "3", 40), Ok(()));
     assert_eq!(keep(&mut sets, "3", 41), Ok(()));
     let seen = ["1", "2", "3"].map(|name| look(&sets, name));

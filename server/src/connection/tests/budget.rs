@@ -72,13 +72,13 @@ async fn answers_count_until_they_are_sent() {
 async fn octets_of_a_request_count_before_it_is_complete() {
     const MOST: usize = 65_536;
     let mut client = open_with(MOST, &[]).await;
-    // A Search of 1,000,000 octets.
+    // This is the beginning of a Search request of 1,000,000 octets.
     let mut octets = vec![0xb6, 0x83, 0x0f, 0x42, 0x40];
     octets.resize(MOST / 2, 0);
     client.send_octets(&octets).await;
     sleep(Duration::from_secs(1)).await;
     let rest = vec![0; MOST];
-    // The server may have ended the connection already.
+    // An error means that the server has already ended the connection.
     let _ = client.stream.get_mut().write_all(&rest).await;
     let close = client.heard().await;
     let expected = format!("a session keeps at most {MOST} octets (session-octets)");

@@ -118,7 +118,7 @@ async fn answers_overtake_each_other() {
             ],
             &[("4", 0), ("2", 1), ("3", 1), ("1", 5)][..],
         ),
-        // So does a search that replaces the set, and so do requests that wait for both.
+        // A search that replaces a set waits for the earlier search, and a Present of the set waits for both searches.
         (
             vec![
                 timed("1", 2, "a"),

@@ -78,7 +78,7 @@ async fn a_wrong_password_is_answered_late_in_any_session() {
     }
     let failed = |kind| server.metrics.operations(kind, OperationOutcome::Failed);
     assert_eq!(failed(OperationKind::Init), 5);
-    // The duration of the operation does not include the delay, which is the client's.
+    // The duration of the operation does not include the delay imposed on the client.
     let durations = server.metrics.durations(OperationKind::Init);
     assert!(durations.sum < Duration::from_secs(1), "{durations:?}");
 }
@@ -89,7 +89,7 @@ async fn guesses_side_by_side_are_answered_one_after_the_other() {
     let mut clients: Vec<_> = (0..10).map(|_| connected(&server)).collect();
     for client in &mut clients {
         client.send(init_with("wrong")).await;
-        // The server takes the attempts in this order.
+        // Yield after each Init, so that the server takes the attempts in this order.
         tokio::task::yield_now().await;
     }
     let begun = Instant::now();
@@ -130,7 +130,7 @@ async fn nothing_tells_a_right_password_while_answers_are_withheld() {
         (&close[..], "end", 0),
         (b"\xff\xff", "initResponse", 300),
         (&trigger, "initResponse", 300),
-        // An APDU that may be sent only after Init.
+        // This APDU may be sent only after Init.
         (b"\xb6\x83\x10\x00\x00", "initResponse", 300),
     ] {
         for password in ["wrong", "secret"] {
@@ -214,7 +214,7 @@ async fn the_answer_to_a_question_is_a_guess_too() {
         assert_eq!(client.heard().await, heard, "{text}");
         assert_eq!(begun.elapsed().as_millis(), late, "{text}");
     }
-    // Wrong passwords of other clients make right ones wait.
+    // Wrong passwords of other clients also delay the answers to right passwords.
     let mut other = connected(&server);
     other.send(init_with("wrong")).await;
     let mut client = connected(&server);

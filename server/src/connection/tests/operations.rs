@@ -114,7 +114,7 @@ async fn an_operation_is_dropped_with_its_connection() {
     assert_eq!(client.heard_to_the_end().await, ["finished: ", "end"]);
     assert_eq!(backend.counts(), (1, 1));
 
-    // After the client has shut down its side, the server waits, but not for long.
+    // If the client shuts down its side, the server waits for the operation, but not for long.
     let (mut client, backend) = waiting().await;
     client.stream.get_mut().shutdown().await.expect("ends");
     assert_eq!(client.heard_to_the_end().await, ["end"]);

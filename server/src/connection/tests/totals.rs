@@ -59,7 +59,7 @@ async fn totals_of(requests: Vec<Apdu>, faults: Faults) -> SessionTotals {
             break;
         }
     }
-    // The server may have closed the connection already.
+    // An error means that the server has already closed the connection.
     let _ = client.stream.get_mut().shutdown().await;
     while client.next().await.is_some() {}
     client.task.await.expect("no panic");

@@ -36,7 +36,7 @@ async fn answers_are_late_cut_or_not_there() {
         "{whole}"
     );
     assert_eq!(end, SessionEnd::Left);
-    // The whole answer except for the date.
+    // Only the start of the answers is compared, because the date varies.
     let start = whole.get(..20).expect("a status");
     for (rule, length, seconds, expected) in [
         ("on sru search: delay 3s", whole.len(), 3, SessionEnd::Left),
@@ -76,7 +76,7 @@ async fn answers_are_late_cut_or_not_there() {
             assert_eq!(text.is_empty(), length == 0, "{rule}: {text}");
         }
     }
-    // A hundred octets per second.
+    // The rate is a hundred octets per second.
     let (text, time, _) = heard("on sru: trickle 100").await;
     assert_eq!(time.as_secs(), (text.len() as u64 - 1) / 100);
 }
@@ -96,7 +96,7 @@ async fn answers_are_other_than_they_should_be() {
         let length = format!("content-length: {}", body.len());
         assert!(head.contains(&length), "{rule}: {head}");
     }
-    // Requests that are not for SRU have faults too.
+    // Faults also apply to requests that are not for SRU.
     let faults = "on http nth=2: status 500".parse().expect("a rule");
     let target = Target::new(catalogue(), Limits::default());
     let mut caller = Caller::on(target, Faults::new().with(faults), None);

@@ -38,7 +38,7 @@ async fn status(caller: &mut Caller) -> (String, u128) {
 async fn a_client_that_guesses_passwords_is_counted_as_refused() {
     let server = server();
     let mut caller = connected(&server);
-    // ann:wrong
+    // The credentials are ann:wrong.
     let guess = "GET /cat HTTP/1.1\r\nHost: a\r\nAuthorization: Basic YW5uOndyb25n\r\n\r\n";
     let mut late = Vec::new();
     for _ in 0..Limits::default().refusals {
@@ -56,7 +56,7 @@ async fn a_client_that_guesses_passwords_is_counted_as_refused() {
         server.metrics.operations(OperationKind::SruExplain, failed),
         5
     );
-    // A new connection does not help, but a right password does.
+    // A new connection does not reset the delay, but a right password does.
     for (request, expected) in [
         (wrong(), ("401", 3200)),
         (with_password("secret"), ("200", 0)),
@@ -78,7 +78,7 @@ async fn guesses_side_by_side_are_answered_one_after_the_other() {
     let mut callers: Vec<_> = (0..10).map(|_| connected(&server)).collect();
     for caller in &mut callers {
         caller.send(wrong()).await;
-        // The server takes the attempts in this order.
+        // Yield after each request, so that the server takes the attempts in this order.
         tokio::task::yield_now().await;
     }
     let begun = Instant::now();

@@ -24,7 +24,7 @@ async fn ambiguous_lengths_are_refused() {
             .await;
         let answer = caller.answer().await.expect("an answer");
         assert_eq!(answer.status(), "400", "{fields}: {}", answer.body);
-        // What follows is not taken for a request.
+        // The octets after the first request are not read as a second request.
         assert!(caller.answer().await.is_none(), "{fields}");
     }
 }

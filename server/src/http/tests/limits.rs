@@ -27,7 +27,7 @@ async fn a_search_is_stopped_in_time() {
     assert_eq!(answer.status(), "200");
     assert!(answer.body.contains("no answer in time"), "{}", answer.body);
     assert_eq!(backend.counts(), (1, 1));
-    // The connection continues.
+    // The connection can still be used after the search was stopped.
     assert_eq!(caller.get("/cat").await.status(), "200");
 }
 
@@ -68,7 +68,7 @@ async fn a_client_that_leaves_cancels_its_search() {
 
 #[tokio::test(start_paused = true)]
 async fn silence_has_its_limits() {
-    // Nothing at all; half a head; an idle connection; one octet per second.
+    // The client sends nothing, half a head, one request and no other, or one octet per second.
     let head = get("/cat");
     for (first, slowly, seconds, status, end) in [
         ("", "", 30, "", SessionEnd::NoInit),
@@ -107,7 +107,7 @@ async fn silence_has_its_limits() {
                     break;
                 }
             }
-            // The connection stays open.
+            // Keep the connection open.
             std::future::pending::<()>().await;
         });
         let mut answer = String::new();
@@ -149,7 +149,7 @@ async fn a_client_that_does_not_read_is_left() {
     let mut caller = Caller::new(Limits::default());
     let requests = get("/").repeat(10_000);
     let begun = Instant::now();
-    // Some of the requests do not even fit into the pipe.
+    // The pipe cannot hold all requests, so writing fails when the server ends the connection.
     let sent = caller.stream.write_all(requests.as_bytes()).await;
     assert!(sent.is_err());
     assert_eq!(begun.elapsed(), Duration::from_secs(30));
@@ -255,7 +255,7 @@ async fn octets_are_counted_in_the_budget() {
         (post("/cat", FORM, &padded(1_000)), "200"),
         // A decoded request may take 16 times its octets.
         (post("/cat", FORM, &padded(2_500)), "503"),
-        // A long head alone.
+        // Here, the head alone is too long.
         (get(&format!("/cat?{}", padded(60_000))), "503"),
     ] {
         let mut caller = Caller::new(limits());

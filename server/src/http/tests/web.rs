@@ -138,7 +138,7 @@ async fn sessions_of_a_request_count_against_the_limit() {
         ..Context::new(Target::new(catalogue(), limits))
     };
     let mut caller = Caller::within(Arc::new(context), enter());
-    // The first session is in the room of the connection.
+    // The first session shares the room of the connection, so it takes no other room.
     for (others, sessions) in [(0, 4), (1, 3), (3, 1)] {
         let others: Vec<_> = (0..others).map(|_| enter().expect("room")).collect();
         for room in &others {
@@ -235,9 +235,9 @@ async fn parts_are_sent_as_they_come() {
     }
     let head = String::from_utf8(octets).expect("UTF-8").to_lowercase();
     assert!(head.contains("transfer-encoding: chunked"), "{head}");
-    // The connection continues.
+    // The connection can still be used after an answer in parts.
     assert_eq!(caller.get("/cat").await.status(), "200");
-    // Without the length, and without the body.
+    // The answer to HEAD has neither a length nor a body.
     caller
         .send("HEAD /web/parts HTTP/1.1\r\nHost: a\r\n\r\n")
         .await;
@@ -252,7 +252,7 @@ async fn answers_and_parts_are_not_waited_for_without_end() {
     let answer = caller.get("/web/never").await;
     assert_eq!((answer.status(), begun.elapsed().as_secs()), ("503", 30));
     assert_eq!(pages.dropped.load(Ordering::Relaxed), 1);
-    // As late as a part is allowed to be.
+    // The parts of the first answer come just in time, and the first part of the second answer comes too late.
     caller.send(get("/web/parts?29")).await;
     caller.send(get("/web/parts?31")).await;
     let begun = Instant::now();
@@ -269,7 +269,7 @@ async fn a_client_that_does_not_read_gets_no_further_parts() {
     caller.send(get("/web/endless")).await;
     (&mut caller.task).await.expect("no panic");
     assert_eq!(begun.elapsed().as_secs(), 30);
-    // The parts in the pipe, and those in hyper's buffers.
+    // Only the parts that fit into the pipe and into hyper's buffers are made.
     let parts = pages.parts.load(Ordering::Relaxed);
     assert!((8..=40).contains(&parts), "{parts}");
     assert_eq!(pages.dropped.load(Ordering::Relaxed), 1);
@@ -314,7 +314,7 @@ async fn a_request_has_sessions_of_its_own() {
     assert_eq!(searches, 1);
     sleep(Duration::from_secs(1)).await;
     assert_eq!(metrics.sessions_ended(SessionEnd::Left), 3);
-    // One more session waits until the time is over, and then all have ended.
+    // A third session at a time waits until the request's time is over; then all sessions end.
     assert_eq!(caller.get("/web/sessions?3").await.status(), "503");
     assert_eq!(begun.elapsed().as_secs(), 31);
     sleep(Duration::from_secs(1)).await;

@@ -60,7 +60,7 @@ impl TermAttributes {
             let value = place(attribute_type).and_then(|place| given.get_mut(place)?.take());
             supported(profile, kind, attribute_type, value)
         };
-        // In the order of the types, which decides what is refused first.
+        // The attributes are read in the order of their types, which decides the attribute that is refused first.
         Ok(Self {
             index,
             kind,
@@ -80,7 +80,7 @@ fn values(
     attribute_set: &Oid,
     elements: &[AttributeElement],
 ) -> Result<[Option<StringOrNumeric>; 6], Diagnostic> {
-    // A term without attributes belongs to the query's set.
+    // A term without attributes has the attribute set of the query, so that set is checked.
     let sets = elements
         .iter()
         .map(|element| element.attribute_set.as_ref());
@@ -239,7 +239,7 @@ pub(in crate::memory) fn scan_start(
             Terms::Words(index),
             words(text).into_iter().next().unwrap_or_default(),
         ),
-        // A scan can start at an incomplete key.
+        // A scan can start at an incomplete key, so its words are used if it is not a key.
         _ => (
             Terms::Keys(index),
             kind.key(text).unwrap_or_else(|| words(text).concat()),

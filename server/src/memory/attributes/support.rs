@@ -24,7 +24,7 @@ const SUPPORT: &[(i64, &[i64], u8)] = &[
     (RELATION, &[1, 2, 4, 5], INDEXED),
     (RELATION, &[3, 6, 103], ALL),
     (POSITION, &[1, 2, 3], ALL),
-    // Supported for docids too, because the defaults of CQL and CCL add structures to every index.
+    // These structures are also supported for docids, because the defaults of CQL and CCL add them to every index.
     (STRUCTURE, &[1, 2, 3, 6, 108], ALL),
     (STRUCTURE, &[4, 5, 100], DATE),
     (STRUCTURE, &[101, 102, 105, 106], TEXT),

@@ -259,7 +259,7 @@ impl<'r> Reader<'r, '_> {
                 let text = self.text.decode(data);
                 self.parts.push((indexes, marked(text, not_filed)));
             }
-            // Skips the text of a numeric subfield, such as a link to another field.
+            // A numeric subfield, such as a link to another field, does not contain the characters that are not filed.
             if *slot < FIRST_DIGIT {
                 not_filed = 0;
             }
@@ -309,7 +309,7 @@ impl<'r> Reader<'r, '_> {
             .iter()
             .fold(IndexSet::default(), |all, (indexes, _)| all.union(*indexes));
         while !left.is_empty() {
-            // The indexes that take exactly the same parts as the first index.
+            // These indexes take exactly the same parts as the first index, so the parts are joined only once for them.
             let first = left.first();
             let takes = |indexes: IndexSet| !indexes.intersection(first).is_empty();
             let alike = parts.iter().fold(left, |alike, (indexes, _)| {

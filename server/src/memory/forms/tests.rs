@@ -13,7 +13,7 @@ use crate::testing;
 
 fn marc21() -> MarcRecord {
     let mut record = testing::record("id7", "War and peace");
-    // A blank means MARC-8.
+    // In leader position 9, a blank means MARC-8.
     if let Some(coding) = record.leader.0.get_mut(9) {
         *coding = b' ';
     }
@@ -199,7 +199,7 @@ fn only_marc_and_opac_have_the_limits_of_iso_2709() {
         let refused = of_marc(&long, &syntax, "F").expect_err("too long");
         assert_eq!(refused.condition, Condition::SYSTEM_ERROR_PRESENTING.0);
         assert!(!refused.addinfo.as_bytes().is_empty(), "{syntax:?}");
-        // The note is not a field of element set B.
+        // Element set B does not contain the note, so the record is short enough.
         assert!(of_marc(&long, &syntax, "B").is_ok(), "{syntax:?}");
     }
     let refused = of_marc(&long, &UNIMARC, "F").expect_err("another format");

@@ -353,7 +353,7 @@ fn ones(mut word: u64, base: u16) -> impl Iterator<Item = u16> {
     std::iter::from_fn(move || {
         let place = (word != 0).then(|| word.trailing_zeros())?;
         word &= word - 1;
-        // A position in a word is less than 64.
+        // A position in a word is less than 64, so it fits.
         Some(base + u16::try_from(place).unwrap_or_default())
     })
 }
@@ -391,7 +391,7 @@ pub(in crate::memory) fn common<T: Copy + Ord>(left: &[T], right: &[T]) -> Vec<T
             if at == other {
                 both.push(*at);
             }
-            // Branchless, because a branch would be unpredictable.
+            // These additions avoid a branch, which would be unpredictable.
             here += usize::from(at <= other);
             there += usize::from(other <= at);
         }
@@ -404,7 +404,7 @@ fn union(left: &[u16], right: &[u16]) -> Vec<u16> {
     let mut either = Vec::with_capacity(left.len() + right.len());
     either.extend_from_slice(left);
     either.extend_from_slice(right);
-    // These are two sorted runs: the standard sort merges them.
+    // The vector has two sorted runs, which the standard sort merges.
     either.sort();
     either.dedup();
     either

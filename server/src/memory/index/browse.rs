@@ -64,7 +64,7 @@ impl Index {
         let mut all = up.iter_mut().chain(&mut down);
         all.try_for_each(|cursor| cursor.advance(work))?;
         let after = taken(&mut up, browse.after, browse.step, work)?;
-        // Backwards, steps count from the first term after the start.
+        // Backwards, the steps are counted from the first term after the start.
         let mut left_out = 0;
         while left_out < browse.step && next(&mut down, work)?.is_some() {
             left_out += 1;
@@ -242,7 +242,7 @@ impl Index {
             }
         }
         work.spend(counted.len())?;
-        // There is an ascending run for each segment: the standard sort merges them.
+        // The list has an ascending run for each segment, and the standard sort merges these runs.
         counted.sort();
         counted.dedup_by(|(string, count), (last, sum)| {
             let is_same = string == last;

@@ -233,7 +233,7 @@ pub(super) fn matches(
         #[cfg(feature = "regex")]
         Pattern::Matches { prefix, regex, .. } => {
             let is_like = |term: &[u8], work: &mut Work| {
-                // The cost of an expression cannot be known beforehand.
+                // The cost of an expression is not known beforehand, so the elapsed time is charged.
                 let begun = Instant::now();
                 let is_match = std::str::from_utf8(term).is_ok_and(|term| regex.is_match(term));
                 work.spend_time(begun.elapsed())?;

@@ -201,7 +201,7 @@ impl Notes {
     pub(super) fn text(&mut self, indexes: IndexSet, with_keys: IndexSet, text: &str) {
         let start = self.log.len();
         self.cut.cut(text, &mut self.words, &mut self.log);
-        // No text of a record has more words than fit into the number.
+        // A text of a record never has more words than 16 bits can count.
         let length = u16::try_from(self.log.len() - start).unwrap_or(u16::MAX);
         if length == 0 {
             return;
@@ -214,7 +214,7 @@ impl Notes {
             at: at(self.record, first),
         });
         self.texts.extend(texts);
-        // A boundary follows the last word.
+        // One position is left free for the boundary after the last word.
         self.next.0 = first.saturating_add(length).saturating_add(1);
         if !with_keys.is_empty() {
             if let Ok(octets @ 1..) = u8::try_from(self.cut.not_filed) {
@@ -403,7 +403,7 @@ impl Room {
         } = self;
         let mut first = 0;
         while first < counts.len() {
-            // Turns counts into start indexes in the portion; below, these turn into end indexes.
+            // Turn the counts into start indexes in the portion; below, the start indexes become end indexes.
             let (mut behind, mut length) = (first, 0);
             while let Some(count) = counts.get_mut(behind)
                 && (length == 0 || length + *count as usize <= PORTION)

@@ -156,7 +156,7 @@ fn steps<'a>(
                 let pair = Pattern::Exact(format!("{one} {other}"));
                 lists_of(&pairs, &pair, work)?
             }
-            // This is the second word of a pair.
+            // The previous step has already found this word as the second word of a pair.
             (Some(_), Some(_), None) => continue,
             _ => lists_of(&single, word, work)?,
         };
@@ -190,7 +190,7 @@ fn places_in(
             starts.extend(in_class(steps, within, work)?);
         }
     }
-    // There is an ascending run for each class: the standard sort merges them.
+    // The list has an ascending run for each class, and the standard sort merges these runs.
     work.spend(starts.len() / SORTED_A_UNIT)?;
     starts.sort();
     let dictionary = segment.dictionary(Terms::Words(index));

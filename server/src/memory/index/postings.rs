@@ -150,7 +150,7 @@ impl<'a> List<'a> {
     /// Returns the units of work that it takes to read the positions in some records.
     pub(super) fn place_units(&self, records: &Part<'_>) -> usize {
         let octets = match (self.records, records) {
-            // Only some blocks of the positions.
+            // Only some blocks of the positions are read.
             (RecordList::Dense(_), Part::List(list)) => {
                 self.places.len().min(list.len() * usize::from(BLOCK) * 2)
             }
@@ -205,7 +205,7 @@ impl<'a> List<'a> {
     pub(super) fn each_place_in(&self, records: &Part<'_>, mut emit: impl FnMut(u16, u16)) {
         match (records, self.records) {
             (Part::Bits(bits), _) => self.each_place_where(|record| bits.has(record), emit),
-            // For a few records out of many, reads only the blocks that have any of them.
+            // For a few records out of many, only the blocks that contain some of them are read.
             (Part::List(list), RecordList::Dense(dense)) => {
                 for wanted in list.chunk_by(|left, right| left / BLOCK == right / BLOCK) {
                     let block = wanted.first().map_or(0, |first| first / BLOCK);
@@ -268,7 +268,7 @@ fn read_places(
         }
         let mut place: u16 = 0;
         for number in numbers.by_ref() {
-            // At most 17 bits were written.
+            // Positions are written with at most 17 bits, so nothing is cut off.
             place = place.saturating_add((number >> 1) as u16);
             emit(record, place);
             if number & 1 == 1 {
@@ -298,7 +298,7 @@ impl Iterator for Varints<'_> {
     fn next(&mut self) -> Option<u32> {
         let (first, rest) = self.0.split_first()?;
         self.0 = rest;
-        // This is the most common case.
+        // Most numbers have a single octet.
         if first & 0x80 == 0 {
             return Some((*first).into());
         }
@@ -396,7 +396,7 @@ impl PostingsBuilder {
     /// Finishes the postings. The builder is then empty.
     pub(super) fn finish(&mut self) -> Postings {
         self.starts.push(length(self.octets.len()));
-        // Copied to the exact size, so that the builder keeps its memory.
+        // The postings are copied at their exact size, so that the builder keeps its memory.
         let postings = Postings {
             starts: self.starts.as_slice().into(),
             octets: self.octets.as_slice().into(),
@@ -451,7 +451,7 @@ mod tests {
             (Class::MAX, vec![at(5, 1), at(u16::MAX, 200)]),
         ];
         let mut builder = PostingsBuilder::default();
-        // Each list as a separate term, and then all lists but the last in one term.
+        // Each list is written as a separate term, and then all lists but the last as one term.
         for (class, places) in &lists {
             builder.term();
             builder.list(*class, places);

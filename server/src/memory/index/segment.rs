@@ -165,7 +165,7 @@ fn texts(fields: &Fields, records: &[Stored]) -> Texts {
     let mut notes = Notes::default();
     for (number, stored) in (0..=u16::MAX).zip(records) {
         notes.begin(number);
-        // The record has been parsed before.
+        // The record has been parsed before, so this does not fail.
         if let Ok(parsed) = iso2709::parse(&stored.octets) {
             note(fields, &parsed.record, &mut notes);
         }
@@ -255,7 +255,7 @@ impl SegmentBuilder {
             syntaxes.push(syntax);
             syntaxes.len() - 1
         });
-        // MARC has a handful of syntaxes.
+        // MARC has only a handful of syntaxes, so the number fits into an octet.
         u8::try_from(place).unwrap_or_default()
     }
 }

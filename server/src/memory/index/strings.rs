@@ -16,7 +16,7 @@ pub(super) struct Strings {
 
 impl Strings {
     pub(super) fn len(&self) -> u32 {
-        // Strings are numbered with 32 bits.
+        // Strings are numbered with 32 bits, so their number fits.
         u32::try_from(self.ends.len()).unwrap_or(u32::MAX)
     }
 
@@ -128,7 +128,7 @@ impl Default for Interner {
             octets: Vec::new(),
             ends: Vec::new(),
             table: HashTable::new(),
-            // Random, so that nobody can craft records whose strings all collide.
+            // The seed is random, so that clients cannot craft records whose strings all collide.
             seed: RandomState::new().hash_one(0),
             order: Vec::new(),
             places: Vec::new(),
@@ -232,7 +232,7 @@ pub(super) fn first_octets(string: &[u8]) -> u64 {
     }
     let missing = 64 - 8 * string.len();
     match (string.first_chunk(), string.last_chunk()) {
-        // The first and last octets may overlap.
+        // The first four and the last four octets overlap if the string has fewer than eight octets.
         (Some(first), Some(last)) => {
             let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
             u64::from(first) << 32 | u64::from(last) << missing
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn strings_are_found_by_pattern() {
         let strings = strings(&["war", "", "ware", "peace", "warfare", "é", "wa"]);
-        // "", peace, wa, war, ware, warfare, é
+        // In order, the strings are: "", peace, wa, war, ware, warfare, é
         assert_eq!(strings.find(b"war"), Some(3));
         assert_eq!(strings.find(b""), Some(0));
         assert_eq!(strings.find(b"warf"), None);

@@ -188,7 +188,7 @@ fn places_count_words_and_boundaries() {
         index.phrase_places(IndexId::ANY, &[pattern], edges, None, &mut work)
     };
     let and = of(Pattern::Exact("and".into()), work()).expect("little work");
-    // The control number is an entry of the index of everything.
+    // The index of everything also has the control number, whose position comes before the title.
     let first = 3;
     assert_eq!(and.iter().count(), 4);
     assert_eq!(
@@ -246,7 +246,7 @@ fn terms_are_browsed_and_tallied() {
                 found.exact,
             )
         };
-        // and emma id0 … id6 of peace the war warfare worlds
+        // The terms are: and emma id0 … id6 of peace the war warfare worlds
         let check = |found: (String, String, bool), before: &str, after: &str, exact| {
             assert_eq!(found, (before.to_owned(), after.to_owned(), exact));
         };
@@ -297,7 +297,7 @@ fn phrases_of_frequent_words_are_found() {
             .wrapping_add(1);
         (state >> 33) % below
     };
-    // Each word is half as frequent as the previous one.
+    // Each word is half as frequent as the word before it.
     let names = ["of", "the", "in", "war", "sea", "rare"];
     let mut text = || {
         let separators = [" ", " ", " ", " ", " ", "$", "|"];

@@ -86,7 +86,7 @@ impl JournalContents {
             path: path.to_owned(),
             reason,
         };
-        // redb would begin a new database in an empty file.
+        // redb would begin a new database in an empty file, so an empty file is refused here.
         if octets.is_empty() {
             return Err(damaged("it is empty".to_owned()));
         }
@@ -100,7 +100,7 @@ impl JournalContents {
             )));
         }
         let tables = guarded(|| tables(octets)).map_err(|error| match error {
-            // All pages are sound, but they hold something else.
+            // All pages are sound, but the tables have other types, as those of a newer version may have.
             redb::Error::TableTypeMismatch { .. }
             | redb::Error::TypeDefinitionChanged { .. }
             | redb::Error::TableIsMultimap(_) => newer(error.to_string()),
@@ -200,7 +200,7 @@ fn tables(octets: &[u8]) -> Result<Tables, redb::Error> {
     let mut database = Builder::new()
         .set_cache_size(CACHE)
         .create_with_backend(copy)?;
-    // Opening verifies checksums only after a crash.
+    // redb verifies checksums on opening only after a crash, so they are verified here.
     if !database.check_integrity()? {
         return Err(redb::Error::Corrupted(
             "its pages do not fit together".to_owned(),
@@ -216,7 +216,7 @@ fn tables(octets: &[u8]) -> Result<Tables, redb::Error> {
         let (name, value) = (name.value().to_owned(), value.value().to_owned());
         tables.facts.push((name, value));
     }
-    // The changes of other versions may be of another type.
+    // Another version may write changes of another type, so they are not read.
     let is_ours = |(name, value): &(String, String)| name == FORMAT && value == VERSION;
     if !tables.facts.iter().any(is_ours) {
         return Ok(tables);

@@ -216,7 +216,7 @@ fn changes_are_read_in_their_order() {
     let journal = Journal::open(&file).expect("opens");
     append(&journal, 4..=5).expect("written");
     assert_eq!(contents().changes, changes(1..=5));
-    // What follows the last change that was confirmed belongs to a commit that failed.
+    // Changes after the last confirmed change belong to a failed commit, so the next commit replaces them.
     append(&journal, 4..=4).expect("written");
     assert_eq!(contents().changes, changes(1..=4));
     journal
@@ -310,7 +310,7 @@ fn a_journal_with_octets_flipped_is_whole_or_refused() {
         let (mut refused, mut tried) = (0, 0);
         let used = (0..octets.len()).filter(|at| *at < 320 || octets[*at] != 0);
         let used = used.collect::<Vec<_>>();
-        // More mutations if asked for, as in other tests.
+        // The variable `Z3950_MUTATIONS` asks for more mutations, as in other tests.
         let some = std::env::var("Z3950_MUTATIONS").map_or(1, |times| times.parse().unwrap_or(1));
         let part = (used.len() / (600 * some)).max(1);
         let mut from = random(part);
@@ -320,7 +320,7 @@ fn a_journal_with_octets_flipped_is_whole_or_refused() {
                 continue;
             }
             let bits = match at {
-                // All flags; one bit of every other octet.
+                // All bits of the flags are flipped, and one bit of each remaining octet.
                 9 => 0..8,
                 _ => {
                     let bit = random(8);
@@ -353,7 +353,7 @@ fn a_newer_journal_is_refused() {
         told.contains("newer version") && told.contains("format 2"),
         "{told}"
     );
-    // The format of the store itself: the first octet of each commit slot.
+    // The format of the store itself is in the first octet of each commit slot.
     let [mut octets, _] = three_commits();
     (octets[64], octets[192]) = (4, 4);
     let told = read(&octets).expect_err("newer").to_string();
@@ -363,7 +363,7 @@ fn a_newer_journal_is_refused() {
     octets[192] = 3;
     let told = read(&octets).expect_err("damaged").to_string();
     assert!(told.contains("is damaged"), "one octet is damage: {told}");
-    // Tables of other types, with and without a format that announces them.
+    // The tables have other types, with or without a format that announces them.
     for format in [Some("2"), Some(VERSION), None] {
         let (disk, journal) = Disk::begun();
         let other = |writing: &WriteTransaction| {
@@ -401,7 +401,7 @@ fn how_a_journal_ends_is_said_in_one_line() {
     let (changes, told) = note(&killed);
     let expected = "the journal was not closed: 3 changes are kept, and none that was confirmed to a client is missing";
     assert_eq!((changes, told.as_deref()), (3, Some(expected)));
-    // The flag that names the current slot is written last.
+    // The flag that names the current slot is written last, so flipping it brings back the previous commit.
     let mut torn = killed;
     torn[9] ^= 1;
     let (changes, told) = note(&torn);
@@ -435,7 +435,7 @@ fn nothing_that_was_synced_is_lost_with_the_power() {
         let without = contents.changes == changes(folded + 1..=confirmed);
         let with = contents.changes == changes(folded + 1..=more);
         assert!(with || (without && !done), "{seed}: {contents:?}");
-        // The next process continues.
+        // The next process continues with the octets that survived.
         let survived = Disk::default();
         lock(&survived.0).octets = octets;
         let journal = survived.journal().expect("repaired");

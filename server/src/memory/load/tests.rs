@@ -210,17 +210,17 @@ fn audit_a7_only_intact_files_replace_the_records_served() {
     for (file, expected) in [
         (c.clone(), Ok(1)),
         ([&*a, &*b, &*c].concat(), Ok(3)),
-        // Repaired without loss, as in converted files.
+        // These records are repaired without loss, as in converted files.
         (
             [with_wrong_length(a.clone()), with_wrong_length(b.clone())].concat(),
             Ok(2),
         ),
-        // The last record is cut off; at startup, this is repaired.
+        // The last record is cut off, which is repaired at startup but refused in a reload.
         (
             [&*a, &b[..b.len() - 1]].concat(),
             Err("what is served: record 2 at octet 60 is incomplete: no record terminator"),
         ),
-        // The record with the loss is named.
+        // The error names the record with the loss.
         (
             [&*with_wrong_length(a.clone()), &*b, &c[..c.len() - 9]].concat(),
             Err("what is served: record 3 "),
@@ -275,12 +275,12 @@ fn a_reload_takes_damage_that_is_served() {
     let (backend, _) = loaded.expect("records");
     for (file, is_taken) in [
         (&*first, true),
-        // More damage, or fewer records.
+        // These files have more damage or fewer records than are served.
         (&[&*a, &*b, b"no record\x1d", cut].concat(), false),
         (&again, false),
         (&[&*a, &*a, &*b, cut].concat(), true),
         (&[&*a, &*b].concat(), true),
-        // The record was whole before.
+        // The served record is whole now, so its damage is refused.
         (&first, false),
     ] {
         fs::write(&path, file).expect("written");

@@ -162,7 +162,7 @@ pub(in crate::memory) fn load(
     for (number, database) in (0..=u16::MAX).zip(databases) {
         let saved = database.saved();
         let records = served.and_then(|served| served.records.get(usize::from(number)));
-        // A database without records is saved as an empty file.
+        // A database without records is saved as an empty file, so the file may be empty.
         let may_be_empty = saved.is_some() && records.is_none_or(|records| *records == 0);
         let input = |memory, notes: FileNotes, may_be_empty| LoadInput {
             database: number,
@@ -205,7 +205,7 @@ pub(in crate::memory) fn load(
             let (taking, done) = (Arc::clone(&taking), done.clone());
             scope.spawn(move || work_off(&taking, fields, &done));
         }
-        // When the last thread has ended, senders must not wait.
+        // Without this, sending would wait for ever after the last thread has ended.
         drop((taking, done));
         let mut batcher = Batcher {
             batches,
@@ -365,13 +365,13 @@ impl Batcher {
 
     fn flush(&mut self) -> Result<(), LoadError> {
         let number = self.next.number;
-        // Segments have 16-bit numbers.
+        // Segments have 16-bit numbers, so more batches are refused.
         if number > usize::from(u16::MAX) {
             return Err(LoadError::TooMany);
         }
         let batch = take(&mut self.next);
         self.next.number = number + 1;
-        // If no thread receives the batch, one has panicked, and the scope propagates that.
+        // Sending fails only if the threads have panicked, and the scope propagates that.
         let _ = self.batches.send(batch);
         Ok(())
     }
@@ -387,7 +387,7 @@ fn work_off(batches: &Mutex<Receiver<Batch>>, fields: &Arc<Fields>, done: &Sende
             0..=FEW => indexed(batch, &mut SegmentBuilder::deferred(Arc::clone(fields))),
             _ => indexed(batch, &mut builder),
         };
-        // The receiver lives as long as the scope of the threads.
+        // The receiver lives as long as the scope of the threads, so sending does not fail.
         let _ = done.send(indexed);
     }
 }

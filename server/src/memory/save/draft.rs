@@ -30,7 +30,7 @@ pub(in crate::memory) fn drafted(
     written.map_err(file::Error::unwritable(target))?;
     let held = output.get_ref().fingerprint();
     drop(output);
-    // Synced here, where nobody waits for it.
+    // The draft is synced here, because no update waits for it.
     let synced = draft.file().sync_all();
     synced.map_err(file::Error::unwritable(target))?;
     Ok((draft, held))
@@ -68,7 +68,7 @@ fn write_records(
             continue;
         }
         let parsed = iso2709::parse(record).map_err(io::Error::other)?.record;
-        // The other formats are text.
+        // The other formats are text, so the record is converted to UTF-8.
         let readable = charset::to_utf8(&parsed, &charset::Options::default()).record;
         buffer.clear();
         form.write(&readable, &mut buffer)

@@ -113,7 +113,7 @@ fn texts_of(record: &Bytes, fields: &Fields, index: IndexId) -> Vec<String> {
 /// Returns the text of a field that folds to a whole entry, without marks and without the punctuation that precedes a further
 /// element.
 fn whole_of(text: &str, term: &str) -> Option<String> {
-    // Most texts differ in their first letter.
+    // Most texts already differ in the first letter, so it is compared before the whole text.
     let first = text.trim_start().chars().next();
     let is_other = |letter: char| !term.starts_with(letter.to_ascii_lowercase());
     if first.is_some_and(|first| first.is_ascii_alphanumeric() && is_other(first)) {

@@ -68,7 +68,8 @@ fn files_that_do_not_fit_are_not_loaded() {
         paths: vec![path.clone()],
         ..DatabaseFiles::default()
     };
-    // Three and a quarter times the octets of the file; a reload leaves the reserve free, but at most the octets of the file.
+    // Loading needs three and a quarter times the octets of the file. A reload also leaves the reserve free, or as many octets as
+    // the file has, if those are fewer.
     let start: [(HeadroomProbe, bool); 3] = [
         (|| left(1300), true),
         (|| left(1299), false),

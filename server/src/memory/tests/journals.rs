@@ -147,11 +147,11 @@ fn interrupted_folding_does_no_harm() {
         assert!(backend.fold().iter().all(Result::is_ok));
         assert_eq!(cat.in_file().len(), 4);
     };
-    // Before anything is done, and while the draft is written.
+    // Folding is interrupted before it begins or while it writes the draft.
     put_back(&old, &journal);
     fs::write(cat.folder.path().join(".cat.mrc.draft"), "half").expect("written");
     check();
-    // After the new file was announced.
+    // Folding is interrupted after it has announced the new file.
     put_back(&new, &journal);
     let folded = Fingerprint::of(&cat.path).expect("read").expect("a file");
     fs::write(&cat.path, &old).expect("written");
@@ -161,7 +161,7 @@ fn interrupted_folding_does_no_harm() {
     open.close();
     let announced = keep(&cat.journal());
     check();
-    // After the file was replaced.
+    // Folding is interrupted after it has replaced the file.
     put_back(&new, &announced);
     check();
     // The new file without its announcement counts as a different file.
@@ -222,7 +222,7 @@ fn what_is_done_with_a_journal_is_counted() {
     let (octets, counts, _) = totals(&backend);
     assert_eq!(counts, (1, 0, 0));
     delete(&backend, "b");
-    // A row without a record, and with a docid of one octet.
+    // The deletion of a record whose docid has one octet takes 33 octets.
     assert_eq!(totals(&backend), (octets + 33, (2, 0, 0), false));
     drop(backend);
     let backend = cat.open();
@@ -290,7 +290,7 @@ fn a_hand_edit_beside_a_journal_is_refused() {
     }
     assert_eq!(fs::read(&cat.path).expect("there"), by_hand);
     assert_eq!(titles(&backend, ALL), CHANGED);
-    // Put back as it was; the file's time is part of its state while it is served.
+    // The old contents are put back with a new time, so the file must be read again before it can be changed.
     fs::write(&cat.path, old).expect("written");
     backend.reload(&|_| {}).expect("the file of the journal");
     delete(&backend, "d");
@@ -362,7 +362,7 @@ async fn updates_side_by_side_share_a_commit() {
     let backend = cat.open();
     assert_eq!(together(&backend, "Many", || {}).await, 40);
     assert_eq!(titles(&backend, "many").len(), 40);
-    // None of the changes is made if they cannot be saved, and later changes are not built on them.
+    // If the changes cannot be saved, none of them is made, and later changes are not built on them.
     let octets = fs::read(&cat.path).expect("there");
     let edit = || fs::write(&cat.path, [&octets[..], b"\n"].concat()).expect("written");
     assert_eq!(together(&backend, "Refused", edit).await, 0);

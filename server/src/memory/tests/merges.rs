@@ -168,7 +168,7 @@ async fn updates_have_segments_merged() {
     while backend.current().index.segments().count() > 1 {
         tokio::task::yield_now().await;
     }
-    // The thread that merges may not have let the next update take its turn yet.
+    // This update may have to wait until the merging thread has finished its turn.
     let update = Update {
         database: &DatabaseName::from("cat"),
         action: UpdateAction::Delete,

@@ -139,7 +139,7 @@ fn audit_a8_a_hand_edit_is_not_overwritten() {
             octets("b", "Peace by hand")
         );
         assert_eq!(titles(&backend, "@or war @or peace emma"), ["War"]);
-        // A file that was read again can be changed.
+        // After a reload has read the file again, its records can be changed.
         backend.reload(&|_| {}).expect("records");
         let outcomes = change(&backend, UpdateAction::Insert, &insert);
         assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");

@@ -46,7 +46,7 @@ pub(super) async fn answer(
         action,
         records: &records,
     });
-    // This is not cancelled, because the client could not know whether the update was done.
+    // The update is not cancelled, because the client could not know whether it was done.
     let outcomes = outcomes.await?;
     let failure = failure_of(&outcomes);
     let (record_status, update_status) = match failure {
@@ -148,7 +148,7 @@ fn check(backend: &dyn Backend, request: &EsRequest) -> Result<(), Diagnostic> {
 /// send anything there.
 fn wanted(action: UpdateAction, supplied: &SuppliedRecord) -> Result<UpdateRecord, Diagnostic> {
     if supplied.supplemental_id.is_some() {
-        // Records do not have versions by which concurrent changes could be detected.
+        // Records do not have versions, by which the server could detect concurrent changes.
         return Err(unsupported("supplementalId"));
     }
     let id = supplied.record_id.as_ref().map(|id| match id {

@@ -121,7 +121,7 @@ fn refusals_say_why() {
     });
     let target = Arc::new(target);
     let there = IpAddr::from(Ipv4Addr::LOCALHOST);
-    // The same address as a dual-stack socket reports it.
+    // A dual-stack socket reports the blocked address in this form.
     let mapped = IpAddr::from(Ipv4Addr::new(192, 0, 2, 1).to_ipv6_mapped());
     for (peer, id_authentication, expected) in [
         (there, id_pass("ann", "secret"), None),
@@ -153,7 +153,7 @@ fn refusals_say_why() {
             "{reason}"
         );
         assert!(reason.contains(addinfo), "{reason}");
-        // The client may try again.
+        // After a refusal, the client may try again in the same session.
         let allowed = InitializeRequest {
             id_authentication: id_pass("ann", "secret"),
             ..self::request()
@@ -240,7 +240,7 @@ fn character_set_and_language_are_negotiated() {
             "{languages:?}"
         );
     }
-    // Nothing is proposed, so nothing is agreed on.
+    // The client proposes nothing, so nothing is negotiated.
     let response = answered(&mut Session::new(Arc::new(target())), request());
     assert_eq!(response.other_info, None);
     assert!(!response.options.contains(Options::NEGOTIATION_MODEL));

@@ -50,7 +50,7 @@ fn searches_are_stopped() {
     };
     assert_eq!(shown(&response.records), "105 ");
     assert_eq!(response.result_set_status, Some(ResultSetStatus::NONE));
-    // The session continues.
+    // The session can still be used after a search was stopped.
     let Apdu::SearchResponse(response) = only(now(session.answer(&search("5")))) else {
         panic!("a SearchResponse")
     };

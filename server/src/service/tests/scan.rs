@@ -37,19 +37,19 @@ fn shown(response: &ScanResponse) -> String {
 
 #[test]
 fn terms_surround_the_starting_point() {
-    // The start, the number of terms wanted, the preferred position and the step; then the terms, the position of the start and
-    // the status.
+    // The columns are the start, the number of terms wanted, the preferred position and the step; then the terms, the position of
+    // the start and the status.
     for (start, number, preferred, step, terms, position, status) in [
         ("d", 3, Some(1), None, "def", 1, 0),
         ("d", 3, None, Some(0), "def", 1, 0),
         ("d", 3, Some(2), None, "cde", 2, 0),
         ("d", 3, Some(3), None, "bcd", 3, 0),
-        // The start is after the last term, or before the first.
+        // The start comes after the last term or before the first term.
         ("d", 2, Some(3), None, "bc", 3, 0),
         ("d", 3, Some(0), None, "efg", 0, 0),
         ("dd", 3, Some(0), None, "efg", 0, 0),
         ("dd", 3, Some(1), None, "efg", 1, 0),
-        // The list begins or ends within the answer.
+        // The index begins or ends within the answer, so the answer has fewer terms.
         ("a", 3, Some(3), None, "b", 1, 5),
         ("c", 4, Some(3), None, "bcd", 2, 5),
         ("j", 4, Some(1), None, "jk", 1, 5),

@@ -36,7 +36,7 @@ fn counts_may_be_estimates_or_those_of_a_subset() {
         assert_eq!(response.result_set_status, set_status, "{term}");
         assert_eq!(response.result_count, count, "{term}");
         assert_eq!(shown(&response.records), records, "{term}");
-        // The set exists in both cases.
+        // The result set exists with either status.
         let again = search(&mut session, search_request("@set default"));
         assert_eq!(again.result_count, count, "{term}");
     }

@@ -163,7 +163,7 @@ fn sets_of_different_backends_are_not_sorted_together() {
         panic!("a diagnostic")
     };
     assert_eq!((one.condition, &*one.addinfo.to_string_lossy()), (237, "b"));
-    // A search of databases of two backends is refused, and so is a query that combines their sets.
+    // A search of the databases of two backends is refused too.
     let both = SearchRequest {
         database_names: ["cat", "other"].map(DatabaseName::from).into(),
         ..search_request("2")

@@ -34,7 +34,7 @@ async fn every_index_of_the_description_can_be_searched_and_scanned() {
         assert!(supports.contains(&pair), "{kind} {value}");
     }
     for (kind, name) in &description.config.supports {
-        // One of these indexes supports the relation or modifier.
+        // At least one of these queries must be supported, because not every index supports each relation or modifier.
         let queries: Vec<String> = match &**kind {
             "relation" => vec![format!("title {name} war")],
             "relationModifier" => ["title", "docid", "date"]

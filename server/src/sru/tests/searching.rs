@@ -239,7 +239,7 @@ async fn identifiers(session: &mut SruSession, parameters: &str) -> Vec<String> 
 #[tokio::test]
 async fn records_without_the_sort_key_are_last_unless_the_key_says_otherwise() {
     let session = &mut session();
-    // Some of these records have an ISBN.
+    // Only some of these records have an ISBN.
     for (key, is_first) in [
         ("isbn", true),
         ("isbn/sort.descending", true),

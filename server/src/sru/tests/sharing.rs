@@ -35,7 +35,7 @@ async fn a_set_is_there_for_other_connections_until_it_expires() {
             .map(|record| record.data.clone())
             .collect::<Vec<_>>()
     };
-    // In the order in which the set was sorted.
+    // The records are in the order in which the set was sorted.
     assert_eq!(data(&response), data(&all));
     let rest = search_of(&mut second, &format!("{again}&startRecord=8")).await;
     assert_eq!(data(&rest).as_slice(), &data(&all)[7..]);
@@ -50,7 +50,7 @@ async fn a_set_is_there_for_other_connections_until_it_expires() {
     assert!(target.shared_sets.find(&name, None, "books").is_some());
     tokio::time::advance(Duration::from_secs(60)).await;
     assert_eq!(found(&mut second, &again).await, (None, "51".to_owned()));
-    // Neither session keeps a set of its own.
+    // Neither session keeps its own result set.
     for session in [&first, &second] {
         let association = session.session.association().expect("open");
         assert!(association.result_sets().find(b"default").is_err());

@@ -108,7 +108,7 @@ fn clients_are_admitted_by_their_certificates() {
         let found = greeted.each_ref().map(Option::is_some);
         assert_eq!(found, [without, with], "{clients:?}");
         assert_eq!(greeted[1].as_ref().map(|answer| answer[0]), Some(0xb5));
-        // The listener without TLS still works, and the one with TLS accepts nothing else.
+        // The listener without TLS still works, and the listener with TLS accepts only TLS.
         assert!(!converse(server.addr(), &[init()]).is_empty());
         let mut plain = connect(server.addr_tls());
         plain

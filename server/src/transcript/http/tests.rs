@@ -110,7 +110,7 @@ fn secrets_are_left_out() {
             "<a:password>*</a:password >e",
         ),
         ("POST / HTTP/1.1\n", "<password/>e", "<password/>e"),
-        // Headers.
+        // Secrets may be in headers.
         (
             "GET / HTTP/1.1\ncookie: session=opensesame\nhost: a\n",
             "",
@@ -126,7 +126,7 @@ fn secrets_are_left_out() {
             "",
             "\nreferer: *\n",
         ),
-        // URLs, as they are and escaped.
+        // Secrets may be in URLs, which may be escaped.
         (
             "GET http://ann:opensesame@a/b?c@d HTTP/1.1\n",
             "",
@@ -169,7 +169,7 @@ fn secrets_are_left_out() {
         ),
         ("GET http://a/b@c HTTP/1.1\n", "", "GET http://a/b@c HTTP"),
         ("GET /a:/b@c%4 HTTP/1.1\n", "", "GET /a:/b@c%4 HTTP"),
-        // Bodies about which nothing is known.
+        // A body of an unknown form is redacted as a whole, but XML is not.
         (
             "POST / HTTP/1.1\ncontent-type: text/plain\n",
             "opensesame",
@@ -181,7 +181,7 @@ fn secrets_are_left_out() {
             "<a>b</a>",
             "<a>b</a>",
         ),
-        // Names that are not the names of secrets.
+        // These names only resemble the names of secrets.
         (
             "POST / HTTP/1.1\n",
             "<passwords>a</passwords>",

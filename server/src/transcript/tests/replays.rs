@@ -114,7 +114,7 @@ fn result_sets_may_have_other_names() {
         assert_eq!(answer.result_count, hits);
     }
     assert_eq!(ask(&with_set(first.clone(), "b")).not_recorded, None);
-    // The same names, but different sets.
+    // The names are the same, but they stand for different sets.
     assert!(ask(&with_set(first, "c")).not_recorded.is_some());
     let swapped = with_set(search("@not @set b @set a"), "d");
     assert!(ask(&swapped).not_recorded.is_some());
@@ -131,7 +131,7 @@ fn other_presents_of_recorded_records_are_answered() {
     }
     let all = given(&Output::from(now(session.answer(&marc(1, 3)))));
     assert_eq!(all.len(), 3, "{all:?}");
-    // Recorded: the first record with the search, the third and the second by Presents.
+    // The first record was recorded with the search, the third and the second with Presents.
     let folder = tempfile::tempdir().expect("a folder");
     let recorded = [init(), search_for(WAR, [0, 100, 1]), marc(3, 1), marc(2, 1)];
     let path = file(&folder, &[&recorded]);
@@ -162,7 +162,7 @@ fn other_presents_of_recorded_records_are_answered() {
             assert_eq!(answer.present_status, PresentStatus::SUCCESS);
             assert_eq!(answer.reference_id, Some(ReferenceId("mine".into())));
         }
-        // A different form.
+        // This Present asks for another form of the record.
         let Apdu::PresentRequest(mut brief) = marc(1, 1) else {
             panic!("a Present")
         };
@@ -174,7 +174,7 @@ fn other_presents_of_recorded_records_are_answered() {
         assert!(played.not_recorded.expect("why").starts_with(words));
         // Each request is reported only once.
         assert_eq!(ask(&request).not_recorded, None);
-        // Searches that ask for other records: all, none, one, and more than were recorded.
+        // These searches ask for fewer or more records than the recorded search.
         for (bounds, expected) in [
             ([3, 4, 0], 3),
             ([0, 1, 0], 0),
@@ -185,7 +185,7 @@ fn other_presents_of_recorded_records_are_answered() {
             assert_eq!(given(&played.output), all[..expected], "{bounds:?}");
             assert_eq!(played.not_recorded, None);
         }
-        // A search that was never recorded leaves no result set.
+        // A search that was never recorded does not make a result set.
         let unknown = ask(&search_for("@attr 1=1032 id8", [0, 1, 0]));
         assert_eq!(unknown.not_recorded.as_deref(), Some(UNKNOWN));
         assert_eq!(given(&ask(&marc(1, 1)).output), [UNKNOWN]);
@@ -305,7 +305,7 @@ fn after_a_rejected_init_only_its_own_session_is_replayed() {
         let no = answer(&mut player, &init());
         assert_eq!((names(&no), no.hang_up), (vec!["initResponse"], false));
         if !is_over {
-            // Answered once, as recorded.
+            // The search is answered only once, as recorded.
             assert_eq!(names(&answer(&mut player, &war)), ["searchResponse"]);
         }
         let unknown = played(&mut player, &war);
@@ -347,7 +347,7 @@ fn sessions_end_as_the_server_ended_them() {
         assert!(!ask(&init()).hang_up);
         assert_eq!(ask(&search("@attr 1=4 war")).hang_up, hangs_up, "{end}");
     }
-    // After the last request, whatever the order in which they come.
+    // The session ends after its last request, whatever the order of the requests.
     let [war, peace] = ["war", "peace"].map(|term| search(&format!("@attr 1=4 {term}")));
     let text = recording(&[&[init(), war.clone(), peace.clone()]]).to_string();
     let closed = "{\"event\":\"closed\",\"session\":1,\"end\":\"upstream\"}\n";
@@ -367,7 +367,7 @@ fn requests_whose_answers_did_not_come_are_not_repeated_in_other_sessions() {
     let war = search("@attr 1=4 war");
     let text = recording(&[&[init(), search("@attr 1=4 peace")], &[init(), war.clone()]]);
     let text = text.to_string();
-    // All but the answer to the last request.
+    // The answer to the last request is missing from these lines.
     let lines = text.lines().count();
     let unanswered = text.lines().take(lines - 1).collect::<Vec<_>>().join("\n") + "\n";
     for (end, expected) in [
@@ -430,7 +430,7 @@ fn size_of_last_two() -> i64 {
 
 #[test]
 fn concurrent_answers_find_their_requests() {
-    // Two searches before the answers, which come in reverse order.
+    // Both searches come before their answers, which come in reverse order.
     let requests = [
         referred(search("@attr 1=1032 id7"), "a"),
         referred(search("@attr 1=1032 dup"), "b"),

@@ -163,7 +163,7 @@ impl Conversation {
             Ok(apdu) if self.known.client_closed || matches!(apdu, Apdu::Close(_)) => {
                 self.received(octets, Ok(apdu));
             }
-            // A part of a message after the client's Close breaks the same rule.
+            // A part of a message after the client's Close breaks the same rule as a whole message.
             Err(_) if self.known.client_closed => {
                 let message = self.message("octets", octets);
                 let came = || "octets after Close".to_owned();
@@ -199,7 +199,7 @@ impl Conversation {
             return;
         }
         let came = || format!("the end of the connection ({})", end.name());
-        // A server that stops does not wait for the client's Close.
+        // A server that is stopping does not wait for the client's Close, so a missing Close is not a fault then.
         if self.known.server_closed && end != SessionEnd::Stopped {
             self.sheet.mark(message, RuleId::CloseAnswered, false, came);
         } else if matches!(end, SessionEnd::Left | SessionEnd::Lost) {

@@ -209,7 +209,7 @@ impl Knowledge {
         }
         let id = answer.reference_id().map(reference);
         let found = self.pending.iter().position(|one| one.reference == id);
-        // A fault may have changed the referenceId.
+        // A fault may have changed the referenceId; the answer then counts for the oldest request.
         let place = found.or((!self.pending.is_empty()).then_some(0));
         if let Some(place) = place {
             let Pending { change, .. } = self.pending.remove(place);
@@ -287,7 +287,7 @@ impl Knowledge {
 pub(super) fn key(request: &Apdu) -> u64 {
     let mut request = request.clone();
     request.set_reference_id(None);
-    // A request that cannot be encoded was not received.
+    // A received request can always be encoded, so the default is never used.
     hash(&*codec::encode(&request).unwrap_or_default())
 }
 

@@ -99,7 +99,7 @@ async fn converse(address: SocketAddr, steps: Vec<Step>) {
             hear(&mut stream, &mut heard).await;
         }
     }
-    // The server may already have ended its side.
+    // An error means that the server has already ended its side.
     let _ = stream.shutdown().await;
     let _ = stream.read_to_end(&mut heard).await;
 }

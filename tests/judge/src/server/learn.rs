@@ -119,7 +119,7 @@ async fn find_query(offer: &mut Offer, trial: &mut Trial) -> Checked {
             if offer.missing.contains(&Missing::Database) {
                 return Ok(());
             }
-            // The attributes would be refused for other words too.
+            // The server would refuse the attributes with other words too.
             if refusal.is_some() || FEW.contains(&offer.hits) {
                 break;
             }
@@ -208,7 +208,7 @@ async fn find_syntaxes(offer: &mut Offer, trial: &mut Trial) -> Checked {
         return Ok(());
     };
     for syntax in SYNTAXES {
-        // Some servers end the session instead of sending a diagnostic.
+        // Some servers end the session instead of sending a diagnostic, so a new session may be needed.
         if !trial.is_connected() {
             trial.session().await?;
         }

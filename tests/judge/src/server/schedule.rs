@@ -148,7 +148,8 @@ impl Schedule {
         while open.len() < most && !self.has_limit {
             let mut trial = known.trial(&self.server);
             let is_accepted = timeout(ACCEPTANCE, trial.begin()).await == Ok(true);
-            // A full server may end the session that has been idle longest. An HTTP server may not keep any connection.
+            // A full server may end the session that has been idle longest, so that session is checked. An HTTP server may not
+            // keep any connection.
             let is_oldest_kept = match open.first_mut() {
                 Some(oldest) => AnyTrial::is_kept(oldest).await || !trial.is_kept().await,
                 None => true,
@@ -346,7 +347,7 @@ impl Schedule {
         let mut trial = known.trial(&self.server);
         let mut is_answered = trial.is_answered().await;
         if !is_answered && !trial.ledger().is_silent {
-            // The server may have been full.
+            // The server may have been full, so it is asked once more.
             sleep(SETTLING).await;
             is_answered = trial.is_answered().await;
         }

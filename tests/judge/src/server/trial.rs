@@ -211,7 +211,7 @@ impl Trial {
         };
         match timeout(limit, stream.send(octets)).await {
             Ok(Ok(())) => Ok(()),
-            // The server may have sent the answer before the connection ended.
+            // The server may have answered before it ended the connection, so the answer is still read.
             Ok(Err(_)) => Ok(()),
             Err(_) => {
                 self.ledger.is_silent = true;
@@ -232,7 +232,7 @@ impl Trial {
             let Some(stream) = &mut self.stream else {
                 return Err(Verdict::not_judged("there is no connection"));
             };
-            // The server may have ended the connection; anything it sent is read later.
+            // The server may have ended the connection, but its answer is read later, so errors are ignored.
             let _ = stream.send(octets.slice(position..=position)).await;
             yield_now().await;
         }

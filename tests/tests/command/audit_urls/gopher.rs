@@ -55,7 +55,7 @@ fn audit_b17_a_dot_ends_a_text_while_the_connection_is_open() {
         use std::io::Write;
         let mut held = Vec::new();
         for mut stream in listener.incoming().flatten() {
-            // The test notices if the client has disconnected.
+            // An error means that the client has disconnected, which the test notices.
             let _ = stream.write_all(b"one\r\n.\r\nmore");
             held.push(stream);
         }

@@ -170,7 +170,7 @@ fn audit_a6_files_that_were_cut_back_or_lost_their_end_are_completed() {
             if round % 3 != 0 {
                 cut(&batch.path(report), &mut random, round % 2 == 0);
             }
-            // A report without its header is refused.
+            // A report without its header is refused, so the batch starts again without files.
             let kept = fs::read(batch.path(report)).expect("read");
             if kept.first().is_none_or(|octet| *octet == 0) || !kept.contains(&b'\n') {
                 fs::remove_file(batch.path(report)).expect("removed");

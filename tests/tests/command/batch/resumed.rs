@@ -23,7 +23,7 @@ fn a_run_resumes_where_it_ended() {
     let ran = demo(folder.path(), &arguments, inputs);
     assert_eq!(ran.code, Some(3), "{ran:?}");
     let whole = (text(&folder, "out.xml"), text(&folder, "report.tsv"));
-    // Everything has been done: nothing is sent, and the exit code is that of the whole batch.
+    // All inputs have been answered, so nothing is sent, and the exit code is still that of the whole batch.
     let ran = demo(folder.path(), &arguments, inputs);
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert_eq!(

@@ -30,7 +30,7 @@ fn our_server_passes_all_of_sru() {
         serde_json::json!(["1.1", "1.2", "2.0"])
     );
     let first = report["checks"][0]["conversation"][0]["octets"].as_str();
-    // The octets of `GET /books`.
+    // These are the octets of `GET /books`.
     assert!(
         first.is_some_and(|octets| octets.starts_with("474554202f626f6f6b73")),
         "{first:?}"

@@ -202,7 +202,7 @@ fn a_script_changes_the_format_of_records() {
             "text; record syntax sutrs\n1 hit\nTitle: Pride",
             "",
         ),
-        // Other formats are meant for programs, so other messages are notes.
+        // Other formats are meant for programs, so messages are notes on standard error.
         (
             "format mrk\nformat\n",
             &[],

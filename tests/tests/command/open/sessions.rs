@@ -204,7 +204,7 @@ fn a_search_is_cancelled_at_once() {
         "cancel_find @attr 1=1032 id7\nfind @attr 1=1032 id7\ncancel\ncancel wait\ncancel now\n";
     let target = format!("{}/cat", server.addr());
     let ran = z3950_fed(["open", &target], commands);
-    // The last command does not exist.
+    // The command `cancel now` does not exist, so the exit code is 2.
     assert_eq!(ran.code, Some(2), "{ran:?}");
     let triggers = server
         .wait_for_end()

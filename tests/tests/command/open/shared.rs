@@ -67,7 +67,7 @@ fn a_command_prints_the_same_at_the_prompt_and_on_the_command_line() {
         }
         let line = format!("{name} {text} {}\n", options.join(" "));
         let ran = z3950_fed(["open", &target], &line);
-        // Two orders have different references, and possibly different times.
+        // Two orders have different references, and possibly different times, so these lines are not compared.
         let differs = |line: &str| line.contains("reference") || line.contains("date time");
         let comparable = |out: &str| {
             let lines = out.lines().filter(|line| !differs(line));

@@ -58,7 +58,7 @@ fn records_of_another_kind_from_each_present_cost_no_others() {
             std::fs::remove_file(path(name)).expect("removed");
         }
     }
-    // Without a report, a message names the first record that was not written, and counts the others that have the same reason.
+    // Without a report, a message names the first record that was not written, and counts further records with the same reason.
     let targets = path("targets.toml");
     let ran = z3950([
         "search",
@@ -104,7 +104,7 @@ fn records_take_one_search_and_close_is_always_sent() {
         (&["lookup", &target, "local:pg158"], vec![]),
         (&["search", &target, "ti:emma"], vec![]),
         (&["search", &target, "novel"], vec![]),
-        // Only the number of hits is wanted.
+        // With `--count 0`, only the number of hits is requested.
         (&["search", &target, "novel", "--count", "0"], vec![]),
         (
             &["search", &target, "fiction", "--count", "30"],

@@ -144,7 +144,7 @@ fn a_generated_catalogue_is_compared_searched_and_served_without_a_node() {
         answer.contains("<zs:numberOfRecords>1</zs:numberOfRecords>") && answer.contains(&id),
         "{answer}"
     );
-    // Each record is missing once.
+    // Each record is missing without its own node, and found without either of the other two nodes.
     let place = served.place("books");
     let sum = found_without_each_node(&mut served.engine, &place);
     assert_eq!(sum, 2 * records.len());

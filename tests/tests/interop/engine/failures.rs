@@ -42,7 +42,7 @@ fn replicas_take_over() {
         engine.kill(server);
         assert_eq!(counts(&place), ["3"; 4], "without {server}");
         engine.restart(server);
-        // A server that hangs costs the time limit of its answer.
+        // A search waits for a server that hangs until the time limit of its answer.
         engine.signal(server, "STOP");
         assert_eq!(counts(&place)[..2], ["3"; 2], "{server} hangs");
         engine.signal(server, "CONT");
@@ -121,7 +121,7 @@ fn other_nodes_than_those_of_the_engine_are_refused() {
     drop(daemon);
     let (settings, nodes) = (engine.folder().join("z3950d.toml"), engine.nodes());
     let text = std::fs::read_to_string(&settings).expect("settings");
-    // One node more than the distributor knows, and a node instead of the distributor.
+    // First, a node takes the place of the distributor; then the settings list one node more than the distributor knows.
     let alone = text.replace(&engine.url(), &format!("sphinxql://{}/books", nodes[0]));
     std::fs::write(&settings, alone).expect("written");
     let checked = check(&settings);
@@ -270,7 +270,7 @@ fn answers_come_without_a_node_that_hangs() {
     let daemon = start(&engine, &all, "");
     let place = format!("{}/books", daemon.address());
     let count = || found(&place, &[EVERYTHING.to_owned()]).concat();
-    // On a busy machine, a node may answer too late.
+    // On a busy machine, a node may answer too late, so the search is repeated.
     assert!((0..20).any(|_| count() == "20"));
     let mut left = 0;
     for node in ["node-1", "node-2"] {
@@ -317,7 +317,7 @@ async fn positions_stay_without_a_node() {
     let error = large.record(50).await.expect_err("other positions");
     assert!(error.to_string().contains("search again"), "{error}");
     let part = connection.search(everything()).await.expect("hits");
-    // The set is still large.
+    // Even without one node, the set is large.
     assert!((1001..1800).contains(&part.count()), "{}", part.count());
     assert!(part.record(50).await.is_ok());
     engine.restart("node-1");

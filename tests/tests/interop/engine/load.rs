@@ -61,7 +61,7 @@ fn updates_and_deletions_leave_what_memory_has() {
     let file = |name: &str, records: &[MarcRecord]| write(engine.folder(), name, records);
     let loaded = engine.load(&[], &[&file("all.mrc", &all)]);
     assert_loaded(&loaded, &format!("{number} records loaded"));
-    // Each changed record occurs twice, and the last one applies.
+    // Each changed record occurs twice in the file, and its last version applies.
     let changed = records_of("changed", (2..=number).step_by(2));
     let twice = [records_of("lost", (2..=number).step_by(2)), changed.clone()].concat();
     let mut nameless =
@@ -150,7 +150,7 @@ fn a_load_that_is_killed_goes_on_where_it_was() {
     assert_loaded(&nothing, "0 records loaded");
     assert_loaded(&nothing, "notes all of this as done");
     assert_same(&start(&engine, &all, ""), &queries(number));
-    // The notes of a load with other settings are not continued.
+    // A load with other settings does not continue from these notes.
     let settings = engine.folder().join("other.toml");
     fs::write(&settings, engine.settings("sort = [\"title\"]")).expect("written");
     let other = ["--config", settings.to_str().expect("text")];
@@ -180,7 +180,7 @@ async fn a_load_that_is_interrupted_goes_on_where_it_was() {
     let Some(engine) = Engine::start(1) else {
         return;
     };
-    // More records than the load reads ahead: 250 for each processor, and some more.
+    // There are more records than the load reads ahead, which is 250 for each processor and some more.
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let number = FEWER + 300 * processors;
     let file = write(engine.folder(), "all.mrc", &records(number));
@@ -274,7 +274,7 @@ fn a_long_load_counts_its_records() {
     fs::write(&file, text).expect("written");
     let ran = engine.load(&["--delete"], &[&file]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    // A slow node is reported too.
+    // Messages about a slow node are skipped.
     let lines = ran.stderr.lines().filter(|line| line.contains("record"));
     let lines: Vec<&str> = lines.collect();
     let expected = [
@@ -467,7 +467,7 @@ fn a_full_disk_ends_a_load_until_there_is_room() {
     engine.restart("node-2");
     assert_loaded(&engine.load(&[], &[&file]), "4000 records loaded");
     assert_same(&start(&engine, &all, ""), &queries(all.len()));
-    // The notes cannot be written either.
+    // With a limit of 0, the notes cannot be written either.
     let mut command = command("sh");
     let full = format!(
         "ulimit -f 0; exec {:?} load --engine {} --nodes {} --resume {:?} {:?}",

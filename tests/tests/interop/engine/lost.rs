@@ -97,7 +97,7 @@ async fn a_sort_is_refused_if_records_are_gone() {
     let of_part = std::slice::from_ref(&part);
     assert_eq!(sorted(&database, of_whole, None).await, Err(109));
     assert_eq!(sorted(&database, of_part, None).await, Ok(left));
-    // It is not known whether the other records have a title.
+    // A missing record may lack a title, so a sort that aborts on a missing title is refused.
     assert_eq!(sorted(&database, of_part, abort()).await, Err(109));
     let both = [part, whole];
     assert_eq!(sorted(&database, &both, None).await, Err(109));

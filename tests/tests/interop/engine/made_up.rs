@@ -125,7 +125,7 @@ pub(super) fn queries(number: usize) -> Vec<String> {
 /// Returns 400 queries of each kind. A refused query is refused by both the engine and memory.
 pub(super) fn queries_of(ids: &[String], mut terms: impl FnMut() -> Terms) -> Vec<String> {
     let mut random = Random::new("engine queries");
-    // This is more terms than the engine counts at once.
+    // This query has more terms than the engine counts at once.
     let some: Vec<String> = ids.iter().map(|id| format!("@attr 1=1032 {id}")).collect();
     let mut queries = vec![
         EVERYTHING.to_owned(),
@@ -142,7 +142,7 @@ pub(super) fn queries_of(ids: &[String], mut terms: impl FnMut() -> Terms) -> Ve
         let year = 1900 + random.below(120);
         let relation = random.pick(&[1, 2, 4, 5]);
         let (distance, ordered) = (random.below(4) + 1, random.below(2));
-        // The part has two or three letters.
+        // The beginning of the word has two or three letters.
         let part: String = one.chars().take(2 + queries.len() / 29 % 2).collect();
         let end: String = one.chars().skip(1).collect();
         queries.extend([

@@ -41,7 +41,7 @@ async fn terms_are_those_of_memory() {
     let mut text = String::new();
     for at in 0..RECORDS {
         let (word, other) = (letters(LATIN, at), letters(CYRILLIC, at));
-        // The second term differs only after as many octets as the engine compares.
+        // Titles of the second kind differ only after as many octets as the engine compares.
         let title = match at % 2 {
             0 => format!("history of {word} воен{other}"),
             _ => format!("history of the people {word} воен{other}"),

@@ -91,7 +91,7 @@ async fn records_that_vanish_are_diagnostics_in_their_places() {
                 }
             }
         }
-        // For this set, the positions of its later records were never known.
+        // The later positions of this set were never read, so their records are unknown.
         let unread = &searched[2];
         let record = unread.record(10).await.expect("it came with the search");
         assert_eq!(id(&record.marc().expect("MARC")), ids[9]);
@@ -198,7 +198,7 @@ async fn several_keys_order_records_as_in_memory() {
             let mut hits = connection.search(everything()).await.expect("hits");
             hits.sort(&keys).await.expect("sorted");
             let records = all_of(&hits).await;
-            // Records with equal keys may have a different order.
+            // Records with equal keys may have a different order, so only the keys are compared.
             let value = |record: &MarcRecord, (_, tag)| {
                 let field = record.fields_by_tag(tag).next().expect("the field");
                 match tag {
@@ -242,7 +242,7 @@ async fn terms_are_counted_if_the_client_asks() {
     let ids: Vec<String> = ids.collect();
     let query = "@or ".repeat(39) + &ids.join(" ");
     let query = parse_pqf(&query).expect("a query");
-    // As many terms as the engine counts together with the search.
+    // The engine counts at most 30 terms together with the search.
     for (is_asked, expected) in [(true, 30), (false, 0)] {
         let mut search = Search::new(&names, &query);
         search.term_counts = true;

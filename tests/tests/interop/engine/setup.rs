@@ -35,7 +35,7 @@ impl Drop for SetUp {
                 .extension()
                 .is_some_and(|extension| extension == "conf")
             {
-                // The server may not have started.
+                // An error means that the server has not started.
                 let _ = run(
                     command("searchd")
                         .arg("--stopwait")
@@ -78,7 +78,7 @@ fn the_page_is_followed() {
         shell
             .args(["-e", "-c", &commands.join("\n")])
             .env("PATH", path);
-        // The servers would otherwise keep pipes open.
+        // The servers started by the script would keep a pipe open, so they write to a log file.
         let log = fs::File::create(folder.join("log")).expect("a log");
         let copy = log.try_clone().expect("a copy");
         let ended = shell.current_dir(folder).stdout(log).stderr(copy).status();

@@ -24,7 +24,7 @@ const OCTETS: usize = 3;
 /// short, and the blank is text.
 pub(super) fn odd_code(octets: &[u8], plain: usize) -> usize {
     let half = octets.first().copied().unwrap_or_default() & 0x80;
-    // Codes reach up to the next escape sequence, line end or separator, or to an octet with the other high bit.
+    // A run of codes ends at the next escape sequence, line end or separator, or at an octet whose high bit differs.
     let belongs =
         |octet: &&u8| **octet & 0x80 == half && !matches!(**octet, b'\n' | b'\r' | 0x1B..=0x1F);
     let run = octets

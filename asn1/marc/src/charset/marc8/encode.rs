@@ -137,7 +137,7 @@ impl Repertoire for Marc8Encoder {
         for mark in cluster.marks {
             self.put_mark(*mark);
         }
-        // The base that the decoder gave to marks at the end is dropped.
+        // Drop the blank base that the decoder gave to marks at the end of the text.
         if cluster.base != BLANK_BASE {
             self.put(cluster.base, !cluster.beside_greek);
         }

@@ -29,7 +29,7 @@ fn latin() {
     check(b"plain", "plain");
     check(b"caf\xE2e M\xE8uller \xB5gean", "café Müller ægean");
     check(b"\xA1od\xB2z, \xA3okovi\xE2c", "Łodøz, Đoković");
-    // Marks are in the canonical order of Unicode, from below to above.
+    // The encoder writes marks in the canonical order of Unicode, from below to above.
     check(b"\xF2\xE3a \xE2\xBC", "ậ ớ");
     read(b"\xE3\xF2a", "ậ");
     check(b"\xAC\xBC\xAD\xBD", "ƠơƯư");
@@ -138,7 +138,7 @@ fn audit_c9_an_odd_eacc_code_is_one_fault_and_what_follows_stays_in_step() {
         "\u{FFFD}一",
         &["no character A1 A0 BD in EACC at octet 4"],
     );
-    // This line comes from pymarc's tests.
+    // The line comes from the tests of pymarc.
     check(
         b"a \x1B$1! =! @\x7F \x14\x7F \x19\x7F  \x7F!\"\x1B(B z",
         "a \u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD}\u{FFFD} z",
@@ -151,7 +151,7 @@ fn audit_c9_an_odd_eacc_code_is_one_fault_and_what_follows_stays_in_step() {
             "no character 7F 21 22 in EACC at octet 20",
         ],
     );
-    // A code that is cut short before a blank, and one at the end.
+    // One code is cut short before a blank, another before the escape sequence at the end.
     check(
         b"\x1B$1! !0!\x1B(B",
         "\u{FFFD} 一",

@@ -123,7 +123,7 @@ fn written(signs: &[Sign], masked: bool) -> String {
             Sign::Anchor => term.push('^'),
             Sign::Any if masked => {
                 term.push('?');
-                // A digit after the mask would be read as the number of its characters.
+                // A digit after the mask would be read as the maximum number of characters, so the digit is escaped.
                 if let Some(Sign::Character('0'..='9', false)) = signs.get(at + 1) {
                     term.push('\\');
                 }

@@ -161,7 +161,7 @@ fn the_data_tells_whether_it_is_escaped() {
 #[test]
 fn records_declare_the_namespaces_that_they_need() {
     for (around, data, expected) in [
-        // The data is unchanged, and not copied.
+        // The data already declares its namespaces, so it is neither changed nor copied.
         (
             "xmlns:z=\"urn:z\"",
             "<a xmlns=\"urn:a\"/>",
@@ -202,7 +202,7 @@ fn records_declare_the_namespaces_that_they_need() {
             "{around} {data}"
         );
     }
-    // The innermost declaration applies.
+    // If a prefix is declared twice, the innermost declaration applies.
     let inner = "<record xmlns:m=\"urn:1\"><recordData xmlns:m=\"urn:2\"><m:a/></recordData></record>\
                  <record><recordData><m:a/></recordData></record>";
     let records = with_records(inner);

@@ -166,8 +166,8 @@ pub(crate) fn resume(
             };
             format!("line {number} is not one of a report in this form{hint}")
         };
-        // Octets that were never written end a report like an incomplete line does. The octets before them must still be the
-        // beginning of a line.
+        // A report may end with octets that were never written, as with an incomplete line. The octets before them must still be
+        // the beginning of a line.
         let (begin, is_unwritten) = match line.iter().position(|octet| *octet == 0) {
             Some(end) => (line.get(..end).unwrap_or_default(), true),
             None => (&*line, false),

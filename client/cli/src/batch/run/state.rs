@@ -160,7 +160,7 @@ impl<'a> BatchState<'a> {
         }
         let is_unanswered = answer.exit == Exit::Transport;
         let length = match &self.destination {
-            // The records of an earlier run are kept.
+            // The file may hold records of an earlier run, which an unanswered ask must not remove.
             Destination::Folder { .. } if is_unanswered && self.of_ask.written == 0 => 0,
             _ => self.destination.complete(ask, &input)?,
         };
@@ -265,10 +265,10 @@ impl<'a> BatchState<'a> {
         };
         let has_no_match = self.tally.exits().any(|exit| exit == Exit::NoMatch);
         let is_empty = remains == Remains::Answers && has_no_match;
-        // Standard output is closed or cannot be written.
+        // Standard output is closed or cannot be written, so the document cannot be ended.
         let is_closed = matches!(&ran, Ok(Err(Failure::BrokenPipe | Failure::Write(_))));
         let is_standard = matches!(self.destination, Destination::Standard(_));
-        // After an interruption, the lines without an answer are kept too.
+        // An interruption is not a failure to write, so the later lines of the report are put back then too.
         let is_broken = matches!(
             ran,
             Ok(Err(Failure::Unwritten(_)
@@ -315,7 +315,7 @@ impl<'a> BatchState<'a> {
         }
         let exit = match ran {
             Ok(Ok(())) => exit,
-            // If no files are written, a reader such as `head` has read all it wants.
+            // If no files are written, a closed output is a success: a reader such as `head` has read all it wants.
             Ok(Err(Failure::BrokenPipe)) if self.report.is_some() || arguments.file().is_some() => {
                 let words = "standard output was closed before all inputs were answered";
                 return Err(Failure::Unwritten(words.into()));
@@ -336,7 +336,7 @@ impl<'a> BatchState<'a> {
 /// Returns whether an outcome means that further records are missing.
 fn breaks_off(outcome: OutcomeName) -> bool {
     use OutcomeName as Of;
-    // After a reconnection, the search is repeated.
+    // A reconnection repeats the search, so even a refused search can end an answer early.
     matches!(
         outcome,
         Of::AccessRefused

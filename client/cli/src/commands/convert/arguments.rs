@@ -125,7 +125,7 @@ impl Convert {
 }
 
 fn input_form(text: &str) -> Result<InputForm, String> {
-    // The elements are the same, whatever their namespace.
+    // MarcXchange has the elements of MARCXML in another namespace, and the reader ignores namespaces.
     if text.eq_ignore_ascii_case(Form::MarcXchange.name()) {
         return Ok(InputForm::MarcXml);
     }

@@ -107,7 +107,7 @@ mod tests {
                 &[
                     "=020  \\\\$a0306406152 (pbk.)",
                     "=020  \\\\$a9780141439518\n=020  \\\\$a978-0-306-40615-7",
-                    // The ISBN of a record that was left out does not count.
+                    // Only the previous record has this ISBN, and that record was left out, so its ISBN does not count.
                     "=020  \\\\$a0141439513",
                     "=020  \\\\$a0141439514",
                     "=020  \\\\$a0141439514",

@@ -79,7 +79,7 @@ pub(crate) fn say_facets(
         ));
     }
     for facet in found {
-        // Another character set may lack the characters for bars.
+        // The character set of the output may lack the block characters of the bars.
         let bars = output.is_terminal() && !output.is_converted();
         for line in facet_lines(&facet, bars) {
             output.line(&line)?;

@@ -203,7 +203,7 @@ impl LookupAnswers {
         best: Option<Box<Best>>,
         recipient: &mut Recipient,
     ) -> Answer {
-        // If some targets have a record, the others do not matter.
+        // If any target delivered a record, the targets without one only get messages.
         if !finds.iter().all(|found| found.is_undelivered) {
             let (undelivered, delivered): (Vec<_>, Vec<_>) =
                 finds.into_iter().partition(|found| found.is_undelivered);
@@ -272,7 +272,7 @@ impl LookupAnswers {
             Some(record) => {
                 let found = identifiers(record);
                 if found.is_empty() {
-                    // Nothing can match this text.
+                    // A record without identifiers cannot match anything.
                     Err((
                         Exit::NoMatch,
                         format!("{ask}: no identifier in 010, 020, 022 or 035"),
@@ -330,7 +330,7 @@ impl LookupAnswers {
                         lookup.found = identifier.map(|identifier| (found, identifier));
                     }
                 }
-                // The best record comes last.
+                // If the best of all records is wanted, its event comes last.
                 Event::Record {
                     target,
                     position,

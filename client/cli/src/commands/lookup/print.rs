@@ -96,7 +96,7 @@ impl LookupAnswers {
         }
         if !self.writing.json {
             let words = found.in_words();
-            // A batch shows only warnings.
+            // A batch shows warnings but not notes, so several hits are reported as a warning.
             let words = match hits {
                 1 => Words::Note(words),
                 _ => Words::Warning(words),

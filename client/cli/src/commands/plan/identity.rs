@@ -90,7 +90,7 @@ impl PlannedIdentity {
         Self {
             form,
             user: text(&credentials.user),
-            // An open string has no place for the group.
+            // An open string cannot contain a group.
             group: text(&credentials.group).filter(|_| form == "id-pass"),
             password: variable.as_ref().map(|_| "environment").or(command),
             variable,

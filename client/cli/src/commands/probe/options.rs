@@ -197,7 +197,7 @@ impl Attempts<'_> {
             session.present(1, records, &options).await
         };
         let result = result.await;
-        // The session may already have ended.
+        // An error only means that the session has already ended.
         let _ = session.close().await;
         let result = result?;
         let came = result.records.iter();
@@ -222,7 +222,7 @@ impl Attempts<'_> {
             })
             .await?;
         let server = session.server_info().clone();
-        // The session may already have ended.
+        // An error only means that the session has already ended.
         let _ = session.close().await;
         let selected = server.negotiated();
         let selected = selected.and_then(|response| response.selected_char_sets);

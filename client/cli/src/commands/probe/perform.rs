@@ -165,7 +165,7 @@ impl Attempts<'_> {
                 self.pause().await;
                 let two = self.search(session, &self.good(), Some(OTHER_SET)).await?;
                 self.pause().await;
-                // The first result set must still exist.
+                // The first result set must survive the second search.
                 let again = session.present(1, 1, &PresentOptions::default()).await;
                 match (one, again) {
                     (0, _) | (_, Ok(_)) => Ok(format!(

@@ -83,7 +83,7 @@ impl QueryAnswers {
         let is_sru = place.resolved.endpoint.is_sru();
         let query = match (cql.filter(|_| is_sru), query) {
             (Some(cql), _) => {
-                // The query is sent as typed, with its sort keys.
+                // The query is sent as typed, with its sort keys, so the keys are not sent again.
                 keys.clear();
                 AskedQuery::Cql(cql)
             }
@@ -171,7 +171,7 @@ impl QueryAnswers {
                 Event::Found(found) => {
                     let count = self.wanted.wanted_of(found.result.count());
                     if count > recipient.room() {
-                        // Another ask may be waiting for the session.
+                        // Release the session while waiting, because another ask may need it.
                         events.let_go(found.target);
                         recipient.ready_for(count).await;
                         continue;
@@ -377,7 +377,7 @@ impl QueryAnswers {
                 None => words,
             });
         }
-        // Some servers answer each Present in another syntax; the records that could be written are kept.
+        // Some servers change the syntax from one Present to the next; the records written before the change are kept.
         if answer.ending.outcome == OutcomeName::NotWritten && written > 0 {
             let asked = position - start;
             let reason = answer.message.unwrap_or_default();

@@ -64,7 +64,7 @@ mod tests {
         for other in 2..MAX_REASONS {
             assert!(!has(1, &other.to_string()));
         }
-        // This reason is no longer remembered.
+        // The maximum number of reasons is reached, so a new reason is not remembered.
         assert!(!has(1, "last") && !has(2, "last"));
         assert!(!repeated.has(&Answer::default().saying("no"), 1));
         let words: Vec<_> = repeated.words("x").collect();

@@ -155,7 +155,7 @@ pub(super) async fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Fa
     let mut text = String::new();
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(|error| Failure::unwritten(folder, &error))?;
-    // The lock is held from reading to writing, since another run may add a target meanwhile.
+    // The lock is held from reading to writing, so that another run cannot add a target in between.
     let lock = Lock::take(&path).map_err(|error| Failure::unopened(&error, ""))?;
     if path.exists() {
         let known = Profiles::default().with_file(&path);
@@ -320,7 +320,7 @@ fn replace(lock: &Lock, text: &str) -> Result<(), Failure> {
     Profiles::default()
         .with_file(draft.path())
         .map_err(|error| match error {
-            // The error is in the new section, whose line numbers mean nothing to the user.
+            // The user did not write the new section, so the message omits its line number.
             ProfileError::Malformed { error, .. } => Failure::Usage(match error.split_once(": ") {
                 Some((place, words)) if place.starts_with("line ") => words.to_owned(),
                 _ => error,

@@ -36,7 +36,7 @@ pub(super) async fn check(
     let (count, waiting) = (places.len(), output.waiting());
     let done = Cell::new(0);
     let mut known = places.iter().flatten();
-    // Only one password command may prompt at a time.
+    // Two password commands must not prompt at the same time.
     let at_once = if known.any(|place| may_prompt(&place.resolved.profile)) {
         1
     } else {
@@ -84,7 +84,7 @@ async fn server(reach: &TargetClient, place: &NamedTarget) -> Result<ServerInfo,
     let session = reach.session(place).await?;
     let server = session.server_info().clone();
     let searched = search(&session, place).await;
-    // The session may already have ended.
+    // An error only means that the session has already ended.
     let _ = session.close().await;
     searched?;
     Ok(server)
@@ -136,7 +136,7 @@ fn answer(
                     .with("implementation", name)
                     .write(output)?;
             } else if place.resolved.endpoint.is_sru() {
-                // SRU has no Init, in which the server would give its name.
+                // SRU does not have Init, so the protocol version is unknown.
                 output.line(&format!("{place}: ok, {name}"))?;
             } else {
                 output.line(&format!("{place}: ok, version {}, {name}", server.version))?

@@ -201,7 +201,7 @@ impl<'a> Supply<'a> {
             None => return Err(Failure::Usage(format!("--whole needs --syntax for {name}"))),
         };
         let record = match syntax {
-            // SUTRS is an ASN.1 string; XML and MARC are octets.
+            // SUTRS is sent as an ASN.1 string, XML and MARC as octets.
             SUTRS => sutrs_external(&String::from_utf8_lossy(&octets)),
             _ => Some(External::octet_aligned(syntax, octets)),
         };

@@ -71,7 +71,7 @@ fn each_record_has_its_own_result() {
     use OperationStatus as Op;
     use RecordStatus as Of;
     for (status, records, expected) in [
-        // The entries are in another order than that in which the records were sent.
+        // The package lists the records in an order that differs from the order in which they were sent.
         (
             Op::DONE,
             Some(vec![

@@ -184,7 +184,7 @@ impl Follower {
         match locator.url() {
             Url::Z3950(url) if url.kind() == Kind::Retrieval => {
                 let outcome = self.client.retrieve(url).await.ok()?.outcome;
-                // A database that does not exist counts as gone; one that cannot be searched does not.
+                // A database that does not exist counts as gone, but a database that cannot be searched does not.
                 let status = match &outcome {
                     Outcome::Failed(Error::Refused { diagnostics, .. }) => match diagnostics {
                         all if all.has(Condition::DATABASE_DOES_NOT_EXIST.0) => Some("gone"),

@@ -249,7 +249,7 @@ impl Listing<'_> {
                 url.clone()
             }
         };
-        // Whether the alternate ends at a blank, or else joins a word that was broken at a hyphen.
+        // This is true if the alternate ends at a blank, and false if it joins a word that was broken at a hyphen.
         let at_blank = found
             .alternates
             .first()

@@ -47,7 +47,7 @@ pub(super) fn response(
         person.hears("it asks in an unknown form");
         return None;
     };
-    // The answer often has the form user/password.
+    // The answer often has the form user/password, so it is not echoed.
     let prompt = format!("{} (not shown): ", shown(words.as_bytes()));
     let text = person.answers(&prompt, true)?;
     Some(SecurityChallengeResponse::SimpleForm(text.as_str().into()))
@@ -85,7 +85,7 @@ fn answer(prompt: &Prompt, person: &mut dyn Person) -> Option<Option<PromptRespo
     let words = words_of(prompt);
     let is_secret = match kind {
         Some(kind) => matches!(kind, PromptType::PASSWORD | PromptType::NEW_PASSWORD),
-        // If it is not clear whether the answer is secret, it is not echoed.
+        // If the prompt has no type, its words decide whether the answer is secret.
         None => ["password", "passwd", "pin", "secret"]
             .iter()
             .any(|secret| words.to_lowercase().contains(secret)),

@@ -13,7 +13,7 @@ async fn record_syntaxes_are_tried_in_their_order() {
         "1=1032,4=104;rs=none",
     );
     for condition in [227, 238, 239] {
-        // The diagnostic answers the search, replaces the record, or answers the Present.
+        // The server refuses the syntax in answer to the search, in place of the record, or in answer to the Present.
         let search_refused = move |asked: &str| {
             if asked.contains("sutrs") {
                 Refuse(condition)
@@ -238,7 +238,7 @@ async fn a_record_that_is_too_large_or_empty_is_requested_in_other_forms() {
                 ";rs=1.2.840.10003.5.109.10",
             ),
             ("- -", 6, "Delivered usmarc", ";rs=none"),
-            // The original answer is kept.
+            // No other form helps, so the original answer is kept.
             ("", 6, in_vain, ""),
         ] {
             let step = format!("{word}{form}");
@@ -259,12 +259,12 @@ async fn a_record_that_is_too_large_or_empty_is_requested_in_other_forms() {
         let in_vain = in_vain.replace("usmarc", "usmarc mismatch");
         check_unusable(&text, both, "", &named, &in_vain, word).await;
     }
-    // The Present is refused as a whole.
+    // The server refuses the whole Present, without diagnostics for single records.
     for (condition, suits, count, outcome, form) in [
         (16, "usmarc F", 3, "Delivered usmarc", ";esn=F"),
         (17, "usmarc B", 4, "Delivered usmarc", ";esn=B"),
         (17, "", 7, "present refused 17", ""),
-        // Another form would not help.
+        // These conditions do not depend on the form, so no other form is tried.
         (14, "", 2, "present refused 14", ""),
         (15, "", 2, "present refused 15", ""),
         (18, "", 2, "present refused 18", ""),

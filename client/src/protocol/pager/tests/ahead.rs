@@ -64,7 +64,7 @@ async fn read_with(
     {
         seen.push(words(&record.expect("a record")));
     }
-    // Meanwhile, the records requested ahead arrive.
+    // The records requested ahead arrive during this pause.
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     let asked = server.asked.lock().expect("no panic").join(" ");
     let rest: Vec<_> = stream.collect().await;
@@ -94,7 +94,8 @@ async fn as_many_chunks_are_pipelined_as_requests_may_be() {
 async fn long_ranges_are_requested_ahead_in_growing_chunks() {
     let all = u64::MAX;
     for (habit, is_concurrent, most, range, count, asked) in [
-        // A single chunk counts as a page; the second chunk makes a range without an end long.
+        // Nothing is requested ahead of the first chunk, which counts as a page. The second chunk makes an endless range count as
+        // long.
         (Habit::Honest, false, 0, all, 4, "search 1+4"),
         (Habit::Honest, false, 0, all, 5, "search 1+4 5+4 9+4"),
         (
@@ -130,7 +131,7 @@ async fn long_ranges_are_requested_ahead_in_growing_chunks() {
             99,
             "search 1+4 5+16 21+16 37+16 53+16 69+16 85+16",
         ),
-        // The records requested after a short answer are of no use.
+        // After a short answer, the requests sent ahead are dropped, and the chunks shrink to the length of that answer.
         (
             Habit::Short(6),
             true,

@@ -73,7 +73,7 @@ async fn audit_d6_other_syntaxes_are_tried_if_one_is_unavailable() {
         ([other; 4], false, &alternatives[..], "1 2 3 4"),
         ([other; 4], true, &alternatives, "1 2 3 4"),
         ([other, marc, marc, other], false, &alternatives, "1 2 3 4"),
-        // If no syntax is available, the first diagnostic for each record stands.
+        // If no syntax is available, the first diagnostic for each record is kept.
         (
             [oid::XML; 4],
             false,

@@ -71,7 +71,7 @@ async fn requests_wait_where_the_server_grants_nothing() {
             ..SessionOptions::default()
         };
         let (session, mut peer) = Peer::granting(options, Options::default()).await;
-        // This works even on one result set: a server without concurrency carries the operations out in turn.
+        // Requests are sent ahead even if they share a result set, because a server without concurrency executes them in turn.
         let searches = [(); 3].map(|()| search(&session, "default"));
         let mut requests = Vec::new();
         for _ in 0..sent_ahead {
@@ -203,7 +203,7 @@ async fn a_wrong_answer_may_be_that_to_another_request() {
         for _ in sets {
             peer.request().await;
         }
-        // No request of this session has such an answer.
+        // All requests are searches, so a Present response does not belong to any of them.
         peer.send(presented(PresentStatus::SUCCESS, None)).await;
         for search in searches {
             let error = search.await.expect("no panic").expect_err("a wrong answer");
@@ -313,7 +313,7 @@ async fn one_late_answer_does_not_end_a_live_session() {
         assert!(matches!(error, Error::Unavailable { .. }), "{error}");
     }
     assert!(session.is_open());
-    // A server that sends nothing is assumed to be gone.
+    // If no operation is answered in time, the server is assumed to be gone and the session ends.
     let silent = [search(&session, "a"), search(&session, "b")];
     for search in silent {
         search.await.expect("no panic").expect_err("no answer");

@@ -263,7 +263,7 @@ async fn session(answers: &[Apdu], budget: usize, ending: Ending) -> Session {
                 }
             }
         }
-        // Everything was sent, so the session continues.
+        // All answers were sent in full, so the session continues and later searches are answered.
         let mut octets = vec![0; 65_536];
         while let Ok(1..) = theirs.read(&mut octets).await {
             answer(&mut theirs, found(7, vec![])).await;

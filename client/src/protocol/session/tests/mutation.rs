@@ -29,7 +29,7 @@ impl Random {
     }
 
     fn octet(&mut self) -> u8 {
-        // Octets that are lengths, end markers and signs are more likely to reveal errors than others.
+        // These lengths, end markers and signs are more likely to reveal errors than random octets.
         const TELLING: [u8; 12] = [
             0, 1, 0x7f, 0x80, 0x81, 0x84, 0xff, 0xb7, 0xb9, 0xbf, 0x30, 0xa1,
         ];
@@ -160,7 +160,7 @@ async fn converse(script: Script) -> bool {
             error,
             Error::Refused { .. }
                 | Error::AccessRefused { .. }
-                // One of several operations may be late.
+                // The timeout of one of several operations does not end the session.
                 | Error::Unavailable {
                     cause: Cause::Timeout(_),
                     ..

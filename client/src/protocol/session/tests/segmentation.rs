@@ -77,7 +77,7 @@ async fn segments_and_fragments_are_joined() {
             None,
             Ok("usmarc a, usmarc b, usmarc c, usmarc d"),
         ),
-        // A count of the records in all segments is accepted too.
+        // The count in the response may also include the records of the earlier segments.
         (
             one,
             vec![vec![whole("a")]],

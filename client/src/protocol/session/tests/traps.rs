@@ -26,7 +26,7 @@ async fn check(name: &str, turns: Vec<Turn>, first: &str, second: &str, last: &s
             Err(error) => chain(&error),
         };
         assert_eq!(words, expected, "{name}: the {which} search");
-        // Octets that follow an answer are read before the next request is sent.
+        // Let the client read octets that follow the answer before it sends the next request.
         tokio::task::yield_now().await;
     }
     let _ = session.close().await;
@@ -147,7 +147,7 @@ async fn every_trap_has_an_outcome() {
         check(name, turns, first, "2 hits", &last).await;
     }
 
-    // A late APDU is read before the next request is sent.
+    // A late APDU is read before the next request is sent, so the session ends.
     let late = |apdu: Apdu| vec![Turn::Send(vec![found(1, vec![]).into(), apdu])];
     let pause = "the session has ended | protocol error during a pause | unexpected searchResponse";
     check(

@@ -80,7 +80,7 @@ fn targets_are_found_by_name_and_by_host() {
         ("safe", "safe ssl:safe.example:210 "),
         ("ssl:safe.example", "safe ssl:safe.example:210 "),
         ("safe.example", "- safe.example:210 "),
-        // A URL cannot express TLS.
+        // A URL cannot request TLS, so the profile decides.
         ("z39.50s://safe.example/", "safe ssl:safe.example:210 "),
         (
             "z39.50r://safe.example:2100/cat?id7",

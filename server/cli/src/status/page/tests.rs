@@ -130,7 +130,7 @@ fn long_searches_are_jobs() {
     let mut builder = runtime::Builder::new_current_thread();
     let runtime = builder.max_blocking_threads(1).build().expect("a runtime");
     let _entered = runtime.enter();
-    // The only thread for long work is kept busy until `go` is dropped.
+    // The only blocking thread is busy until `go` is dropped, so the searches have to wait.
     let (go, wait) = mpsc::channel::<()>();
     let held = runtime.spawn_blocking(move || wait.recv().is_err());
     let databases = [DatabaseName::from("cat")];

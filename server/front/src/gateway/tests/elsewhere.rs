@@ -71,7 +71,7 @@ async fn named_servers_are_asked_and_others_only_at_public_addresses() {
     let asked = other.transcript().len();
     let open = site(other.addr(), &[], true);
     for target in [
-        // The name leads to the loopback address.
+        // `lib.example` resolves to the loopback address, which is not public.
         "/z39.50r://lib.example/cat?id9",
         "/gopher://lib.example/0/a",
         "/z39.50r://127.0.0.2/cat?id9",
@@ -217,7 +217,7 @@ async fn gopher_items_are_fetched_and_never_run() {
         assert!(head.contains(&field), "{target}: {head}");
         assert!(body.contains(words), "{target}: {body}");
     }
-    // The library's client reads the replies that the gateway passes on.
+    // The library's client can read the replies that the gateway passes on.
     let gateway = site.server.http_url("").parse().expect("a gateway");
     let client = Client::new().with_gateway(gateway);
     let mut options = GopherOptions::default();
@@ -314,7 +314,7 @@ async fn pauses_of_profiles_hold_across_requests() {
     for found in futures_util::future::join_all(all).await {
         assert!(found.starts_with("200 "), "{found}");
     }
-    // At least one Init and four searches; each request by itself has an Init and a search.
+    // The retrievals need at least one Init and four searches in all, with a pause between each two requests.
     assert!(begun.elapsed() >= pause * 4, "{:?}", begun.elapsed());
 }
 
@@ -322,7 +322,7 @@ async fn pauses_of_profiles_hold_across_requests() {
 async fn damaged_records_are_502_in_all_forms_but_raw() {
     for (damage, is_whole) in [
         ("truncated", false),
-        // The client asks for a different syntax.
+        // The record is empty, so the client asks for another syntax and gets a complete record.
         ("empty", true),
         ("leader", true),
         ("length", true),

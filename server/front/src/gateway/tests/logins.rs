@@ -70,7 +70,7 @@ async fn other_servers_are_asked_for_those_who_may_use_this_one() {
             "401",
             "401",
         ),
-        // The credentials are only for users.
+        // Anonymous clients cannot use the credentials of the target, which are only for users.
         (|access| access.anonymous = true, "", "200", "401"),
         (
             |access| access.anonymous = true,

@@ -96,10 +96,10 @@ fn a_merged_database_is_searched_as_one_and_names_its_sources() {
     let failed = failed.expect("its end");
     let is_told = failed.contains(&targets[2]) && failed.contains("connection refused");
     assert!(is_told, "{failed}");
-    // The merged record, and the records that it is made of.
+    // The link leads to the merged record, which names its sources.
     let (_, merged) = get(&server, &link_of(&list, "<bdi>War"));
     assert!(merged.contains("id=\"sources\">in: "), "{merged}");
-    // The sources have the record under different numbers.
+    // The sources have this record under different numbers, so each source has its own URL.
     let label = format!("URL of this record in <bdi>{}</bdi>", targets[1]);
     assert!(merged.contains(&label), "{merged}");
     for (target, id, state) in [
@@ -120,10 +120,10 @@ fn a_merged_database_is_searched_as_one_and_names_its_sources() {
         }
         assert!(!alone.contains("id=\"sources\""), "{alone}");
     }
-    // A facet narrows the search in all targets.
+    // A facet narrows the search in all targets of the union.
     let (_, narrowed) = get(&server, &link_of(&list, "<bdi>1868</bdi></a>"));
     assert!(narrowed.contains("2 records</span>"), "{narrowed}");
-    // A part alone can be chosen.
+    // A single part of the union can be chosen.
     let (_, alone) = get(
         &server,
         &format!("/search?q=war&target=union@{}", targets[1]),

@@ -51,7 +51,7 @@ fn what_was_found_in_other_ways_is_narrowed_exactly() {
         narrowed.contains(&format!("{number} records")),
         "{narrowed}"
     );
-    // If other ways are off, nothing is found that could be narrowed.
+    // If fallbacks are off, the search finds nothing, so there is nothing to narrow.
     let off = link_of(&list, place).replace("fallback=1", "fallback=0");
     let (_, nothing) = get(&server, &off);
     assert!(nothing.contains("nothing found"), "{nothing}");

@@ -126,7 +126,7 @@ impl Edition {
         keys.extend(marked("lccn", &lccns));
         keys.extend(marked("oclc", &oclc));
         let (author, years) = (author(record, tags), years(record, tags, is_marc_21));
-        // Titles with a slip are found by the longest name and by the year.
+        // The longest name and the year find editions whose titles differ by a slip.
         if let Some(name) = author.iter().max_by_key(|name| name.len()) {
             keys.extend(years.iter().map(|year| format!("by {name} {year}")));
         }

@@ -84,9 +84,9 @@ async fn lists_are_merged_by_the_keys_of_their_records() {
         (&[&["a"], &[], &["A", "b"]], "a A b"),
         (&[&["b", "b"], &["a", "b"]], "a b b b"),
         (&[&["Émile", "zoo"], &["Eva", "fig"]], "Émile Eva fig zoo"),
-        // Articles are not filed.
+        // Leading articles are ignored.
         (&[&["cow", "The |dog"], &["eel"]], "cow The |dog eel"),
-        // Records without a key: where the target has them.
+        // Records without a key stay where the target has them.
         (&[&["-", "-", "b"], &["a", "c"]], "- - a b c"),
         (&[&["b", "-"], &["a", "c"]], "a b - c"),
         // Records that the target files differently stay between their neighbours.
@@ -105,17 +105,17 @@ async fn lists_are_merged_by_the_keys_of_their_records() {
             &[&["bear", "cow", "The |ant", "dog"], &["cat", "eel"]],
             "bear cat cow The |ant dog eel",
         ),
-        // The same holds for records that fail, and those that are not MARC.
+        // Records that fail or are not MARC stay between their neighbours too.
         (&[&["a", "!", "c"], &["b", "d"]], "a ! b c d"),
         (&[&["?", "c"], &["b", "d"]], "? b c d"),
-        // A target without any record comes last.
+        // The records of a target that sends only failures come last.
         (&[&["!", "!"], &["a", "b"]], "a b [14] [14]"),
     ];
     for (parts, expected) in table.iter().copied() {
         for at_once in [1, 3, 100] {
             let list = list(ascending(), parts, 1000);
             list.reach(1000, reader(parts, at_once)).await;
-            // A page that has only a failure is the end of its target.
+            // If a page has only a failure, the list of its target ends there.
             let is_whole = at_once == 100 || !expected.contains(['!', '[']);
             if is_whole {
                 assert_eq!(shown(&list, parts), expected, "{at_once}");
@@ -154,12 +154,12 @@ async fn positions_are_reached_as_they_are_read() {
         assert!(positions == 601 || next.is_some(), "{positions}");
     }
     assert_eq!(shown(&whole, parts), all.join(" "));
-    // Each record is read once.
+    // The records have been read already, so they are not read again.
     let again = |_: usize, _: RangeInclusive<u64>| -> std::future::Ready<_> {
         panic!("everything is there")
     };
     whole.reach(601, again).await;
-    // At the limit, and one past it.
+    // A position at the limit can be reached; the position past it is refused.
     let limited = list(ascending(), parts, 600);
     limited.reach(601, reader(parts, 100)).await;
     assert!(limited.place(599).is_some() && limited.refusal(599).is_none());
@@ -202,9 +202,9 @@ async fn lists_in_no_order_are_noticed() {
             &["l", "k", "j", "i", "h", "g"],
             Some("do not come in this order"),
         ),
-        // Too few records to judge.
+        // Five records are too few to judge their order.
         (&["l", "k", "j", "i", "h"], None),
-        // Half of the records.
+        // Half of the records are in order, which is enough.
         (&["a", "z", "b", "y", "c", "x"], None),
         (&["-"; 10], None),
         (&["?", "?"], Some("no key can be read")),

@@ -63,7 +63,7 @@ async fn counts_are_summed_over_targets_of_both_protocols() {
         targets[2]
     );
     assert_eq!(told, std::slice::from_ref(&lacking));
-    // The fields are counted once, and are not asked for again if they are refused.
+    // Fields that a target has counted or refused are not requested from it again.
     let before = [&one, &none].map(searches);
     assert_eq!(authors(&front, wanted).await.0, found);
     assert_eq!([&one, &none].map(searches), before);

@@ -106,7 +106,7 @@ async fn copies_come_with_the_answer_to_the_search() {
     assert_eq!(copies(&front, "shared").await, expected);
     let names = one.names();
     assert!(!names.contains(&"presentRequest"), "{names:?}");
-    // One search with holdings serves for all forms.
+    // A search that has returned holdings serves requests for all forms.
     for (syntax, part) in [(USMARC, "Shared a1"), (XML, "Shared a1"), (OPAC, "North")] {
         let connection = connected(&front, "union").await;
         let connection = connection.with_form(RecordForm::new(Some(syntax), None));
@@ -140,8 +140,8 @@ async fn copies_are_asked_for_later_if_the_search_was_for_other_records() {
 
 #[tokio::test]
 async fn targets_that_fail_at_copies_are_not_asked_for_them_again() {
-    // The maximum number of searches and presents for a first search, and for another one afterwards. Lost sessions are opened
-    // again.
+    // The maximum number of searches and Presents for a first search, and their exact number for another search afterwards. Lost
+    // sessions are opened again.
     for (rules, first, second) in [
         (&["on search syntax=opac: fail 239"][..], 2, 1),
         (&["on search syntax=opac: cut 10"], 7, 1),
@@ -183,7 +183,7 @@ async fn targets_that_fail_at_copies_are_not_asked_for_them_again() {
         assert_eq!(copies(&front, "other").await, ["Shared a1: "], "{rules:?}");
         assert_eq!(requests() - before, second, "{rules:?}");
     }
-    // The time is up before anything else can be asked.
+    // The time limit of the target expires before the search can be repeated without holdings.
     let one = library(records("a", 1), copy("North"));
     let one = one.rule("on search syntax=opac: silence").start();
     let two = library(records("b", 1), copy("South")).start();

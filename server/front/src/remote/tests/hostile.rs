@@ -12,7 +12,7 @@ use crate::page::CataloguePage;
 
 #[tokio::test]
 async fn whatever_a_target_does_the_others_answer() {
-    // The number of hits, and how many of the records come, with holdings or without.
+    // For each rule, the expected numbers of hits and of records that can be read, with or without holdings.
     let rules = [
         ("on init: silence", 1, 1),
         ("on init: garbage", 1, 1),
@@ -45,10 +45,10 @@ async fn whatever_a_target_does_the_others_answer() {
         .iter()
         .flat_map(|rule| forms.each_ref().map(|form| (*rule, form)));
     for ((rule, hits, records), form) in each {
-        // MARC inside OPAC records is not damaged.
+        // The faults damage only MARC records, not MARC inside OPAC records.
         let is_whole = rule.contains("damage") && *form == forms[1];
         let records = if is_whole { 4 } else { records };
-        // The records come with a Present.
+        // With this rule, the records are sent in answer to a Present.
         let hostile = catalogue("a", 3).rule(rule);
         let hostile = hostile.rule("on search: no-piggyback").start();
         let good = catalogue("b", 1).start();
@@ -104,7 +104,7 @@ async fn scripted(title: &str) -> String {
                         _ => return,
                     }
                 }
-                // The client may already be gone.
+                // An error means that the client has closed the connection.
                 let _ = stream.write_all(answer.as_bytes()).await;
             });
         }
@@ -143,7 +143,7 @@ async fn titles_of_a_megabyte_with_markup_are_answered_and_escaped() {
             .backend(Arc::new(database))
             .web(Arc::new(CataloguePage::new()))
             .start();
-        // MARC does not have room for such a field.
+        // A field of a MARC record cannot hold such a title.
         for (syntax, is_there) in [(USMARC, !is_long), (XML, true), (SUTRS, true)] {
             let connection = connected(&front, "union").await;
             let connection = connection.with_form(z3950::RecordForm::new(Some(syntax), None));
@@ -210,7 +210,7 @@ async fn a_record_too_long_for_marc_does_not_spoil_the_downloads() {
         "{alone}"
     );
     assert!(!alone.contains("Download the others"), "{alone}");
-    // Complete files keep their name, whatever was accepted.
+    // A complete file keeps its usual name even if the request accepts an incomplete file.
     let whole = http(&front, &format!("{list}&at=2&format=marc&incomplete=1")).await;
     assert!(whole.contains("filename=\"b1.mrc\""), "{whole}");
 }

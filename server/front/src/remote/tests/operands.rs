@@ -64,7 +64,7 @@ async fn a_set_is_the_query_that_found_it_at_each_target() {
         ("union", "x", "@and @set all @attr 1=4 a2", "1+0"),
         ("union", "x", "@or @set x @attr 1=4 b3", "1+1"),
         ("union", "x", "@or @set x @attr 1=4 b3", "1+1"),
-        // A set from only one target, and what follows from that for the other target.
+        // These queries refer to sets that were made at only one of the two targets.
         (&alone, "first", "@attr 1=4 shared", "3"),
         (&alone, "x", "@set all", "3"),
         (&alone, "x", "@and @set all @attr 1=4 b2", "0"),
@@ -76,7 +76,7 @@ async fn a_set_is_the_query_that_found_it_at_each_target() {
         ("union", "x", "@and @set unknown @attr 1=4 shared", "30"),
         ("union", "x", "@set unknown", "30"),
     ] {
-        // A query that consists of a set for which the other target was not asked says nothing about that target.
+        // If the query is only a set that a target does not have, that target is not searched, and its hits are not shown.
         let found = search(&session, database, set, pqf).await;
         assert_eq!(found, expected, "{database} {pqf}");
     }
@@ -130,7 +130,7 @@ async fn queries_that_grow_are_limited() {
     let one = catalogue("a", 1).start();
     let front = front([target(&one)]);
     let (_connection, session) = session(&front).await;
-    // 249 operators, then 499, 500 and 501.
+    // The queries have 249 operators, then 499, 500 and 501.
     let many = format!("{}{}", "@or ".repeat(249), "@attr 1=4 a1 ".repeat(250));
     assert_eq!(search(&session, "union", "1", &many).await, "1");
     assert_eq!(
@@ -147,7 +147,7 @@ async fn queries_that_grow_are_limited() {
     );
     let doubled = "@or @set 2 @set 2";
     assert_eq!(search(&session, "union", "3", doubled).await, "6");
-    // 40,000 octets, and twice as many.
+    // The query has 40,000 octets, then twice as many.
     let term = format!("@attr 1=4 {} ", "x".repeat(8000));
     let long = format!("{}{}", "@or ".repeat(4), term.repeat(5));
     assert_eq!(search(&session, "union", "4", &long).await, "0");
@@ -176,7 +176,7 @@ async fn terms_are_counted_if_all_targets_count_them() {
     let bad = catalogue("c", 1).rule("on search: fail 114 1=4").start();
     let failed = front_with([target(&one), target(&bad)], |_| {});
     assert_eq!(term_counts(&failed, pqf).await, [1, 3, 0]);
-    // SRU does not have such counts.
+    // SRU does not return counts for single terms.
     let sru = front_with([target(&one), format!("http://{}/cat", two.addr())], |_| {});
     assert_eq!(term_counts(&sru, pqf).await, [] as [i64; 0]);
 }

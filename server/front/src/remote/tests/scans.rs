@@ -35,7 +35,7 @@ impl Backend for ListedTerms {
         });
         let terms: Vec<ScanTerm> = terms.collect();
         let start = folded(&ScanTerm::new(scan.start.term.clone()));
-        // Whether the index is a list of words.
+        // If no term has a blank, the index is a list of words.
         let is_of_words = self.0.iter().all(|term| !term.contains(' '));
         let start = match start.split_once(' ') {
             Some((word, _)) if is_of_words => word.to_owned(),
@@ -107,12 +107,12 @@ async fn the_terms_of_all_targets_are_one_list() {
         (&[A, B], ("war", 4, 3, 0), "emma:4 peace:2 war:8 world:1", 3),
         (&[A, B], ("vienna", 2, 2, 0), "peace:2 war:8", 2),
         (&[A, B], ("war", 9, 9, 0), "art:1 emma:4 peace:2 war:8", 4),
-        // Before and after the list.
+        // These lists end before the starting term, or begin after it.
         (&[A, B], ("war", 2, 0, 0), "world:1 zoo:1", 0),
         (&[A, B], ("war", 2, 3, 0), "emma:4 peace:2", 3),
         (&[A, B], ("zz", 2, 1, 0), "", 1),
         (&[A, B], ("zz", 2, 2, 0), "zoo:1", 2),
-        // Every second term, on both sides.
+        // These lists have every second term, on both sides of the starting term.
         (&[A, B], ("", 3, 1, 1), "art:1 peace:2 world:1", 1),
         (&[A, B], ("war", 3, 2, 1), "emma:4 war:8 zoo:1", 2),
         // Different forms of a term become one; the first form is shown, and the first display form.
@@ -128,7 +128,7 @@ async fn the_terms_of_all_targets_are_one_list() {
             "misérables:6",
             1,
         ),
-        // A target's own order does not cause disorder.
+        // A target may order its terms in its own way without disturbing the merged list.
         (
             &[
                 &["Bach:1", "Zoo:1", "apple:1", "étude:1"],
@@ -138,14 +138,14 @@ async fn the_terms_of_all_targets_are_one_list() {
             "apple:2 Bach:1 cat:1 étude:1 Zoo:2",
             1,
         ),
-        // It is not known what a target may have after the last term that it sent.
+        // A target may have other forms of a term after the last term that it sent, so the count of `c` is unknown.
         (
             &[&["a:1", "A:1", "b:1", "c:1"], &["a:1", "b:1", "c:1"]],
             ("a", 3, 1, 0),
             "a:3 b:2 c",
             1,
         ),
-        // Words from a list of words, and whole entries from another list.
+        // The first target lists single words, the second target whole entries.
         (
             &[&["peace:1", "war:2"], &["war and peace:1"]],
             ("War and Peace", 5, 1, 0),
@@ -226,7 +226,8 @@ async fn what_no_target_can_answer_is_refused() {
     };
     assert_eq!(scan("union".to_owned(), 5, 0).await, 232);
     assert_eq!(scan("union@elsewhere".to_owned(), 5, 0).await, 235);
-    // One term and 999 others, and the terms between them.
+    // With a step of 1, each of the last 999 terms is preceded by one term that is skipped; with a step of 2, by two, which are
+    // too many.
     assert_eq!(scan("union".to_owned(), 1000, 1).await, 232);
     assert_eq!(scan("union".to_owned(), 1000, 2).await, 206);
     let connection = connected(&union, "union").await;

@@ -67,7 +67,7 @@ async fn sets_of_all_targets_are_sorted() {
     for (by, expected) in [
         ("title", "apple banana fig pear Quince"),
         ("title:desc", "Quince pear fig banana apple"),
-        // All records have the same date: none.
+        // None of the records has a date, so the titles decide.
         ("date title", "apple banana fig pear Quince"),
     ] {
         let mut hits = search(&front, "union").await;
@@ -85,7 +85,7 @@ async fn sets_of_all_targets_are_sorted() {
                 .any(|name| record.database().is_some_and(|of| of.contains(name)))
         );
     }
-    // A sorted set can be sorted again, and be part of a query.
+    // A sorted set can be sorted again, and a query can refer to it.
     let mut hits = search(&front, "union").await;
     for by in ["title", "title:desc"] {
         hits.sort(&keys(by)).await.expect(by);
@@ -119,7 +119,7 @@ async fn one_target_sorts_alone() {
     let mut hits = search(&front, "union").await;
     hits.sort(&keys("title")).await.expect("sorted");
     assert_eq!(titles(&hits, 1).await, "apple pear");
-    // A key that only the target knows.
+    // This key is unknown here, so it is sent to the target, which refuses it.
     let own = z3950::service::sort::key_by_field("cat", z3950::asn1::apdu::SortRelation(0));
     let alone = format!("union@{}", target(&one));
     let mut hits = search(&front, &alone).await;
@@ -149,9 +149,9 @@ async fn a_target_that_cannot_sort_is_named() {
         let refused = hits.sort(&keys("title")).await.expect_err(rule);
         let words = words.replace("TARGET", &target(&bad));
         assert!(conditions(&refused).contains(&words), "{rule}: {refused}");
-        // The set is as it was before.
+        // A refused sort leaves the set unchanged.
         assert_eq!(titles(&hits, 1).await, "fig pear cherry apple", "{rule}");
-        // A single record is in any order.
+        // A single record is always in order, so its target need not sort.
         let bad = titled(&["shared fig"])
             .rule("on sort: fail 207 title")
             .start();
@@ -227,7 +227,7 @@ async fn the_first_records_are_in_order_and_others_refused() {
     let mut hits = search(&union, "union").await;
     hits.sort(&keys("title")).await.expect("sorted");
     assert_eq!(hits.count(), 60);
-    // First, far into the list.
+    // Records far into the list can be read before the first records.
     assert_eq!(
         titles(&hits, 49).await.split(" [").collect::<Vec<_>>()[..2],
         ["25a 25b", "230 the first 50 records are put in order]"]
@@ -258,7 +258,7 @@ async fn a_target_that_dies_later_comes_last() {
     drop(two);
     let found = titles(&hits, 1).await;
     let found: Vec<&str> = found.split(" [").collect();
-    // Twenty records of each target were read with the sort.
+    // Twenty records of each target were read with the sort, before the target ended.
     let order = { 1..=60 }.flat_map(|at| {
         let both = if at <= 20 { &["a", "b"][..] } else { &["a"] };
         both.iter().map(move |of| format!("{at:02}{of}"))
@@ -270,7 +270,7 @@ async fn a_target_that_dies_later_comes_last() {
 
 #[tokio::test]
 async fn a_set_that_the_target_lost_is_sorted_again() {
-    // Before the records of the sort are read, and after that.
+    // The target loses its set before or after the records for the sort are read.
     for rule in ["on present nth=1: fail 27", "on present nth=2: fail 27"] {
         let one = titled(&["shared pear", "shared apple"]).rule(rule).start();
         let two = titled(&["shared fig", "shared cherry"]).start();
@@ -303,7 +303,7 @@ async fn sorted_records_of_one_edition_are_one_hit() {
     for (by, merge_records, expected) in [
         ("title:desc", 100, "quince pear fig apple"),
         ("title", 100, "apple fig pear quince"),
-        // Only the first record of each target.
+        // Only the first record of each target is merged.
         ("title", 1, "apple fig pear pear quince"),
     ] {
         let front = front_with([target(&one), target(&two)], |options| {

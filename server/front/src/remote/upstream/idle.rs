@@ -63,7 +63,7 @@ impl Upstream {
             let mut state = slot.state.lock().await;
             if state.open.is_some() && self.demand.promise() {
                 slot.close(&mut state);
-                // Whatever waits for the session will find that its set is gone.
+                // Operations that wait for this session must find that their sets no longer exist.
                 let session = (number, state.number);
                 state.number += 1;
                 drop(state);

@@ -37,7 +37,7 @@ impl Upstream {
         let Err(why) = self.within(deadline, self.refusal(form), fetch).await else {
             return page;
         };
-        // The records that were not reached.
+        // Records that were not reached are replaced by the reason.
         for rank in ranks.skip(page.len()) {
             self.put(set, (rank, form), Err(why.clone()), &mut page);
         }
@@ -78,7 +78,7 @@ impl Upstream {
     ) -> Result<(), Diagnostic> {
         let (start, end) = ranks.into_inner();
         let mut octets: usize = 0;
-        // A set that the target has dropped is made again once, and once more if holdings may have been the reason.
+        // If the target has dropped the set, the search is repeated once, and once more if holdings may have been the reason.
         let mut may_renew = true;
         'reading: loop {
             let next =
@@ -91,7 +91,7 @@ impl Upstream {
                 let mut failed = None;
                 while octets < PAGE_OCTETS && next(page) <= end {
                     let rank = next(page);
-                    // A failure that is not the last one took the place of a record.
+                    // A failure that is followed by another record took the place of a record.
                     let record = match Box::pin(records.next()).await {
                         Some(record) => {
                             if let Some(why) = failed.take() {

@@ -92,7 +92,8 @@ async fn circles_are_refused_at_once_and_cost_no_hits_of_others() {
         }
         for server in &servers {
             let (count, failures) = found(server, "union").await;
-            // Each server has the catalogue; the last one refuses only the first.
+            // Every server searches the catalogue; the last server of the circle leaves out only the way back to the first
+            // server.
             assert_eq!(count, circle.len() as u64, "{scheme}{circle:?}");
             let is_direct = circle.len() == 1;
             assert_eq!(failures.len(), usize::from(is_direct), "{failures:?}");
@@ -100,7 +101,7 @@ async fn circles_are_refused_at_once_and_cost_no_hits_of_others() {
                 assert!(failures[0].contains("leads back to itself"), "{failures:?}");
             }
         }
-        // The same holds for scans and sorts.
+        // Scans and sorts in a circle are also answered.
         for server in &servers {
             let target = format!("{}/union", server.addr());
             let connection = Client::new().connect(&target).await.expect("a session");
@@ -133,7 +134,7 @@ async fn the_server_that_closes_the_circle_says_so() {
     lock(&names.0).insert("books".to_owned(), books.addr());
     let _a = names.start("a", &["b/union".to_owned()]);
     let b = names.start("b", &[back, "books/cat".to_owned()]);
-    // From b to a, and back to b, which is the only target of a.
+    // The search goes from b to a, and would return to b, which is the only target of a.
     let (count, failures) = found(&b, "union").await;
     assert_eq!((count, failures.len()), (1, 1), "{failures:?}");
     assert!(
@@ -195,7 +196,7 @@ fn busy_chains_are_limited_in_number_and_idle_ones_give_way() {
         .map(|at| upstreams(at).expect("room"))
         .collect();
     assert!(upstreams(0).is_ok_and(|again| Arc::ptr_eq(&again[0], &used[0][0])));
-    // The second chain has not been used for the longest time, even if something still holds its targets.
+    // The second chain has not been used for the longest time, so it gives way even if its targets are still held.
     assert!(upstreams(MAX_CHAINS).is_ok());
     assert!(load(1).is_none() && load(0).is_some());
     assert!(upstreams(1).is_ok() && load(2).is_none());
@@ -209,7 +210,7 @@ fn busy_chains_are_limited_in_number_and_idle_ones_give_way() {
     assert_eq!(all.len(), MAX_CHAINS);
     let why = upstreams(2).map(drop).expect_err("all are busy");
     assert!(why.to_string().contains("too many servers"), "{why}");
-    // A chain whose sessions were given up counts again when its result sets are used.
+    // If a chain's sessions were given up, using its result sets makes the chain count again.
     let given_up = ChainLoad {
         number: u64::MAX,
         busy: Arc::clone(&chains.busy),

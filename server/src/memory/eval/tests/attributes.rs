@@ -8,7 +8,7 @@ use crate::memory::profile::Profile;
 #[test]
 fn relations() {
     Catalogue::small().check(&[
-        // Dates: a year includes the days in it.
+        // A year includes its days.
         ("@attr 1=31 @attr 2=1 1869", "f"),
         ("@attr 1=31 @attr 2=2 1869", "a f"),
         ("@attr 1=31 @attr 2=3 1869", "a"),
@@ -22,12 +22,12 @@ fn relations() {
         ("@attr 1=1012 @attr 2=5 2020", "b"),
         ("@attr 1=1012 @attr 2=5 20200228", "a b"),
         ("@attr 1=1012 @attr 2=4 2020-03-01", "a b"),
-        // Numbers and codes, in the order of their characters.
+        // Numbers and codes are compared in the order of their characters.
         ("@attr 1=54 @attr 2=4 fre", "a c d f"),
         ("@attr 1=54 @attr 2=1 fre", "a b e g h"),
         ("@attr 1=9 @attr 2=2 85-3", "a"),
         ("@attr 1=9 @attr 2=1 85-2", ""),
-        // Texts: whole entries, or words.
+        // Texts are compared as whole entries or as words.
         ("@attr 1=4 @attr 2=5 \"the war of the worlds\"", "a e g"),
         ("@attr 1=33 @attr 2=4 war", "e"),
         ("@attr 1=33 @attr 2=2 war", ""),
@@ -123,7 +123,7 @@ fn truncations() {
         ("@attr 1=4 @attr 4=1 @attr 5=2 \"ar of the worlds\"", "b"),
         ("@attr 1=4 @attr 4=1 @attr 5=3 \"ar of the wor\"", "b"),
         ("@attr 1=4 @attr 4=6 @attr 5=1 \"wor wa\"", "b"),
-        // Keys.
+        // Keys can be truncated too.
         ("@attr 1=7 @attr 5=1 0306", "a"),
         ("@attr 1=7 @attr 5=1 978030", "a"),
         ("@attr 1=7 @attr 5=2 6157", "a"),

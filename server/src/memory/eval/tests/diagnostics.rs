@@ -15,24 +15,24 @@ fn diagnostics_name_what_is_not_supported() {
     let long = "x".repeat(8193);
     let words = "x ".repeat(257);
     Catalogue::small().check_refused(&[
-        // 5, 11: a term that is too long.
+        // 5, 11: too many words, or too many octets.
         (&format!("\"{words}\""), "5 256"),
         (&long, "11"),
-        // 30: there is no such set.
+        // 30: unknown result set.
         ("@set nosuch", "30 nosuch"),
         ("@and war @set nosuch", "30 nosuch"),
-        // 113: the type.
+        // 113: unsupported attribute type.
         ("@attr 7=1 x", "113 7"),
         ("@attr 0=1 x", "113 0"),
         ("@attr 99=1 x", "113 99"),
-        // 114: Use.
+        // 114: unsupported Use attribute.
         ("@attr 1=9999 x", "114 9999"),
         ("@attr 1=nosuch x", "114 nosuch"),
         ("@attr 1=15 x", "114 15"),
         ("@attr 1=0 x", "114 0"),
         ("@and war @or peace @attr 1=9999 x", "114 9999"),
         ("@and @attr 1=9998 x @attr 1=9999 x", "114 9998"),
-        // 117: the relation.
+        // 117: unsupported relation.
         ("@attr 2=100 x", "117 100"),
         ("@attr 2=101 x", "117 101"),
         ("@attr 2=102 x", "117 102"),
@@ -40,7 +40,7 @@ fn diagnostics_name_what_is_not_supported() {
         ("@attr 2=0 x", "117 0"),
         ("@attr 1=1032 @attr 2=1 x", "117 1"),
         ("@attr 2=stem x", "117 stem"),
-        // 118: the structure, by what the index holds.
+        // 118: structure that does not suit the kind of the index.
         ("@attr 1=1032 @attr 4=999 x", "118 999"),
         ("@attr 1=4 @attr 4=4 x", "118 4"),
         ("@attr 1=4 @attr 4=5 x", "118 5"),
@@ -50,30 +50,30 @@ fn diagnostics_name_what_is_not_supported() {
         ("@attr 1=4 @attr 4=109 x", "118 109"),
         ("@attr 1=7 @attr 4=104 x", "118 104"),
         ("@attr 1=31 @attr 4=105 1999", "118 105"),
-        // 119: the position.
+        // 119: unsupported position.
         ("@attr 3=0 x", "119 0"),
         ("@attr 3=4 x", "119 4"),
-        // 120: the truncation.
+        // 120: unsupported truncation.
         ("@attr 1=1032 @attr 5=1 x", "120 1"),
         ("@attr 1=1032 @attr 5=102 x", "120 102"),
         ("@attr 5=4 x", "120 4"),
         ("@attr 5=103 x", "120 103"),
-        // 121: the attribute set, even of a term without attributes.
+        // 121: unsupported attribute set, even for a term without attributes.
         ("@attrset gils x", "121 1.2.840.10003.3.5"),
         ("@attrset gils @attr 1=4 x", "121 1.2.840.10003.3.5"),
         ("@attr gils 1=4 x", "121 1.2.840.10003.3.5"),
         ("@attr exp1 1=1 x", "121 1.2.840.10003.3.2"),
         ("@attr 1.2.3 1=4 x", "121 1.2.3"),
-        // 122: the completeness.
+        // 122: unsupported completeness.
         ("@attr 6=0 x", "122 0"),
         ("@attr 6=4 x", "122 4"),
-        // 123: contradictory attributes; the type.
+        // 123: contradictory attributes, with the type of one of them.
         ("@attr 2=1 @attr 5=1 x", "123 2"),
         ("@attr 1=31 @attr 2=4 @attr 5=1 199", "123 2"),
         ("@attr 4=106 @attr 3=1 x", "123 4"),
         ("@attr 4=106 @attr 6=3 x", "123 4"),
         ("@attr 1=63 @attr 5=102 @attr 6=3 x", "123 5"),
-        // 125: no word, or no number, in the term.
+        // 125: term without a word or number.
         ("\" / \"", "125  /"),
         ("\"\"", "125"),
         ("@attr 1=7 none", "125 none"),
@@ -87,7 +87,7 @@ fn diagnostics_name_what_is_not_supported() {
         ("@attr 5=102 (", "125 ("),
         ("@attr 1=54 @attr 5=102 (", "125 ("),
         ("@attr 2=1 /", "125 /"),
-        // 126: the term does not fit its attributes.
+        // 126: term that does not fit its attributes.
         ("@attr 1=31 unknown", "126 unknown"),
         ("@attr 1=31 \"1998 or 1999\"", "126 1998 or 1999"),
         ("@attr 1=31 @attr 4=4 c1999", "126 c1999"),
@@ -98,7 +98,7 @@ fn diagnostics_name_what_is_not_supported() {
             "@attr 1=4 @attr 4=2 @attr 2=1 \"two words\"",
             "126 two words",
         ),
-        // 129, 131, 132, 201, proximity.
+        // 129, 131, 132, 201: unsupported proximity.
         ("@prox 0 1 1 2 k 2 @set s peace", "129 s"),
         ("@prox 0 1 1 2 k 2 @and war peace peace", "129"),
         ("@prox 0 1 1 0 k 2 war peace", "131 0"),
@@ -127,7 +127,7 @@ fn diagnostics_name_what_is_not_supported() {
             "@prox 0 1 1 2 k 2 @prox 1 1 1 2 k 2 war of peace",
             "201 exclusion inside proximity",
         ),
-        // 229: the type of the term.
+        // 229: unsupported type of term.
         ("@term numeric 7", "229 numeric"),
         ("@attr 1=1032 @term numeric 7", "229 numeric"),
         ("@term null x", "229 null"),

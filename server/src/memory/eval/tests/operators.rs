@@ -46,16 +46,16 @@ fn proximity() {
         ("@prox 0 1 1 5 k 2 @attr 1=4 war @attr 1=4 peace", "a"),
         ("@prox 0 1 1 6 k 2 @attr 1=4 war @attr 1=4 peace", "a"),
         ("@prox 0 2 1 6 k 2 @attr 1=4 war @attr 1=4 peace", ""),
-        // Not across fields, whatever the distance, and not between a word and itself.
+        // Words in different fields are not in proximity, whatever the distance, and a word is not in proximity to itself.
         ("@prox 0 99 0 2 k 2 @attr 1=63 dead @attr 1=63 mind", ""),
         ("@prox 0 99 0 2 k 2 peace war", "a"),
         ("@prox 0 0 0 2 k 2 @attr 1=4 war @attr 1=4 war", ""),
         ("@prox 0 9 0 2 k 2 @attr 1=4 war @attr 1=4 war", ""),
         ("@prox 0 2 1 3 k 2 @attr 1=4 the @attr 1=4 of", "b h"),
-        // Exclusion: both words occur, but not in proximity.
+        // Exclusion finds records with both words, but not in proximity.
         ("@prox 1 1 1 2 k 2 @attr 1=4 war @attr 1=4 peace", "a"),
         ("@prox 1 2 1 2 k 2 @attr 1=4 war @attr 1=4 peace", ""),
-        // Phrases and truncated words, and nested proximity.
+        // The operands are phrases, truncated words or other proximity operators.
         ("@prox 0 1 1 2 k 2 @attr 1=4 @attr 4=1 \"war of\" @attr 1=4 @attr 4=1 \"the worlds\"", "b"),
         ("@prox 0 1 1 2 k 2 @attr 1=4 @attr 5=1 worl @attr 1=4 x", ""),
         ("@prox 0 3 1 3 k 2 @attr 1=4 @attr 5=1 wa @attr 1=4 @attr 5=1 wor", "b"),
@@ -205,7 +205,7 @@ fn work_is_bounded() {
         let why = "31 more work or memory than a request may take";
         catalogue.check_refused(&[(query, why)]);
     }
-    // Expressions and masks with exponential cost are refused, or cost no more than others.
+    // Expressions and masks with exponential cost are refused, or cost no more than other terms.
     let catalogue = Catalogue::small();
     catalogue.check(&[(&format!("@attr 5=102 {}x", "(a*)*".repeat(100)), "")]);
     for (truncation, term) in [

@@ -18,7 +18,7 @@ fn packages_are_kept_changed_and_deleted() {
     assert_eq!(told(&send(&mut session, named("kept"))), "done");
     assert_eq!(told(&send(&mut session, named("kept"))), "failure 218 kept");
 
-    // Another session finds the package and, through it, the records.
+    // Another session finds the package and, through the package, the records of its result set.
     let mut other = open(&target);
     assert_eq!(
         search_in(
@@ -175,7 +175,7 @@ fn the_number_of_tasks_is_limited() {
     let by_name = "@attrset ext-1 @attr 1=1 joe";
     assert_eq!(search_in(&mut session, EXTEND_DATABASE, "o", by_name), 1);
     assert_eq!(told(&send(&mut session, order(None, ill()))), "failure 220");
-    // An update without a name leaves no package and needs no room.
+    // An update without a name does not leave a package, so it needs no room.
     let insert = update(Action::RECORD_INSERT, &["b"]);
     assert_eq!(told(&send(&mut session, insert.clone())), "done");
     let named = ExtendedServicesRequest {
@@ -264,7 +264,7 @@ fn tasks_belong_to_their_users() {
         1
     );
     assert_eq!(told(&send(&mut bob, named(F::DELETE))), "failure 223 mine");
-    // Names are separate for each user.
+    // Each user has separate package names.
     assert_eq!(told(&send(&mut bob, named(F::CREATE))), "accepted");
     assert_eq!(
         told(&send(&mut bob, named(F::MODIFY))),

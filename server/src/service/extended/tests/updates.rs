@@ -21,7 +21,7 @@ fn records_are_inserted_replaced_and_deleted() {
             "done",
             "a=new a b=<b> z=new z",
         ),
-        // All records or none.
+        // If one record is refused, none is changed.
         (Action::RECORD_INSERT, &["c", "a"], "failure", "a=<a> b=<b>"),
         (Action::RECORD_DELETE, &["a", "z"], "failure", "a=<a> b=<b>"),
     ] {

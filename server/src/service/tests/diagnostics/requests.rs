@@ -24,7 +24,7 @@ use crate::target::Target;
 use crate::testing::record;
 
 pub(super) const ROWS: &[Row] = &[
-    // A backend that only has the default methods.
+    // This backend has only the default methods.
     (3, || {
         answer(&mut open(Arc::new(Nothing), Limits::default()), search("x"))
     }),
@@ -37,7 +37,7 @@ pub(super) const ROWS: &[Row] = &[
         let mut session = open(Arc::new(Nothing), Limits::default());
         answer(&mut session, scan_request("a"))
     }),
-    // Result sets.
+    // Conditions about result sets.
     (21, || searched(|request| request.replace_indicator = false)),
     (22, || {
         let offer = Offer {
@@ -62,7 +62,7 @@ pub(super) const ROWS: &[Row] = &[
         answer(&mut session, search("war"));
         answer(&mut session, named("2", "war"))
     }),
-    // Databases.
+    // Conditions about databases.
     (23, || searched(|request| request.database_names.clear())),
     (111, || {
         let mut session = open(
@@ -97,7 +97,7 @@ pub(super) const ROWS: &[Row] = &[
         only(now(session.answer(&Apdu::InitializeRequest(init))));
         answer(&mut session, search("war"))
     }),
-    // Records.
+    // Conditions about records.
     (13, || {
         presented(|request| request.result_set_start_point = 9)
     }),
@@ -122,7 +122,7 @@ pub(super) const ROWS: &[Row] = &[
         })
     }),
     (238, || {
-        // The syntax of another record in the database.
+        // This record is in UNIMARC, so the database has that syntax, but the presented record does not.
         let processing = "19990101d1999    m  y0frey50      ba";
         let unimarc = MarcRecord {
             fields: vec![
@@ -172,7 +172,7 @@ pub(super) const ROWS: &[Row] = &[
             element_spec: None,
         })
     }),
-    // Scan.
+    // Conditions about Scan.
     (206, || scanned(|request| request.step_size = Some(-1))),
     (228, || {
         scanned(|request| request.number_of_terms_requested = 0)
@@ -180,7 +180,7 @@ pub(super) const ROWS: &[Row] = &[
     (233, || {
         scanned(|request| request.preferred_position_in_response = Some(9))
     }),
-    // Sort.
+    // Conditions about Sort.
     (207, || {
         sorted(Limits::default(), |request| request.sort_sequence.clear())
     }),
@@ -232,7 +232,7 @@ pub(super) const ROWS: &[Row] = &[
         answer(&mut session, explain);
         answer(&mut session, sort_request(&["default", "e"], "s"))
     }),
-    // Conditions that any operation may get.
+    // Conditions that any operation may return.
     (105, || {
         let mut session = open(Arc::new(Stub), Limits::default());
         only(resource::cancelled(&mut session, &search("never")))

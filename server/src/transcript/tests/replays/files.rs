@@ -101,7 +101,7 @@ fn doubtful_lines_are_told() {
             &["line 7: earlier than the line of session 1 before it"],
         ),
         (with(6, &garbage), &["line 7: the answer is no APDU"]),
-        // The server asks something, and answers later.
+        // The server asks a question before it answers.
         (
             with(3, &challenge),
             &["line 4: the accessControlRequest answers no request"][..0],
@@ -111,7 +111,7 @@ fn doubtful_lines_are_told() {
         let replay = Replay::open(&path).expect("a recording");
         assert_eq!(replay.doubts(), expected);
     }
-    // If there are many, only the first are named.
+    // If there are many doubtful lines, only the first of them are named.
     let many = [&lines[..3], &[lines[4]; 30]].concat().join("\n");
     let replay = Replay::open(&written(&folder, &(many + "\n"))).expect("a recording");
     assert_eq!(replay.doubts().len(), 21);
@@ -131,7 +131,7 @@ fn a_file_that_is_cut_short_is_replayed_as_far_as_it_goes() {
         names(&blocking(player.answer(&octets)).output),
         ["initResponse"]
     );
-    // Only the line feed is missing: everything is there.
+    // Only the last line feed is missing, so the recording is complete.
     let path = written(&folder, text.trim_end());
     let replay = Replay::open(&path).expect("a recording");
     assert!(replay.remarks().is_empty());

@@ -34,7 +34,7 @@ fn what_is_remembered_of_a_session_is_bounded() {
     assert!(known.may_have(b"set0") && known.may_have(b"set1") && !known.may_have(b"set2"));
     known.begin(&find("war", |search| search.result_set_name = "set2".into()).into());
     known.answered(Some(&response));
-    // Nothing is known about a third set, so that from now on any set may exist.
+    // The third set is not remembered, so from now on any set may exist.
     assert!(!known.has(b"set2") && known.may_have(b"set2") && known.may_have(b"set9"));
     for number in 0..3 {
         let scan = Apdu::from(scan_request(&format!("term{number}")));

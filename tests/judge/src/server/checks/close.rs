@@ -67,7 +67,7 @@ async fn answered(trial: &mut Trial, reason: CloseReason) -> Checked {
 
 async fn reason(trial: &mut Trial) -> Checked {
     let answer = closed(trial, Close::new(CloseReason::FINISHED, None)).await?;
-    // Value 10 is reserved for answers.
+    // Value 10 is reserved for answers, so it is valid here.
     let holds = (0..=10).contains(&answer.close_reason.0);
     want(holds, "a closeReason from 0 to 10", || {
         summary(&answer.into())

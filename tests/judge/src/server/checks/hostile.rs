@@ -134,7 +134,7 @@ async fn first(trial: &mut Trial, octets: &'static [u8]) -> Checked {
         _ => false,
     };
     want(!began, "no session", || received.to_string())?;
-    // Servers that also support another protocol may answer in it.
+    // A server that also supports another protocol may answer in that protocol, but has to stop then.
     if let Received::Malformed(words) = received {
         want(trial.stops().await, "an answer that ends", || words)?;
     }
@@ -212,7 +212,7 @@ async fn survives(trial: &mut Trial, octets: Vec<u8>) -> Checked {
 }
 
 async fn unknown_apdu(trial: &mut Trial) -> Checked {
-    // The tag [60], constructed.
+    // No APDU has the tag [60], here constructed.
     ends(trial, vec![0xbf, 0x3c, 3, 0x81, 1, 1]).await
 }
 
@@ -266,14 +266,14 @@ fn position_of(body: &[u8], tag: u8) -> Option<usize> {
 
 async fn empty_boolean(trial: &mut Trial) -> Checked {
     let octets = search_octets(trial)?;
-    // Without the element [16] replaceIndicator.
+    // The request lacks the element [16] replaceIndicator.
     ends(trial, replaced(&octets, 0x90, &[])).await
 }
 
 async fn long_integer(trial: &mut Trial) -> Checked {
     trial.hits(1).await?;
     let octets = encoded(&trial.present(1, 1).into())?;
-    // [30] resultSetStartPoint: 2 to the power of 312, plus 1, which would be 1 if truncated.
+    // The element [30] resultSetStartPoint is 2 to the power of 312, plus 1, which truncation would turn into 1.
     let integer = [&[1][..], &[0; 38], &[1]].concat();
     let octets = replaced(&octets, 0x9e, &integer);
     trial.send_octets(octets).await?;
@@ -318,7 +318,7 @@ async fn unended_oid(trial: &mut Trial) -> Checked {
 }
 
 async fn beyond(trial: &mut Trial) -> Checked {
-    // A Present whose last element claims to have 100 octets.
+    // The last element of this Present claims to have 100 octets.
     ends(
         trial,
         vec![
@@ -340,7 +340,7 @@ async fn deep_query(trial: &mut Trial) -> Checked {
     let body = contents(&octets);
     let at = position_of(body, QUERY).unwrap_or(body.len());
     let before = body.get(..at).unwrap_or_default();
-    // An operand; then, 5000 times, an `or` of the tree so far and the operand.
+    // The tree begins as an operand; then, 5,000 times, the tree so far and the operand become the operands of an `or`.
     let operand = tagged(0xa0, &[0xbf, 0x66, 7, 0xbf, 0x2c, 0, 0x9f, 0x2d, 1, b'q']);
     let mut tree = Vec::new();
     tree.extend([0xa1, 0x80].repeat(5000));
@@ -356,7 +356,7 @@ async fn deep_query(trial: &mut Trial) -> Checked {
 
 async fn wide_query(trial: &mut Trial) -> Checked {
     let good = trial.query()?.rpn;
-    // This tree is balanced.
+    // The tree is balanced, so it is wide but not deep.
     let mut trees: Vec<RpnStructure> = vec![good; 1000];
     while trees.len() > 1 {
         let mut pairs = Vec::new();

@@ -123,7 +123,7 @@ async fn versions(trial: &mut Trial, bits: &[u8]) -> Checked {
     let response = init_with(trial, bits).await?;
     let proposed = ProtocolVersion(Bits::of(bits));
     let common = response.protocol_version.intersection(proposed).highest();
-    // Versions 1 and 2 are the same protocol.
+    // Versions 1 and 2 are the same protocol, so the server may answer with either of them.
     let is_1_or_2 = proposed.highest().is_some_and(|version| version < 3)
         && response.protocol_version.highest().is_some();
     let names: Vec<String> = bits.iter().map(|bit| (bit + 1).to_string()).collect();
@@ -152,7 +152,7 @@ async fn rejected_versions(trial: &mut Trial, bits: &[u8]) -> Checked {
     let mut init = trial.base_init();
     init.protocol_version = ProtocolVersion(Bits::of(bits));
     match trial.ask_or_end(init).await? {
-        // Ending the connection is just as clear.
+        // Ending the connection rejects the version just as clearly.
         None => Ok(()),
         Some(response) => want(
             !response.result,
@@ -277,7 +277,7 @@ async fn other_information(trial: &mut Trial) -> Checked {
 async fn unknown_element(trial: &mut Trial) -> Checked {
     let octets = encoded(&trial.base_init().into())?;
     let mut contents = contents(&octets).to_vec();
-    // The tag [9999], primitive, with three octets.
+    // The unknown element has the tag [9999], primitive, with three octets.
     contents.extend([0x9f, 0xce, 0x0f, 3, b'o', b'd', b'd']);
     accepted_octets(trial, tagged(0xb4, &contents)).await
 }

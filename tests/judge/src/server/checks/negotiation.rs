@@ -172,7 +172,7 @@ async fn sizes(trial: &mut Trial, preferred: i64, exceptional: i64) -> Checked {
         response.preferred_message_size,
         response.exceptional_record_size,
     );
-    // By convention, 0 means no limit.
+    // By convention, a size of 0 means no limit.
     let in_order = message >= 0 && (record == 0 || record >= message);
     want(
         in_order,

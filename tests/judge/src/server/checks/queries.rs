@@ -220,11 +220,11 @@ async fn nested(trial: &mut Trial, is_left: bool) -> Checked {
     nothing_is_found(trial).await?;
     let (good, nothing) = (side(trial, Side::Good)?, side(trial, Side::Nothing)?);
     let (rpn, wanted) = if is_left {
-        // (A and-not A) or A; evaluated as A and-not (A or A), it would find nothing.
+        // The query is (A and-not A) or A; evaluated as A and-not (A or A), it would find nothing.
         let inner = RpnStructure::combined(good.clone(), Operator::AndNot, good.clone());
         (RpnStructure::combined(inner, Operator::Or, good), hits)
     } else {
-        // A and-not (nothing or A); evaluated as (A and-not nothing) or A, it would find A.
+        // The query is A and-not (nothing or A); evaluated as (A and-not nothing) or A, it would find A.
         let inner = RpnStructure::combined(nothing, Operator::Or, good.clone());
         (RpnStructure::combined(good, Operator::AndNot, inner), 0)
     };
@@ -317,7 +317,7 @@ async fn query_type(trial: &mut Trial, query: Query) -> Checked {
     search.query = query;
     let response = trial.ask(search).await?;
     match response.reaction()? {
-        // The words of the query do not occur anywhere.
+        // The words of the query do not occur in any record, so an accepted query finds nothing.
         Reaction::Accepted => has_hits(&response, 0),
         Reaction::Refused(_) => response.refused_with(&[107, 108, 3]),
     }

@@ -266,7 +266,7 @@ async fn case_of_names(trial: &mut Trial) -> Checked {
     search_into(trial, "JUDGE-CASE", false).await.given()?;
     let response = first(trial, "judge-case").await?;
     match response.reaction()? {
-        // The second search replaced the set.
+        // If names are not case-sensitive, the second search has replaced the set.
         Reaction::Refused(_) => Ok(()),
         Reaction::Accepted => response.has_records(1),
     }

@@ -173,7 +173,7 @@ async fn find_query(
                 return Ok(());
             }
             let refusal = try_query(offer, trial, main, format!("{form}{word}")).await?;
-            // The index would be refused for other words too.
+            // The server would refuse the index with other words too.
             if refusal.is_some() {
                 break;
             }

@@ -320,7 +320,7 @@ async fn credentials_are_in_no_report_on_sru() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_dies_is_an_error_of_the_report() {
     let server = TestServer::demo();
-    // In parallel, more checks begin before it is known that the server has ended.
+    // With several sessions, more checks begin before the judge knows that the server has ended.
     for (sessions, most) in [(1, 6), (16, 30)] {
         let peer = Peer::before(server.addr(), Rule::Dies("startRecord=-1")).await;
         let mut judge = judge(peer.address, |options| {

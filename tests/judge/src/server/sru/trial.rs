@@ -245,7 +245,7 @@ impl SruTrial {
         let is_used = self.connection.as_ref().is_some_and(|open| open.is_used);
         let mut sent = self.send(&message).await;
         if let (true, Err(NoReply::Lost(_))) = (is_used, &sent) {
-            // The server closed the connection that it had kept open.
+            // The server has closed the connection that it had kept open, so the request is repeated on a new connection.
             self.connection = None;
             sent = self.send(&message).await;
         }
@@ -310,7 +310,7 @@ impl SruTrial {
                 wait = limit.min(QUIET);
             }
         };
-        // A connection that stays open in silence is as good as a closed one.
+        // A timeout is not a fault: a connection that stays open in silence is as good as a closed one.
         let _ = timeout(limit, conversation).await;
         self.note_log(&log);
         if came.len() < most {
@@ -324,7 +324,7 @@ impl SruTrial {
     /// Sends any octets on a new connection, and closes it.
     pub(super) async fn send_and_hang_up(&mut self, octets: &[u8]) -> Checked {
         let (mut tap, log) = self.send_on_new(octets).await?;
-        // The server may already have closed the connection.
+        // An error means that the server has already closed the connection.
         let _ = timeout(self.answer_limit(), tap.shutdown()).await;
         self.note_log(&log);
         Ok(())
@@ -335,7 +335,7 @@ impl SruTrial {
         self.pace().await;
         let (mut tap, log) = self.connect().await?;
         let sending = async {
-            // The server may answer before it has read everything, and close the connection.
+            // The server may answer and close the connection before it has read everything, so errors are ignored.
             let _ = tap.write_all(octets).await;
             let _ = tap.flush().await;
         };

@@ -136,7 +136,7 @@ async fn results_come_in_the_order_of_the_checks() {
     let [alone, side_by_side] = judgements;
     let (alone, side_by_side) = (alone.await, side_by_side.await);
     assert_eq!(alone.0, side_by_side.0);
-    // Most of the checks that wait for silence do so at the same time.
+    // Most of the checks that wait for silence wait at the same time.
     assert!(side_by_side.1 * 2 < alone.1, "{side_by_side:?}");
 }
 

@@ -126,7 +126,7 @@ fn answers_after_an_unanswered_input_are_put_back() {
             let next = rest.next().transpose().expect("in memory");
             let expected = (before + later < 3).then_some(before + later + 1);
             assert_eq!(next.map(|ask| ask.position), expected, "{exits:?}");
-            // If the lines cannot be put back, they stay as they are.
+            // If the unanswered lines cannot be put back, they stay in the report unchanged.
             let unanswered = UnansweredLines::of(&whole[..], form)
                 .expect("in memory")
                 .at_end();
@@ -260,7 +260,7 @@ fn other_files_are_refused() {
             format!("line {line} is not one of a report in this form")
         );
     }
-    // A line is torn, and other lines follow it.
+    // A torn line is an error if other lines follow it.
     let torn = String::from_utf8(report(ReportForm::Table, "a\nb\nc\n")).expect("text");
     let mut lines: Vec<&str> = torn.lines().collect();
     lines[2] = &lines[2][..3];

@@ -186,7 +186,7 @@ async fn repeated(trial: &mut SruTrial, version: Version) -> Checked {
 
 async fn soap(trial: &mut SruTrial, version: Version, content: &str) -> Checked {
     goes_on(trial, version).await.given()?;
-    // A server without SOAP refuses any request.
+    // A server without SOAP may refuse the request in its own way.
     let message = SentRequest {
         method: Method::POST,
         ..SentRequest::post(trial.base(), SOAP, content.to_owned())

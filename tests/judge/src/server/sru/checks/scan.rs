@@ -216,7 +216,7 @@ async fn shifted(trial: &mut SruTrial, version: Version, position: usize) -> Che
         .with("maximumTerms", "3")
         .with("responsePosition", position.to_string());
     let reply = trial.ask(&scan).await?.not_offered_if(&[120])?.accepted()?;
-    // The fourth term of the list is at the position; position 1 begins with it.
+    // The fourth term of the list has to be at `position`; with position 1, the answer begins with that term.
     let begin = 4 - position;
     let wanted = list.get(begin..begin + 3).unwrap_or_default();
     want(reply.values() == wanted, format!("{wanted:?}"), || {

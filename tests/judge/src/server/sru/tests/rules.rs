@@ -13,7 +13,7 @@ pub(super) const EIGHT: &str = "numberOfRecords>8<";
 
 /// Checks named without a version stand for the checks in all versions.
 pub(super) const SEARCHING: &[(Rule, &[&str])] = &[
-    // The form of answers.
+    // Rules about the form of answers.
     (
         Answered("zs:version>", "zs:was>"),
         &["version.named", "echo.version"],
@@ -94,7 +94,7 @@ pub(super) const SEARCHING: &[(Rule, &[&str])] = &[
         ),
         &["search.values"],
     ),
-    // Versions and operations.
+    // Rules about versions and operations.
     (
         AnsweredTo(
             "version=1.1",
@@ -134,7 +134,7 @@ pub(super) const SEARCHING: &[(Rule, &[&str])] = &[
         Asked("/books HTTP", "/books?query=a HTTP"),
         &["operation.base-url"],
     ),
-    // Which records are returned.
+    // Rules about the choice of the returned records.
     (
         Asked("maximumRecords=1 ", "maximumRecords=1&bad=1 "),
         &["search.count", "search.zero", "record.schema.given"],
@@ -223,7 +223,7 @@ pub(super) const SEARCHING: &[(Rule, &[&str])] = &[
         Answered("zs:nextRecordPosition>", "zs:nextPosition>"),
         &["search.next.given"],
     ),
-    // Records.
+    // Rules about the form of records.
     (
         Answered("info:srw/schema/1/marcxml-v1.1", "marcxml"),
         &["record.schema.identifier"],
@@ -269,7 +269,7 @@ pub(super) const SEARCHING: &[(Rule, &[&str])] = &[
         Answered(" xmlns=\"http://www.loc.gov/MARC21/slim\"", ""),
         &["packing.namespace"],
     ),
-    // Parameters and failures.
+    // Rules about parameters and failures.
     (
         Asked("z3950Conformance=1", "x-z=1"),
         &[
@@ -345,7 +345,7 @@ pub(super) const SEARCHING: &[(Rule, &[&str])] = &[
         ),
         &["failure.message", "query.index.details"],
     ),
-    // CQL.
+    // Rules about CQL.
     (
         AnsweredTo("%28dc.title%3Dwar%29", NINE, EIGHT),
         &["query.parentheses", "query.and", "query.or", "query.case"],
@@ -469,7 +469,7 @@ pub(super) const SEARCHING: &[(Rule, &[&str])] = &[
             "sort.modifier.unknown",
         ],
     ),
-    // Sorting.
+    // Rules about sorting.
     (AnsweredTo("sortby", NINE, EIGHT), &["sort.count"]),
     (AnsweredTo("sortby", RECORD, "<leader>x"), &["sort.records"]),
     (

@@ -5,7 +5,7 @@ use super::{EIGHT, NINE, RECORD};
 
 /// Checks named without a version stand for the checks in all versions.
 pub(in super::super) const SERVICES: &[(Rule, &[&str])] = &[
-    // Scan.
+    // Rules about Scan.
     (Answered("zs:value>", "zs:word>"), &["scan.terms"]),
     (
         AnsweredTo(
@@ -85,7 +85,7 @@ pub(in super::super) const SERVICES: &[(Rule, &[&str])] = &[
         Asked("scanClause=a%20and%20b", "scanClause=a"),
         &["scan.clause.boolean"],
     ),
-    // Explain.
+    // Rules about Explain.
     (Answered("zs:record>", "zs:recorded>"), &["explain.record"]),
     (
         Answered(
@@ -168,7 +168,7 @@ pub(in super::super) const SERVICES: &[(Rule, &[&str])] = &[
         ),
         &["explain.query-types"],
     ),
-    // Result sets and facets.
+    // Rules about result sets and facets.
     (
         Answered("resultSetIdleTime>", "x>"),
         &["set.time.1-1", "set.time.1-2"],
@@ -195,7 +195,7 @@ pub(in super::super) const SERVICES: &[(Rule, &[&str])] = &[
         &["set.ttl.word"],
     ),
     (Answered("<fr:count>", "<fr:count>9999"), &["facets.counts"]),
-    // The echo.
+    // Rules about the echo of the request.
     (
         Answered("<zs:query>", "<zs:query>x"),
         &["echo.query", "echo.failure", "echo.markup"],
@@ -212,7 +212,7 @@ pub(in super::super) const SERVICES: &[(Rule, &[&str])] = &[
         Answered("<zs:query>", "<!-- z3950conformancesecret --><zs:query>"),
         &["echo.secret"],
     ),
-    // HTTP.
+    // Rules about HTTP.
     (
         Answered("HTTP/1.1 200 OK", "HTTP/1.1 500 Oops"),
         &["http.status", "http.status.diagnostic", "http.head"],
@@ -279,7 +279,7 @@ pub(in super::super) const SERVICES: &[(Rule, &[&str])] = &[
         Asked("/z3950-conformance-none?", "/books?"),
         &["http.path.unknown"],
     ),
-    // Requests that kill a server.
+    // Requests that must not end the server.
     (Dies("garbage"), &["hostile.garbage"]),
     (Dies("GET /books HTTP/1.1\r\n\r\n"), &["hostile.no-host"]),
     (Dies("HTTP/9.9"), &["hostile.version"]),
