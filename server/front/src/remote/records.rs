@@ -192,7 +192,10 @@ pub(super) fn converted(
     let Some(wanted) = composition.syntax.or(own) else {
         return Ok(record.external().clone());
     };
-    let is_full = !is_brief && !element_set.eq_ignore_ascii_case("dc");
+    let is_made_here = ["dc", "mods"]
+        .iter()
+        .any(|name| element_set.eq_ignore_ascii_case(name));
+    let is_full = !is_brief && !is_made_here;
     if own == Some(wanted) && (is_full || composition.syntax.is_none()) {
         return Ok(record.external().clone());
     }
