@@ -11,7 +11,7 @@ use z3950_asn1::record::{RetrievedRecord, holdings};
 pub use z3950_asn1::sru::RecordSource;
 use z3950_asn1::types::InternationalString;
 use z3950_marc::charset::{self, Charset, utf8_or_latin1};
-use z3950_marc::crosswalk::{Citation, dublin_core};
+use z3950_marc::crosswalk::{Citation, described_in_xml, dublin_core};
 use z3950_marc::stream::{InputForm, RecordReader};
 use z3950_marc::{MarcRecord, iso2709, marcjson, marcline, marcxml, text_lossless};
 
@@ -142,14 +142,16 @@ impl Record {
         })
     }
 
-    /// Returns the title on one line: that of MARC 21 (245), UNIMARC (200) or Summary, or the first `dc:title` of an XML record.
+    /// Returns the title on one line: of MARC 21 (245), UNIMARC (200), Summary, MODS or Dublin Core, or the first `title` of another XML
+    /// record.
     pub fn title(&self) -> Option<String> {
         self.citation().title
     }
 
-    /// Returns title, author, year and identifiers of a MARC record; for other records only the [`title`](Self::title).
+    /// Returns title, author, year and identifiers of a MARC record, or of MODS or Dublin Core in XML; only the [`title`](Self::title) of
+    /// other records.
     pub fn citation(&self) -> Citation {
-        if let Some(record) = self.marc() {
+        if let Some(record) = self.marc().or_else(|| self.described()) {
             return Citation::of(&record);
         }
         let mut citation = Citation::default();
@@ -162,8 +164,16 @@ impl Record {
         citation
     }
 
-    /// Returns the record as text for people, not escaped for terminals: MARC as lines, SUTRS and XML unchanged, ASN.1 syntaxes
-    /// as indented lines, anything else as a listing of its BER values. Octets that are not text are shown as `\xNN`.
+    /// What a record of MODS or Dublin Core in XML describes, as MARC 21 for citations and tables; see [`described_in_xml`].
+    fn described(&self) -> Option<MarcRecord> {
+        match self.retrieved() {
+            RetrievedRecord::Xml(octets) => described_in_xml(&octets),
+            _ => None,
+        }
+    }
+
+    /// Returns the record for people, not escaped for terminals: MARC as lines, SUTRS and XML as they are, ASN.1 syntaxes as indented
+    /// lines, anything else as a listing of its BER values. Octets that are not text show as `\xNN`.
     pub fn text(&self) -> String {
         let octets = match self.retrieved() {
             RetrievedRecord::Marc(octets) => match self.marc_of(&octets) {

@@ -14,7 +14,7 @@
 //! | `remarks` | [`Remarks`]: what a lenient reader repaired or skipped |
 //! | `form` | [`Form`]: records written to one document, in any form |
 //! | [`charset`] | MARC-8, ISO 5426 and the other character sets of records and queries |
-//! | [`crosswalk`] | a record as ISBD lines, Dublin Core, a citation or labelled lines |
+//! | [`crosswalk`] | a record as ISBD lines, Dublin Core, MODS, a citation or labelled lines |
 //! | [`table`] | records as rows of CSV and TSV |
 //! | [`standard_number`] | ISBN, ISSN, LCCN and OCLC numbers, checked and in one form |
 //! | [`text`], [`xmltext`] | octets as text without loss, and in XML |

@@ -12,7 +12,7 @@ use z3950::Record;
 use z3950_asn1::apdu::External;
 use z3950_asn1::record::{RetrievedRecord, holdings};
 use z3950_marc::charset::{Charset, Options, to_utf8};
-use z3950_marc::crosswalk::Citation;
+use z3950_marc::crosswalk::{Citation, described_in_xml};
 use z3950_marc::marcline::HOLDINGS;
 use z3950_marc::stream::{InputForm, RecordReader};
 use z3950_marc::table::RowOrigin;
@@ -157,10 +157,10 @@ pub(crate) struct Rendered {
 /// Renders one record. [`Document`] adds what combines several records into one document. `origin` says where the record comes
 /// from.
 ///
-/// Text is written in UTF-8. It is decoded from `charset`, or else from the character set that the record declares or its octets
-/// show. Without a readable MARC structure, `text` and `json` show the octets, with a note. A record in another syntax is text in
-/// `text` and `brief`, and an object in `json`; the MARC formats, `brief` and tables show the MARC record inside an XML or OPAC
-/// record. Text and JSON end with a newline; raw octets are unchanged.
+/// Text is written in UTF-8 and read in `charset`, or else in the character set that the record declares or its octets show.
+/// Without a readable MARC structure, `text` and `json` give the octets, with a note. Records of other syntaxes are text in
+/// `text` and `brief` and an object in `json`; the MARC formats, `brief` and tables hold the MARC record inside an XML or OPAC
+/// record, and tables what a record of MODS or Dublin Core describes. Text and JSON end with a newline; raw octets are unchanged.
 pub(crate) fn render(
     external: &External,
     style: &Style,
@@ -206,7 +206,7 @@ pub(crate) fn render(
             other::json(&record, members)
         }
         Format::Text => other::text(&record, charset),
-        _ => within(&record, style, context).unwrap_or_else(|| match format {
+        _ => within_or_row(&record, style, context).unwrap_or_else(|| match format {
             Format::Brief => other::text(&record, charset),
             _ => Rendered {
                 failure: Some(format!(
@@ -315,6 +315,21 @@ fn within(record: &RetrievedRecord, style: &Style, context: RecordContext<'_>) -
 fn is_utf8(record: &MarcRecord) -> bool {
     let mut fields = record.fields.iter();
     fields.all(|field| std::str::from_utf8(&field.body).is_ok())
+}
+
+/// The record as [`within`] has it, or the row of what a record of MODS or Dublin Core describes.
+fn within_or_row(
+    record: &RetrievedRecord,
+    style: &Style,
+    context: RecordContext<'_>,
+) -> Option<Rendered> {
+    within(record, style, context).or_else(|| match (record, style.format()) {
+        (RetrievedRecord::Xml(octets), Format::Csv | Format::Tsv | Format::Spreadsheet) => {
+            let record = described_in_xml(octets)?;
+            Some(written(&record, style, context, Vec::new(), false))
+        }
+        _ => None,
+    })
 }
 
 fn written(

@@ -9,8 +9,8 @@ use z3950_asn1::oid::{GRS_1, OPAC, Oid, SUTRS, UNIMARC, XML};
 use z3950_asn1::record::grs1::GenericRecord;
 use z3950_asn1::record::opac::OpacRecord;
 use z3950_asn1::record::{marc_syntax, sutrs_external};
-use z3950_marc::crosswalk::dublin_core;
 use z3950_marc::crosswalk::sutrs::sutrs_text;
+use z3950_marc::crosswalk::{dublin_core, mods};
 use z3950_marc::{MarcRecord, charset, iso2709, marcxml};
 
 use super::fields::effective_tag;
@@ -23,9 +23,11 @@ pub const SYNTAXES: [Oid; 4] = [SUTRS, XML, OPAC, GRS_1];
 const MARCXML: &str = "marcxml";
 /// An element set of XML: Dublin Core.
 const DUBLIN_CORE: &str = "dc";
+/// Element set of XML: MODS 3.
+const MODS: &str = "mods";
 
-/// The element sets of XML, besides F and B; other syntaxes have only F and B.
-pub(super) const XML_ELEMENT_SETS: [&str; 2] = [MARCXML, DUBLIN_CORE];
+/// The element sets of XML, besides F and B; other syntaxes have only these.
+pub(super) const XML_ELEMENT_SETS: [&str; 3] = [MARCXML, DUBLIN_CORE, MODS];
 
 /// Returns whether records in the syntax have the element set.
 pub fn has_element_set(name: &str, syntax: Option<&Oid>) -> bool {
@@ -53,6 +55,7 @@ fn of_schema(address: &str) -> Option<&'static str> {
         | "http://www.openarchives.org/oai/2.0/oai_dc/"
         | "info:srw/schema/1/dc-v1.1"
         | DUBLIN_CORE => DUBLIN_CORE,
+        "http://www.loc.gov/mods/v3" | "info:srw/schema/1/mods-v3.7" | MODS => MODS,
         _ => return None,
     })
 }
@@ -160,6 +163,9 @@ impl Conversion<'_> {
             SUTRS => sutrs_external(&sutrs_text(&readable(&wanted))),
             XML if self.element_set.eq_ignore_ascii_case(DUBLIN_CORE) => {
                 Some(xml(dublin_core::to_dublin_core(&readable(&wanted))))
+            }
+            XML if self.element_set.eq_ignore_ascii_case(MODS) => {
+                Some(xml(mods::to_mods(&readable(&wanted))))
             }
             XML => Some(xml(marcxml::to_xml(&readable(&wanted)).text)),
             GRS_1 => GenericRecord::of_marc(&readable(&wanted))

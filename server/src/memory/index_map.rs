@@ -18,7 +18,7 @@ use crate::backend::AttributeInfo;
 use crate::diagnostic::Diagnostic;
 
 /// The element sets of XML, besides F and B.
-pub const XML_ELEMENT_SETS: [&str; 2] = forms::XML_ELEMENT_SETS;
+pub const XML_ELEMENT_SETS: [&str; 3] = forms::XML_ELEMENT_SETS;
 
 /// The access points of a database, the attributes that queries may use, and the docid field of its records.
 #[derive(Debug)]

@@ -330,6 +330,29 @@ fn the_same_reason_is_said_once_and_counted() {
 }
 
 #[test]
+fn audit_r_a11_rows_of_mods_and_dublin_core() {
+    let rows = |further: &[&str]| {
+        let search = [
+            "search",
+            "http://localhost/books",
+            "--format",
+            "csv",
+            "--count",
+            "3",
+        ];
+        let columns = ["--fields", "title,author,year,publisher", "ti:pride"];
+        let ran = demo(&[&search[..], &columns, further].concat());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        ran.stdout
+    };
+    let expected = rows(&[]);
+    assert!(expected.contains("Pride and"), "{expected}");
+    for schema in ["dc", "oai_dc", "mods"] {
+        assert_eq!(rows(&["--element-set", schema]), expected, "{schema}");
+    }
+}
+
+#[test]
 fn log_lines_of_apdus_have_the_time_since_the_start() {
     for level in ["-vv", "-vvv"] {
         let ran = demo(&["search", "localhost/books", "ti:pride", level]);

@@ -198,7 +198,7 @@ fn coded(record: &MarcRecord, tag: &str, positions: std::ops::Range<usize>) -> S
     }
 }
 
-fn coded_date(record: &MarcRecord, unimarc: bool) -> String {
+pub(super) fn coded_date(record: &MarcRecord, unimarc: bool) -> String {
     if unimarc {
         coded(record, "100", 9..13)
     } else {

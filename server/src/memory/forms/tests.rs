@@ -78,6 +78,12 @@ fn every_syntax_has_its_element_sets() {
             vec!["<dc:title>War and peace</dc:title>", note],
             "<record",
         ),
+        (
+            XML,
+            "mods",
+            vec!["<titleInfo><title>War and peace</title>", note],
+            "<record>",
+        ),
         (SUTRS, "F", vec!["War and peace", note], "<"),
         (
             GRS_1,

@@ -19,7 +19,7 @@ async fn every_index_of_the_description_can_be_searched_and_scanned() {
         .iter()
         .map(|schema| &*schema.name)
         .collect();
-    assert_eq!(schemas, ["marcxml", "dc", "oai_dc", "opac"]);
+    assert_eq!(schemas, ["marcxml", "dc", "oai_dc", "mods", "opac"]);
     assert_eq!(description.config.default_of("numberOfRecords"), Some("10"));
     assert_eq!(description.config.setting("maximumRecords"), Some("1000"));
     assert!(description.indexes.len() > 100);
