@@ -26,6 +26,9 @@ pub enum SruFault {
     /// The server sends this client elsewhere.
     #[error("redirected to {0}, which is another server")]
     Redirect(String),
+    /// The server sends this client elsewhere, but its header Location is empty.
+    #[error("redirected, but the server does not say where")]
+    RedirectNowhere,
     /// The server sends this client from one address to the next.
     #[error("redirected more than {0} times")]
     Redirects(usize),
