@@ -11,9 +11,14 @@ use std::path::Path;
 /// Errors from the file system, [`ErrorKind::InvalidInput`] for a folder, a named pipe or a socket, and
 /// [`ErrorKind::FileTooLarge`] for more octets than `limit`.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let kind = fs::metadata(path)?.file_type();
+    let metadata = fs::metadata(path)?;
+    let kind = metadata.file_type();
     if !kind.is_file() && !is_endable(kind) && !is_open_already(path) {
         return Err(refusal(kind));
+    }
+    // A file may have holes, and so be far larger than what it takes on the disk.
+    if kind.is_file() && metadata.len() > limit {
+        return Err(too_large(limit));
     }
     read_all(File::open(path)?, limit)
 }
@@ -29,14 +34,18 @@ pub fn read_all(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
         .read_to_end(&mut octets)?;
     match u64::try_from(octets.len()) {
         Ok(length) if length <= limit => Ok(octets),
-        _ => Err(io::Error::new(
-            ErrorKind::FileTooLarge,
-            format!("it has more than {limit} octets"),
-        )),
+        _ => Err(too_large(limit)),
     }
 }
 
-/// Reads a file as text.
+fn too_large(limit: u64) -> io::Error {
+    io::Error::new(
+        ErrorKind::FileTooLarge,
+        format!("it has more than {limit} octets"),
+    )
+}
+
+/// The text of a file.
 ///
 /// # Errors
 /// As for [`read`], and [`ErrorKind::InvalidData`] for a file that is not UTF-8.

@@ -13,6 +13,7 @@
 //! | `external`, `opac` | records as those of Z39.50 |
 //! | `search_sources` | where the records of a search come from, as extra data |
 //! | `record_sources` | the databases that have a record which is made of several |
+//! | `secret` | which parameters hold secrets |
 //! | `sound` | the gate for XML of others, before it becomes a part of an answer |
 //! | `diagnostic` | [`SruDiagnostic`], its conditions in words, and those of Bib-1 as these and back |
 //!
@@ -32,6 +33,7 @@ mod request;
 mod response;
 mod scan;
 mod search_sources;
+mod secret;
 mod soap;
 mod sort;
 mod sound;
@@ -52,6 +54,7 @@ pub use self::response::{
     SruFacetTerm, SruRecord, SruTerm, UpdateResponse, WhereInList,
 };
 pub use self::scan::scan_clause;
+pub use self::secret::is_secret_parameter;
 pub use self::soap::SoapFault;
 pub use self::sort::{
     MAX_SORT_KEYS, MissingValue, SruSortKey, parse_sort_keys, sort_keys_to_cql, sort_keys_to_text,

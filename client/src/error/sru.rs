@@ -26,7 +26,10 @@ pub enum SruFault {
     /// The server redirects this client to another server.
     #[error("redirected to {0}, which is another server")]
     Redirect(String),
-    /// The server redirects this client again and again.
+    /// The server sends this client elsewhere, but its header Location is empty.
+    #[error("redirected, but the server does not say where")]
+    RedirectNowhere,
+    /// The server sends this client from one address to the next.
     #[error("redirected more than {0} times")]
     Redirects(usize),
     /// The answer is not HTTP, or cannot be read.

@@ -19,6 +19,7 @@ use hyper_util::rt::TokioIo;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tracing::debug;
+use z3950_asn1::sru::is_secret_parameter;
 use z3950_asn1::via::Via;
 
 use crate::error::{Cause, Error, Phase, SruFault, chain};
@@ -369,6 +370,9 @@ impl HttpClient {
         location: &str,
         request: &mut HttpRequest,
     ) -> Result<(), Error> {
+        if location.trim().is_empty() {
+            return Err(Error::fault(phase, SruFault::RedirectNowhere));
+        }
         let elsewhere = || Error::fault(phase, SruFault::Redirect(shown(location)));
         let (endpoint, path) = if location.starts_with('/') && !location.starts_with("//") {
             (self.endpoint.clone(), location.to_owned())
@@ -429,18 +433,16 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(until.duration_since(SystemTime::now()).unwrap_or_default())
 }
 
-/// Returns a path with its parameters, with passwords redacted.
+/// A path with its parameters, without secrets.
 fn shown(path: &str) -> String {
-    let mut parts = path.split('&').map(|part| {
-        let name = part.split_inclusive('=').next().unwrap_or_default();
-        if name.ends_with("x-password=") {
-            format!("{name}<redacted>")
-        } else {
-            part.to_owned()
-        }
+    let Some((before, query)) = path.split_once('?') else {
+        return path.to_owned();
+    };
+    let parts = query.split('&').map(|part| match part.split_once('=') {
+        Some((name, _)) if is_secret_parameter(name) => format!("{name}=<redacted>"),
+        _ => part.to_owned(),
     });
-    let first = parts.next().unwrap_or_default();
-    parts.fold(first, |path, part| format!("{path}&{part}"))
+    format!("{before}?{}", parts.collect::<Vec<_>>().join("&"))
 }
 
 /// Returns the error for a connection that was lost, or for an answer that is not HTTP.

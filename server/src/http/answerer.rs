@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, CONNECTION, HeaderMap, HeaderValue};
+use hyper::header::{
+    ACCEPT, CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderValue, TRANSFER_ENCODING,
+};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Version};
 use tokio::sync::watch;
@@ -135,11 +137,14 @@ impl<'a> Answerer<'a> {
         }
         let counts = {
             let mut exchange = lock(self.exchange);
-            exchange.answering(is_last(&head));
+            let length = head.headers.get(CONTENT_LENGTH);
+            let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
+            exchange.answering(length.unwrap_or(0), is_last(&head));
             exchange.take_counts()
         };
         self.tally.http_received(counts);
         let is_head = head.method == Method::HEAD;
+        let has_chunks = head.headers.contains_key(TRANSFER_ENCODING);
         let answered = match (asked, web) {
             (Ok(HttpRequest::Sru(asked)), _) => self.carry_out(*asked).await,
             (Ok(HttpRequest::Web(heading, body)), Some(web)) => {
@@ -169,6 +174,7 @@ impl<'a> Answerer<'a> {
             self.strike(&striking, &mut answer).await
         };
         let mut exchange = lock(self.exchange);
+        answer.is_last |= has_chunks;
         exchange.is_last |= answer.is_last;
         exchange.sending(manner, parts.is_some() && !is_head);
         drop(exchange);
@@ -421,8 +427,13 @@ fn kind(request: &sru::Request) -> OperationKind {
     }
 }
 
-/// Returns whether the client wants no further answer on the connection.
+/// Whether the client wants no other answer on the connection.
+///
+/// The end of a request with chunks is not known here, nor is the beginning of one that follows in the same packet.
 fn is_last(head: &Parts) -> bool {
+    if head.headers.contains_key(TRANSFER_ENCODING) {
+        return true;
+    }
     let options = head.headers.get_all(CONNECTION).iter();
     let mut options = options.flat_map(|value| value.to_str().unwrap_or_default().split(','));
     let mut is_named = |name: &str| options.any(|option| option.trim().eq_ignore_ascii_case(name));

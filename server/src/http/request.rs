@@ -73,8 +73,7 @@ impl Problem {
 /// The methods that are answered.
 pub(super) const METHODS: &str = "GET, HEAD, POST, OPTIONS";
 
-/// Reads the head of a request, of which `octets` are as the client wrote them. `is_web` is true for a request that is not for
-/// SRU.
+/// Reads the head of a request, of which `octets` are as the client wrote them, or none if they are not known. `is_web` if it is not SRU's.
 pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading, Problem> {
     let carrier = match carrier(head) {
         Ok(Carrier::Nothing) => Carrier::Nothing,
@@ -87,10 +86,15 @@ pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading,
         return Err(Problem::new(StatusCode::EXPECTATION_FAILED, words));
     }
     let length = head.headers.get(CONTENT_LENGTH);
-    if head.headers.contains_key(hyper::header::TRANSFER_ENCODING)
-        && (length.is_some() || names_length(octets))
-    {
-        return Err(Problem::bad("Content-Length with Transfer-Encoding"));
+    if head.headers.contains_key(hyper::header::TRANSFER_ENCODING) {
+        if length.is_some() || names_length(octets) {
+            return Err(Problem::bad("Content-Length with Transfer-Encoding"));
+        }
+        // hyper leaves out a Content-Length.
+        if octets.is_empty() {
+            let words = "Transfer-Encoding in a request that is sent before the answer to another";
+            return Err(Problem::bad(words));
+        }
     }
     let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
     let mut hosts = head.headers.get_all(HOST).iter();

@@ -52,7 +52,11 @@ pub(super) struct Exchange {
     head: Vec<u8>,
     /// Whether the head has arrived.
     has_head: bool,
-    /// The charge for the request, and then for its answer.
+    /// Octets that have arrived after the head.
+    beyond: usize,
+    /// Whether octets of another request have arrived together with one: where its head begins is not known then.
+    is_mixed: bool,
+    /// What the request and then its answer take.
     pub(super) charge: Charge,
     /// The number of octets of the request so far.
     asked: usize,
@@ -103,6 +107,8 @@ impl Exchange {
             answered: 0,
             head: Vec::new(),
             has_head: false,
+            beyond: 0,
+            is_mixed: false,
             charge,
             asked: 0,
             received: 0,
@@ -139,6 +145,10 @@ impl Exchange {
                 self.since = since;
             }
         }
+        if self.phase == Phase::Asking && self.has_head {
+            self.beyond = self.beyond.saturating_add(octets.len());
+        }
+        self.is_mixed |= !matches!(self.phase, Phase::Idle | Phase::Asking);
         if self.phase == Phase::Asking {
             self.asked = self.asked.saturating_add(octets.len());
             if !self.has_head {
@@ -160,11 +170,17 @@ impl Exchange {
             self.enter(Phase::Asking);
         }
         self.has_head = true;
-        std::mem::take(&mut self.head)
+        let head = std::mem::take(&mut self.head);
+        if self.is_mixed {
+            return Vec::new();
+        }
+        self.beyond = head.len() - head_length(&head);
+        head
     }
 
-    /// Notes that the request is complete. `is_last` is true if the client wants no further one.
-    pub(super) fn answering(&mut self, is_last: bool) {
+    /// The request is complete, with a body of this length. `is_last` if the connection ends after its answer.
+    pub(super) fn answering(&mut self, length: u64, is_last: bool) {
+        self.is_mixed |= u64::try_from(self.beyond).is_ok_and(|beyond| beyond > length);
         self.is_last = is_last;
         self.has_head = false;
         self.enter(Phase::Answering);
@@ -305,7 +321,22 @@ impl Exchange {
     }
 }
 
-/// The stream, with octets that were already read from it.
+/// The octets of the first head, with the empty lines before it and the one after it (RFC 9112 §2.1).
+fn head_length(octets: &[u8]) -> usize {
+    let mut length = 0;
+    let mut has_begun = false;
+    for line in octets.split_inclusive(|octet| *octet == b'\n') {
+        length += line.len();
+        let is_empty = line.iter().all(|octet| b"\r\n".contains(octet));
+        if is_empty && has_begun {
+            break;
+        }
+        has_begun |= !is_empty;
+    }
+    length
+}
+
+/// The stream, with octets of it that were read before.
 pub(super) struct Wire<'a, S> {
     stream: &'a mut S,
     first: Bytes,

@@ -1,9 +1,9 @@
 //! A request as elements: in SOAP, and as the echo in an answer.
 
 use super::{FacetParameters, Request, SruOperation};
-use crate::sru::Version;
 use crate::sru::xcql;
 use crate::sru::xml::Writer;
+use crate::sru::{Version, is_secret_parameter};
 
 impl Request {
     /// Writes the request into an echo, in the order of the schemas and without the login.
@@ -17,14 +17,14 @@ impl Request {
             SruOperation::Scan(_) => (String::new(), &["queryType", "renderedBy", "responseType"]),
             _ => (String::new(), &["httpAccept", "renderedBy", "responseType"]),
         };
-        // The schema of 2.0 has an element for each extra parameter of a search. In other versions and operations, a single
-        // element holds all extra parameters.
+        let shown = self
+            .extra
+            .iter()
+            .filter(|(name, _)| !is_secret_parameter(name));
+        let extra: Vec<_> = shown.cloned().collect();
+        // 2.0 has an element for each extra parameter of a search; everything else an element with all of them.
         let is_search = matches!(self.operation, SruOperation::SearchRetrieve(_));
-        let mut parameters = if is_new && is_search {
-            &self.extra[..]
-        } else {
-            &[]
-        };
+        let mut parameters = if is_new && is_search { &extra[..] } else { &[] };
         let mut fields = Vec::new();
         self.put_fields(&mut fields);
         for (name, value) in &fields {
@@ -54,7 +54,7 @@ impl Request {
         // The schema of scan allows these elements only in other namespaces, which the request does not name.
         let is_scan = matches!(self.operation, SruOperation::Scan(_));
         if !(is_new && (is_search || is_scan)) {
-            put_extra(to, &self.extra);
+            put_extra(to, &extra);
         }
     }
 

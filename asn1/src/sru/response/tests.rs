@@ -238,3 +238,23 @@ fn diagnostics_do_not_turn_the_text_around_them() {
     assert!(xml.contains(shown), "{xml:?}");
     assert!(xml.contains("<diag:message>\u{fffd}no<"), "{xml:?}");
 }
+
+#[test]
+fn audit_r_x3_secrets_are_not_echoed() {
+    for version in ["1.1", "1.2", "2.0"] {
+        let text = format!(
+            "version={version}&operation=searchRetrieve&query=a&x-info-2-auth1.0-authenticationToken=sesame&x-token=sesame\
+             &x-api_key=sesame&x-password=sesame&x-username=ann&x-info=kept"
+        );
+        let request =
+            Request::from_parameters(text.as_bytes(), &SruLimits::default()).expect("right");
+        let mut response = SearchRetrieveResponse::new(request.version, 0, 1, Vec::new());
+        response.echo = Some(Box::new(request));
+        let response = Response::from(response);
+        for written in [response.to_xml(None), response.to_soap()] {
+            let written = String::from_utf8(written).expect("UTF-8");
+            assert!(!written.contains("sesame"), "{written}");
+            assert!(written.contains("kept"), "{written}");
+        }
+    }
+}

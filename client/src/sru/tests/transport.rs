@@ -55,6 +55,11 @@ async fn redirections_within_the_host_are_followed() {
         ),
         ("secret", "//other.example/a", "which is another server"),
         (
+            "secret",
+            "",
+            "redirected, but the server does not say where",
+        ),
+        (
             "http://lib.example/a",
             "http://lib.example:8080/",
             "which is another server",

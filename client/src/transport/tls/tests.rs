@@ -291,6 +291,40 @@ fn each_rejection_has_its_remedy() {
 }
 
 #[test]
+fn audit_r_x5_rejections_are_words() {
+    let of_webpki =
+        |name: &'static str| CertificateError::Other(OtherError(Arc::new(io::Error::other(name))));
+    let other_kind = CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext {
+        signature_algorithm_id: vec![6, 8],
+        public_key_algorithm_id: vec![6, 7],
+    };
+    for (error, expected) in [
+        (other_kind, "another kind than the authority's key"),
+        (CertificateError::Revoked, "cannot be used: revoked"),
+        (
+            CertificateError::InvalidOcspResponse,
+            "cannot be used: invalid ocsp response",
+        ),
+        (
+            of_webpki("MaximumPathBuildCallsExceeded"),
+            "maximum path build calls exceeded",
+        ),
+        (
+            of_webpki("EndOfPath(Context { a: [1] })"),
+            "cannot be used: end of path",
+        ),
+        (
+            of_webpki("Certificate is odd"),
+            "cannot be used: Certificate is odd",
+        ),
+    ] {
+        let words = Distrust(error.clone()).to_string();
+        assert!(words.contains(expected), "{words}");
+        assert!(!words.contains(['{', '(', '[']), "{words}");
+    }
+}
+
+#[test]
 fn an_unknown_rejection_is_quoted() {
     let unknown = CertificateError::Other(OtherError(Arc::new(io::Error::other("unknown"))));
     let text = Distrust(unknown).to_string();

@@ -248,9 +248,45 @@ impl fmt::Display for Distrust {
             CertificateError::Other(other) if is_authority(other) => f.write_str(
                 "the server's certificate is a CA certificate (CA:TRUE), and is not trusted itself",
             ),
-            other => write!(f, "the server's certificate cannot be used: {other}"),
+            // An authority that is trusted has the name of the issuer, but not its key.
+            CertificateError::UnsupportedSignatureAlgorithmContext { .. }
+            | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => f
+                .write_str(
+                    "the server's certificate is not signed by an authority that is trusted here: its signature is of another kind \
+                     than the authority's key",
+                ),
+            other => {
+                let said = match other {
+                    CertificateError::Other(other) => other.to_string(),
+                    other => other.to_string(),
+                };
+                let words = in_words(&said);
+                write!(f, "the server's certificate cannot be used: {words}")
+            }
         }
     }
+}
+
+/// What rustls and webpki say. Where they have no words, it is a name of theirs, such as `InvalidOcspResponse`.
+fn in_words(said: &str) -> String {
+    let end = said.find(|letter: char| !letter.is_ascii_alphanumeric());
+    let (name, rest) = said
+        .split_at_checked(end.unwrap_or(said.len()))
+        .unwrap_or((said, ""));
+    let rest = rest.trim_start();
+    let is_name = rest.is_empty() || rest.starts_with(['(', '{']);
+    if !is_name || !name.starts_with(|first: char| first.is_ascii_uppercase()) {
+        return said.to_owned();
+    }
+    let name = name.strip_suffix("Context").unwrap_or(name);
+    let mut words = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.push(letter.to_ascii_lowercase());
+    }
+    words
 }
 
 impl std::error::Error for Distrust {}

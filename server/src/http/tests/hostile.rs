@@ -30,6 +30,51 @@ async fn ambiguous_lengths_are_refused() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn audit_r_x8_ambiguous_lengths_behind_another_request_are_refused() {
+    let head = format!("POST /cat HTTP/1.1\r\nHost: a\r\nContent-Type: {FORM}\r\n");
+    let chunks = format!("{:x}\r\n{WAR}\r\n0\r\n\r\n", WAR.len());
+    let both = "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n";
+    let bad = format!("{head}{both}\r\n{chunks}{}", get("/cat"));
+    let post = format!("{head}Content-Length: {}\r\n\r\n{WAR}", WAR.len());
+    for first in [get("/cat"), post.clone(), format!("\r\n{}", get("/cat"))] {
+        // Together, in two packets, and a packet that ends within the head.
+        for place in [
+            first.len() + bad.len(),
+            first.len() + 9,
+            first.len() + head.len() + 25,
+        ] {
+            let all = format!("{first}{bad}");
+            let (one, two) = all.split_at(place);
+            let mut caller = Caller::new(Limits::default());
+            caller.send(one).await;
+            let answer = caller.answer().await.expect("an answer");
+            assert_eq!(answer.status(), "200", "{first}: {}", answer.body);
+            if !two.is_empty() {
+                caller.send(two).await;
+            }
+            let answer = caller.answer().await.expect("an answer");
+            assert_eq!(answer.status(), "400", "{first} {place}: {}", answer.body);
+            assert!(caller.answer().await.is_none(), "{first}");
+        }
+    }
+    // Nothing follows a request with chunks.
+    let chunked = format!("{head}Transfer-Encoding: chunked\r\n\r\n{chunks}");
+    let mut caller = Caller::new(Limits::default());
+    caller.send(format!("{chunked}{bad}")).await;
+    let answer = caller.answer().await.expect("an answer");
+    assert_eq!(answer.status(), "200", "{}", answer.body);
+    assert!(answer.head.contains("connection: close"), "{}", answer.head);
+    assert!(caller.answer().await.is_none());
+    // One after the other is right.
+    let mut caller = Caller::new(Limits::default());
+    for request in [get("/cat"), post.clone(), post, chunked] {
+        caller.send(request).await;
+        let answer = caller.answer().await.expect("an answer");
+        assert_eq!(answer.status(), "200", "{}", answer.body);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn other_protocols_are_refused_in_words() {
     let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     for (octets, status) in [

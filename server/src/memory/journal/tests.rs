@@ -469,3 +469,24 @@ fn a_full_disk_loses_nothing() {
         assert_eq!(contents.changes, changes(1..=4), "{left}");
     }
 }
+
+#[test]
+fn audit_r_x7_a_journal_beyond_the_limit_is_refused_unread() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("cat.mrc.journal");
+    let file = std::fs::File::create(&path).expect("a file");
+    // Not all file systems have files with holes.
+    if file.set_len(8 << 30).is_err() {
+        return;
+    }
+    let begun = std::time::Instant::now();
+    let error = JournalContents::read(&path).expect_err("too large");
+    assert!(begun.elapsed() < std::time::Duration::from_secs(1), "read");
+    let cause = std::error::Error::source(&error).expect("a cause");
+    let words = format!("{error}: {cause}");
+    let expected = format!(
+        "cannot read {}: it has more than 4294967296 octets",
+        path.display()
+    );
+    assert_eq!(words, expected);
+}

@@ -1,25 +1,15 @@
-//! HTTP messages without secrets: credentials in headers (RFC 9110 §11.6.2), cookies (RFC 6265), userinfo in URLs (RFC 3986
-//! §3.2.1), and, in parameters and elements, `x-password` of YAZ's programs, the token of SRU's extension for authentication
-//! (`info:srw/extension/2/auth-1.0`), and the names that programs use for the keys of their users.
+//! Messages of HTTP without secrets: credentials in headers (RFC 9110 §11.6.2), cookies (RFC 6265), userinfo in URLs (RFC 3986
+//! §3.2.1), and in the parameters and elements that [`is_secret_parameter`] names.
+
+use std::borrow::Cow;
+
+use z3950_asn1::sru::is_secret_parameter;
 
 use crate::observer::HttpMessage;
 
 /// The replacement for a secret.
 const REDACTED: &str = "*";
-/// The names of parameters and elements that contain secrets.
-const SECRETS: [&str; 10] = [
-    "x-password",
-    "password",
-    "passwd",
-    "pwd",
-    "x-info-2-auth1.0-authenticationtoken",
-    "authenticationtoken",
-    "token",
-    "api_key",
-    "apikey",
-    "wskey",
-];
-/// Parts of the names of headers that contain secrets; the URL of a referring page may contain any.
+/// Parts of the names of headers that hold secrets; a referring page may have any in its URL.
 const SECRET_HEADERS: [&str; 7] = [
     "auth", "cookie", "key", "password", "referer", "secret", "token",
 ];
@@ -52,7 +42,13 @@ pub(super) fn plain_head(head: &str) -> String {
             host if host.eq_ignore_ascii_case("host") => {
                 plain += &format!("{name}: {}", without_user(value.trim()));
             }
-            _ => plain += &without_userinfo(line),
+            _ => match line.split_once('?') {
+                Some((before, query)) => {
+                    let query = without_parameters(query);
+                    plain += &without_userinfo(&format!("{before}?{query}"));
+                }
+                None => plain += &without_userinfo(line),
+            },
         }
         plain.push('\n');
     }
@@ -106,19 +102,13 @@ fn is_xml(body: &str) -> bool {
 /// Replaces the values of secret parameters.
 fn without_parameters(pairs: &str) -> String {
     let pairs = pairs.split('&').map(|pair| match pair.split_once('=') {
-        Some((name, _)) if is_secret(&unescaped(name)) => format!("{name}={REDACTED}"),
+        Some((name, _)) if is_secret_parameter(&unescaped(name)) => format!("{name}={REDACTED}"),
         _ => pair.to_owned(),
     });
     pairs.collect::<Vec<_>>().join("&")
 }
 
-fn is_secret(name: &str) -> bool {
-    SECRETS
-        .iter()
-        .any(|secret| name.eq_ignore_ascii_case(secret))
-}
-
-/// Returns the name of a parameter, without escapes.
+/// The name of a parameter without escapes.
 fn unescaped(name: &str) -> String {
     let octets: Vec<u8> = characters(name).map(|one| one.octet).collect();
     String::from_utf8_lossy(&octets).into_owned()
@@ -141,17 +131,31 @@ fn without_elements(xml: &str) -> String {
         }
         plain.push('<');
         match part.split_once('>') {
-            Some((tag, _)) if !is_end && is_secret(name) && !tag.ends_with('/') => {
+            Some((tag, _)) if !is_end && is_secret_parameter(name) && !tag.ends_with('/') => {
                 open = Some(name);
                 plain += &format!("{tag}>{REDACTED}");
             }
-            _ => plain += part,
+            Some((tag, text)) => {
+                plain += &format!("{tag}>");
+                plain += &without_pair(text);
+            }
+            None => plain += part,
         }
     }
     plain
 }
 
-/// Returns the name that a tag begins with, without its prefix.
+/// The text of an element, such as `extraRequestParameter`, without the value of a secret parameter that it names.
+fn without_pair(text: &str) -> Cow<'_, str> {
+    match text.split_once('=') {
+        Some((name, _)) if !name.contains(' ') && is_secret_parameter(name) => {
+            format!("{name}={REDACTED}").into()
+        }
+        _ => text.into(),
+    }
+}
+
+/// The name that a tag begins with, without its prefix.
 fn local_name(tag: &str) -> &str {
     let end = tag.find(|character: char| character.is_whitespace() || "/>".contains(character));
     let name = tag.get(..end.unwrap_or(tag.len())).unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::super::json_line;
 use super::*;
 
 fn entry(head: &str, body: &[u8]) -> HttpEntry {
@@ -47,6 +48,70 @@ fn messages_are_read_back() {
     ] {
         assert_eq!(HttpEntry::from_json(&object), expected, "{object}");
     }
+}
+
+#[test]
+fn audit_r_x3_tokens_are_left_out_in_both_directions() {
+    let names = [
+        "x-info-2-auth1.0-authenticationToken",
+        "x-token",
+        "x-api_key",
+        "x-Client-Secret",
+    ];
+    for name in names {
+        for (head, body) in [
+            (
+                format!("GET /cat?query=a&{name}=opensesame HTTP/1.1\n"),
+                String::new(),
+            ),
+            (
+                format!("HTTP/1.1 302 Found\nlocation: /cat?{name}=opensesame&a=b\n"),
+                String::new(),
+            ),
+            (
+                "POST / HTTP/1.1\n".to_owned(),
+                format!("{name}=opensesame&query=a"),
+            ),
+            (
+                "POST / HTTP/1.1\n".to_owned(),
+                format!("<a><b:{name}>opensesame</b:{name}></a>"),
+            ),
+            (
+                "HTTP/1.1 200 OK\n".to_owned(),
+                format!(
+                    "<a><b>{name}=opensesame</b><{}>opensesame</{}></a>",
+                    &name[2..],
+                    &name[2..]
+                ),
+            ),
+        ] {
+            for direction in Direction::ALL {
+                let mut entry = entry(&head, body.as_bytes());
+                entry.direction = direction;
+                for text in [
+                    entry.to_json().to_string(),
+                    entry.to_string(),
+                    format!("{entry:?}"),
+                ] {
+                    assert!(!text.contains("opensesame"), "{name}: {text}");
+                    assert!(text.contains('*'), "{name}: {text}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn audit_r_x9_lines_change_nothing_on_a_terminal() {
+    let words = "a\u{1b}[31m\u{9b}2J\u{202e}b\u{2066}\u{2028}";
+    let entry = entry(&format!("GET /?query={words} HTTP/1.1\n"), words.as_bytes());
+    let line = json_line(&entry.to_json());
+    for text in [line.clone(), entry.to_string(), format!("{entry:?}")] {
+        let is_bad = |one: char| z3950_marc::text::is_unprintable(one) && one != '\n';
+        assert!(!text.contains(is_bad), "{text:?}");
+    }
+    let read: Value = serde_json::from_str(&line).expect("JSON");
+    assert_eq!(HttpEntry::from_json(&read), Ok(Some(entry)));
 }
 
 #[test]
@@ -181,11 +246,16 @@ fn secrets_are_left_out() {
             "<a>b</a>",
             "<a>b</a>",
         ),
-        // These names only resemble the names of secrets.
         (
             "POST / HTTP/1.1\n",
-            "<passwords>a</passwords>",
-            "<passwords>a</passwords>",
+            "<passwords>opensesame</passwords>",
+            "<passwords>*</passwords>",
+        ),
+        // Names that are not those of secrets.
+        (
+            "POST / HTTP/1.1\n",
+            "<passages>a</passages>",
+            "<passages>a</passages>",
         ),
         ("POST / HTTP/1.1\n", "a=b&c", "a=b&c"),
         ("POST / HTTP/1.1\n", "%=b&%é=c", "%=b&%é=c"),
