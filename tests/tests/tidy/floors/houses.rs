@@ -42,6 +42,7 @@ pub(super) const HOUSES: &[House] = &[
             "charset::problem",
             "charset::references",
             "standard_number",
+            "standard_number::printed",
             "language",
             "iso2709",
             "iso2709::split",
