@@ -39,9 +39,7 @@ const MAX_OCTETS: usize = 4096;
 ///
 /// Labels, qualifiers, prices and marks around a number are passed over. Of a long text the begin is read.
 pub fn numbers(kind: NumberKind, text: &str) -> Vec<PrintedNumber<'_>> {
-    let text = text
-        .get(..text.floor_char_boundary(MAX_OCTETS))
-        .unwrap_or(text);
+    let text = begin(text);
     let found = match kind {
         NumberKind::Isbn => checked(text, &[13, 10], &isbn, &|text| Isbn::check_digit_of(text)),
         NumberKind::Issn => checked(text, &[8], &issn, &|text| Issn::check_digit_of(text)),
@@ -62,6 +60,12 @@ pub fn numbers(kind: NumberKind, text: &str) -> Vec<PrintedNumber<'_>> {
         }
     }
     distinct
+}
+
+/// At most [`MAX_OCTETS`] of a text.
+fn begin(text: &str) -> &str {
+    let mut ends = (0..=MAX_OCTETS.min(text.len())).rev();
+    ends.find_map(|end| text.get(..end)).unwrap_or_default()
 }
 
 fn isbn(text: &str) -> Option<String> {
@@ -86,7 +90,7 @@ fn ean(text: &str) -> Option<String> {
     let digits: String = digits.into_iter().map(super::letter).collect();
     let is_upc = digits.len() == 12;
     let whole = if is_upc { format!("0{digits}") } else { digits };
-    (sum % 10 == 0).then_some(whole)
+    sum.is_multiple_of(10).then_some(whole)
 }
 
 /// The numbers with a check digit, of these lengths; the longest at each place is taken.

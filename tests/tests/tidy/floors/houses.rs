@@ -42,7 +42,6 @@ pub(super) const HOUSES: &[House] = &[
             "charset::problem",
             "charset::references",
             "standard_number",
-            "standard_number::printed",
             "language",
             "iso2709",
             "iso2709::split",
