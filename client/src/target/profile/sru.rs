@@ -114,7 +114,7 @@ fn indexes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<i64, S
 }
 
 /// The Use value of an index name, or of its digits.
-fn use_of(name: &str) -> Option<i64> {
+pub(super) fn use_of(name: &str) -> Option<i64> {
     if let Ok(value) = name.parse() {
         return Some(value);
     }
