@@ -14,10 +14,10 @@ mod matched;
 mod merit;
 mod of_record;
 
-pub(crate) use self::attempts::{Attempt, anywhere, attempts};
-pub use self::identifier::{Identifier, IdentifierError, Kind};
-pub use self::matched::{Match, matched};
+pub(crate) use self::attempts::{Attempt, attempts, broader};
+pub use self::identifier::{Identifier, IdentifierError, Kind, MAX_IDENTIFIERS};
+pub use self::matched::{Match, holds, matched};
 pub(crate) use self::matched::{has_docid, has_identifier};
 pub(crate) use self::merit::Merit;
 pub use self::merit::{Preferences, SOURCES, cataloguing_language};
-pub use self::of_record::{MAX_IDENTIFIERS, identifiers};
+pub use self::of_record::identifiers;

@@ -1,9 +1,13 @@
 //! The standard numbers of publications and records, checked and in one form: ISBN (ISO 2108), ISSN (ISO 3297), and the control
 //! numbers of the Library of Congress and OCLC as found in MARC 21 010 and 035.
 
+mod printed;
+
 use std::fmt;
 
-/// A valid International Standard Book Number. `Display` writes its 13 digits.
+pub use self::printed::{NumberKind, PrintedNumber, numbers};
+
+/// A sound International Standard Book Number. `Display` is its 13 digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Isbn {
     /// The digits without the check digit.
@@ -144,17 +148,18 @@ pub fn lccn(text: &str) -> Option<String> {
     is_one.then_some(normalised)
 }
 
-/// Returns the number in an OCLC control number as written in records: `(OCoLC)ocm00012345`, `ocn123456789`, `on1234567890`,
-/// without leading zeros. `None` for any other text.
+/// The number of an OCLC control number as records and people write it: `(OCoLC)ocm00012345`, `ocn123456789`,
+/// `on1234567890`, `OCLC 12345`, or its address at WorldCat; without leading zeros. `None` for any other text.
 pub fn oclc_number(text: &str) -> Option<&str> {
     let text = text.trim();
-    let bare = ["(OCoLC)", "(ocolc)"]
-        .iter()
-        .find_map(|prefix| text.strip_prefix(prefix));
-    let rest = bare.unwrap_or(text).trim_start();
-    let number = ["ocm", "ocn", "on"]
-        .iter()
-        .find_map(|prefix| rest.strip_prefix(prefix));
+    let labels = ["(ocolc)", "oclc"].iter();
+    let labelled = labels.filter_map(|label| without_begin(text, label)).next();
+    let labelled = labelled.map(|rest| rest.trim_start_matches([' ', ':', '#', '.']));
+    let address = || text.split_once("worldcat.org/oclc/").map(|(_, rest)| rest);
+    let bare = labelled.or_else(address);
+    let rest = bare.unwrap_or(text);
+    let mut prefixes = ["ocm", "ocn", "on"].iter();
+    let number = prefixes.find_map(|prefix| without_begin(rest, prefix));
     if bare.is_none() && number.is_none() {
         return None;
     }
@@ -163,19 +168,35 @@ pub fn oclc_number(text: &str) -> Option<&str> {
     (all_digits(digits) && !significant.is_empty()).then_some(significant)
 }
 
+/// What follows the begin of a text, if that is this, in any case.
+fn without_begin<'t>(text: &'t str, begin: &str) -> Option<&'t str> {
+    let (own, rest) = text.split_at_checked(begin.len())?;
+    own.eq_ignore_ascii_case(begin).then_some(rest)
+}
+
 fn all_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit())
 }
 
-/// Returns the digits of a number written with hyphens and blanks; X at the end is ten. `None` if there are any other
-/// characters, or more than `most` digits.
+/// Whether a character may stand between digits: hyphens and blanks of all kinds, and the invisible marks that come with
+/// copied text.
+fn is_ignored(character: char) -> bool {
+    matches!(
+        character,
+        '-' | ' ' | '\t' | '\u{a0}' | '\u{ad}' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}' | '\u{2060}' | '\u{feff}'
+    )
+}
+
+/// The digits of a number written with hyphens and blanks; X at the end is ten. `None` if there is anything else, or
+/// more than `most`.
 fn check_digits(text: &str, most: usize) -> Option<Vec<u8>> {
     let mut digits = Vec::with_capacity(most);
     for character in text.trim().chars() {
         let digit = match character {
             '0'..='9' => u8::try_from(character.to_digit(10)?).ok()?,
             'X' | 'x' => 10,
-            '-' | ' ' | '\u{2010}'..='\u{2015}' => continue,
+            mark if is_ignored(mark) => continue,
             _ => return None,
         };
         if digits.len() == most {

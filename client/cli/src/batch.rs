@@ -26,6 +26,7 @@ mod arguments;
 mod column;
 mod destination;
 mod inputs;
+mod line_ends;
 mod progress;
 mod report;
 mod run;

@@ -27,6 +27,8 @@ pub(crate) struct AtTarget<'a> {
     pub(super) held: &'a HeldSet,
     /// Whether the records with an identifier are kept instead of being sent as events.
     pub(super) keeps_records: bool,
+    /// Whether the target is asked again, in other ways, if it has no record.
+    pub(super) is_first_round: bool,
 }
 
 /// The result of a search at one target.
@@ -38,6 +40,18 @@ pub(crate) struct TargetOutcome {
     /// The number of records received, without the diagnostics in place of records.
     pub(super) delivered: u64,
     pub(crate) error: Option<Error>,
+}
+
+impl TargetOutcome {
+    /// Whether another way may find something: nothing was found, or the search was refused.
+    pub(super) fn is_asked_again(&self) -> bool {
+        let is_none = self.found.is_none();
+        is_none
+            && matches!(
+                self.error,
+                None | Some(Error::NoMatch | Error::Refused { .. })
+            )
+    }
 }
 
 impl AtTarget<'_> {
@@ -53,6 +67,9 @@ impl AtTarget<'_> {
                 None,
             ),
         };
+        if self.is_first_round && outcome.is_asked_again() {
+            return outcome;
+        }
         self.tell(Event::Done {
             target: self.target,
             record_syntax,

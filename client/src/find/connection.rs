@@ -77,6 +77,7 @@ async fn look_up(connection: &Arc<Inner>, wanted: &Wanted) -> TargetOutcome {
         events: &events,
         held: &HeldSet::default(),
         keeps_records: true,
+        is_first_round: false,
     };
     at_target.carry_out().await
 }

@@ -16,6 +16,8 @@ use super::lending::{HeldSet, Lender};
 use super::wanted::{SearchTarget, Wanted};
 use crate::client::Client;
 use crate::error::{Diagnostics, Error};
+use crate::lookup::holds;
+use crate::protocol::service::ResultRecord;
 use crate::retrieve::{Outcome, OutcomeName};
 
 /// The events of a search for records, in order. The search continues while an event is awaited, so that at most one record is in
@@ -106,21 +108,14 @@ async fn carry_out(
         events: &events,
         held,
         keeps_records: wanted.best.is_some(),
+        is_first_round: false,
     });
-    let mut outcomes = Vec::new();
-    if wanted.all_targets {
+    let outcomes = if wanted.all_targets {
         let all = at_targets.map(|at_target| async move { at_target.carry_out().await });
-        outcomes = join_all(all).await;
+        join_all(all).await
     } else {
-        for at_target in at_targets {
-            let outcome = at_target.carry_out().await;
-            let is_enough = has_record(&outcome, &wanted);
-            outcomes.push(outcome);
-            if is_enough {
-                break;
-            }
-        }
-    }
+        in_turn(at_targets.collect(), &wanted).await
+    };
     let preferences = wanted.best.as_ref();
     let best = preferences.and_then(|preferences| best(&outcomes, &targets, &wanted, preferences));
     if let Some((best, record)) = &best {
@@ -140,13 +135,69 @@ async fn carry_out(
     let _ = events.send(Box::new(ended)).await;
 }
 
-/// Returns whether the remaining targets need not be asked, because this one has a record, or as many records as are wanted.
+/// Asks targets in turn until one has a record. Identifiers are looked for as given at every target before the first of them is
+/// asked in broader ways, which may find a record without the identifier.
+async fn in_turn(at_targets: Vec<AtTarget<'_>>, wanted: &Wanted) -> Vec<TargetOutcome> {
+    let is_broadened = wanted.fallback.attributes && !wanted.identifiers().is_empty();
+    let mut exact = wanted.clone();
+    exact.fallback.attributes = false;
+    let mut first_round = Vec::new();
+    if is_broadened && at_targets.len() > 1 {
+        for at_target in &at_targets {
+            let round = AtTarget {
+                wanted: &exact,
+                is_first_round: true,
+                ..*at_target
+            };
+            let outcome = round.carry_out().await;
+            let is_enough = has_record(&outcome, wanted);
+            first_round.push(outcome);
+            if is_enough {
+                return first_round;
+            }
+        }
+    }
+    let mut first_round = first_round.into_iter();
+    let mut outcomes = Vec::new();
+    for at_target in at_targets {
+        let outcome = match first_round.next() {
+            // It does not answer, or it has records that were not enough.
+            Some(known) if !known.is_asked_again() => known,
+            _ => at_target.carry_out().await,
+        };
+        let is_enough = has_record(&outcome, wanted);
+        outcomes.push(outcome);
+        if is_enough {
+            break;
+        }
+    }
+    outcomes
+}
+
+/// Whether the targets after this one need not be asked: it has a record, or as many as are wanted. Where the best record is
+/// chosen, one without the number is not enough.
 fn has_record(outcome: &TargetOutcome, wanted: &Wanted) -> bool {
+    if wanted.best.is_some() && outcome.delivered > 0 && lacks_number(outcome, wanted) {
+        return false;
+    }
     let has_hits = outcome
         .found
         .as_ref()
         .is_some_and(|found| found.result.count() != Some(0));
     has_hits && (outcome.delivered > 0 || wanted.count == 0)
+}
+
+/// Whether no record that a target has holds the number that was asked for.
+fn lacks_number(outcome: &TargetOutcome, wanted: &Wanted) -> bool {
+    let index = outcome.found.as_ref().and_then(|found| found.identifier);
+    let identifier = index.and_then(|index| wanted.identifiers().get(index));
+    let Some(identifier) = identifier else {
+        return false;
+    };
+    outcome.records.iter().all(|record| match record {
+        ResultRecord::Record { external, .. } => holds(identifier, external) == Some(false),
+        ResultRecord::Diagnostic { .. } => true,
+    })
 }
 
 impl Ending {

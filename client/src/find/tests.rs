@@ -152,7 +152,6 @@ async fn searches_are_made_until_one_finds_something() {
         },
         &[
             both,
-            "@or @attr 5=1 @attr 1=8 0378-5955 @attr 5=1 @attr 1=8 03785955",
             "@or @attr 1=1007 0378-5955 @attr 1=1007 03785955",
             "1 of 1 by 1=1007 0378-5955|03785955",
         ],

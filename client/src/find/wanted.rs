@@ -10,7 +10,7 @@ use z3950_asn1::types::InternationalString;
 use super::course::Course;
 use super::ways::Ways;
 use crate::error::{Error, Phase};
-use crate::lookup::{Attempt, Identifier, Kind, Preferences, anywhere, attempts};
+use crate::lookup::{Attempt, Identifier, Kind, Preferences, attempts, broader};
 use crate::plan::Fallback;
 use crate::protocol::pager::PagerOptions;
 use crate::protocol::service::search::{SearchOptions, type_104};
@@ -85,13 +85,13 @@ impl Wanted {
         }
     }
 
-    /// Asks for the records with an identifier: see [`Connection::lookup`](crate::Connection::lookup).
+    /// The records with an identifier, or with the first of several in the text that is found: see [`Connection::lookup`](crate::Connection::lookup).
     ///
     /// # Errors
     /// [`Error::Identifier`].
     pub fn identifier(text: &str) -> Result<Self, Error> {
-        let identifier = text.parse().map_err(Error::Identifier)?;
-        Ok(Self::new(Sought::Identifiers(vec![identifier])))
+        let identifiers = Identifier::read_all(text, None).map_err(Error::Identifier)?;
+        Ok(Self::new(Sought::Identifiers(identifiers)))
     }
 
     /// Sets what to try after a refusal, or if nothing is found.
@@ -232,11 +232,16 @@ impl SearchTarget {
         let of_profile = of_profile.map(|habit| Attempt::by(habit, identifier));
         let mut all: Vec<Attempt> = of_profile.chain(attempts(identifier)).collect();
         if fallback.attributes {
-            all.extend(anywhere(identifier));
+            all.extend(broader(identifier));
         }
-        for attempt in &mut all {
+        let mut distinct: Vec<Attempt> = Vec::new();
+        for mut attempt in all {
+            self.target.profile.indexed(&mut attempt.attributes.0);
             self.target.adapt(&mut attempt.query).map_err(Error::Term)?;
+            if distinct.iter().all(|known| known.query != attempt.query) {
+                distinct.push(attempt);
+            }
         }
-        Ok(all)
+        Ok(distinct)
     }
 }

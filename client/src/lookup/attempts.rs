@@ -45,8 +45,8 @@ pub(crate) const OCLC_NUMBER: i64 = 1211;
 /// Returns the searches for an identifier, in order.
 pub(crate) fn attempts(identifier: &Identifier) -> Vec<Attempt> {
     let searches: &[&[(i64, i64)]] = match identifier.kind {
-        Kind::Isbn => &[&[ISBN], &[ISBN, RIGHT], &[STANDARD]],
-        Kind::Issn => &[&[ISSN], &[ISSN, RIGHT], &[STANDARD]],
+        Kind::Isbn => &[&[ISBN], &[STANDARD]],
+        Kind::Issn => &[&[ISSN], &[STANDARD]],
         Kind::Lccn => &[&[(USE, LCCN)], &[STANDARD]],
         Kind::Oclc => &[&[(USE, OCLC_NUMBER)], &[STANDARD], &[LOCAL]],
         Kind::Local => &[&[LOCAL], &[STANDARD]],
@@ -79,6 +79,13 @@ fn forms(identifier: &Identifier) -> Vec<String> {
         Kind::Lccn => lccn(&written).into_iter().collect(),
         Kind::Oclc => {
             let number = oclc_number(&written).unwrap_or(&written);
+            let is_bare = number.bytes().all(|octet| octet.is_ascii_digit());
+            let significant = number.trim_start_matches('0');
+            let number = if is_bare && !significant.is_empty() {
+                significant
+            } else {
+                number
+            };
             vec![number.to_owned(), format!("(OCoLC){number}")]
         }
         Kind::Local | Kind::Docid => Vec::new(),
@@ -89,16 +96,46 @@ fn forms(identifier: &Identifier) -> Vec<String> {
     forms
 }
 
-/// Returns the searches for a number in any index, as a last resort. There are none for identifiers that mean nothing outside
-/// their own index.
-pub(crate) fn anywhere(identifier: &Identifier) -> Vec<Attempt> {
+/// The searches that a fallback allows as well: for the begin of a number, for its other notations, and in any index; none for
+/// identifiers that mean nothing outside their own.
+pub(crate) fn broader(identifier: &Identifier) -> Vec<Attempt> {
+    let forms = forms(identifier);
+    let by = |pairs: &[(i64, i64)], forms: &[String]| {
+        Attempt::of(&Attributes::numeric(pairs), forms, false)
+    };
+    let anywhere = || by(&[(USE, USE_ANY)], &forms);
     match identifier.kind {
-        Kind::Local | Kind::Docid => Vec::new(),
-        _ => {
-            let attributes = &Attributes::numeric(&[(USE, USE_ANY)]);
-            vec![Attempt::of(attributes, &forms(identifier), false)]
+        Kind::Isbn => vec![by(&[ISBN, RIGHT], &forms), anywhere()],
+        Kind::Issn => vec![by(&[ISSN, RIGHT], &forms), anywhere()],
+        Kind::Oclc => {
+            let held = held_forms(identifier);
+            let all = [forms.as_slice(), held.as_slice()].concat();
+            vec![
+                by(&[(USE, OCLC_NUMBER)], &held),
+                by(&[LOCAL], &held),
+                by(&[(USE, USE_ANY)], &all),
+            ]
         }
+        Kind::Lccn => vec![anywhere()],
+        Kind::Local | Kind::Docid => Vec::new(),
     }
+}
+
+/// An OCLC number as records hold it: `ocm` and eight digits, `ocn` and nine, `on` and more; with `(OCoLC)` too. A server that
+/// indexes 035 or 001 as it is finds it only so.
+fn held_forms(identifier: &Identifier) -> Vec<String> {
+    let text = identifier.text.as_str();
+    let number = oclc_number(text).unwrap_or(text).trim_start_matches('0');
+    let held = match number.len() {
+        0..=8 => format!("ocm{number:0>8}"),
+        9 => format!("ocn{number}"),
+        _ => format!("on{number}"),
+    };
+    let mut forms = vec![held.clone(), format!("(OCoLC){held}")];
+    if number.len() < 8 {
+        forms.extend([format!("(OCoLC){number:0>8}"), format!("{number:0>8}")]);
+    }
+    forms
 }
 
 impl Attempt {
@@ -184,7 +221,7 @@ mod tests {
             ),
             (
                 "isbn:0306406153",
-                &["@attr 1=7 0306406153", "@attr 5=1 @attr 1=7 0306406153"],
+                &["@attr 1=7 0306406153", "@attr 1=1007 0306406153"],
             ),
             (
                 "issn:03785955",
@@ -240,12 +277,55 @@ mod tests {
     }
 
     #[test]
+    fn audit_r_b7_broader_searches_need_a_fallback() {
+        for (identifier, queries) in [
+            (
+                "isbn:978-01414",
+                &["@attr 5=1 @attr 1=7 978-01414", "@attr 1=1016 978-01414"][..],
+            ),
+            (
+                "oclc:19564183",
+                &[
+                    "@or @attr 1=1211 ocm19564183 @attr 1=1211 (OCoLC)ocm19564183",
+                    "@or @attr 1=12 ocm19564183 @attr 1=12 (OCoLC)ocm19564183",
+                ],
+            ),
+            (
+                "oclc:00012345",
+                &[
+                    "@or @or @or @attr 1=1211 ocm00012345 @attr 1=1211 (OCoLC)ocm00012345 @attr 1=1211 (OCoLC)00012345 @attr 1=1211 00012345",
+                ],
+            ),
+            ("local:7", &[]),
+        ] {
+            let parsed = identifier.parse().expect("an identifier");
+            let found: Vec<String> = broader(&parsed)
+                .iter()
+                .map(|attempt| attempt.query.to_string())
+                .collect();
+            assert_eq!(
+                found.get(..queries.len()),
+                Some(
+                    &queries
+                        .iter()
+                        .map(|query| (*query).to_owned())
+                        .collect::<Vec<_>>()[..]
+                ),
+                "{identifier}"
+            );
+            let usual = attempts(&parsed);
+            assert!(
+                usual
+                    .iter()
+                    .all(|attempt| !attempt.query.to_string().contains("5=1"))
+            );
+        }
+    }
+
+    #[test]
     fn searches_have_names() {
         for (identifier, names) in [
-            (
-                "isbn:0306406153",
-                "ISBN; ISBN with right truncation; standard identifier",
-            ),
+            ("isbn:0306406153", "ISBN; standard identifier"),
             (
                 "docid:a",
                 "docid with structure URx; docid; local number; standard identifier",

@@ -4,7 +4,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
+use z3950_marc::standard_number::{
+    Isbn, Issn, NumberKind, PrintedNumber, lccn, numbers, oclc_number,
+};
+
+/// The most identifiers taken from a record or a text.
+pub const MAX_IDENTIFIERS: usize = 20;
 
 /// An identifier of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -97,7 +102,7 @@ impl Identifier {
                 })
             }
             None => {
-                let number = number(Kind::Isbn, text);
+                let number = leading(Kind::Isbn, without_qualifier(text));
                 let text = match Kind::of_shape(number) {
                     Kind::Isbn | Kind::Issn => number,
                     _ => text,
@@ -112,8 +117,72 @@ impl Identifier {
         }
     }
 
-    /// Returns a hint for the case that no record is found: the identifier begins with an unknown prefix, or may be an ISSN
-    /// without its hyphen.
+    /// All identifiers in a text that has several numbers, as a cell of a table may: `0306406152 (hbk.) | 0141439513 (pbk.)`,
+    /// `isbn:0306406152 OR isbn:0141439513`. Forms of one number count as one. Of a text without several, that of
+    /// [`read`](Self::read).
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub fn read_all(text: &str, kind: Option<Kind>) -> Result<Vec<Self>, IdentifierError> {
+        let first = Self::read(text, kind)?;
+        let mut default = kind;
+        let mut found: Vec<(String, Self)> = Vec::new();
+        let parts = text
+            .split(['|', ';', '\n'])
+            .flat_map(|part| part.split(" OR "));
+        for part in parts.map(str::trim) {
+            if let Some((labelled, _)) = labelled(part) {
+                default = Some(labelled);
+            }
+            for one in Self::in_part(part, default) {
+                let key = normal(one.kind, &one.text);
+                let is_new = found
+                    .iter()
+                    .all(|(known, other)| *known != key || other.kind != one.kind);
+                if is_new && found.len() < MAX_IDENTIFIERS {
+                    found.push((key, one));
+                }
+            }
+        }
+        if found.len() < 2 {
+            return Ok(vec![first]);
+        }
+        Ok(found.into_iter().map(|(_, one)| one).collect())
+    }
+
+    /// The sound numbers in a part of a text, of a kind or of that of their shape.
+    fn in_part(part: &str, kind: Option<Kind>) -> Vec<Self> {
+        let rest = labelled(part).map_or(part, |(_, rest)| rest);
+        let leading = leading(Kind::Isbn, without_qualifier(rest));
+        let shape = || match Kind::of_shape(leading) {
+            kind @ (Kind::Isbn | Kind::Issn) => kind,
+            _ => Kind::of_shape(rest),
+        };
+        let kind_of_part = kind.unwrap_or_else(shape);
+        let of = |text: &str| Self {
+            kind: kind_of_part,
+            text: text.to_owned(),
+            is_certain: kind.is_some(),
+            is_cancelled: false,
+        };
+        let is_bare = kind == Some(Kind::Oclc)
+            && !rest.is_empty()
+            && rest.bytes().all(|octet| octet.is_ascii_digit());
+        if is_bare {
+            return vec![of(rest)];
+        }
+        // A record number of eight digits is no LCCN for certain.
+        if kind.is_none() && kind_of_part == Kind::Lccn {
+            return Vec::new();
+        }
+        let found = printed(kind_of_part, rest).into_iter();
+        found
+            .filter(|number| number.is_valid)
+            .map(|number| of(number.written))
+            .collect()
+    }
+
+    /// A hint if no record is found: it begins with an unknown prefix, or may be an ISSN without its hyphen.
     pub fn hint(&self) -> Option<String> {
         if self.kind == Kind::Lccn && !self.is_certain && Issn::parse(&self.text).is_some() {
             return Some(format!("if it is an ISSN, write issn:{}", self.text));
@@ -160,7 +229,7 @@ impl Identifier {
                 None => wrong_length(text, "ISSN", digits(text), "8", &[8]),
             }),
             Kind::Docid | Kind::Lccn if !self.is_certain => {
-                let text = number(Kind::Isbn, text);
+                let text = leading(Kind::Isbn, text);
                 let looks_like = |name, digit| {
                     format!(
                         "{text} looks like an {name} with a wrong check digit ({digit} expected)"
@@ -184,6 +253,13 @@ impl Identifier {
 /// Splits a text that begins with the name of a kind into the kind and the rest: `isbn:…`, and as catalogues print it, `ISBN …`,
 /// `ISBN-13: …`, `ISSN0378-5955`.
 fn labelled(text: &str) -> Option<(Kind, &str)> {
+    let urn = text
+        .get(..4)
+        .filter(|begin| begin.eq_ignore_ascii_case("urn:"));
+    if urn.is_some() {
+        let labelled = labelled(text.get(4..)?)?;
+        return Some(labelled).filter(|(kind, _)| matches!(kind, Kind::Isbn | Kind::Issn));
+    }
     let end = text.find(|letter: char| !letter.is_ascii_alphabetic())?;
     let (name, rest) = text.split_at_checked(end)?;
     let mut kinds = Kind::ALL.into_iter();
@@ -211,9 +287,62 @@ fn labelled(text: &str) -> Option<(Kind, &str)> {
     (has_digit && begins).then_some((kind, number))
 }
 
-/// Returns the number in a text from a catalogue or table: an ISBN or ISSN without label, qualifier and price, as in `0471383147
-/// (pbk.) :`, `ISBN 0471383147` and `"0471383147"`; other identifiers without surrounding white space.
+/// The text after a qualifier that begins it: `(electronic bk.) 9780306406157`.
+fn without_qualifier(text: &str) -> &str {
+    let rest = text.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+    let rest = rest.map_or("", |(_, rest)| rest.trim());
+    let is_number = rest.starts_with(|first: char| first.is_ascii_digit());
+    // `(OCoLC)12345` is one number.
+    if is_number && oclc_number(text).is_none() {
+        rest
+    } else {
+        text
+    }
+}
+
+/// The numbers of a kind in a text, in every shape that catalogues print them.
+pub(super) fn printed(kind: Kind, text: &str) -> Vec<PrintedNumber<'_>> {
+    let kind = match kind {
+        Kind::Isbn => NumberKind::Isbn,
+        Kind::Issn => NumberKind::Issn,
+        Kind::Lccn => NumberKind::Lccn,
+        Kind::Oclc => NumberKind::Oclc,
+        Kind::Local | Kind::Docid => return Vec::new(),
+    };
+    numbers(kind, text)
+}
+
+/// The normal form of a number, for comparison: that of the first in a text, or the letters and digits of another text.
+pub(super) fn normal(kind: Kind, text: &str) -> String {
+    if let Some(first) = printed(kind, text).into_iter().next() {
+        return first.normal;
+    }
+    let text = number(kind, text);
+    match kind {
+        Kind::Oclc if text.bytes().all(|octet| octet.is_ascii_digit()) => {
+            text.trim_start_matches('0').to_owned()
+        }
+        Kind::Local | Kind::Docid => text.to_owned(),
+        _ => {
+            let characters = text.chars().filter(|character| character.is_alphanumeric());
+            characters.collect::<String>().to_lowercase()
+        }
+    }
+}
+
+/// The number in a text of a catalogue or table: an ISBN or ISSN as [`printed`] finds it, others without white space around
+/// them.
 pub(super) fn number(kind: Kind, text: &str) -> &str {
+    let first = match kind {
+        Kind::Isbn | Kind::Issn => printed(kind, text).into_iter().next(),
+        _ => None,
+    };
+    first.map_or_else(|| leading(kind, text), |first| first.written)
+}
+
+/// The number that begins a text, without label, qualifier and price, as in `0471383147 (pbk.) :`, `ISBN 0471383147` and
+/// `"0471383147"`.
+fn leading(kind: Kind, text: &str) -> &str {
     let is_it: fn(&str) -> bool = match kind {
         Kind::Isbn => |part| Isbn::check_digit_of(part).is_some(),
         Kind::Issn => |part| Issn::check_digit_of(part).is_some(),

@@ -8,11 +8,11 @@ use z3950_asn1::oid::{Oid, UNIMARC};
 use z3950_asn1::record::RetrievedRecord;
 use z3950_marc::Field;
 use z3950_marc::MarcRecord;
+use z3950_marc::crosswalk::is_unimarc;
 use z3950_marc::iso2709;
-use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 use z3950_marc::stream::{InputForm, RecordReader};
 
-use super::identifier::{Identifier, Kind, number};
+use super::identifier::{Identifier, Kind, normal, printed};
 
 /// The place of an identifier in a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,16 +42,44 @@ impl fmt::Display for Match {
 type Location = (&'static str, &'static [&'static str], bool);
 
 const LOCAL: Location = ("001", &[], false);
-const OCLC: &[Location] = &[("035", &["a"], false), LOCAL, ("035", &["z"], true)];
-/// Places of ISBN, ISSN and LCCN in MARC 21.
+const OCLC: &[Location] = &[
+    ("035", &["a"], false),
+    LOCAL,
+    ("035", &["z"], true),
+    ("776", &["w"], true),
+];
+/// ISBN, ISSN, LCCN.
 const MARC_21: [&[Location]; 3] = [
-    &[("020", &["a"], false), ("020", &["z"], true)],
-    &[("022", &["a", "l"], false), ("022", &["m", "y", "z"], true)],
+    &[
+        ("020", &["a"], false),
+        ("024", &["a"], false),
+        ("020", &["z"], true),
+        ("776", &["z"], true),
+    ],
+    &[
+        ("022", &["a", "l"], false),
+        ("022", &["m", "y", "z"], true),
+        ("776", &["x"], true),
+        ("490", &["x"], true),
+        ("830", &["x"], true),
+        ("440", &["x"], true),
+        ("773", &["x"], true),
+        ("780", &["x"], true),
+        ("785", &["x"], true),
+    ],
     &[("010", &["a"], false), ("010", &["z"], true)],
 ];
 const UNIMARC_PLACES: [&[Location]; 3] = [
-    &[("010", &["a"], false), ("010", &["z"], true)],
-    &[("011", &["a", "f"], false), ("011", &["y", "z"], true)],
+    &[
+        ("010", &["a"], false),
+        ("073", &["a"], false),
+        ("010", &["z"], true),
+    ],
+    &[
+        ("011", &["a", "f"], false),
+        ("011", &["y", "z"], true),
+        ("225", &["x"], true),
+    ],
     &[],
 ];
 
@@ -59,7 +87,11 @@ const UNIMARC_PLACES: [&[Location]; 3] = [
 /// record, or does not contain the identifier in a known field.
 pub fn matched(identifier: &Identifier, record: &External) -> Option<Match> {
     let (marc, syntax) = marc(record)?;
-    matched_in(identifier, &marc, syntax == Some(UNIMARC))
+    matched_in(
+        identifier,
+        &marc,
+        syntax == Some(UNIMARC) || is_unimarc(&marc),
+    )
 }
 
 /// Returns whether a record contains a docid. In a MARC record, any field or subfield may contain it, since servers differ.
@@ -85,7 +117,26 @@ pub(crate) fn has_identifier(record: &External, identifier: &Identifier) -> bool
     }
 }
 
-/// Finds the identifier in a MARC record.
+/// Whether a record that was delivered for an identifier holds it; `None` if it cannot be told: the record is not MARC, or the
+/// identifier is a docid, whose place is up to the server.
+pub fn holds(identifier: &Identifier, record: &External) -> Option<bool> {
+    let (marc, syntax) = marc(record)?;
+    match identifier.kind {
+        Kind::Docid => None,
+        // Not every catalogue has its control number in 001.
+        Kind::Local => Some(has_docid(record, identifier.text.as_bytes())),
+        _ => Some(
+            matched_in(
+                identifier,
+                &marc,
+                syntax == Some(UNIMARC) || is_unimarc(&marc),
+            )
+            .is_some(),
+        ),
+    }
+}
+
+/// The location of the identifier in a MARC record.
 pub(super) fn matched_in(
     identifier: &Identifier,
     marc: &MarcRecord,
@@ -103,7 +154,7 @@ pub(super) fn matched_in(
     places.iter().find_map(|&(tag, codes, is_cancelled)| {
         let found = |code| {
             let mut texts = marc.fields_by_tag(tag).flat_map(|field| texts(field, code));
-            let text = texts.find(|text| normal(identifier.kind, text) == wanted)?;
+            let text = texts.find(|text| has(identifier.kind, text, &wanted))?;
             Some(Match {
                 tag,
                 code,
@@ -154,23 +205,14 @@ pub(super) fn texts(field: &Field, code: Option<&str>) -> Vec<String> {
     }
 }
 
-/// Returns the normal form of a number, without its qualifier, for comparison.
-fn normal(kind: Kind, text: &str) -> String {
-    let number = number(kind, text);
-    let normal = match kind {
-        Kind::Isbn => Isbn::parse(number).map(|isbn| isbn.to_string()),
-        Kind::Issn => Issn::parse(number).map(|issn| issn.to_string()),
-        Kind::Lccn => lccn(number),
-        Kind::Oclc => Some(oclc_number(number).unwrap_or(number).to_owned()),
-        Kind::Local | Kind::Docid => Some(number.to_owned()),
-    };
-    // A number with a wrong check digit has no normal form, so its letters and digits are compared.
-    normal.unwrap_or_else(|| {
-        let characters = number
-            .chars()
-            .filter(|character| character.is_alphanumeric());
-        characters.collect::<String>().to_lowercase()
-    })
+/// Whether a text has a number, given in its normal form.
+fn has(kind: Kind, text: &str, wanted: &str) -> bool {
+    let found = printed(kind, text);
+    if found.is_empty() {
+        normal(kind, text) == wanted
+    } else {
+        found.iter().any(|number| number.normal == wanted)
+    }
 }
 
 #[cfg(test)]
@@ -248,6 +290,29 @@ mod tests {
             ("issn:0378-5955", "=022  \\\\$y0378-5955", "022$y cancelled"),
             ("lccn:85-2", "=010  \\\\$a   85000002 ", "010$a"),
             ("oclc:12345", "=035  \\\\$a(OCoLC)ocm00012345", "035$a"),
+            ("oclc:19564183", "=035  \\\\$a(OCoLC)ocm19564183", "035$a"),
+            ("oclc:12345", "=035  \\\\$a(DE-599)12345", "-"),
+            (
+                "isbn:0306406152",
+                "=020  \\\\$a(electronic bk.) 978-0-306-40615-7",
+                "020$a",
+            ),
+            (
+                "isbn:0306406152",
+                "=020  \\\\$a9780141439518 ; 0306406152",
+                "020$a",
+            ),
+            (
+                "isbn:0306406152",
+                "=776  08$z9780306406157",
+                "776$z cancelled",
+            ),
+            ("isbn:0306406152", "=024  3\\$a9780306406157", "024$a"),
+            (
+                "isbn:0306406152",
+                "=010  \\\\$a0306406152\n=200  1\\$aUn",
+                "010$a",
+            ),
             ("local:b1", "=001  b1", "001"),
             ("isbn:0306406152", "=020  \\\\$a9791090636071", "-"),
         ] {

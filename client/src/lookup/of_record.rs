@@ -2,15 +2,11 @@
 
 use z3950_marc::MarcRecord;
 use z3950_marc::crosswalk::is_unimarc;
-use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 
-use super::identifier::{Identifier, Kind, number};
+use super::identifier::{Identifier, Kind, MAX_IDENTIFIERS, printed};
 use super::matched::texts;
 
-/// The maximum number of identifiers taken from a record.
-pub const MAX_IDENTIFIERS: usize = 20;
-
-/// A field, the kind of its numbers, and the subfields for cancelled numbers.
+/// A field, the kind of its numbers, and the subfields of cancelled ones.
 type NumberField = (&'static str, Kind, &'static [&'static str]);
 
 /// The fields and their numbers. A number assigned by a library identifies one record; one assigned by a publisher may identify
@@ -38,19 +34,13 @@ pub fn identifiers(record: &MarcRecord) -> Vec<Identifier> {
     } else {
         &MARC_21
     };
-    let of = |kind, text, is_cancelled| Identifier {
-        kind,
-        text,
-        is_certain: true,
-        is_cancelled,
-    };
     let subfields = |tag: &'static str, code: &'static str| {
         let fields = record.fields_by_tag(tag);
         fields.flat_map(move |field| texts(field, Some(code)))
     };
     let valid = places.iter().flat_map(|&(tag, kind, _)| {
         let texts = subfields(tag, "a");
-        texts.filter_map(move |text| Some(of(kind, normal(kind, &text)?, false)))
+        texts.flat_map(move |text| all(kind, &text, false))
     });
     let valid = distinct(valid);
     if !valid.is_empty() {
@@ -58,11 +48,11 @@ pub fn identifiers(record: &MarcRecord) -> Vec<Identifier> {
     }
     let wrong = places.iter().flat_map(|&(tag, kind, _)| {
         let texts = subfields(tag, "a");
-        texts.filter_map(move |text| Some(of(kind, misprinted(kind, &text)?, false)))
+        texts.filter_map(move |text| misprinted(kind, &text))
     });
     let cancelled = places.iter().flat_map(|&(tag, kind, codes)| {
         let texts = codes.iter().flat_map(move |code| subfields(tag, code));
-        texts.filter_map(move |text| Some(of(kind, normal(kind, &text)?, true)))
+        texts.flat_map(move |text| all(kind, &text, true))
     });
     distinct(wrong.chain(cancelled))
 }
@@ -81,27 +71,29 @@ fn distinct(identifiers: impl Iterator<Item = Identifier>) -> Vec<Identifier> {
     found
 }
 
-/// Returns a number in its normal form; `None` if the number is wrong.
-fn normal(kind: Kind, text: &str) -> Option<String> {
-    let number = number(kind, text);
-    match kind {
-        Kind::Isbn => Isbn::parse(number).map(|isbn| isbn.to_string()),
-        Kind::Issn => Issn::parse(number).map(|issn| issn.to_string()),
-        Kind::Lccn => lccn(number),
-        Kind::Oclc => oclc_number(number).map(str::to_owned),
-        Kind::Local | Kind::Docid => None,
-    }
+/// The sound numbers in a text, in their normal forms.
+fn all(kind: Kind, text: &str, is_cancelled: bool) -> Vec<Identifier> {
+    let found = printed(kind, text).into_iter();
+    let sound = found.filter(|number| number.is_valid);
+    sound
+        .map(|number| of(kind, number.normal, is_cancelled))
+        .collect()
 }
 
-/// Returns a number whose check digit is wrong.
-fn misprinted(kind: Kind, text: &str) -> Option<String> {
-    let number = number(kind, text);
-    let expected = match kind {
-        Kind::Isbn => Isbn::check_digit_of(number),
-        Kind::Issn => Issn::check_digit_of(number),
-        _ => None,
-    };
-    expected.map(|_| number.to_owned())
+/// A number with a wrong check digit.
+fn misprinted(kind: Kind, text: &str) -> Option<Identifier> {
+    let first = printed(kind, text).into_iter().next()?;
+    let is_wrong = !first.is_valid;
+    is_wrong.then(|| of(kind, first.written.to_owned(), false))
+}
+
+fn of(kind: Kind, text: String, is_cancelled: bool) -> Identifier {
+    Identifier {
+        kind,
+        text,
+        is_certain: true,
+        is_cancelled,
+    }
 }
 
 #[cfg(test)]

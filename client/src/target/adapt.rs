@@ -155,6 +155,9 @@ impl Resolved {
     }
 
     pub(crate) fn adapt(&self, query: &mut RpnQuery) -> Result<(), Unwritable> {
+        for operand in query.rpn.terms_mut() {
+            self.profile.indexed(&mut operand.attributes);
+        }
         self.profile.attributes.add_missing(query);
         if let Some(charset) = self.profile.query_charset {
             for operand in query.rpn.terms_mut() {

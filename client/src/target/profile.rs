@@ -13,6 +13,7 @@
 //! record_charset = "marc8"                  # overrides what the records declare
 //! query_charset = "windows-1250"            # UTF-8 if left out
 //! attributes = ["2=3", "5=100"]             # for operands that have no attribute of that type
+//! indexes = { isbn = "1=7 5=1" }            # how to search an index
 //! docid = ["1=1032,4=104", "1=12", "1=1007"]  # how to search for a docid, most wanted first
 //! credentials = { user = "guest", password_env = "MYLIB_PASSWORD" }
 //! chunk = 20                                # records in one Present
@@ -26,23 +27,27 @@
 //! |---|---|
 //! | `targets.toml` | the built-in targets |
 //! | `list` | all profiles by name, and the resolution of targets |
+//! | `indexes` | the attributes of searches in an index |
 //! | `habits` | default attributes of query operands |
 //! | `sru` | how a server wants to be asked over SRU |
 //! | `credentials` | passwords by reference: an environment variable or a command |
 
 mod credentials;
 mod habits;
+mod indexes;
 mod list;
 mod sru;
 
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
+use z3950_asn1::apdu::AttributeElement;
 use z3950_asn1::oid::Oid;
 use z3950_marc::charset::Charset;
 
 pub use self::credentials::{Credentials, CredentialsError};
 pub use self::habits::{Attributes, HabitError};
+pub use self::indexes::Indexes;
 pub use self::list::{Origin, ProfileEntry, ProfileError, Profiles, Resolved};
 pub use self::sru::{SruMethod, SruMethodError, SruOptions, sru_version};
 use crate::target::{Endpoint, http};
@@ -87,7 +92,10 @@ pub struct Profile {
     /// Attributes for operands that have no attribute of the same type.
     #[serde(default)]
     pub attributes: Attributes,
-    /// The attributes of searches for a docid, most preferred first; if empty, those of RFC 2056.
+    /// The attributes of searches in an index, by its name or Use value; of a server of Z39.50.
+    #[serde(default)]
+    pub indexes: Indexes,
+    /// The attributes of searches for a docid, most preferred first; those of RFC 2056 if empty.
     #[serde(default)]
     pub docid: Vec<Attributes>,
     /// The credentials for the target.
@@ -128,6 +136,7 @@ impl Profile {
             record_charset: None,
             query_charset: None,
             attributes: Attributes::default(),
+            indexes: Indexes::default(),
             docid: Vec::new(),
             credentials: None,
             chunk: None,
@@ -140,7 +149,14 @@ impl Profile {
         }
     }
 
-    /// Returns the address of the server.
+    /// Replaces the attributes of an operand by those that the profile has for its index.
+    pub(crate) fn indexed(&self, attributes: &mut Vec<AttributeElement>) {
+        if self.sru.is_none() {
+            self.indexes.apply(attributes);
+        }
+    }
+
+    /// The address of the server.
     pub fn endpoint(&self) -> Endpoint {
         let (host, port) = (self.host.clone(), self.port);
         match (self.sru.is_some(), self.tls) {

@@ -85,7 +85,6 @@ fn docids_are_found_exactly() {
         for attributes in [
             "@attr 1=1032",
             "@attr 1=12",
-            "@attr 1=1007",
             "@attr 1=1032 @attr 4=104",
             "@attr 4=104 @attr 1=1032",
             "@attr 1=1032 @attr 4=107",

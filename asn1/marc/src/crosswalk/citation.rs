@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::dublin_core::values;
 use super::labels::{clean, is_unimarc};
 use crate::record::{Field, MarcRecord};
-use crate::standard_number::{Isbn, Issn, lccn, oclc_number};
+use crate::standard_number::{Isbn, NumberKind, numbers};
 use crate::text::composed;
 
 /// The publication that a record describes, with the data for a citation.
@@ -85,14 +85,13 @@ impl Identifiers {
         let local: Vec<String> = record.control_number().map(clean).into_iter().collect();
         let oclc = texts(record, "035").chain(local.iter().cloned());
         Self {
-            isbn: distinct(texts(record, isbn).map(|text| {
-                valid(&text, Isbn::parse).map_or_else(|| number(&text), |isbn| isbn.to_string())
+            isbn: distinct(texts(record, isbn).flat_map(|text| shown(NumberKind::Isbn, &text))),
+            issn: distinct(texts(record, issn).flat_map(|text| shown(NumberKind::Issn, &text))),
+            lccn: distinct(texts(record, lccn_tag).flat_map(|text| {
+                let found = normals(NumberKind::Lccn, &text);
+                if found.is_empty() { vec![text] } else { found }
             })),
-            issn: distinct(texts(record, issn).map(|text| {
-                valid(&text, Issn::parse).map_or_else(|| number(&text), |issn| issn.to_string())
-            })),
-            lccn: distinct(texts(record, lccn_tag).map(|text| lccn(&text).unwrap_or(text))),
-            oclc: distinct(oclc.filter_map(|text| oclc_number(&text).map(str::to_owned))),
+            oclc: distinct(oclc.flat_map(|text| normals(NumberKind::Oclc, &text))),
             local: distinct(local.into_iter()),
         }
     }
@@ -113,7 +112,11 @@ impl Identifiers {
 /// Returns the ISBNs of a record that have a correct check digit.
 pub fn isbns(record: &MarcRecord) -> impl Iterator<Item = Isbn> {
     let tag = if is_unimarc(record) { "010" } else { "020" };
-    texts(record, tag).filter_map(|text| valid(&text, Isbn::parse))
+    let valid = |text: String| {
+        let found = normals(NumberKind::Isbn, &text).into_iter();
+        found.filter_map(|number| Isbn::parse(&number))
+    };
+    texts(record, tag).flat_map(valid)
 }
 
 /// Returns the texts of each subfield `a` of the fields with a tag.
@@ -123,20 +126,44 @@ fn texts(record: &MarcRecord, tag: &str) -> impl Iterator<Item = String> {
     fields.map(|subfield| clean(subfield.data))
 }
 
-/// Returns the valid number at the start of a text; cataloguers add words, as in `0141439513 (pbk.) :`.
-fn valid<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
-    let is_part = |character: char| {
-        character.is_ascii_digit()
-            || matches!(character, 'X' | 'x' | '-' | ' ' | '\u{2010}'..='\u{2015}')
-    };
-    let end = text.find(|character| !is_part(character));
-    parse(text.get(..end.unwrap_or(text.len()))?)
+/// The numbers in a text, in their normal forms; one with a wrong check digit has its digits.
+fn normals(kind: NumberKind, text: &str) -> Vec<String> {
+    let found = numbers(kind, text).into_iter();
+    found.map(|number| number.normal).collect()
 }
 
-/// Returns the text before a qualifier or a price.
-fn number(text: &str) -> String {
-    let number = text.split(['(', ':', ';']).next();
-    number.unwrap_or_default().trim().to_owned()
+/// The numbers in a text as they are shown: valid ones in their normal form, others as written.
+fn shown(kind: NumberKind, text: &str) -> Vec<String> {
+    let found: Vec<String> = numbers(kind, text)
+        .into_iter()
+        .map(|number| {
+            if number.is_valid {
+                number.normal
+            } else {
+                number.written.to_owned()
+            }
+        })
+        .collect();
+    if found.is_empty() {
+        vec![unqualified(text)]
+    } else {
+        found
+    }
+}
+
+/// The text before a qualifier or a price; empty if it has no digit, as a qualifier alone.
+fn unqualified(text: &str) -> String {
+    let number = text
+        .split(['(', ':', ';'])
+        .next()
+        .unwrap_or_default()
+        .trim();
+    let has_digit = number.contains(|character: char| character.is_ascii_digit());
+    if has_digit {
+        number.to_owned()
+    } else {
+        String::new()
+    }
 }
 
 /// Returns the texts that are not empty, without duplicates.

@@ -56,7 +56,9 @@ pub(super) struct ColumnReader<R> {
     lines: u64,
     /// The number of blank lines that have been read and not been passed on.
     blank: u64,
-    /// The cell after these blank lines.
+    /// Whether the row read last has nothing but separators.
+    is_empty_row: bool,
+    /// The cell after them.
     next: Option<ColumnCell>,
 }
 
@@ -78,6 +80,7 @@ impl<R: BufRead> ColumnReader<R> {
             begun: None,
             lines: 0,
             blank: 0,
+            is_empty_row: false,
             next: None,
         }
     }
@@ -125,8 +128,7 @@ impl<R: BufRead> ColumnReader<R> {
     pub(super) fn next(&mut self) -> io::Result<Option<ColumnCell>> {
         self.begin()?;
         if self.next.is_none() {
-            self.skip_blank_lines()?;
-            self.next = self.read_cell()?.map(|(_, cell)| cell);
+            self.next = self.next_row()?;
         }
         match &self.next {
             Some(next) if self.blank > 0 => {
@@ -139,17 +141,33 @@ impl<R: BufRead> ColumnReader<R> {
         }
     }
 
-    /// Reads a row. Returns the number of its cells, and the cell in the column.
+    /// Reads the next row that has anything, and counts the blank ones before it: those of separators alone, too.
+    fn next_row(&mut self) -> io::Result<Option<ColumnCell>> {
+        loop {
+            self.skip_blank_lines()?;
+            let row = self.read_cell()?;
+            if row.is_some() && self.is_empty_row {
+                self.blank += 1;
+                continue;
+            }
+            return Ok(row.map(|(_, cell)| cell));
+        }
+    }
+
+    /// Reads a row; returns the number of its cells and the one of the column.
     fn read_cell(&mut self) -> io::Result<Option<(usize, ColumnCell)>> {
         let Some((mut reader, index)) = self.begun.take() else {
             return Ok(None);
         };
         let mut text = Vec::new();
+        let mut is_empty = true;
         let cells = self.row(&mut reader, |at, octets| {
+            is_empty &= octets.trim_ascii().is_empty();
             if at == index {
                 push(&mut text, octets, MAX_INPUT + 2);
             }
         })?;
+        self.is_empty_row = is_empty;
         self.begun = Some((reader, index));
         for octet in &mut text {
             if matches!(octet, b'\r' | b'\n') {
@@ -307,8 +325,8 @@ impl<R: BufRead> ColumnReader<R> {
     }
 }
 
-/// Returns the text of a cell in which it is written as a formula so that spreadsheet programs do not change it: `="0306406152"`.
-fn without_formula(cell: Vec<u8>) -> Vec<u8> {
+/// The text of a cell that has it as a formula, so that spreadsheet programs change nothing in it: `="0306406152"`.
+pub(super) fn without_formula(cell: Vec<u8>) -> Vec<u8> {
     let formula = cell.trim_ascii().strip_prefix(b"=\"");
     match formula.and_then(|rest| rest.strip_suffix(b"\"")) {
         Some(text) if !text.contains(&b'"') => text.to_vec(),
@@ -395,6 +413,8 @@ mod tests {
                 "2:=1 3:=\" 4: 5:=\"1\"&\"2\"",
             ),
             ("a\n", "a", ""),
+            // Rows of separators alone are blank.
+            ("a;b\n1;2\n;\n3;4\n;\n;;;\n", "b", "2:2 3: 4:4"),
         ] {
             assert_eq!(
                 cells(table.as_bytes(), column).as_deref(),

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use z3950_marc::MarcRecord;
 use z3950_marc::stream::{InputForm, RecordReader};
 
-use super::column::{BYTE_ORDER_MARK, ColumnCell, ColumnReader};
+use super::column::{BYTE_ORDER_MARK, ColumnCell, ColumnReader, without_formula};
+use super::line_ends;
 use super::utf16;
 use crate::answer::{Ask, MAX_INPUT, NameRecord, Origin};
 use crate::console::input::bounded_line;
@@ -40,6 +41,9 @@ const PEEKED: usize = 4096;
 /// Returns the form of the records in a file that begins like this; `None` if it has one input per line.
 pub(crate) fn record_form(begin: &[u8]) -> Option<InputForm> {
     let begin = begin.get(..PEEKED).unwrap_or(begin);
+    if utf16::begins(begin) && !begins_with_element(begin.get(2..).unwrap_or_default()) {
+        return None;
+    }
     match InputForm::guess(begin)? {
         // An input that is a long number can look like a leader, so a field terminator is also required.
         InputForm::Marc => begin.contains(&0x1E).then_some(InputForm::Marc),
@@ -47,9 +51,65 @@ pub(crate) fn record_form(begin: &[u8]) -> Option<InputForm> {
             let lines = begin.split(|octet| *octet == b'\n');
             let mut lines = lines.map(<[u8]>::trim_ascii_start);
             let first = lines.find(|line| !matches!(line, [] | [b'#', ..]))?;
-            first.starts_with(b"=").then_some(InputForm::Mrk)
+            begins_field(first).then_some(InputForm::Mrk)
         }
         form => Some(form),
+    }
+}
+
+/// Whether text in UTF-16, after its mark, begins with `<`.
+fn begins_with_element(text: &[u8]) -> bool {
+    let mut octets = text
+        .iter()
+        .filter(|octet| **octet != 0 && !octet.is_ascii_whitespace());
+    octets.next() == Some(&b'<')
+}
+
+/// Whether a line begins a field in MARCMaker format: `=001  `. A formula `="0141439513"` does not.
+fn begins_field(line: &[u8]) -> bool {
+    let rest = line
+        .strip_prefix(b"=")
+        .and_then(|rest| rest.split_at_checked(3));
+    rest.is_some_and(|(tag, _)| tag.iter().all(u8::is_ascii_alphanumeric))
+}
+
+/// The names that a table of one column may have in its first line.
+const HEADINGS: [&str; 14] = [
+    "isbn",
+    "isbn10",
+    "isbn13",
+    "isbn-10",
+    "isbn-13",
+    "issn",
+    "eissn",
+    "lccn",
+    "oclc",
+    "docid",
+    "id",
+    "identifier",
+    "number",
+    "url",
+];
+
+fn is_heading(line: &[u8]) -> bool {
+    HEADINGS
+        .iter()
+        .any(|name| line.eq_ignore_ascii_case(name.as_bytes()))
+}
+
+/// The text of a line as a table of one column has it: without quotes and formula around it, and without empty cells.
+fn unwrapped(line: &[u8]) -> Vec<u8> {
+    let is_empty = |octet: &u8| matches!(octet, b';' | b',' | b'\t' | b' ' | b'"');
+    if line.iter().all(is_empty) {
+        return Vec::new();
+    }
+    let line = without_formula(line.to_vec());
+    let inner = line
+        .strip_prefix(b"\"")
+        .and_then(|rest| rest.strip_suffix(b"\""));
+    match inner {
+        Some(text) if !text.contains(&b'"') => text.trim_ascii().to_vec(),
+        _ => line,
     }
 }
 
@@ -71,6 +131,8 @@ struct Source {
     name: Arc<str>,
     /// The number of lines or records read so far.
     read: u64,
+    /// Whether a line with an input or a heading was read.
+    has_begun: bool,
     contents: SourceContents,
 }
 
@@ -110,6 +172,7 @@ impl Inputs {
         self.sources.push_back(Source {
             name: name.into().into(),
             read: 0,
+            has_begun: false,
             contents: SourceContents::Unknown(Box::new(lines)),
         });
     }
@@ -123,6 +186,7 @@ impl Inputs {
         self.sources.push_back(Source {
             name: name.into().into(),
             read: 0,
+            has_begun: false,
             contents: SourceContents::Cells(Box::new(cells)),
         });
     }
@@ -182,10 +246,17 @@ impl Iterator for Inputs {
                 Ok(Some(SourceItem::Cell(cell))) => {
                     return Some(Ok(self.ask(cell.text.trim_ascii(), Some(origin))));
                 }
-                Ok(Some(SourceItem::Line(line))) => match line.trim_ascii() {
-                    [] | [b'#', ..] => {}
-                    input => return Some(Ok(self.ask(input, Some(origin)))),
-                },
+                Ok(Some(SourceItem::Line(line))) => {
+                    let line = line.trim_ascii();
+                    let input = unwrapped(line);
+                    if input.is_empty() || line.starts_with(b"#") {
+                        continue;
+                    }
+                    let is_first = !std::mem::replace(&mut source.has_begun, true);
+                    if !is_first || !is_heading(&input) {
+                        return Some(Ok(self.ask(&input, Some(origin))));
+                    }
+                }
                 Err(error) => {
                     let failure = Failure::input(&source.name, &error);
                     self.sources.clear();
@@ -253,10 +324,12 @@ impl Source {
             }
         }
         let is_utf16 = utf16::begins(&begin);
+        let is_of_returns = line_ends::has_lone_return(&begin);
         let all: Box<dyn BufRead + Send> = Box::new(Cursor::new(begin).chain(rest));
         self.contents = match form {
             Some(form) => SourceContents::Records(Box::new(RecordReader::new(all, form))),
-            None if is_utf16 => SourceContents::Lines(utf16::decoded(all)),
+            None if is_utf16 => SourceContents::Lines(line_ends::normalised(utf16::decoded(all))),
+            None if is_of_returns => SourceContents::Lines(line_ends::normalised(all)),
             None => SourceContents::Lines(all),
         };
         Ok(())
@@ -345,6 +418,53 @@ mod tests {
                 })
                 .collect();
             assert_eq!(found, expected, "{}", String::from_utf8_lossy(begin));
+        }
+    }
+
+    #[test]
+    fn audit_r_b8_lines_of_tables_are_unwrapped() {
+        let utf16: Vec<u8> = "\u{feff}ISBN\r\n0141439513\r\n"
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        for (text, expected) in [
+            (
+                &b"=\"0141439513\"\n=\"0306406152\"\n"[..],
+                &["1 1 0141439513", "2 2 0306406152"][..],
+            ),
+            (b"\"0141439513\"\n", &["1 1 0141439513"]),
+            (
+                b"ISBN\n0141439513\n0306406152\n",
+                &["1 2 0141439513", "2 3 0306406152"],
+            ),
+            (b"# mine\n\"isbn\"\r\n0141439513\r\n", &["1 3 0141439513"]),
+            (b"0141439513\nISBN\n", &["1 1 0141439513", "2 2 ISBN"]),
+            (b"0141439513\n;;;\n,,\n\"\"\n", &["1 1 0141439513"]),
+            (
+                b"0141439513\r0306406152\r",
+                &["1 1 0141439513", "2 2 0306406152"],
+            ),
+            (
+                b"0141439513\r\n0306406152\r\n",
+                &["1 1 0141439513", "2 2 0306406152"],
+            ),
+            (b"=\"1\"&\"2\"\n", &["1 1 =\"1\"&\"2\""]),
+            (
+                b"z39.50r://h.dom/a;esn=f\n",
+                &["1 1 z39.50r://h.dom/a;esn=f"],
+            ),
+            (&utf16, &["1 2 0141439513"]),
+        ] {
+            let mut inputs = Inputs::default().naming_records(Some(|_| String::new()));
+            inputs.add("it", io::Cursor::new(text.to_vec()));
+            let found: Vec<String> = inputs
+                .map(|ask| {
+                    let ask = ask.expect("an input");
+                    let line = ask.origin.as_ref().map_or(0, |origin| origin.number);
+                    format!("{} {line} {ask}", ask.position)
+                })
+                .collect();
+            assert_eq!(found, expected, "{}", text.escape_ascii());
         }
     }
 

@@ -151,8 +151,10 @@ fn show(arguments: &EachTarget<TargetsFile>, output: &mut Output) -> Result<Exit
                         }
                         Value::Bool(is_so) => if *is_so { "yes" } else { "no" }.to_owned(),
                         Value::String(text) => text.clone(),
-                        Value::Object(_) if key == "sru" => value.to_string(),
-                        // The only other objects in a profile are record syntaxes.
+                        Value::Object(_) if matches!(key.as_str(), "sru" | "indexes") => {
+                            value.to_string()
+                        }
+                        // A record syntax.
                         Value::Object(parts) => match (&parts["name"], &parts["oid"]) {
                             (Value::String(name), Value::String(oid)) => format!("{name} ({oid})"),
                             (_, oid) => oid.as_str().unwrap_or_default().to_owned(),
@@ -192,6 +194,10 @@ fn object(name: &str, entry: &ProfileEntry) -> Value {
         Origin::File(path) => path.display().to_string(),
     };
     let docid = profile.docid.iter().map(ToString::to_string);
+    let indexes = profile.indexes.iter();
+    let indexes =
+        indexes.map(|(value, attributes)| (value.to_string(), attributes.to_string().into()));
+    let indexes: serde_json::Map<String, Value> = indexes.collect();
     json!({
         "name": name,
         "title": profile.title,
@@ -204,6 +210,7 @@ fn object(name: &str, entry: &ProfileEntry) -> Value {
         "record_charset": profile.record_charset.map(|charset| charset.name()),
         "query_charset": profile.query_charset.map(|charset| charset.name()),
         "attributes": profile.attributes.to_strings(),
+        "indexes": Some(indexes).filter(|indexes| !indexes.is_empty()),
         "docid": docid.collect::<Vec<_>>(),
         "credentials": profile.credentials.is_some(),
         "chunk": profile.chunk,

@@ -17,7 +17,11 @@ fn prefixes_and_shapes_determine_the_kind() {
         ("pg1342", "docid:pg1342"),
         ("local:12345678", "local:12345678"),
         ("docid:0306406152", "docid:0306406152"),
-        ("urn:isbn:0306406152", "docid:urn:isbn:0306406152"),
+        ("urn:isbn:0306406152", "isbn:0306406152"),
+        ("URN:ISSN:0378-5955", "issn:0378-5955"),
+        ("urn:nbn:de:101", "docid:urn:nbn:de:101"),
+        ("(electronic bk.) 9780306406157", "isbn:9780306406157"),
+        ("isbn:(electronic bk.) 9780306406157", "isbn:9780306406157"),
         ("ISBN 0141439513", "isbn:0141439513"),
         ("0306406152 (pbk.) : $9.95", "isbn:0306406152"),
         ("\"0306406152\"", "isbn:0306406152"),
@@ -167,4 +171,86 @@ fn audit_d5_numbers_with_a_wrong_check_digit_are_doubted() {
         let identifier: Identifier = text.parse().expect("an identifier");
         assert_eq!(identifier.doubt().unwrap_or_default(), doubt, "{text}");
     }
+}
+
+#[test]
+fn audit_r_b6_several_numbers_are_each_read() {
+    for (kind, text, shown) in [
+        (
+            None,
+            "0306406152 | 0141439513",
+            "isbn:0306406152 isbn:0141439513",
+        ),
+        (
+            None,
+            "0306406152 (hbk.) ; 0141439513 (pbk.)",
+            "isbn:0306406152 isbn:0141439513",
+        ),
+        (
+            None,
+            "0306406152 (hbk.) 0141439513 (pbk.)",
+            "isbn:0306406152 isbn:0141439513",
+        ),
+        (
+            None,
+            "0306406152 0141439513",
+            "isbn:0306406152 isbn:0141439513",
+        ),
+        (
+            None,
+            "isbn:0306406152 OR isbn:0141439513",
+            "isbn:0306406152 isbn:0141439513",
+        ),
+        (
+            None,
+            "isbn:0306406152 | 0141439513",
+            "isbn:0306406152 isbn:0141439513",
+        ),
+        (
+            None,
+            "isbn:0306406152 | issn:0378-5955",
+            "isbn:0306406152 issn:0378-5955",
+        ),
+        (None, "0306406152 ; 9780306406157", "isbn:0306406152"),
+        (
+            None,
+            "(OCoLC)12345;(OCoLC)ocm00012346",
+            "oclc:12345 oclc:12346",
+        ),
+        (
+            Some(Kind::Isbn),
+            "9780141439518 (hbk.), 0306406152 (pbk.)",
+            "isbn:9780141439518 isbn:0306406152",
+        ),
+        (Some(Kind::Oclc), "12345 | 12346", "oclc:12345 oclc:12346"),
+        (Some(Kind::Lccn), "85-2 ; 86-3", "lccn:85-2 lccn:86-3"),
+        // One of a kind that has no shape stays whole.
+        (None, "a | b", "docid:a | b"),
+        (None, "12345678 ; 12345679", "docid:12345678 ; 12345679"),
+        (
+            Some(Kind::Docid),
+            "0306406152 | 0141439513",
+            "docid:0306406152 | 0141439513",
+        ),
+        (None, "Emma | 0141439513", "docid:Emma | 0141439513"),
+        (Some(Kind::Isbn), "978-01414", "isbn:978-01414"),
+        (None, "", "the identifier is empty"),
+    ] {
+        let found = Identifier::read_all(text, kind);
+        let found = found.map_or_else(
+            |error| error.to_string(),
+            |all| {
+                all.iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            },
+        );
+        assert_eq!(found, shown, "{text}");
+    }
+    let many: String = (1..1000)
+        .map(|number| format!("oclc:{number} | "))
+        .collect();
+    let found = Identifier::read_all(&many, None).expect("numbers");
+    assert_eq!(found.len(), MAX_IDENTIFIERS);
 }

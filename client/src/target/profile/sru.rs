@@ -114,8 +114,8 @@ fn indexes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<i64, S
     by_use.collect()
 }
 
-/// Returns the Use value of an index name, or the value of its digits.
-fn use_of(name: &str) -> Option<i64> {
+/// The Use value of an index name, or of its digits.
+pub(super) fn use_of(name: &str) -> Option<i64> {
     if let Ok(value) = name.parse() {
         return Some(value);
     }

@@ -75,7 +75,7 @@ settings! {
         /// Use attributes that search it.
         ///use = [20, 53]
         "use": Other(|index, value| index.uses = value.list("a number", number));
-        /// text, isbn, issn, lccn, number, code, language, date or octets.
+        /// text, isbn, issn, lccn, oclc, standard, number, code, language, date or octets.
         ///kind = "number"
         "kind": Other(|index, value| {
             value.set("a kind of index", |name| Kind::by_name(string(name)?), &mut index.kind);

@@ -12,7 +12,8 @@ use crate::text::cut;
 /// What was typed.
 #[derive(Clone, Debug)]
 pub(super) enum PageQuery {
-    Identifier(Identifier),
+    /// Identifiers, of which the first that finds something counts.
+    Identifiers(Vec<Identifier>),
     /// A query, and its language.
     Query(Box<Query>, Language),
 }
@@ -35,10 +36,9 @@ impl PageQuery {
             (language, rest) if rest != text => return query(Query::words(rest)?, language),
             _ => {}
         }
-        if let Some(identifier) = identifier(text)
-            && is_clear(&identifier)
-        {
-            return Ok(Self::Identifier(identifier));
+        let found = identifiers(text);
+        if !found.is_empty() && found.iter().all(is_clear) {
+            return Ok(Self::Identifiers(found));
         }
         if text.contains('=')
             && let Ok(cql) = Query::cql(text)
@@ -55,13 +55,10 @@ impl PageQuery {
     /// Returns what the text was taken for.
     pub(super) fn words(&self) -> String {
         match self {
-            Self::Identifier(identifier) => match identifier.kind {
-                Kind::Isbn => format!("the ISBN {}", identifier.text),
-                Kind::Issn => format!("the ISSN {}", identifier.text),
-                Kind::Lccn => format!("the LCCN {}", identifier.text),
-                Kind::Oclc => format!("the OCLC number {}", identifier.text),
-                _ => format!("the record {}", identifier.text),
-            },
+            Self::Identifiers(identifiers) => {
+                let names: Vec<String> = identifiers.iter().map(in_words).collect();
+                names.join(", or else ")
+            }
             Self::Query(query, Language::Names) if is_words(&query.as_rpn().rpn) => {
                 "words that all occur".to_owned()
             }
@@ -80,8 +77,8 @@ impl PageQuery {
     pub(super) fn hints(&self, text: &str) -> Vec<(String, Option<String>)> {
         let mut hints = Vec::new();
         let doubt = match self {
-            Self::Identifier(identifier) => identifier.doubt(),
-            Self::Query(..) => identifier(text).and_then(|identifier| identifier.doubt()),
+            Self::Identifiers(identifiers) => identifiers.first().and_then(Identifier::doubt),
+            Self::Query(..) => identifiers(text).first().and_then(Identifier::doubt),
         };
         hints.extend(doubt.map(|doubt| (doubt, None)));
         if let Self::Query(query, Language::Names) = self
@@ -95,11 +92,19 @@ impl PageQuery {
     }
 }
 
-/// Returns the identifier that a text would be, if it were one.
-fn identifier(text: &str) -> Option<Identifier> {
-    let urn = text.get(..4).filter(|urn| urn.eq_ignore_ascii_case("urn:"));
-    let text = urn.and_then(|_| text.get(4..)).unwrap_or(text);
-    text.parse().ok()
+fn in_words(identifier: &Identifier) -> String {
+    match identifier.kind {
+        Kind::Isbn => format!("the ISBN {}", identifier.text),
+        Kind::Issn => format!("the ISSN {}", identifier.text),
+        Kind::Lccn => format!("the LCCN {}", identifier.text),
+        Kind::Oclc => format!("the OCLC number {}", identifier.text),
+        _ => format!("the record {}", identifier.text),
+    }
+}
+
+/// The identifiers that a text is, if it were some.
+fn identifiers(text: &str) -> Vec<Identifier> {
+    Identifier::read_all(text, None).unwrap_or_default()
 }
 
 /// Returns whether the kind is given, or obvious from the form.
@@ -201,6 +206,14 @@ mod tests {
             ("isbn:0141439513", "the ISBN 0141439513"),
             ("urn:isbn:0141439513", "the ISBN 0141439513"),
             ("URN:ISSN:0028-0836", "the ISSN 0028-0836"),
+            (
+                "isbn:0141439513 OR isbn:0306406152",
+                "the ISBN 0141439513, or else the ISBN 0306406152",
+            ),
+            (
+                "0141439513 | 0306406152",
+                "the ISBN 0141439513, or else the ISBN 0306406152",
+            ),
             ("0028-0836", "the ISSN 0028-0836"),
         ] {
             assert!(!is_url(text), "{text}");

@@ -53,8 +53,8 @@ impl PageSearch {
         let client = own_client(&web, options);
         let own = client.target(OWN)?;
         let mut wanted = match &asked {
-            PageQuery::Identifier(identifier) => {
-                Wanted::new(Sought::Identifiers(vec![identifier.clone()]))
+            PageQuery::Identifiers(identifiers) => {
+                Wanted::new(Sought::Identifiers(identifiers.clone()))
             }
             PageQuery::Query(query, _) => {
                 Wanted::query(narrowed((**query).clone(), &parameters.narrowings))
@@ -93,12 +93,12 @@ impl PageSearch {
         let is_first = at.or(*start).is_none_or(|first| first == 1);
         let mut wanted = self.wanted.clone().count(0);
         let query = match &self.asked {
-            PageQuery::Identifier(_) if *has_best && at.is_none() && narrowings.is_empty() => {
+            PageQuery::Identifiers(_) if *has_best && at.is_none() && narrowings.is_empty() => {
                 self.wanted.best = Some(Preferences::default());
                 return Ok(());
             }
-            PageQuery::Identifier(_) if is_first && narrowings.is_empty() => return Ok(()),
-            PageQuery::Identifier(_) => None,
+            PageQuery::Identifiers(_) if is_first && narrowings.is_empty() => return Ok(()),
+            PageQuery::Identifiers(_) => None,
             PageQuery::Query(..) if narrowings.is_empty() || !has_fallback => return Ok(()),
             PageQuery::Query(query, _) => {
                 wanted.sought = Wanted::query((**query).clone()).sought;

@@ -42,7 +42,7 @@ const SUPPORT: &[(i64, &[i64], u8)] = &[
 pub(super) fn can(kind: Kind, attribute_type: i64, value: i64) -> bool {
     let kind = match kind {
         Kind::Text => TEXT,
-        Kind::Isbn | Kind::Issn | Kind::Lccn | Kind::Number => NUMBER,
+        Kind::Isbn | Kind::Issn | Kind::Lccn | Kind::Oclc | Kind::Standard | Kind::Number => NUMBER,
         Kind::Code | Kind::Language => CODE,
         Kind::Date => DATE,
         Kind::Octets => DOCID,

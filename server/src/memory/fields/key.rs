@@ -1,6 +1,6 @@
 //! Numbers, dates and codes in the form in which they are indexed and compared, so that spelling does not matter.
 
-use z3950_marc::standard_number::Isbn;
+use z3950_marc::standard_number::{NumberKind, numbers};
 
 use crate::memory::words::words;
 
@@ -16,6 +16,10 @@ pub enum Kind {
     Issn,
     /// Control numbers of the Library of Congress, padded as in its catalogue's addresses.
     Lccn,
+    /// Control numbers of OCLC, without prefix and leading zeros.
+    Oclc,
+    /// Standard numbers of all kinds, each in its own form, and others as their letters and digits.
+    Standard,
     /// Other numbers: their letters and digits. `(OCoLC)123` is found with and without the parenthesized prefix.
     Number,
     /// Codes from a list, in lower case, without blanks and fill characters.
@@ -29,12 +33,14 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Settings cannot name a kind that is missing here.
-    const ALL: [Self; 9] = [
+    /// Settings cannot name a kind that is not here.
+    const ALL: [Self; 11] = [
         Self::Text,
         Self::Isbn,
         Self::Issn,
         Self::Lccn,
+        Self::Oclc,
+        Self::Standard,
         Self::Number,
         Self::Code,
         Self::Language,
@@ -54,6 +60,8 @@ impl Kind {
             Self::Isbn => "isbn",
             Self::Issn => "issn",
             Self::Lccn => "lccn",
+            Self::Oclc => "oclc",
+            Self::Standard => "standard",
             Self::Number => "number",
             Self::Code => "code",
             Self::Language => "language",
@@ -68,6 +76,14 @@ impl Kind {
         match self {
             Self::Date => dates(text, emit),
             Self::Language => languages(text, emit),
+            Self::Isbn => every(text, NumberKind::Isbn, isbn, emit),
+            Self::Issn => every(text, NumberKind::Issn, issn, emit),
+            Self::Lccn => every(text, NumberKind::Lccn, lccn, emit),
+            Self::Oclc => {
+                let found = numbers(NumberKind::Oclc, text);
+                found.iter().for_each(|one| emit(&one.normal));
+            }
+            Self::Standard => standard_keys(text, emit),
             Self::Number => {
                 let own = text
                     .trim_start()
@@ -88,6 +104,8 @@ impl Kind {
             Self::Isbn => isbn(text),
             Self::Issn => issn(text),
             Self::Lccn => lccn(text),
+            Self::Oclc => oclc(text),
+            Self::Standard => standard(text),
             Self::Number => some(alphanumeric(text)),
             Self::Code | Self::Language => code(text),
             Self::Date => {
@@ -109,21 +127,97 @@ fn alphanumeric(text: &str) -> String {
     words(text).concat()
 }
 
-/// Reads eight characters, the last of which may be X (ISO 3297); the rest is dropped.
-fn issn(text: &str) -> Option<String> {
-    let characters = text
-        .trim_start()
-        .chars()
-        .filter(|c| !matches!(c, '-' | '\u{2010}'..='\u{2013}'));
-    let number: String = characters
-        .take_while(|c| c.is_ascii_digit() || c.eq_ignore_ascii_case(&'x'))
-        .map(|c| c.to_ascii_lowercase())
-        .collect();
-    (number.len() == 8).then_some(number)
+/// Emits every number of a kind in a text; if there is none, what the text has in its place.
+fn every(
+    text: &str,
+    kind: NumberKind,
+    read: fn(&str) -> Option<String>,
+    emit: &mut dyn FnMut(&str),
+) {
+    let found = numbers(kind, text);
+    if found.is_empty() {
+        let other = read(text).filter(|key| key.contains(|next: char| next.is_ascii_digit()));
+        other.iter().for_each(|key| emit(key));
+    }
+    found
+        .iter()
+        .for_each(|one| emit(&key_of(kind, &one.normal)));
 }
 
-/// Drops blanks and anything after a slash, and pads the part after a hyphen to six digits.
+/// The key of a number in its normal form.
+fn key_of(kind: NumberKind, normal: &str) -> String {
+    match kind {
+        NumberKind::Issn => normal.replace('-', "").to_ascii_lowercase(),
+        _ => normal.to_owned(),
+    }
+}
+
+/// The key of the first number of a kind in a text.
+fn first(kind: NumberKind, text: &str) -> Option<String> {
+    let found = numbers(kind, text);
+    Some(key_of(kind, &found.first()?.normal))
+}
+
+/// A number of OCLC, with a prefix or as its digits alone.
+fn oclc(text: &str) -> Option<String> {
+    let digits = text.trim();
+    let is_bare = !digits.is_empty() && digits.bytes().all(|octet| octet.is_ascii_digit());
+    let bare = || some(digits.trim_start_matches('0').to_owned()).filter(|_| is_bare);
+    // Another text is in no record.
+    let other = || some(alphanumeric(text));
+    first(NumberKind::Oclc, text).or_else(bare).or_else(other)
+}
+
+/// The kinds of numbers that are known without the field in which they stand.
+const KNOWN: [NumberKind; 5] = [
+    NumberKind::Isbn,
+    NumberKind::Issn,
+    NumberKind::Ean,
+    NumberKind::Oclc,
+    NumberKind::Lccn,
+];
+
+/// Emits every standard number in a text in its own form, and the letters and digits of the text, with and without a
+/// parenthesized prefix.
+fn standard_keys(text: &str, emit: &mut dyn FnMut(&str)) {
+    Kind::Number.keys(text, emit);
+    for kind in KNOWN {
+        let found = numbers(kind, text);
+        found
+            .iter()
+            .for_each(|one| emit(&key_of(kind, &one.normal)));
+    }
+}
+
+/// The key of a term that is a standard number of any kind.
+fn standard(text: &str) -> Option<String> {
+    let sound = |kind| {
+        let found = numbers(kind, text);
+        let valid = found.first().filter(|one| one.is_valid)?;
+        Some(key_of(kind, &valid.normal))
+    };
+    // The records have other numbers as they are written, too.
+    let known = [
+        NumberKind::Isbn,
+        NumberKind::Issn,
+        NumberKind::Oclc,
+        NumberKind::Lccn,
+    ];
+    let mut known = known.into_iter().filter_map(sound);
+    known.next().or_else(|| some(alphanumeric(text)))
+}
+
+/// The eight characters of the first ISSN in a text (ISO 3297), the last of which may be X.
+fn issn(text: &str) -> Option<String> {
+    first(NumberKind::Issn, text)
+}
+
+/// An LCCN in its normal form. Of another number, blanks and what follows a slash are dropped, and the part after a hyphen is
+/// padded to six digits.
 fn lccn(text: &str) -> Option<String> {
+    if let Some(known) = first(NumberKind::Lccn, text) {
+        return Some(known);
+    }
     let number: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     let number = number.split('/').next().unwrap_or_default().to_lowercase();
     let sound = number.chars().any(|c| c.is_ascii_digit())
@@ -186,12 +280,12 @@ fn dates(text: &str, emit: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Returns the number at the beginning of a text (ISO 2108): 13 digits for a valid ISBN; hyphens and anything after the number
-/// are dropped.
-///
-/// A 10-digit number, the last digit of which may be X, and its 13-digit form beginning with 978 give the same text. An invalid
-/// ISBN keeps its digits. Returns `None` for a text that begins otherwise.
+/// The first ISBN in a text (ISO 2108), in its form of 13 digits. One with a wrong check digit keeps its digits, and so does a part
+/// of one that begins a text. `None` for a text that has none.
 fn isbn(text: &str) -> Option<String> {
+    if let Some(known) = first(NumberKind::Isbn, text) {
+        return Some(known);
+    }
     let digits: String = text
         .trim_start()
         .chars()
@@ -201,10 +295,7 @@ fn isbn(text: &str) -> Option<String> {
         .filter(char::is_ascii_alphanumeric)
         .map(|c| c.to_ascii_uppercase())
         .collect();
-    match Isbn::parse(&digits) {
-        Some(isbn) => Some(isbn.to_string()),
-        None => (!digits.is_empty()).then_some(digits),
-    }
+    (!digits.is_empty()).then_some(digits)
 }
 
 #[cfg(test)]
@@ -236,6 +327,20 @@ mod tests {
             (Kind::Lccn, "n78-890351", &["n78890351"]),
             (Kind::Lccn, "75-425165//r75", &["75425165"]),
             (Kind::Lccn, "none", &[]),
+            (Kind::Oclc, "(OCoLC)ocm19564183", &["19564183"]),
+            (Kind::Oclc, "(OCoLC)00012345", &["12345"]),
+            (Kind::Oclc, "(OCoLC)on1234567890", &["1234567890"]),
+            (Kind::Standard, "NCR 12/7", &["ncr127"]),
+            (
+                Kind::Standard,
+                "(electronic bk.) 978-0-306-40615-7",
+                &[
+                    "9780306406157",
+                    "electronicbk9780306406157",
+                    "9780306406157",
+                    "9780306406157",
+                ],
+            ),
             (Kind::Number, "NCR 12/7", &["ncr127"]),
             (Kind::Number, "(OCoLC)00123", &["00123", "ocolc00123"]),
             (Kind::Number, "-", &[]),
@@ -261,7 +366,8 @@ mod tests {
     #[test]
     fn kinds_have_names() {
         for name in [
-            "text", "isbn", "issn", "lccn", "number", "code", "language", "date", "octets",
+            "text", "isbn", "issn", "lccn", "oclc", "standard", "number", "code", "language",
+            "date", "octets",
         ] {
             let kind = Kind::by_name(name).expect(name);
             assert_eq!(format!("{kind:?}").to_lowercase(), name);

@@ -15,7 +15,7 @@ pub(super) type Row = (
 /// The rows. The positions of the first two are fixed; see [`super::IndexId`].
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
-    ("docid", &[1032, 12, 1007], Kind::Octets, "", ""),
+    ("docid", &[1032, 12], Kind::Octets, "", ""),
     ("any", &[1016, 1017, 1035], Kind::Text,
         "001 020 022 1XX 2XX 3XX 4XX 5XX 6XX 7XX 8XX", "001 010 011 200 205 206 207 208 21X 225 23X 3XX 41X 42X 43X 44X 45X 46X 47X 48X 5XX 6XX 7XX"),
 
@@ -96,15 +96,19 @@ pub(super) const ROWS: &[Row] = &[
     ("musickey", &[1025], Kind::Text, "130$r 240$r 243$r 600$r 700$r 730$r 800$r 384$a", "500$u 128$a"),
     ("thematicnumber", &[1030], Kind::Text, "130$n 240$n 243$n 383$abcd 700$n 730$n 800$n", "500$s"),
 
-    // Indexes of numbers.
-    ("isbn", &[7], Kind::Isbn, "020$a", "010$a"),
-    ("issn", &[8], Kind::Issn, "022$aly 440$x 490$x 760$x 765$x 767$x 770$x 773$x 775$x 776$x 780$x 785$x 787$x 830$x", "011$a 225$x 4XX$x"),
-    ("lccn", &[9], Kind::Lccn, "010$a", "020(a=us)$b"),
+    // Numbers.
+    ("isbn", &[7], Kind::Isbn, "020$az", "010$az"),
+    ("issn", &[8], Kind::Issn, "022$almyz 440$x 490$x 760$x 765$x 767$x 770$x 773$x 775$x 776$x 780$x 785$x 787$x 830$x", "011$afyz 225$x 4XX$x"),
+    ("lccn", &[9], Kind::Lccn, "010$az", "020(a=us)$b"),
     ("nationalnumber", &[10, 11, 48], Kind::Number, "015$a 016$a", "020$b"),
     ("depositnumber", &[49], Kind::Number, "017$a", "021$b"),
     ("governmentnumber", &[50, 1224], Kind::Number, "086$a 074$a", "022$b"),
     ("musicnumber", &[51, 1201, 1202], Kind::Number, "028$a", "071$a"),
-    ("systemnumber", &[52, 1211], Kind::Number, "035$a 016$a", "035$a"),
+    ("oclc", &[1211], Kind::Oclc, "001 035$az", "001 035$az"),
+    ("standardnumber", &[1007], Kind::Standard,
+        "001 010$az 015$a 016$a 020$az 022$almyz 024$az 027$a 028$a 030$a 035$az 037$a 074$a 086$a 088$a",
+        "001 010$az 011$afyz 013$a 014$a 015$a 016$a 017$a 020$b 021$b 022$b 035$az 040$a 071$a 073$a"),
+    ("systemnumber", &[52], Kind::Number, "035$a 016$a", "035$a"),
     ("linkednumber", &[1045, 1049], Kind::Number,
         "760$w 762$w 765$w 767$w 770$w 772$w 773$w 774$w 775$w 776$w 777$w 780$w 785$w 787$w 800$w 810$w 811$w 830$w", "4XX$0 4XX$3"),
     ("coden", &[60], Kind::Number, "030$a", "040$a"),

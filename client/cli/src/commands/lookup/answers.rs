@@ -130,7 +130,11 @@ impl LookupAnswers {
             let failed = failed.map(|(target, words)| format!("{target}: {words}"));
             let sources = missing.sources.iter();
             let sources = sources.map(|(source, words)| format!("without {source}: {words}"));
-            let remarks: Vec<String> = doubt.into_iter().chain(failed).chain(sources).collect();
+            let is_one_of_several = identifiers.len() > 1 && ask.record.is_none();
+            let hit = found_by.filter(|_| is_one_of_several);
+            let hit = hit.map(|identifier| format!("found by {identifier}"));
+            let remarks = hit.into_iter().chain(doubt);
+            let remarks: Vec<String> = remarks.chain(failed).chain(sources).collect();
             let answer = self.show_found(finds, best, recipient).await;
             match remarks.as_slice() {
                 [] => answer,
@@ -283,9 +287,8 @@ impl LookupAnswers {
             }
             None if is_record => Err((Exit::FaultsFound, ask.to_string())),
             None => {
-                let identifier = Identifier::read(&shown(&ask.input), self.kind);
-                let identifier = identifier.map_err(|error| (Exit::Usage, error.to_string()));
-                Ok(vec![identifier?])
+                let found = Identifier::read_all(&shown(&ask.input), self.kind);
+                found.map_err(|error| (Exit::Usage, error.to_string()))
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use z3950::find::{Best, Ending};
-use z3950::lookup::{Identifier, Match, matched};
+use z3950::lookup::{Identifier, Match, holds, matched};
 use z3950::retrieve::OutcomeName;
 use z3950::service::ResultRecord;
 
@@ -191,6 +191,15 @@ impl LookupAnswers {
             ResultRecord::Record { external, .. } => matched(identifier, external),
             ResultRecord::Diagnostic { .. } => None,
         };
+        let lacks = match slot {
+            ResultRecord::Record { external, .. } => holds(identifier, external) == Some(false),
+            ResultRecord::Diagnostic { .. } => false,
+        };
+        let answer = if lacks {
+            answer.adding(&format!("record {position} does not hold {identifier}"))
+        } else {
+            answer
+        };
         let choice = answer.ending.choice.clone();
         let envelope = || {
             let matched = field.as_ref().map(|field| {
@@ -214,6 +223,10 @@ impl LookupAnswers {
                 .write(&writing, answer, envelope, slot, &place.to_string(), &which);
         if let Some(field) = field.filter(|_| !self.writing.json) {
             piece.words.insert(0, said(identifier, position, &field));
+        } else if lacks && !self.writing.json {
+            let words =
+                format!("{place}: {identifier}: record {position} does not hold this number");
+            piece.words.insert(0, Words::Warning(words));
         }
         (piece, answer)
     }
@@ -262,7 +275,12 @@ impl FoundAt<'_> {
 fn said(identifier: &Identifier, position: u64, place: &Match) -> Words {
     let text = place.text.trim();
     let words = format!("{identifier}: record {position} has {text} in {place}");
-    if place.is_cancelled {
+    let is_own = matches!(place.tag, "010" | "011" | "020" | "022" | "035");
+    if place.is_cancelled && !is_own {
+        Words::Warning(format!(
+            "{words}, a field for numbers of other publications"
+        ))
+    } else if place.is_cancelled {
         Words::Warning(format!(
             "{words}, a field for cancelled and invalid numbers"
         ))

@@ -58,10 +58,10 @@ fn what_was_found_in_other_ways_is_narrowed_exactly() {
 }
 
 #[test]
-fn an_identifier_that_is_found_in_any_index_says_so() {
+fn an_identifier_that_is_found_in_another_index_says_so() {
     let server = demo();
     let (_, list) = get(&server, "/search?q=issn:9780141439518&fallback=1");
-    assert!(list.contains("found by any index"), "{list}");
+    assert!(list.contains("found by standard identifier"), "{list}");
     let (_, list) = get(&server, "/search?q=isbn:9780141439518&fallback=1");
     assert!(list.contains("found by ISBN"), "{list}");
     let (_, list) = get(&server, "/search?q=isbn:9780141439518");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use z3950_server::marc::standard_number::{Isbn, Issn, lccn, oclc_number};
+use z3950_server::marc::standard_number::{NumberKind, numbers};
 use z3950_server::marc::{Field, MarcRecord};
 
 use super::text::{TextRuns, are_abbreviated, are_equal_but_for_a_slip, folded, is_begin};
@@ -99,21 +99,21 @@ impl Edition {
         if title.is_empty() {
             return None;
         }
-        let identifiers = |tag: &'static str, read: fn(&str) -> Option<String>| {
+        let identifiers = |tag: &'static str, kind: NumberKind| {
             let fields = record.fields_by_tag(tag).take(MAX_IDENTIFIERS);
             let texts = fields.filter_map(|field| field.subfield("a"));
             texts
-                .filter_map(|text| read(&lossy(text)))
+                .flat_map(|text| valid(kind, &lossy(text)))
                 .collect::<BTreeSet<String>>()
         };
-        let isbns = identifiers(tags.isbn, isbn);
-        let issns = identifiers(tags.issn, issn);
+        let isbns = identifiers(tags.isbn, NumberKind::Isbn);
+        let issns = identifiers(tags.issn, NumberKind::Issn);
         let lccns = if is_marc_21 {
-            identifiers("010", lccn)
+            identifiers("010", NumberKind::Lccn)
         } else {
             BTreeSet::new()
         };
-        let oclc = identifiers("035", |text| oclc_number(text).map(str::to_owned));
+        let oclc = identifiers("035", NumberKind::Oclc);
         let [level, kind] = [record.leader.octet(7), record.leader.octet(6)];
         let statement = record.fields_by_tag(tags.statement).next();
         let marked = |mark: &str, values: &BTreeSet<String>| {
@@ -249,16 +249,11 @@ fn lossy(octets: &[u8]) -> String {
     String::from_utf8_lossy(begin).into_owned()
 }
 
-/// Returns the ISBN that begins a text, as 13 digits; it may be followed by a binding or a price.
-fn isbn(text: &str) -> Option<String> {
-    let number = text.split(['(', ':']).next()?.trim();
-    let first = || number.split_whitespace().next().and_then(Isbn::parse);
-    let isbn = Isbn::parse(number).or_else(first)?;
-    Some(isbn.to_string())
-}
-
-fn issn(text: &str) -> Option<String> {
-    Issn::parse(text.trim()).map(|issn| issn.to_string())
+/// The valid numbers in a text, in their normal forms.
+fn valid(kind: NumberKind, text: &str) -> Vec<String> {
+    let found = numbers(kind, text).into_iter();
+    let valid = found.filter(|number| number.is_valid);
+    valid.map(|number| number.normal).collect()
 }
 
 /// Returns the subfields with these codes, folded.
