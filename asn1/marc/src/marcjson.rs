@@ -12,9 +12,7 @@ use serde_json::Value;
 
 use self::members::{Json, Members};
 
-use super::record::{
-    Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag, split_characters,
-};
+use super::record::{Field, Leader, MarcRecord, SUBFIELD_DELIMITER, Tag, split_characters};
 use super::remarks::Remarks;
 use super::text::SEPARATORS;
 

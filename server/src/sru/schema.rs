@@ -57,6 +57,7 @@ pub(super) const SCHEMAS: &[KnownSchema] = &[
             "info:srw/schema/1/mods-v3.8",
         ],
         syntax: XML,
+        root: ("http://www.loc.gov/mods/v3", "mods"),
     },
     KnownSchema {
         name: "opac",
