@@ -6,4 +6,5 @@ mod partner;
 mod server;
 mod slow;
 mod updates;
+mod words;
 mod xml;

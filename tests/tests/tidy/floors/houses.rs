@@ -57,6 +57,7 @@ pub(super) const HOUSES: &[House] = &[
     House {
         package: "asn1",
         floors: &[
+            "sru::sound",
             "sru::opac",
             "sru::search_sources",
             "sru::external",
@@ -456,6 +457,7 @@ pub(super) const HOUSES: &[House] = &[
         floors: &[
             "serve",
             "reload",
+            "logging",
             "logs",
             "judge",
             "status",

@@ -1,0 +1,161 @@
+//! What a hostile target says – its names, the words of a Close, diagnostics – in the logs of `z3950d` and in the messages of `z3950`:
+//! it begins no line, and changes nothing on the terminal of a reader.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+
+use z3950_asn1::apdu::{Apdu, Close, CloseReason, DefaultDiagFormat};
+use z3950_asn1::codec::{decode, encode};
+use z3950_marc::text::is_unprintable;
+use z3950_server::backend::{Answer, Backend, DatabaseInfo, Found, Search, ready};
+use z3950_server::testing::TestServer;
+use z3950_tests::hex;
+use z3950_tests::program::{path, z3950};
+use z3950_tests::surroundings::command;
+
+/// Text that colours, rings, erases, turns around, and forges lines.
+const EVIL: &str = "evil \u{1b}[31m\u{7}\u{9b}2J\u{202e}\u{2066}\r\nz3950d: forged\n2026-01-01T00:00:00Z  INFO forged\r\u{2028}";
+
+/// A target that names itself so, and ends each session with such words.
+fn closing() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { continue };
+            let mut octets = vec![0; 64 << 10];
+            if !matches!(stream.read(&mut octets), Ok(1..)) {
+                continue;
+            }
+            let answer = hex::octets(include_str!("../../fixtures/wire/init-response.hex"));
+            let Ok(Apdu::InitializeResponse(mut init)) = decode(&answer) else {
+                panic!("the fixture is an InitResponse");
+            };
+            init.implementation_id = Some(EVIL.into());
+            init.implementation_name = Some(EVIL.into());
+            init.implementation_version = Some(EVIL.into());
+            let close = Close::new(CloseReason(2), Some(EVIL));
+            // The client may be gone.
+            let _ = stream.write_all(&encode(&Apdu::InitializeResponse(init)).expect("encodes"));
+            if matches!(stream.read(&mut octets), Ok(1..)) {
+                let _ = stream.write_all(&encode(&close.into()).expect("encodes"));
+            }
+        }
+    });
+    address
+}
+
+/// A database that refuses each search with such words, as they are.
+struct Refusing;
+
+impl Backend for Refusing {
+    fn databases(&self) -> Vec<DatabaseInfo> {
+        let mut database = DatabaseInfo::default();
+        database.name = "cat".to_owned();
+        vec![database]
+    }
+
+    fn search<'a>(&'a self, _: Search<'a>) -> Answer<'a, Found> {
+        ready(Err(DefaultDiagFormat::bib1(2, EVIL)))
+    }
+}
+
+/// Every line begins as one of the program's, and holds nothing that changes others.
+fn check(what: &str, log: &str, is_own: impl Fn(&str) -> bool) {
+    for line in log.lines() {
+        assert!(is_own(line), "{what}: {line:?} in {log}");
+        assert!(!line.contains(is_unprintable), "{what}: {line:?}");
+    }
+}
+
+#[test]
+fn audit_r_x2_no_word_of_a_target_begins_a_line_of_a_log() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let refusing = TestServer::builder().backend(Arc::new(Refusing)).start();
+    let targets = [
+        format!("{}/cat", closing()),
+        format!("{}/cat", refusing.addr()),
+    ];
+    let at = |name: &str| folder.path().join(name);
+    let settings = format!(
+        "[[database]]\nname = \"union\"\ntargets = {targets:?}\ntarget-time = \"5s\"\nfresh = 0\n"
+    );
+    std::fs::write(at("z3950d.toml"), settings).expect("written");
+    for verbosity in ["", "-v", "-vv", "-vvv"] {
+        let (address, mut child) = daemon(folder.path(), verbosity);
+        for request in [
+            "/union?query=emma",
+            "/union?query=evil%1B%C2%9B%E2%80%AE%0Az3950d:+forged",
+        ] {
+            let mut stream = TcpStream::connect(address).expect("a server");
+            let head = format!("GET {request} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+            stream.write_all(head.as_bytes()).expect("sent");
+            let mut answer = Vec::new();
+            stream.read_to_end(&mut answer).expect("an answer");
+            let answer = String::from_utf8_lossy(&answer).into_owned();
+            assert!(answer.contains("diagnostic"), "{answer}");
+        }
+        let killed = command("sh")
+            .args(["-c", "kill -s TERM \"$0\"", &child.id().to_string()])
+            .status();
+        assert!(killed.expect("sh starts").success());
+        child.wait().expect("the program ends");
+        let read = |name: &str| std::fs::read_to_string(at(name)).expect("a log");
+        let log = read("stderr");
+        let is_own = |line: &str| {
+            line.starts_with("z3950d: ") && !line.starts_with("z3950d: forged")
+                || (!verbosity.is_empty()
+                    && line.starts_with("20")
+                    && !line.contains("Z  INFO forged\r"))
+        };
+        check(verbosity, &log, is_own);
+        let forged = log
+            .lines()
+            .any(|line| line.starts_with("2026-01-01T00:00:00Z  INFO"));
+        assert!(!forged, "{log}");
+        check("transcript", &read("transcript"), |line| {
+            line.starts_with('{')
+        });
+        check("access", &read("access"), |line| line.starts_with("20"));
+    }
+    let ran = z3950(["-vvv", "search", &targets[0], "emma"]);
+    let is_own = |line: &str| !line.starts_with("z3950d: ") && !line.starts_with("2026-01-01");
+    check("z3950", &ran.stderr.replace('\t', " "), is_own);
+}
+
+/// A `z3950d` whose standard error and logs are files in a folder, with its address.
+fn daemon(folder: &Path, verbosity: &str) -> (SocketAddr, std::process::Child) {
+    let at = |name: &str| folder.join(name).display().to_string();
+    let stderr = std::fs::File::create(folder.join("stderr")).expect("a file");
+    for name in ["transcript", "access", "apdus"] {
+        let _ = std::fs::remove_file(folder.join(name));
+    }
+    let mut command = command(path("z3950d"));
+    command
+        .args(["--config", &at("z3950d.toml"), "--listen", "127.0.0.1:0"])
+        .args([
+            "--transcript",
+            &at("transcript"),
+            "--apdu-log",
+            &at("apdus"),
+        ])
+        .args(["--access-log", &at("access")])
+        .args(Some(verbosity).filter(|verbosity| !verbosity.is_empty()));
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(stderr)
+        .spawn()
+        .expect("the program starts");
+    let mut line = String::new();
+    let mut lines = BufReader::new(child.stdout.take().expect("piped"));
+    lines.read_line(&mut line).expect("a line");
+    let address = line
+        .trim()
+        .strip_prefix("listening on ")
+        .expect("an address");
+    (address.parse().expect("an address"), child)
+}
