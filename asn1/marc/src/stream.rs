@@ -120,10 +120,9 @@ impl<R: Read> RecordReader<R> {
     /// Makes text in UTF-16, or with CR as its line ends, what the readers of lines and of JSON expect. XML has rules of its own.
     fn normalise_text(&mut self) -> io::Result<()> {
         let is_lines = matches!(self.form, InputForm::Mrk | InputForm::Line);
-        if is_lines || self.form == InputForm::Json {
-            if let Some(encoding) = guess::utf16(self.window.held()) {
-                self.window.decode_from(encoding);
-            }
+        let is_text = is_lines || self.form == InputForm::Json;
+        if is_text && let Some(encoding) = guess::utf16(self.window.held()) {
+            self.window.decode_from(encoding);
         }
         if is_lines {
             self.window.fill(GUESS_OCTETS)?;

@@ -43,7 +43,7 @@ pub(super) fn field(line: &[u8]) -> Option<Field> {
     let (tag, rest) = line.split_first_chunk()?;
     let tag = Tag(*tag);
     let is_tag = tag.0.iter().all(u8::is_ascii_alphanumeric);
-    if !is_tag || !rest.first().is_none_or(|octet| *octet == b' ') {
+    if !is_tag || rest.first().is_some_and(|octet| *octet != b' ') {
         return None;
     }
     if tag.is_control() {
