@@ -12,8 +12,10 @@ use z3950_asn1::format::sources::SearchSources;
 use z3950_asn1::oid::{CQL, Oid};
 use z3950_asn1::types::{Any, InternationalString};
 
+use super::diagnostics::{is_refusal, of_failure, with_information};
 use super::{DEFAULT_RESULT_SET, ResultRecord, separate};
 use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
+use crate::protocol::pager::is_of_form;
 use crate::protocol::session::Session;
 
 /// How to search. By default in no database, and without records in the response.
@@ -142,7 +144,7 @@ pub struct SearchResult {
     pub result_set_status: Option<ResultSetStatus>,
     /// Whether the requested records are present, if the server says.
     pub present_status: Option<PresentStatus>,
-    /// Why the requested records are missing; the result set exists nevertheless.
+    /// Why the requested records are missing, although the result set exists.
     pub diagnostics: Diagnostics,
     /// Additional information about the search, such as SearchResult-1.
     pub additional_search_info: Option<OtherInformation>,
@@ -167,12 +169,19 @@ impl SearchResult {
     }
 
     /// The sources of the records, each with what it found or why it failed, if they come from several and the server says so, and
-    /// the server's remarks.
+    /// the server's remarks: [`diagnostics`](Self::diagnostics) are among them, unless they concern the form of
+    /// records, which a Present says again.
     pub fn sources(&self) -> SearchSources {
         let mut all = SearchSources::default();
         for information in self.information() {
             all.join(SearchSources::of(information));
         }
+        let diagnostics = self.diagnostics.0.iter();
+        let remarks = diagnostics.filter(|one| !is_of_form(one));
+        all.join(SearchSources {
+            remarks: remarks.map(ToString::to_string).collect(),
+            ..SearchSources::default()
+        });
         all
     }
 
@@ -192,7 +201,8 @@ impl Session {
     /// Searches.
     ///
     /// # Errors
-    /// [`Error::Refused`] if `searchStatus` is false, with or without a diagnostic; the session continues.
+    /// [`Error::Refused`] if `searchStatus` is false, with or without a diagnostic, or if there is no hit and a diagnostic, as Metaproxy
+    /// refuses; the session continues.
     /// [`Error::ProtocolError`] with [`ProtocolFault::NotGranted`] for a named result set that the server does not offer.
     /// All other errors end the session.
     pub async fn search(
@@ -241,7 +251,14 @@ impl Session {
         }
         let response: SearchResponse = self.ask_sorted(request, sort).await?;
         let (records, diagnostics) = separate(response.records.0, response.other_info.as_ref());
-        if !response.search_status {
+        let finds_none = response.result_count == 0 && records.is_empty();
+        if !response.search_status || (finds_none && is_refusal(&diagnostics)) {
+            let diagnostics = of_failure(diagnostics, records);
+            let told = [&response.additional_search_info, &response.other_info];
+            let told = told.into_iter().flatten();
+            let diagnostics = told.fold(diagnostics, |all, information| {
+                with_information(all, Some(information))
+            });
             return Err(Error::Refused { phase, diagnostics });
         }
         let negative_count = Some(response.result_count).filter(|count| *count < 0);
