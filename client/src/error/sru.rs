@@ -49,6 +49,16 @@ pub enum SruFault {
     /// The first record came in place of a later one.
     #[error("the server sends record 1 again in place of record {0}")]
     FirstAgain(u64),
+    /// The same records came in place of later ones, as from a server that ignores `startRecord`.
+    #[error(
+        "the server sends the records from {before} on again in place of those from {start} on"
+    )]
+    SamePage {
+        /// The first record of the answer before.
+        before: u64,
+        /// The first record that was asked for.
+        start: u64,
+    },
     /// Other records came than were asked for.
     #[error("the server sends record {sent} in place of record {asked}")]
     Misplaced {

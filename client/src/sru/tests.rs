@@ -1,5 +1,6 @@
 //! Sessions with scripted servers of SRU: what is asked, and what becomes of each answer.
 
+mod downloads;
 mod habits;
 mod hostile;
 mod services;
