@@ -31,7 +31,7 @@ pub(super) struct Course {
 
 #[derive(Debug)]
 enum Subject {
-    /// A query that the ways do not change: CQL for a server of SRU.
+    /// A query that is sent as it is: CQL for a server of SRU. The ways may have others instead.
     Fixed(Query),
     /// A query of type 1, which the ways have.
     Query,
@@ -97,7 +97,7 @@ impl Course {
         Self { subject, ways }
     }
 
-    /// The search for a query that stays as it is.
+    /// The search for a query that is sent as it is, and those of the ways after it.
     pub(super) fn of_fixed_query(query: Query, ways: Ways) -> Self {
         let subject = Subject::Fixed(query);
         Self { subject, ways }
@@ -121,7 +121,10 @@ impl Course {
     /// The current search: the query, how to search, and how to fetch records. `None` if there is nothing to search for.
     pub(super) fn search(&self) -> Option<(Query, SearchOptions, PagerOptions)> {
         let query = match &self.subject {
-            Subject::Fixed(query) => query.clone(),
+            Subject::Fixed(query) => {
+                let other = self.ways.other_query().map(type_1);
+                other.unwrap_or_else(|| query.clone())
+            }
             Subject::Query => self.ways.query().map(type_1)?,
             Subject::Identifiers(identifiers) => type_1(&identifiers.attempt()?.query),
         };
@@ -145,7 +148,10 @@ impl Course {
 
     /// The query of the current way in PQF, if it is not the query as given.
     pub(super) fn other_query(&self) -> Option<String> {
-        let query = self.ways.query().filter(|_| self.form().is_some())?;
+        let query = match self.subject {
+            Subject::Fixed(_) => self.ways.other_query()?,
+            _ => self.ways.query().filter(|_| self.form().is_some())?,
+        };
         Some(query.to_string())
     }
 
