@@ -4,10 +4,12 @@
 //! `z3950 probe --conformance` and `z3950d --judge` are these two as programs.
 
 pub mod client;
+mod hidden;
 mod junit;
 mod level;
 pub mod server;
 
+pub use self::hidden::{HIDDEN, digits};
 pub use self::level::Level;
 
 /// APDUs as the tests of both libraries make them.
