@@ -465,6 +465,15 @@ impl Diagnostics {
             .any(|diagnostic| diagnostic.condition == condition)
     }
 
+    /// Adds diagnostics, each once.
+    pub(crate) fn extend(&mut self, others: impl IntoIterator<Item = DiagRec>) {
+        for diagnostic in others {
+            if !self.0.contains(&diagnostic) {
+                self.0.push(diagnostic);
+            }
+        }
+    }
+
     fn defaults(&self) -> impl Iterator<Item = &DefaultDiagFormat> {
         self.0.iter().filter_map(|diagnostic| match diagnostic {
             DiagRec::DefaultFormat(diagnostic) => Some(diagnostic),

@@ -4,6 +4,7 @@
 mod name;
 mod outcome;
 
+use tracing::warn;
 use z3950_asn1::apdu::ResultSetId;
 use z3950_asn1::format::sources::SearchSources;
 use z3950_asn1::oid::Oid;
@@ -149,11 +150,16 @@ impl KnownItemSearch<'_> {
                 hits => Outcome::Failed(Error::Ambiguous { hits }),
             },
         };
+        let mut sources = self.sources.clone();
+        // What the outcome says is not said again.
+        let said = outcome.diagnostics().iter().map(ToString::to_string);
+        let said: Vec<String> = said.collect();
+        sources.remarks.retain(|remark| !said.contains(remark));
         let retrieval = Retrieval {
             outcome,
             step: self.step(),
             steps: self.steps,
-            sources: self.sources,
+            sources,
         };
         Ok((retrieval, self.lost))
     }
@@ -297,18 +303,34 @@ impl<'a> KnownItemSearch<'a> {
         let mut request = self.course.present(1);
         request.result_set_id = ResultSetId(self.result_set.clone());
         let result = self.session.present_request(request).await;
-        let outcome = match result.map(|presented| presented.records.into_iter().next()) {
-            Ok(Some(slot)) => judge(slot, self.course.record_syntax()),
-            // Success without a record violates the standard, but some servers respond like that.
-            Ok(None) => Outcome::Failed(Error::Refused {
-                phase: Phase::Present,
-                diagnostics: Diagnostics::default(),
-            }),
+        let mut beside = Diagnostics::default();
+        let outcome = match result {
+            Ok(presented) => match presented.records.into_iter().next() {
+                Some(slot) => {
+                    beside = presented.diagnostics;
+                    judge(slot, self.course.record_syntax())
+                }
+                // Success without a record violates the standard, but some servers do that. The search may have said why.
+                None => Outcome::Failed(Error::Refused {
+                    phase: Phase::Present,
+                    diagnostics: self.last_diagnostics(),
+                }),
+            },
             Err(error) => self.failed(error),
         };
-        let diagnostics = Diagnostics(outcome.diagnostics().to_vec());
+        let mut diagnostics = Diagnostics(outcome.diagnostics().to_vec());
+        for diagnostic in &beside.0 {
+            warn!("with the record came {diagnostic}");
+        }
+        diagnostics.extend(beside.0);
         self.note(Asked::Present, None, diagnostics);
         outcome
+    }
+
+    /// The diagnostics of the last step.
+    fn last_diagnostics(&self) -> Diagnostics {
+        let last = self.steps.last();
+        last.map_or_else(Diagnostics::default, |step| step.diagnostics.clone())
     }
 
     fn note(&mut self, request: Asked, hits: Option<u64>, diagnostics: Diagnostics) {

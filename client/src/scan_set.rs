@@ -53,14 +53,17 @@ impl ScanSet {
         &self.result
     }
 
-    /// Returns the diagnostics in place of terms, as errors.
+    /// The diagnostics in the place of terms, then those beside the terms, as errors.
     pub fn errors(&self) -> impl Iterator<Item = Error> {
-        self.result.entries.iter().filter_map(|entry| match entry {
-            Entry::SurrogateDiagnostic(diagnostic) => Some(Error::Refused {
-                phase: Phase::Scan,
-                diagnostics: diagnostic.clone().into(),
-            }),
+        let entries = self.result.entries.iter();
+        let in_place = entries.filter_map(|entry| match entry {
+            Entry::SurrogateDiagnostic(diagnostic) => Some(diagnostic),
             Entry::TermInfo(_) => None,
+        });
+        let all = in_place.chain(&self.result.diagnostics.0);
+        all.map(|diagnostic| Error::Refused {
+            phase: Phase::Scan,
+            diagnostics: diagnostic.clone().into(),
         })
     }
 }
@@ -103,7 +106,6 @@ mod tests {
     use z3950_asn1::apdu::{DefaultDiagFormat, DiagRec, ScanStatus, TermInfo};
 
     use super::*;
-    use crate::error::Diagnostics;
 
     fn entry(term: Term, display: Option<&str>, count: Option<i64>) -> Entry {
         Entry::TermInfo(Box::new(TermInfo {
@@ -133,7 +135,7 @@ mod tests {
                 status: ScanStatus::SUCCESS,
                 position_of_term,
                 step_size: None,
-                diagnostics: Diagnostics::default(),
+                diagnostics: diagnostic.clone().into(),
                 attribute_set: None,
                 other_info: None,
             })
@@ -152,7 +154,7 @@ mod tests {
                 ("é", None, Some(0)),
             ]
         );
-        assert_eq!(set(None).errors().count(), 1);
+        assert_eq!(set(None).errors().count(), 2);
         for (said, position) in [(1, Some(1)), (4, Some(4)), (5, None), (0, None), (-1, None)] {
             assert_eq!(set(Some(said)).position(), position, "{said}");
         }

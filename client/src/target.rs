@@ -194,14 +194,16 @@ impl FromStr for Target {
             }
             "unix" => Ok(unix(rest)),
             _ if rest.starts_with("//") => Err(TargetError::Slashes(redacted(text))),
-            "ssl" => internet(text, rest, Endpoint::Tls),
+            "ssl" | "tls" => internet(text, rest, Endpoint::Tls),
             _ => internet(text, rest, Endpoint::Tcp),
         }
     }
 }
 
-/// The words before a colon that do not name hosts.
-const SCHEMES: &[&str] = &["tcp", "ssl", "unix", "connect", "http", "https", "sru"];
+/// The words before a colon that are not hosts.
+const SCHEMES: &[&str] = &[
+    "tcp", "ssl", "tls", "unix", "connect", "http", "https", "sru",
+];
 
 fn of_url(text: &str) -> Result<Target, TargetError> {
     let url = Z3950Url::parse(text, Mode::Lenient).map_err(|error| malformed(text, error))?;

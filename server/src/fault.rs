@@ -92,6 +92,9 @@ pub enum Fault {
     Fails(Diagnostic),
     /// The service fails with several non-surrogate diagnostics; a service with a single diagnostic takes the first.
     FailsWithSeveral(Vec<Diagnostic>),
+    /// The service fails with a non-surrogate diagnostic, but the status of the answer says success, as that of Metaproxy does for a
+    /// search: only the diagnostic tells that it failed.
+    FailsAsSuccess(Diagnostic),
     /// The search fails without a diagnostic: searchStatus FALSE and nothing else.
     FailsSilently,
     /// The diagnostics of the answer have version 3's addinfo, a GeneralString.

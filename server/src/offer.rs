@@ -23,6 +23,9 @@ pub struct Offer {
     pub ask_above: Option<usize>,
     /// Whether there is a database IR-Explain-1 (§3.2.10); by default, `true`.
     pub explain: bool,
+    /// Whether an element set that a database does not have is refused with condition 25: `true`. Otherwise full records come instead,
+    /// for clients that ask every server for a set of their own, as Evergreen does. In XML, the name is that of a schema, and refused.
+    pub strict_element_sets: bool,
 }
 
 impl Default for Offer {
@@ -53,6 +56,7 @@ impl Default for Offer {
             languages: vec!["eng".to_owned()],
             ask_above: None,
             explain: true,
+            strict_element_sets: true,
         }
     }
 }

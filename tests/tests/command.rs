@@ -21,6 +21,7 @@ mod order;
 mod probe;
 mod query;
 mod readme;
+mod refusals;
 mod scan;
 mod search;
 mod sources;

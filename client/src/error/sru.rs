@@ -52,7 +52,17 @@ pub enum SruFault {
     /// The server sent the first record in place of a later one.
     #[error("the server sends record 1 again in place of record {0}")]
     FirstAgain(u64),
-    /// The server sent records other than those requested.
+    /// The same records came in place of later ones, as from a server that ignores `startRecord`.
+    #[error(
+        "the server sends the records from {before} on again in place of those from {start} on"
+    )]
+    SamePage {
+        /// The first record of the answer before.
+        before: u64,
+        /// The first record that was asked for.
+        start: u64,
+    },
+    /// Other records came than were asked for.
     #[error("the server sends record {sent} in place of record {asked}")]
     Misplaced {
         /// The position of the first record requested.

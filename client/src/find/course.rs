@@ -31,7 +31,7 @@ pub(super) struct Course {
 
 #[derive(Debug)]
 enum Subject {
-    /// A query that the ways do not change: CQL for an SRU server.
+    /// A query that is sent as it is: CQL for a server of SRU. The ways may have others instead.
     Fixed(Query),
     /// A query of type 1, which is stored in the ways.
     Query,
@@ -97,7 +97,7 @@ impl Course {
         Self { subject, ways }
     }
 
-    /// Creates the search for a query that is never changed.
+    /// The search for a query that is sent as it is, and those of the ways after it.
     pub(super) fn of_fixed_query(query: Query, ways: Ways) -> Self {
         let subject = Subject::Fixed(query);
         Self { subject, ways }
@@ -122,7 +122,10 @@ impl Course {
     /// search for.
     pub(super) fn search(&self) -> Option<(Query, SearchOptions, PagerOptions)> {
         let query = match &self.subject {
-            Subject::Fixed(query) => query.clone(),
+            Subject::Fixed(query) => {
+                let other = self.ways.other_query().map(type_1);
+                other.unwrap_or_else(|| query.clone())
+            }
             Subject::Query => self.ways.query().map(type_1)?,
             Subject::Identifiers(identifiers) => type_1(&identifiers.attempt()?.query),
         };
@@ -146,7 +149,10 @@ impl Course {
 
     /// Returns the query of the current way in PQF, if it differs from the query as given.
     pub(super) fn other_query(&self) -> Option<String> {
-        let query = self.ways.query().filter(|_| self.form().is_some())?;
+        let query = match self.subject {
+            Subject::Fixed(_) => self.ways.other_query()?,
+            _ => self.ways.query().filter(|_| self.form().is_some())?,
+        };
         Some(query.to_string())
     }
 

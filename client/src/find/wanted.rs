@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use z3950_asn1::apdu::{InitializeRequest, RpnQuery, SortKeySpec};
 use z3950_asn1::format::facets::FacetList;
+use z3950_asn1::query::cql;
 use z3950_asn1::types::InternationalString;
 
 use super::course::Course;
@@ -192,7 +193,13 @@ impl SearchTarget {
                 let query = self.target.adapted(query).map_err(Error::Term)?;
                 Course::of_query(ways(Some(&query)))
             }
-            Sought::Cql(text) => Course::of_fixed_query(type_104(text), ways(None)),
+            Sought::Cql(text) => {
+                let widens = wanted.fallback.attributes || wanted.fallback.structure;
+                let query = Some(text).filter(|_| widens);
+                let query = query.and_then(|text| in_bib1(text));
+                let ways = ways(query.as_ref()).distinct_in_cql();
+                Course::of_fixed_query(type_104(text), ways)
+            }
             Sought::Identifiers(identifiers) => {
                 let identifiers = identifiers.iter();
                 let attempts = identifiers.map(|one| self.attempts(one, wanted.fallback));
@@ -244,4 +251,10 @@ impl SearchTarget {
         }
         Ok(distinct)
     }
+}
+
+/// A query in CQL by Bib-1 attributes, if it is in the usual indexes.
+fn in_bib1(text: &str) -> Option<RpnQuery> {
+    let query = cql::parse(text).ok()?;
+    cql::to_rpn(&query, &cql::Properties::default()).ok()
 }

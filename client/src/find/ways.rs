@@ -4,6 +4,7 @@
 use z3950_asn1::apdu::{AttributeElement, AttributeValue, DatabaseName, DiagRec, RpnQuery};
 use z3950_asn1::bib1::attributes::{RELATION, STRUCTURE, TRUNCATION, USE, USE_ANY};
 use z3950_asn1::oid::{BIB_1, UNIMARC, USMARC, XML};
+use z3950_asn1::query::cql::{self, Properties};
 
 use crate::plan::{Fallback, Objection, SearchOrder};
 use crate::protocol::pager::PagerOptions;
@@ -15,6 +16,8 @@ pub(super) struct Ways {
     order: SearchOrder,
     /// The query as given, followed by wider ones; empty for a lookup, which has searches of its own.
     queries: Vec<RpnQuery>,
+    /// How many of these may follow an empty result. The others follow a refusal only.
+    for_nothing: usize,
     search: SearchOptions,
     records: PagerOptions,
     has_element_set: bool,
@@ -34,17 +37,56 @@ impl Ways {
             let others = [Some(USMARC), Some(UNIMARC), Some(XML), None].into_iter();
             records.alternatives = others.filter(|syntax| *syntax != asked).collect();
         }
-        let queries = query.map_or_else(Vec::new, |query| wider(query, fallback));
+        let (queries, for_nothing) = query.map_or_else(Default::default, |query| {
+            let queries = wider(query, fallback);
+            let without_use = without_use(&queries, fallback);
+            let for_nothing = queries.len();
+            ([queries, without_use].concat(), for_nothing)
+        });
         Self {
             order: SearchOrder::new(fallback, queries.len(), search.databases.len()),
             queries,
+            for_nothing,
             search,
             records,
             has_element_set: true,
         }
     }
 
-    /// Returns the current query.
+    /// Leaves out queries that are the same in CQL as the one before, since a server of SRU is asked in CQL.
+    pub(super) fn distinct_in_cql(mut self) -> Self {
+        let properties = Properties::default();
+        let written = |query: &RpnQuery| match cql::from_rpn(query, &properties) {
+            Ok(cql) => cql.to_string(),
+            Err(_) => query.to_string(),
+        };
+        let for_nothing = self.for_nothing;
+        let mut known: Vec<String> = Vec::new();
+        let mut kept = Vec::new();
+        for (index, query) in self.queries.into_iter().enumerate() {
+            let text = written(&query);
+            if known.contains(&text) {
+                if index < for_nothing {
+                    self.for_nothing -= 1;
+                }
+            } else {
+                known.push(text);
+                kept.push(query);
+            }
+        }
+        self.order = SearchOrder::new(self.order.fallback, kept.len(), self.search.databases.len());
+        Self {
+            queries: kept,
+            ..self
+        }
+    }
+
+    /// The current query, unless it is the one as given.
+    pub(super) fn other_query(&self) -> Option<&RpnQuery> {
+        self.query().filter(|_| self.order.search > 0)
+    }
+
+    /// The current query.
     pub(super) fn query(&self) -> Option<&RpnQuery> {
         self.queries.get(self.order.search)
     }
@@ -73,8 +115,7 @@ impl Ways {
     /// Returns how the current way deviates from the request as given: `@attr 1=1016 war;database=books;esn=none`. Returns `None`
     /// for the request itself.
     pub(super) fn form(&self) -> Option<String> {
-        let query = self.query().filter(|_| self.order.search > 0);
-        let query = query.map(ToString::to_string);
+        let query = self.other_query().map(ToString::to_string);
         let database = self.database();
         let database = database.map(|name| format!("database={}", name.0.to_string_lossy()));
         let element_set = (!self.has_element_set).then(|| "esn=none".to_owned());
@@ -102,7 +143,13 @@ impl Ways {
 
     /// Advances after an empty result. Returns false if nothing is left to try.
     pub(super) fn after_nothing(&mut self) -> bool {
-        self.order.after_nothing() && self.order.spend()
+        let before = self.order.clone();
+        let advances = self.order.after_nothing();
+        if advances && self.order.search >= self.for_nothing && self.order.search > before.search {
+            self.order = before;
+            return false;
+        }
+        advances && self.order.spend()
     }
 
     /// Begins again with the request as given.
@@ -136,7 +183,10 @@ const BROADER: [(i64, i64); 9] = [
     (27, 21),
 ];
 
-/// Indexes of words, in place of which a search in any index is tried.
+/// The index of everything in a record (Bib-1 `Anywhere`).
+const USE_ANYWHERE: i64 = 1035;
+
+/// Indexes of words, for which any index may stand.
 const OF_WORDS: [i64; 6] = [4, 21, 62, 63, 1003, 1018];
 
 /// Returns a query and wider ones, each once: without Structure; without position, completeness and "equal"; without truncation;
@@ -144,18 +194,7 @@ const OF_WORDS: [i64; 6] = [4, 21, 62, 63, 1003, 1018];
 fn wider(query: &RpnQuery, fallback: Fallback) -> Vec<RpnQuery> {
     let mut queries = vec![query.clone()];
     let mut change = |change: &dyn Fn(&mut Vec<AttributeElement>)| {
-        let mut next = queries.last().unwrap_or(query).clone();
-        let set = next.attribute_set;
-        for term in next.rpn.terms_mut() {
-            // Only Bib-1 attributes are changed; attributes of other sets are kept.
-            let is_own =
-                |attribute: &AttributeElement| attribute.attribute_set.unwrap_or(set) == BIB_1;
-            let all = std::mem::take(&mut term.attributes).into_iter();
-            let (mut own, others): (Vec<_>, Vec<_>) = all.partition(is_own);
-            change(&mut own);
-            own.extend(others);
-            term.attributes = own;
-        }
+        let next = changed(queries.last().unwrap_or(query), change);
         if !queries.contains(&next) {
             queries.push(next);
         }
@@ -184,6 +223,43 @@ fn wider(query: &RpnQuery, fallback: Fallback) -> Vec<RpnQuery> {
         });
     }
     queries
+}
+
+/// What may follow the last of these queries if it is refused: the same in the index of the server's choice where any index is refused,
+/// then for all terms.
+fn without_use(queries: &[RpnQuery], fallback: Fallback) -> Vec<RpnQuery> {
+    let Some(last) = queries.last().filter(|_| fallback.attributes) else {
+        return Vec::new();
+    };
+    let is_any = |one: &AttributeElement| {
+        one.attribute_type == USE && matches!(value(one), Some(USE_ANY | USE_ANYWHERE))
+    };
+    let some = changed(last, &|attributes| attributes.retain(|one| !is_any(one)));
+    let all = changed(last, &|attributes| {
+        attributes.retain(|one| one.attribute_type != USE)
+    });
+    let mut others = Vec::new();
+    for query in [some, all] {
+        if !queries.contains(&query) && !others.contains(&query) {
+            others.push(query);
+        }
+    }
+    others
+}
+
+/// The query with the Bib-1 attributes of each term changed. Attributes of other sets stay.
+fn changed(query: &RpnQuery, change: &dyn Fn(&mut Vec<AttributeElement>)) -> RpnQuery {
+    let mut next = query.clone();
+    let set = next.attribute_set;
+    for term in next.rpn.terms_mut() {
+        let is_own = |attribute: &AttributeElement| attribute.attribute_set.unwrap_or(set) == BIB_1;
+        let all = std::mem::take(&mut term.attributes).into_iter();
+        let (mut own, others): (Vec<_>, Vec<_>) = all.partition(is_own);
+        change(&mut own);
+        own.extend(others);
+        term.attributes = own;
+    }
+    next
 }
 
 fn value(attribute: &AttributeElement) -> Option<i64> {
@@ -275,7 +351,7 @@ mod tests {
         check(
             query,
             Fallback::ALL,
-            &[118, 119, 120, 114, 114, 25, 0],
+            &[118, 119, 120, 114, 114, 25, 0, 114, 114],
             &[
                 Some("@attr 1=1004 @attr 3=1 @attr 5=1 tolstoy"),
                 Some("@attr 1=1004 @attr 5=1 tolstoy"),
@@ -284,9 +360,18 @@ mod tests {
                 Some("@attr 1=1016 tolstoy"),
                 Some("@attr 1=1016 tolstoy;esn=none"),
                 None,
+                Some("tolstoy;esn=none"),
+                None,
             ],
         );
-        // A relation that makes a range is kept, and a number stays in its index.
+        // A refused index is left out, whichever it is.
+        check(
+            "@and @attr 1=9999 a @attr 1=1016 b",
+            Fallback::ALL,
+            &[114, 114, 114],
+            &[Some("@and @attr 1=9999 a b"), Some("@and a b"), None],
+        );
+        // Ranges stay ranges, and numbers in their index.
         check(
             "@and @attr 1=31 @attr 2=4 1850 @attr 1=7 @attr 2=3 0306406152",
             Fallback::ALL,

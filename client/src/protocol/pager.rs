@@ -16,7 +16,8 @@ use futures_util::stream::{self, BoxStream};
 use futures_util::{FutureExt, StreamExt, TryStreamExt};
 use tokio::time::Instant;
 use z3950_asn1::apdu::{
-    Operand, Query, ResultSetId, RpnQuery, RpnStructure, SortKeySpec, SortRequest,
+    DiagRec, Operand, Query, ResultSetId, RpnQuery, RpnStructure, SortKeySpec, SortRequest,
+    SortResponse,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::{self, Oid};
@@ -26,9 +27,10 @@ use self::chunks::Chunks;
 pub(crate) use self::cursor::Cursor;
 use self::forms::is_unusable;
 pub(crate) use self::forms::{is_empty, is_too_large};
+pub(crate) use self::refusals::is_of_form;
 use self::refusals::{
-    OF_ONE_RECORD, OF_SYNTAX, TOO_MANY, has_any, is_in_no_such_syntax, is_syntax_refused,
-    is_timeout,
+    OF_ONE_RECORD, OF_SYNTAX, TOO_MANY, has_any, is_in_no_such_syntax, is_of_one_record,
+    is_syntax_refused, is_timeout,
 };
 use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
 use crate::protocol::service::ResultRecord;
@@ -36,6 +38,7 @@ use crate::protocol::service::delete::{Delete, DeleteResult};
 use crate::protocol::service::present::{PresentOptions, PresentResult};
 use crate::protocol::service::search::{SearchOptions, SearchResult};
 use crate::protocol::session::{Reconnect, Session};
+use crate::transport::Timeouts;
 
 /// How to fetch records. By default twenty records at a time, in a form that the server chooses.
 #[derive(Clone, Debug)]
@@ -89,7 +92,16 @@ impl PagerOptions {
 /// The maximum number of chunks of a long range that are requested ahead, if as many operations may be in progress.
 const CHUNKS_AHEAD: usize = 8;
 
-/// A result set at a server. Each position has a record, or a diagnostic in its place.
+/// How often in a row a server may ask to wait before it sends records, and how long each time.
+const MAX_WAITS: u32 = 5;
+const MAX_WAIT: Duration = Duration::from_secs(60);
+/// The least wait, where the server asks for none.
+const LEAST_WAIT: Duration = Duration::from_secs(1);
+
+/// The most diagnostics of a result set that are reported as warnings.
+const MAX_REPORTED: usize = 20;
+
+/// A result set at a server. At each position is a record or a diagnostic in its place.
 #[derive(Debug)]
 pub struct Pager {
     session: Session,
@@ -108,6 +120,8 @@ pub struct Pager {
     has_tripped: bool,
     /// The number of unusable records in a row for which no other form helped.
     without_form: u32,
+    /// The diagnostics that were reported as warnings.
+    reported: Vec<DiagRec>,
 }
 
 /// A Present sent before its records are needed.
@@ -211,6 +225,7 @@ impl Pager {
             ahead: VecDeque::new(),
             has_tripped: false,
             without_form: 0,
+            reported: Vec::new(),
         }
     }
 
@@ -301,9 +316,10 @@ impl Pager {
         match self.session.sort(request.clone()).await {
             Err(error) if self.options.reconnect.is_some() && error.is_connection_lost() => {
                 self.reopen(&error).await?;
-                self.session.sort(request).await?;
+                let sorted = self.session.sort(request).await?;
+                self.report_partial(&sorted);
             }
-            sorted => drop(sorted?),
+            sorted => self.report_partial(&sorted?),
         }
         self.sorted_by = Some(keys);
         Ok(())
@@ -326,6 +342,7 @@ impl Pager {
         }
         let mut has_reconnected = false;
         let mut alternatives_left = self.options.alternatives.len();
+        let mut waits = 0;
         loop {
             let asking = Instant::now();
             let mut is_ahead = false;
@@ -344,13 +361,19 @@ impl Pager {
                 // The next request starts at another position, so the answers to requests sent ahead are not needed.
                 self.ahead.clear();
             }
+            if let Some(wait) = asked_to_wait(&result).filter(|_| waits < MAX_WAITS) {
+                waits += 1;
+                pause(self.session.timeouts(), wait).await?;
+                continue;
+            }
             if alternatives_left > 0 && is_syntax_refused(&result) {
                 alternatives_left -= 1;
                 self.options.change_syntax();
                 continue;
             }
             match result.map(|presented| (presented.records, presented.diagnostics)) {
-                Ok((mut records, _)) if !records.is_empty() => {
+                Ok((mut records, diagnostics)) if !records.is_empty() => {
+                    self.report("with the records came", &diagnostics.0);
                     self.chunks.came(asked, &records, asking.elapsed());
                     // If the first record is in another syntax, the records after it are requested separately.
                     let others = records.iter().skip(1).position(is_in_no_such_syntax);
@@ -381,9 +404,11 @@ impl Pager {
                         && self.options.takes_refusals
                         && has_any(&diagnostics, &OF_ONE_RECORD) =>
                 {
-                    // The diagnostic is returned in place of the record.
-                    let diagnostic = diagnostics.0.into_iter().next();
-                    let diagnostic = diagnostic.ok_or_else(|| refused(Diagnostics::default()))?;
+                    // The diagnostic takes the place of the record; only one has room there.
+                    let mut diagnostics = diagnostics.0;
+                    let own = diagnostics.iter().position(is_of_one_record);
+                    let diagnostic = diagnostics.swap_remove(own.unwrap_or_default());
+                    self.report("in place of a record came also", &diagnostics);
                     let database = None;
                     let record = ResultRecord::Diagnostic {
                         database,
@@ -410,7 +435,22 @@ impl Pager {
         }
     }
 
-    /// Removes and returns the request for the records from `start`, if one was sent ahead.
+    /// Reports diagnostics that do not end anything as warnings, each once.
+    fn report(&mut self, what: &str, diagnostics: &[DiagRec]) {
+        for diagnostic in diagnostics {
+            if self.reported.len() < MAX_REPORTED && !self.reported.contains(diagnostic) {
+                tracing::warn!("{what} {diagnostic}");
+                self.reported.push(diagnostic.clone());
+            }
+        }
+    }
+
+    fn report_partial(&mut self, sorted: &SortResponse) {
+        let diagnostics = sorted.diagnostics.as_deref().unwrap_or_default();
+        self.report("the records are sorted in part:", diagnostics);
+    }
+
+    /// The request for the records from `start`, if it was sent ahead.
     fn take_ahead(&mut self, start: u64, count: u64) -> Option<Ahead> {
         let is_next = |ahead: &Ahead| ahead.start == start && ahead.count <= count;
         if !self.ahead.front().is_some_and(is_next) {
@@ -540,6 +580,20 @@ fn is_whole(result: &Result<PresentResult, Error>, asked: u64) -> bool {
     result
         .as_ref()
         .is_ok_and(|presented| came(presented) == Ok(asked))
+}
+
+/// How long the server asks to wait before it is asked for the same records again (RFC 9110 §10.2.3), if that is not too long.
+fn asked_to_wait(result: &Result<PresentResult, Error>) -> Option<Duration> {
+    let wait = result.as_ref().err()?.retry_after()?;
+    (wait <= MAX_WAIT).then(|| wait.max(LEAST_WAIT))
+}
+
+/// Waits as long as the server asks for.
+async fn pause(timeouts: Timeouts, wait: Duration) -> Result<(), Error> {
+    let seconds = wait.as_secs();
+    tracing::warn!("the server asks to wait {seconds} s before further records");
+    let limit = timeouts.to_deadline();
+    limit.hold(Phase::Present, tokio::time::sleep(wait)).await
 }
 
 fn refused(diagnostics: Diagnostics) -> Error {

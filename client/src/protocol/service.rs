@@ -3,6 +3,7 @@
 
 pub mod access;
 pub mod delete;
+pub(crate) mod diagnostics;
 pub mod duplicate;
 pub mod explain;
 pub mod extended;

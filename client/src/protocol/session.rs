@@ -297,7 +297,12 @@ impl Session {
             .unwrap_or(End::Closed)
     }
 
-    /// Returns a handle to the same session with other timeouts.
+    /// The timeouts of this handle's requests.
+    pub(crate) fn timeouts(&self) -> Timeouts {
+        self.timeouts
+    }
+
+    /// A handle on the same session with other timeouts.
     pub fn with_timeouts(&self, timeouts: Timeouts) -> Self {
         Self {
             timeouts,

@@ -118,7 +118,9 @@ impl Form {
         database: &str,
         limits: &SruLimits,
     ) -> NamePlusRecord {
-        let external = if self.is_xml {
+        let external = if is_blank(sru) {
+            None
+        } else if self.is_xml {
             sru.to_xml_external()
         } else {
             sru.to_external(limits)
@@ -126,7 +128,7 @@ impl Form {
         let record = match (external, &sru.diagnostic) {
             (Some(external), _) => Record::RetrievalRecord(external),
             (None, Some(diagnostic)) => Record::SurrogateDiagnostic(to_diag_rec(diagnostic)),
-            (None, None) => left_out(),
+            (None, None) => without_record("the server sent nothing as the record"),
         };
         let own = sru.database(limits);
         named(record, own.as_deref().unwrap_or(database))
@@ -141,13 +143,41 @@ fn named(record: Record, database: &str) -> NamePlusRecord {
 }
 
 fn left_out() -> Record {
-    let condition = Condition::SYSTEM_ERROR_PRESENTING;
-    let diagnostic = DefaultDiagFormat::bib1(condition.0, "the server left the record out");
+    without_record("the server left the record out")
+}
+
+fn without_record(why: &str) -> Record {
+    let diagnostic = DefaultDiagFormat::bib1(Condition::SYSTEM_ERROR_PRESENTING.0, why);
     Record::SurrogateDiagnostic(DiagRec::DefaultFormat(diagnostic))
 }
 
-/// Returns the records of an answer to a request for `count` records from `start` on, without gaps: at positions that the server
-/// leaves out there is a diagnostic. Positions that do not make sense are ignored.
+/// Whether a record has neither data nor a diagnostic: no octets, or one element without attributes and contents.
+fn is_blank(record: &SruRecord) -> bool {
+    if record.diagnostic.is_some() {
+        return false;
+    }
+    let text = String::from_utf8_lossy(&record.data);
+    let Some((tag, rest)) = text.split_once('>') else {
+        return text.trim().is_empty();
+    };
+    let mut attributes = tag.split_ascii_whitespace().skip(1);
+    let is_bare = attributes.all(|word| word == "/" || word.starts_with("xmlns"));
+    let rest = rest.trim();
+    let is_closed = if tag.ends_with('/') {
+        rest.is_empty()
+    } else {
+        rest.starts_with("</") && rest.find('>') == Some(rest.len() - 1)
+    };
+    is_bare && is_closed
+}
+
+/// Whether an answer has records, and nothing in any of them.
+pub(super) fn has_only_blank_records(response: &SearchRetrieveResponse) -> bool {
+    !response.records.is_empty() && response.records.iter().all(is_blank)
+}
+
+/// The records of an answer that was asked for `count` records from `start` on, without gaps: positions that the server leaves out
+/// have a diagnostic. Positions that do not make sense are ignored.
 pub(super) fn placed(
     response: &SearchRetrieveResponse,
     form: &Form,

@@ -4,7 +4,7 @@
 
 mod schema;
 
-use tracing::{debug, info, warn};
+use tracing::{debug, warn};
 use z3950_asn1::apdu::{
     DatabaseName, DefaultDiagFormat, DiagRec, NamePlusRecord, OtherInformation, PresentRequest,
     PresentResponse, PresentStatus, Records, ResultSetStatus, SearchRequest, SearchResponse,
@@ -21,9 +21,12 @@ use self::schema::MAX_SCHEMAS;
 use super::Refused;
 use super::facets::AskedFacets;
 use super::query::{SruQuery, sort_keys, sort_parameter};
-use super::records::{AskedSchema, Form, misplaced, placed, schema_refusal, to_diag_recs};
-use super::sets::{SruExchange, StoredSearch};
+use super::records::{
+    AskedSchema, Form, has_only_blank_records, misplaced, placed, schema_refusal, to_diag_recs,
+};
+use super::sets::{LastPage, SruExchange, StoredSearch};
 use crate::error::{Error, Phase, SruFault};
+use crate::protocol::service::diagnostics::inform;
 use crate::transport::timeouts::Timeouts;
 
 /// The maximum number of records in one request.
@@ -81,6 +84,7 @@ impl SruExchange {
             first: Vec::new(),
             facets: facets.parameters(),
             end: None,
+            last: LastPage::default(),
         };
         let wanted = Bounds::of(request);
         let (page, came) = self
@@ -131,6 +135,7 @@ impl SruExchange {
             additional_search_info: information(facets.found(&page.facets), &sources, set.hits),
             ..SearchResponse::default()
         };
+        set.last = LastPage::of(1, &came, &LastPage::default());
         set.first = came;
         // The facets are known now, so they are not requested again.
         set.facets = FacetParameters::default();
@@ -175,13 +180,18 @@ impl SruExchange {
         let count = asked.min(rest).min(MAX_PAGE);
         let composition = request.record_composition.0.as_ref();
         let form = Form::composed(request.preferred_record_syntax, composition)?;
+        let mut other_info = None;
         let records = match held(&set, &form, start, count) {
             Some(records) => records,
             None => {
                 set.form = form;
-                let records = self.further(&mut set, start, count, timeouts).await?;
+                let (records, beside) = self.further(&mut set, start, count, timeouts).await?;
+                if !beside.is_empty() {
+                    inform(&mut other_info, beside);
+                }
                 if let Some(stored) = self.sets.by_name.get_mut(name) {
                     stored.end = set.end;
+                    stored.last = set.last;
                 }
                 records
             }
@@ -197,26 +207,28 @@ impl SruExchange {
                 PresentStatus::PARTIAL_2
             },
             records: Some(Records::ResponseRecords(records)).into(),
+            other_info,
             ..PresentResponse::default()
         })
     }
 
-    /// Requests records after the first ones.
+    /// Records after the first ones, and the diagnostics beside them.
     async fn further(
         &mut self,
         set: &mut StoredSearch,
         start: u64,
         count: u64,
         timeouts: &Timeouts,
-    ) -> Result<Vec<NamePlusRecord>, Refused> {
+    ) -> Result<(Vec<NamePlusRecord>, Vec<DiagRec>), Refused> {
         if count == 0 {
-            return Ok(Vec::new());
+            return Ok(Default::default());
         }
         if let Some(end) = set.end.filter(|end| start > *end) {
             let hits = set.hits;
             return Err(faulty(SruFault::Stalled { hits, end }));
         }
         let first = set.first.first().cloned();
+        let before = std::mem::take(&mut set.last);
         let (page, came) = self
             .page(Phase::Present, set, start, count, timeouts)
             .await?;
@@ -234,7 +246,12 @@ impl SruExchange {
         if start > 1 && says_first && came.first() == first.as_ref() {
             return Err(faulty(SruFault::FirstAgain(start)));
         }
-        Ok(came)
+        set.last = LastPage::of(start, &came, &before);
+        if !has_positions(&page) && set.last.repeats(&before) {
+            let before = before.start;
+            return Err(faulty(SruFault::SamePage { before, start }));
+        }
+        Ok((came, to_diag_recs(&page.diagnostics)))
     }
 
     pub(super) async fn sort(
@@ -270,6 +287,7 @@ impl SruExchange {
         if !page.diagnostics.is_empty() {
             return Err(Refused::For(to_diag_recs(&page.diagnostics)));
         }
+        set.last = LastPage::of(1, &came, &LastPage::default());
         set.first = came;
         let hits = to_i64(set.hits);
         let name = request.sorted_result_set_name.clone();
@@ -301,7 +319,12 @@ impl SruExchange {
         let mut count = count.min(MAX_PAGE);
         let mut tried = Vec::new();
         let mut candidates: Option<std::vec::IntoIter<String>> = None;
+        // An answer without data stands if no other schema has any.
+        let mut blank = None;
         let response = loop {
+            if let Some(refused) = self.sets.schemas.refused_before(set, start, count) {
+                break refused;
+            }
             let schema = self.schema(&set.form);
             let search = self.request(set, schema.clone(), start, count)?;
             let answer = self
@@ -323,12 +346,18 @@ impl SruExchange {
             }
             let may_change =
                 set.form.schema == AskedSchema::Default && !self.sets.schemas.are_exhausted;
-            let Some(refusal) = schema_refusal(&response).filter(|_| may_change) else {
+            let is_blank = has_only_blank_records(&response);
+            let refusal = schema_refusal(&response).map(ToString::to_string);
+            let refusal = refusal.or(is_blank.then(|| "the records are empty".to_owned()));
+            let Some(refusal) = refusal.filter(|_| may_change) else {
                 break response;
             };
             let refused = schema.unwrap_or_default();
             debug!("no records in the schema {refused}: {refusal}");
-            tried.push(refused.clone());
+            tried.push(refused);
+            if is_blank && blank.is_none() {
+                blank = Some(response.clone());
+            }
             if candidates.is_none() {
                 let known = self.described_schemas(&set.database, timeouts).await;
                 candidates = Some(known.into_iter());
@@ -340,19 +369,12 @@ impl SruExchange {
                     self.sets.schemas.chosen = Some(next);
                 }
                 None => {
-                    self.sets.schemas.chosen = None;
-                    self.sets.schemas.are_exhausted = true;
-                    break response;
+                    let last = blank.unwrap_or(response);
+                    self.sets.schemas.exhaust(set, start, count, &last);
+                    break last;
                 }
             }
         };
-        for diagnostic in response
-            .diagnostics
-            .iter()
-            .filter(|_| !response.records.is_empty())
-        {
-            info!("with the records came {diagnostic}");
-        }
         if let (Some(first), Some(chosen)) = (tried.first(), &self.sets.schemas.chosen) {
             warn!(
                 "the server gives no {first}; used {chosen}; save it with schema = \"{chosen}\" in the sru table of its profile"
@@ -519,7 +541,12 @@ fn is_estimate(page: &SearchRetrieveResponse) -> bool {
     !precision.ends_with("exact") || page.number_of_records.is_none()
 }
 
-/// Returns the records of a range that have already been received.
+/// Whether the server says where its records are.
+fn has_positions(page: &SearchRetrieveResponse) -> bool {
+    page.records.iter().any(|record| record.position.is_some())
+}
+
+/// The records of a range that are here already.
 fn held(set: &StoredSearch, form: &Form, start: u64, count: u64) -> Option<Vec<NamePlusRecord>> {
     let begin = usize::try_from(start.checked_sub(1)?).ok()?;
     let end = begin.checked_add(usize::try_from(count).ok()?)?;

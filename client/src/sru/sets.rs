@@ -2,13 +2,15 @@
 //! MARC.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use z3950_asn1::apdu::NamePlusRecord;
-use z3950_asn1::sru::{FacetParameters, SruSortKey};
+use z3950_asn1::apdu::{NamePlusRecord, Record};
+use z3950_asn1::record::RetrievedRecord;
+use z3950_asn1::sru::{FacetParameters, SearchRetrieveResponse, SruSortKey};
 use z3950_asn1::types::InternationalString;
 
 use super::query::{SruQuery, Translations};
-use super::records::Form;
+use super::records::{AskedSchema, Form};
 use super::server::SruServer;
 
 /// A server, and the result sets that a session has made there. The modules `search` and `scan` have its operations.
@@ -43,6 +45,19 @@ pub(super) struct StoredSearch {
     pub(super) facets: FacetParameters,
     /// The position of the last record, if the answer that contains it does not lead to later records.
     pub(super) end: Option<u64>,
+    /// The records that came last.
+    pub(super) last: LastPage,
+}
+
+/// The records of an answer, to know them again.
+#[derive(Clone, Default)]
+pub(super) struct LastPage {
+    /// The position of the first.
+    pub(super) start: u64,
+    /// A hash of each.
+    records: Vec<u64>,
+    /// How many answers before had the same single record.
+    same: u32,
 }
 
 /// The schema that represents MARC at this server.
@@ -52,6 +67,78 @@ pub(super) struct Schemas {
     pub(super) chosen: Option<String>,
     /// Whether all schemas were refused, so that the first one is requested again.
     pub(super) are_exhausted: bool,
+    /// The request for which all were refused, and the answer.
+    refused: Option<(RefusedRange, SearchRetrieveResponse)>,
+}
+
+/// A query, the position of the first record, and the number of records.
+type RefusedRange = (String, u64, u64);
+
+impl Schemas {
+    /// Gives up the search for a schema after this answer to the request.
+    pub(super) fn exhaust(
+        &mut self,
+        set: &StoredSearch,
+        start: u64,
+        count: u64,
+        answer: &SearchRetrieveResponse,
+    ) {
+        self.chosen = None;
+        self.are_exhausted = true;
+        self.refused = Some(((set.query.text.clone(), start, count), answer.clone()));
+    }
+
+    /// The answer to the same request, if all schemas were refused for it: a request in another record syntax would ask for the same
+    /// schema again.
+    pub(super) fn refused_before(
+        &self,
+        set: &StoredSearch,
+        start: u64,
+        count: u64,
+    ) -> Option<SearchRetrieveResponse> {
+        let (range, answer) = self.refused.as_ref()?;
+        let is_same = set.form.schema == AskedSchema::Default
+            && (&*range.0, range.1, range.2) == (&*set.query.text, start, count);
+        is_same.then(|| answer.clone())
+    }
+}
+
+impl LastPage {
+    /// The records of an answer, and the answer before.
+    pub(super) fn of(start: u64, records: &[NamePlusRecord], before: &Self) -> Self {
+        let records: Vec<u64> = records.iter().map(hash).collect();
+        let same = match (records.as_slice(), before.records.as_slice()) {
+            ([one], [other]) if one == other && start > before.start => before.same + 1,
+            _ => 0,
+        };
+        Self {
+            start,
+            records,
+            same,
+        }
+    }
+
+    /// Whether an answer for later records has the same ones as the answer before. A single record may be there twice, but not three
+    /// times.
+    pub(super) fn repeats(&self, before: &Self) -> bool {
+        let compared = self.records.len().min(before.records.len());
+        let is_same = self.start > before.start
+            && compared > 1
+            && self
+                .records
+                .iter()
+                .zip(&before.records)
+                .all(|(one, other)| one == other);
+        is_same || self.same > 1
+    }
+}
+
+fn hash(record: &NamePlusRecord) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    if let Record::RetrievalRecord(external) = &record.record {
+        RetrievedRecord::octets_of(external).hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 impl ResultSets {

@@ -1,5 +1,6 @@
 //! Sessions with scripted SRU servers: which requests are sent, and what becomes of each answer.
 
+mod downloads;
 mod habits;
 mod hostile;
 mod services;

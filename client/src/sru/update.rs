@@ -28,7 +28,10 @@ impl SruExchange {
         timeouts: &Timeouts,
     ) -> Result<ExtendedServicesResponse, Error> {
         let (status, diagnostics) = match self.update(request, timeouts).await {
-            Ok(()) => (OperationStatus::DONE, None),
+            Ok(beside) => (
+                OperationStatus::DONE,
+                Some(beside).filter(|some| !some.is_empty()),
+            ),
             Err(Refused::Error(error)) => return Err(error),
             Err(Refused::For(diagnostics)) => (OperationStatus::FAILURE, Some(diagnostics)),
         };
@@ -39,12 +42,13 @@ impl SruExchange {
         })
     }
 
-    /// Sends one request for each record, until one is refused.
+    /// One request for each record, until one is refused; what the server says of those that it carried out.
     async fn update(
         &mut self,
         request: &ExtendedServicesRequest,
         timeouts: &Timeouts,
-    ) -> Result<(), Refused> {
+    ) -> Result<Vec<DiagRec>, Refused> {
+        let mut beside = Vec::new();
         let update = update_of(request)?;
         let action = match update.to_keep.action {
             Action::RECORD_INSERT => UpdateAction::Create,
@@ -64,7 +68,7 @@ impl SruExchange {
                 .await?;
             let diagnostics = to_diag_recs(answer.diagnostics());
             match answer {
-                Response::Update(answer) if answer.success => {}
+                Response::Update(answer) if answer.success => beside.extend(diagnostics),
                 Response::Update(_) => return Err(refusal(diagnostics)),
                 _ if !diagnostics.is_empty() => return Err(refusal(diagnostics)),
                 _ => {
@@ -73,7 +77,7 @@ impl SruExchange {
                 }
             }
         }
-        Ok(())
+        Ok(beside)
     }
 }
 

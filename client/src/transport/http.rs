@@ -21,6 +21,7 @@ use tokio::time::Instant;
 use tracing::debug;
 use z3950_asn1::sru::is_secret_parameter;
 use z3950_asn1::via::Via;
+use z3950_marc::charset::Encoding;
 
 use crate::error::{Cause, Error, Phase, SruFault, chain};
 use crate::target::Endpoint;
@@ -315,9 +316,7 @@ impl HttpClient {
         timeouts: &Timeouts,
     ) -> Result<Bytes, Error> {
         let coding = headers.get(CONTENT_ENCODING);
-        if let Some(coding) =
-            coding.filter(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
-        {
+        if let Some(coding) = coding.filter(|coding| !is_no_coding(coding.as_bytes())) {
             let coding = String::from_utf8_lossy(coding.as_bytes()).into_owned();
             return Err(Error::fault(phase, SruFault::Encoding(coding)));
         }
@@ -416,6 +415,14 @@ fn authority(endpoint: &Endpoint) -> String {
     }
 }
 
+/// Whether a header Content-Encoding names no coding of the body (RFC 9110 §8.4.1): none, or a character set, as servers of CLARIN do.
+fn is_no_coding(value: &[u8]) -> bool {
+    value.split(|octet| *octet == b',').all(|coding| {
+        let coding = coding.trim_ascii().to_ascii_lowercase();
+        matches!(&*coding, b"" | b"identity" | b"none") || Encoding::for_label(&coding).is_some()
+    })
+}
+
 fn media_type(headers: &HeaderMap) -> String {
     let value = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
     let value = String::from_utf8_lossy(value.unwrap_or_default());
@@ -466,5 +473,28 @@ fn unavailable(phase: Phase, error: impl Into<Box<dyn std::error::Error + Send +
     Error::Unavailable {
         phase,
         cause: Cause::Other(Arc::new(std::io::Error::other(error))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn audit_r_y3_character_sets_are_no_codings() {
+        for (value, is_none) in [
+            ("", true),
+            ("identity", true),
+            ("UTF-8", true),
+            ("utf-8, identity", true),
+            ("iso-8859-1", true),
+            ("none", true),
+            ("gzip", false),
+            ("utf-8, gzip", false),
+            ("br", false),
+            ("x", false),
+        ] {
+            assert_eq!(is_no_coding(value.as_bytes()), is_none, "{value}");
+        }
     }
 }

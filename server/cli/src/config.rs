@@ -159,7 +159,7 @@ settings! {
         limits: Limits = Limits::default(),
         "limits": Tables(&[&limits::LIMITS], limits::read);
 
-        offer: Offer = Offer::default(),
+        offer: Offer = access::offer(),
         "offer": Tables(&[&access::OFFER], |config, value| value.fill(&access::OFFER, &mut config.offer));
 
         access: Access = Access::default(),

@@ -1,8 +1,9 @@
 //! The changes that faults make to requests, which mislead the session, and to answers.
 
 use z3950_asn1::apdu::{
-    AddInfo, Apdu, DiagRec, External, InitializeResponse, NamePlusRecord, PresentStatus,
-    ProtocolVersion, Record, Records, SearchResponse,
+    AddInfo, Apdu, DeleteSetStatus, DiagRec, DuplicateDetectionStatus, External,
+    InitializeResponse, NamePlusRecord, OperationStatus, PresentStatus, ProtocolVersion, Record,
+    Records, ScanStatus, SearchResponse, SortStatus,
 };
 use z3950_asn1::format::user_info1::UserInfo1;
 use z3950_asn1::types::{Bits, InternationalString};
@@ -97,6 +98,10 @@ pub(super) fn answer(fault: &Fault, request: &Apdu, answer: &mut Apdu) {
         }
         (Fault::Fails(diagnostic), answer) => fail(answer, diagnostic),
         (Fault::FailsWithSeveral(diagnostics), answer) => fail_with(answer, diagnostics),
+        (Fault::FailsAsSuccess(diagnostic), answer) => {
+            fail(answer, diagnostic);
+            say_success(answer);
+        }
         (Fault::FailsSilently, Apdu::SearchResponse(search)) => {
             **search = SearchResponse {
                 reference_id: search.reference_id.take(),
@@ -153,7 +158,35 @@ pub(super) fn fail(answer: &mut Apdu, diagnostic: &Diagnostic) {
     }
 }
 
-/// Returns the list of diagnostics, if the answer has one.
+/// Sets the status of an answer to success, whatever else it says.
+fn say_success(answer: &mut Apdu) {
+    match answer {
+        Apdu::SearchResponse(search) => {
+            search.search_status = true;
+            search.result_set_status = None;
+            search.present_status = None;
+        }
+        Apdu::PresentResponse(present) => present.present_status = PresentStatus::SUCCESS,
+        Apdu::DeleteResultSetResponse(delete) => {
+            let failed = delete.delete_operation_status;
+            for set in delete.delete_list_statuses.iter_mut().flatten() {
+                set.status = failed;
+            }
+            delete.delete_operation_status = DeleteSetStatus::SUCCESS;
+        }
+        Apdu::ScanResponse(scan) => scan.scan_status = ScanStatus::SUCCESS,
+        Apdu::SortResponse(sort) => sort.sort_status = SortStatus::SUCCESS,
+        Apdu::ExtendedServicesResponse(extended) => {
+            extended.operation_status = OperationStatus::DONE;
+        }
+        Apdu::DuplicateDetectionResponse(duplicates) => {
+            duplicates.status = DuplicateDetectionStatus::SUCCESS;
+        }
+        _ => {}
+    }
+}
+
+/// The list of diagnostics, if the answer has one.
 fn diagnostic_list(answer: &mut Apdu) -> Option<&mut Vec<DiagRec>> {
     match answer {
         Apdu::ScanResponse(scan) => scan.entries.as_mut()?.nonsurrogate_diagnostics.as_mut(),

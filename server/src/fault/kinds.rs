@@ -60,6 +60,7 @@ reject [CODE [ADDINFO]]: Init is rejected, with a diagnostic if there is a code
 reference-id [TEXT]: the answer carries this referenceId, or none
 fail CODE [ADDINFO]: the service fails with this Bib-1 diagnostic
 fail-several CODE ADDINFO…: the service fails with several: pairs of code and addinfo
+fail-as-success CODE [ADDINFO]: the service fails with this diagnostic, but its status says success, as that of Metaproxy does
 fail-silently: the search fails without a diagnostic
 addinfo v3: diagnostics carry their addinfo in version 3's type
 count HITS: resultCount has this value
@@ -157,6 +158,7 @@ pub(super) fn read(words: &mut Words<'_>) -> Result<Fault, RuleError> {
             }
             Fault::FailsWithSeveral(several)
         }
+        "fail-as-success" => Fault::FailsAsSuccess(condition(words)?),
         "fail-silently" => Fault::FailsSilently,
         "addinfo" => words.parse("v3", |text| (text == "v3").then_some(Fault::AddinfoV3))?,
         "count" => Fault::ResultCount(words.parse("a number", parsed)?),

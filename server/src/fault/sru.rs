@@ -43,6 +43,12 @@ pub(crate) fn answer(fault: &Fault, answer: &mut Response) {
                 several.iter().map(SruDiagnostic::from_bib1).collect(),
             );
         }
+        (Fault::FailsAsSuccess(diagnostic), answer) => {
+            fail(answer, vec![SruDiagnostic::from_bib1(diagnostic)]);
+            if let Response::SearchRetrieve(found) = answer {
+                found.number_of_records = Some(0);
+            }
+        }
         (Fault::FailsSilently, answer) => fail(answer, Vec::new()),
         _ => {}
     }

@@ -8,9 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use hyper::body::Incoming;
-use hyper::header::{
-    ACCEPT, CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderValue, TRANSFER_ENCODING,
-};
+use hyper::header::{ACCEPT, ACCESS_CONTROL_ALLOW_ORIGIN, CONNECTION, HeaderMap, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Version};
 use tokio::sync::watch;
@@ -277,6 +275,8 @@ impl<'a> Answerer<'a> {
             (None, Some(accepted)) => kind_for(accepted.to_str().unwrap_or_default()),
             (None, None) => XML,
         };
+        // Pages of other sites may read what anybody can by GET (Fetch standard, "CORS protocol").
+        let is_public = heading.carrier == Carrier::Url && heading.login.is_none();
         let striking = self.striking(|| subject(&heading.database, of_any));
         let timer = OperationTimer::begin(kind, &self.context.metrics);
         let mut asked = SruAsked::new(heading.database, request);
@@ -307,7 +307,12 @@ impl<'a> Answerer<'a> {
         if let Err(why) = charged {
             return Answered::whole(without_room(&why), striking);
         }
-        Answered::whole(answer(&reply, heading.carrier, accepted), striking)
+        let mut answer = answer(&reply, heading.carrier, accepted);
+        if is_public {
+            let any = HeaderValue::from_static("*");
+            answer.headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, any);
+        }
+        Answered::whole(answer, striking)
     }
 
     /// Counts an answer to a request that is not SRU's.

@@ -160,6 +160,13 @@ async fn each_request_gets_its_status() {
     let host = "Host: lib.example\r\n";
     for (request, status, of_head, of_body) in [
         (get(&format!("/cat?{WAR}")), "200", xml, found),
+        // Pages of other sites may read it.
+        (
+            get(&format!("/cat?{WAR}")),
+            "200",
+            "access-control-allow-origin: *",
+            found,
+        ),
         (get(&format!("/c%61t/?{WAR}")), "200", xml, found),
         (get(&format!("/?{WAR}")), "200", xml, found),
         (

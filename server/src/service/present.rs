@@ -60,6 +60,7 @@ async fn present(
     }
     let composition = records::of_present(
         &*set.backend,
+        operation.target.offer.strict_element_sets,
         request.preferred_record_syntax,
         request.record_composition.as_ref(),
     )?;

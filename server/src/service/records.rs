@@ -2,13 +2,14 @@
 //! sizes, in segments if these are in effect (§3.3). A record that can never be sent becomes a diagnostic (16, 17).
 
 use bytes::Bytes;
+use tracing::info;
 use z3950_asn1::apdu::{
     CompSpec, DatabaseName, DiagRec, ElementSetNames, ElementSpec, External, ExternalEncoding,
     FragmentSyntax, Information, NamePlusRecord, OtherInformation, OtherInformationUnit,
     PresentStatus, Record, RecordComposition, Schema, Specification,
 };
-use z3950_asn1::oid::Oid;
-use z3950_asn1::sru::{RecordSource, RecordSources, with_sound_xml};
+use z3950_asn1::oid::{self, Oid};
+use z3950_asn1::sru::{RecordSource, RecordSources};
 use z3950_asn1::types::InternationalString;
 
 use crate::association::{Association, Operation};
@@ -24,12 +25,13 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 /// Condition 239 for a syntax and 25 for an element set that the backend does not have.
 pub(super) fn of_names(
     backend: &dyn Backend,
+    is_strict: bool,
     syntax: Option<Oid>,
     names: Option<&ElementSetNames>,
 ) -> Result<Composition, Diagnostic> {
     let syntax = syntax.map(|syntax| known_syntax(backend, syntax));
     let syntax = syntax.transpose()?;
-    let known = |name| known_element_set(backend, name, syntax.as_ref());
+    let known = |name| known_element_set(backend, is_strict, name, syntax.as_ref());
     let mut composition = Composition::full(syntax);
     match names {
         None => {}
@@ -50,15 +52,16 @@ pub(super) fn of_names(
 /// The same as for [`of_names`]; 1066 for a schema and 244 for an element specification that the backend does not have.
 pub(super) fn of_present(
     backend: &dyn Backend,
+    is_strict: bool,
     syntax: Option<Oid>,
     composition: Option<&RecordComposition>,
 ) -> Result<Composition, Diagnostic> {
     match composition {
-        None => of_names(backend, syntax, None),
-        Some(RecordComposition::Simple(names)) => of_names(backend, syntax, Some(names)),
+        None => of_names(backend, is_strict, syntax, None),
+        Some(RecordComposition::Simple(names)) => of_names(backend, is_strict, syntax, Some(names)),
         Some(RecordComposition::Complex(specification)) => {
             let syntax = specified_syntax(backend, specification, syntax)?;
-            let of = |one| specified(backend, one, syntax.as_ref());
+            let of = |one| specified(backend, is_strict, one, syntax.as_ref());
             let mut composition = Composition::full(syntax);
             if let Some(generic) = &specification.generic {
                 composition.element_set = of(generic)?;
@@ -78,13 +81,20 @@ fn known_syntax(backend: &dyn Backend, syntax: Oid) -> Result<Oid, Diagnostic> {
     }
 }
 
+/// The element set of this name, or the full one: see [`Offer::strict_element_sets`](crate::Offer::strict_element_sets).
 fn known_element_set(
     backend: &dyn Backend,
+    is_strict: bool,
     name: &InternationalString,
     syntax: Option<&Oid>,
 ) -> Result<String, Diagnostic> {
+    let names_schema = matches!(syntax, Some(&oid::XML | &oid::APPLICATION_XML));
     match name.to_str() {
         Ok(known) if backend.has_element_set(known, syntax) => Ok(known.to_owned()),
+        _ if !is_strict && !names_schema => {
+            info!(element_set = ?name.to_string_lossy(), "there is no such element set; records are sent in full");
+            Ok(Composition::full(None).element_set)
+        }
         _ => Err(diagnostic(Condition::ELEMENT_SET_NAME, name.as_bytes())),
     }
 }
@@ -120,6 +130,7 @@ fn specified_syntax(
 
 fn specified(
     backend: &dyn Backend,
+    is_strict: bool,
     one: &Specification,
     syntax: Option<&Oid>,
 ) -> Result<String, Diagnostic> {
@@ -132,7 +143,9 @@ fn specified(
     }
     match &one.element_spec {
         None => Ok(Composition::full(None).element_set),
-        Some(ElementSpec::ElementSetName(name)) => known_element_set(backend, name, syntax),
+        Some(ElementSpec::ElementSetName(name)) => {
+            known_element_set(backend, is_strict, name, syntax)
+        }
         Some(ElementSpec::ExternalEspec(_)) => {
             Err(diagnostic(Condition::COMP_SPEC, "externalEspec"))
         }

@@ -170,7 +170,12 @@ async fn first_records(
         return Ok(None);
     }
     let syntax = request.preferred_record_syntax;
-    let composition = records::of_names(&*set.backend, syntax, element_sets)?;
+    let composition = records::of_names(
+        &*set.backend,
+        operation.target.offer.strict_element_sets,
+        syntax,
+        element_sets,
+    )?;
     let wanted = set.hits.ids(0..number.min(most_records(operation)));
     let sizes = Sizes::of(operation);
     let packed = pack(operation, set, wanted, &composition, &sizes).await?;

@@ -10,8 +10,7 @@ use z3950_asn1::bib1::attributes::{
 use z3950_asn1::oid::BIB_1;
 use z3950_asn1::query::cql::Properties;
 use z3950_asn1::sru::zeerex::{
-    ContextSet, ZeeRex, ZeeRexAttribute, ZeeRexConfig, ZeeRexImplementation, ZeeRexIndex,
-    ZeeRexMap, ZeeRexSchema,
+    ContextSet, ZeeRex, ZeeRexConfig, ZeeRexImplementation, ZeeRexIndex, ZeeRexMap, ZeeRexSchema,
 };
 use z3950_asn1::sru::{ExplainRequest, ExplainResponse};
 
@@ -144,17 +143,12 @@ fn index(of: &AttributeInfo, database: &DatabaseInfo) -> ZeeRexIndex {
         .get(&of.value)
         .map(Vec::as_slice)
         .unwrap_or_default();
-    let number = of.value.to_string();
+    // Its attributes are those of a name: clients such as sru-queryer fail at a map without one.
     let in_bib1 = ZeeRexMap::Name {
         set: BIB1.to_owned(),
-        name: number.clone(),
+        name: of.value.to_string(),
     };
-    let attributes = ZeeRexMap::Attributes(vec![ZeeRexAttribute {
-        set: BIB1.to_owned(),
-        attribute_type: USE,
-        value: number,
-    }]);
-    let maps = names.iter().cloned().chain([in_bib1, attributes]);
+    let maps = names.iter().cloned().chain([in_bib1]);
     let mut index = ZeeRexIndex::new(of.name.as_str(), maps.collect());
     index.scan = Some(database.scan);
     index.sort = Some(database.sort);

@@ -1,13 +1,13 @@
 //! SRU queries as type-1 queries and sort keys (CQL 1.1 and 1.2; PQF, which YAZ's programs send).
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use z3950_asn1::apdu::{
     AttributeElement, AttributeValue, AttributesPlusTerm, MissingValueAction, Operand, RpnQuery,
     RpnStructure, SortKeySpec, SortRelation,
 };
 use z3950_asn1::bib1::attributes::{RELATION, STRUCTURE, STRUCTURE_PHRASE, TRUNCATION, USE};
-use z3950_asn1::query::cql::{self, Cql, Modifier, Node, Properties, PropertyAttribute};
+use z3950_asn1::query::cql::{self, Cql, Modifier, Node, Properties, PropertyAttribute, Relation};
 use z3950_asn1::query::parse_pqf;
 use z3950_asn1::sru::{
     QueryType, ScanRequest, SearchRetrieve, SruCondition, SruDiagnostic, parse_sort_keys,
@@ -31,7 +31,8 @@ pub(super) fn read(
     let refused = |error| SruDiagnostic::from_query_error(&error, text);
     let (query, mut keys) = match &search.query_type {
         QueryType::Cql => {
-            let query = cql::parse(text).map_err(refused)?;
+            let mut query = cql::parse(text).map_err(refused)?;
+            stand_for_all(&mut query.query);
             let keys = sort_specs(&query, text)?;
             (cql::to_rpn(&query, &PROPERTIES).map_err(refused)?, keys)
         }
@@ -48,7 +49,39 @@ pub(super) fn read(
     Ok((query, keys))
 }
 
-/// Returns the keys of the parameter `sortKeys`, whose paths are names of indexes.
+/// Replaces `*` alone, without an index or in one of all, by `cql.allRecords = 1`, since that is what it is meant for: all records.
+fn stand_for_all(node: &mut Node) {
+    let mut left = vec![node];
+    while let Some(node) = left.pop() {
+        match node {
+            Node::Clause(clause) => {
+                let index = clause.relation.index.text.to_ascii_lowercase();
+                let is_of_all = OF_ALL.contains(&&*index);
+                if is_of_all && clause.term.text == "*" && clause.extra_terms.is_empty() {
+                    let mut relation = Relation::clone(&clause.relation);
+                    relation.index.text = ALL_RECORDS.to_owned();
+                    clause.relation = Arc::new(relation);
+                    clause.term.text = "1".to_owned();
+                }
+            }
+            Node::Boolean(boolean) => left.extend([&mut boolean.left, &mut boolean.right]),
+            Node::Prefixed(prefixed) => left.push(&mut prefixed.query),
+        }
+    }
+}
+
+/// The index that has all records (CQL 1.2, context set cql).
+const ALL_RECORDS: &str = "cql.allRecords";
+/// Indexes of the server's choice and of everything, in lower case.
+const OF_ALL: [&str; 5] = [
+    "cql.serverchoice",
+    "serverchoice",
+    "cql.anywhere",
+    "cql.anyindexes",
+    "cql.keywords",
+];
+
+/// The keys of the parameter `sortKeys`, whose paths are names of indexes.
 fn sort_keys(parameter: &str) -> Result<Vec<SortKeySpec>, SruDiagnostic> {
     let keys = parse_sort_keys(parameter)?;
     if keys.is_empty() {

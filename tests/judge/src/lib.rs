@@ -5,10 +5,12 @@
 //! The programs `z3950 probe --conformance` and `z3950d --judge` use these two modules.
 
 pub mod client;
+mod hidden;
 mod junit;
 mod level;
 pub mod server;
 
+pub use self::hidden::{HIDDEN, digits};
 pub use self::level::Level;
 
 /// APDUs as the tests of both modules build them.

@@ -51,6 +51,32 @@ fn the_step_that_found_the_record_is_reported() {
 }
 
 #[test]
+fn audit_r_c5_a_query_in_cql_is_widened_too() {
+    let query = "cql:dc.title = tolstoy";
+    let without = z3950(["--demo", "search", "http://localhost/books", query]);
+    assert_eq!(without.code, Some(3), "{without:?}");
+    let ran = z3950([
+        "--demo",
+        "search",
+        "http://localhost/books",
+        query,
+        "--fallback",
+        "--count",
+        "1",
+    ]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let told = ran
+        .stderr
+        .lines()
+        .filter(|line| line.contains("asked again"));
+    assert_eq!(told.count(), 1, "{ran:?}");
+    assert!(
+        ran.stderr.contains("asked again: @attr 1=1016 tolstoy"),
+        "{ran:?}"
+    );
+}
+
+#[test]
 fn several_records_are_ambiguous() {
     let ran = z3950([
         "--demo",

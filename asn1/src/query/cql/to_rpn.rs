@@ -62,6 +62,9 @@ struct Translator<'a> {
 /// The URI of a name's context set, and the name within it.
 type Resolved<'a> = (&'a str, &'a str);
 
+/// In place of the URI, for an index of properties that name no context set.
+const NO_SET: &str = "";
+
 impl<'a> Translator<'a> {
     fn tree(&mut self, query: &'a Node) -> Result<RpnStructure, QueryError> {
         let mut steps = vec![CqlStep::Translate(query)];
@@ -183,9 +186,11 @@ impl<'a> Translator<'a> {
             .properties
             .attributes(&format!("relation.{name}"))
             .or_else(|| self.properties.find("relation", alias))
+            .or_else(|| self.none_of("relation", alias == "eq"))
             .ok_or_else(|| QueryErrorKind::Relation(name.to_owned()).at(word.offset))?;
         let no_structure = QueryErrorKind::Property("a structure for this relation");
         let structure = self.properties.find("structure", name);
+        let structure = structure.or_else(|| self.none_of("structure", true));
         let structure = structure.ok_or_else(|| no_structure.at(word.offset))?;
         let always = self.properties.attributes("always");
         let always = always.or_else(|| self.properties.attributes("always.*"));
@@ -195,7 +200,14 @@ impl<'a> Translator<'a> {
         Ok(attributes)
     }
 
-    /// Returns the attributes nearest to each term of a clause: the index, then the modifiers, the last one first.
+    /// No attributes, for what is usual in a query, if the properties have indexes alone.
+    fn none_of(&self, category: &str, is_usual: bool) -> Option<&'a [PropertyAttribute]> {
+        let properties = self.properties;
+        let mut known = properties.names(category).chain(properties.names("set"));
+        (is_usual && known.next().is_none() && properties.uri(None).is_none()).then_some(&[])
+    }
+
+    /// The attributes nearest to each term of a clause: the index, then the modifiers, the last one first.
     fn own_attributes(
         &self,
         relation: &Relation,
@@ -237,6 +249,7 @@ impl<'a> Translator<'a> {
         if let Some(position) = pattern.position {
             let found = self.properties.find("position", position);
             let kind = QueryErrorKind::Property("a position for this anchor");
+            let found = found.or_else(|| self.none_of("position", position == "any"));
             let found = found.ok_or_else(|| kind.at(offset))?;
             attributes.extend(elements(found, position));
         }
@@ -263,6 +276,7 @@ impl<'a> Translator<'a> {
         resolved: Option<Resolved<'_>>,
     ) -> Result<Vec<AttributeElement>, QueryError> {
         let (category, name) = match resolved {
+            Some((NO_SET, name)) => ("index".to_owned(), name),
             Some((uri, name)) => {
                 let prefix = self
                     .properties
@@ -336,6 +350,14 @@ impl<'a> Translator<'a> {
         };
         match self.uri(prefix) {
             Some(uri) => Ok((uri, name)),
+            // Files of properties without context sets name indexes as they are written.
+            None if self
+                .properties
+                .attributes(&format!("index.{}", index.text))
+                .is_some() =>
+            {
+                Ok((NO_SET, &index.text))
+            }
             None => {
                 let prefix = prefix.unwrap_or_default().to_owned();
                 Err(QueryErrorKind::ContextSet(prefix).at(index.offset))
@@ -408,6 +430,26 @@ mod tests {
     use super::*;
     use crate::apdu::{AttributeValue, AttributesPlusTerm, Term};
     use crate::query::cql::parse;
+
+    #[test]
+    fn audit_r_y7_properties_without_context_sets_name_indexes_as_they_are_written() {
+        let text = "index.title = 1=4\nindex.local.shelf = 1=53\n";
+        let properties = Properties::parse(text).expect("properties");
+        for (text, expected) in [
+            ("title = war", Ok("@attr 1=4 war")),
+            ("Title = war", Ok("@attr 1=4 war")),
+            ("local.shelf = war", Ok("@attr 1=53 war")),
+            ("author = war", Err("author")),
+            ("dc.title = war", Err("dc")),
+        ] {
+            let found = to_rpn(&parse(text).expect(text), &properties);
+            match (found, expected) {
+                (Ok(found), Ok(expected)) => assert_eq!(found.to_string(), expected),
+                (Err(error), Err(word)) => assert!(!word.is_empty(), "{error}"),
+                (found, _) => panic!("{text}: {found:?}"),
+            }
+        }
+    }
 
     #[test]
     fn a_range_has_two_ends() {

@@ -7,7 +7,7 @@ use z3950::profile::Profile;
 use z3950::service::ResultRecord;
 use z3950::service::present::PresentOptions;
 use z3950_asn1::apdu::{CompSpec, DatabaseName, ElementSpec, External, Specification};
-use z3950_asn1::oid::Oid;
+use z3950_asn1::oid::{Oid, UNIMARC, USMARC, XML};
 use z3950_asn1::types::InternationalString;
 
 use super::command::Refusal;
@@ -138,6 +138,7 @@ impl Prompt {
     fn pager_options(&self, range: &RecordRange) -> Result<PagerOptions, Refusal> {
         let mut options = PagerOptions::default();
         options.present = self.present_options(range)?;
+        options.alternatives = self.other_syntaxes();
         options.chunk_size = self.chunk();
         options.takes_refusals = false;
         Ok(options)
@@ -169,16 +170,32 @@ impl Prompt {
         Ok(options)
     }
 
-    /// Returns the record syntaxes to request, most preferred first: those of the settings, else that of the profile.
+    /// The record syntaxes to request, best first: those of the settings, else that of the profile, else MARC 21, since servers such as
+    /// Zebra send XML to a client that does not say.
     pub(super) fn record_syntaxes(&self) -> Vec<Oid> {
-        let known = |profile: &Profile| profile.record_syntax;
         match self.settings.record_syntaxes.as_slice() {
-            [] => self.profile().and_then(known).into_iter().collect(),
+            [] => vec![self.usual_syntax()],
             named => named.to_vec(),
         }
     }
 
-    /// Returns the element set to request: that of the settings, else that of the profile.
+    fn usual_syntax(&self) -> Oid {
+        let known = |profile: &Profile| profile.record_syntax;
+        self.profile().and_then(known).unwrap_or(USMARC)
+    }
+
+    /// The record syntaxes to request if the server refuses the first, unless the settings name it: as in a search.
+    fn other_syntaxes(&self) -> Vec<Option<Oid>> {
+        if !self.settings.record_syntaxes.is_empty() {
+            return Vec::new();
+        }
+        let usual = self.usual_syntax();
+        let others = [USMARC, UNIMARC, XML].into_iter();
+        let others = others.filter(|syntax| *syntax != usual).map(Some);
+        others.chain([None]).collect()
+    }
+
+    /// The element set to request: that of the settings, else that of the profile.
     pub(super) fn element_set(&self) -> Option<InternationalString> {
         let known = |profile: &Profile| profile.element_set.as_deref().map(Into::into);
         let named = self.settings.element_set.clone();

@@ -11,6 +11,7 @@ use z3950_asn1::apdu::{
     AttributeElement, CaseSensitivity, DeleteSetStatus, MissingValueAction, Options, Query,
     SortKeySpec, SortRelation, SortRequest, SortResponse,
 };
+use z3950_asn1::bib1::diagnostics::Condition;
 
 use super::command::{CommandResult, Refusal, number, parsed, unquoted, words};
 use super::query;
@@ -65,6 +66,7 @@ impl Prompt {
             place.result_set = None;
         }
         let name = self.next_name();
+        let names_syntax = !self.settings.record_syntaxes.is_empty();
         Ok(move |session: Session| {
             let is_named = session.server_info().options;
             let mut options = options.clone();
@@ -81,7 +83,18 @@ impl Prompt {
             };
             let asked = query.clone();
             let answer = async move {
-                let found = session.search(query, &options).await?;
+                let mut found = session.search(query.clone(), &options).await;
+                // Some servers refuse the search because of a record syntax that nobody named.
+                if let Err(Error::Refused { diagnostics, .. }) = &found
+                    && !names_syntax
+                    && OF_SYNTAX
+                        .iter()
+                        .any(|condition| diagnostics.has(condition.0))
+                {
+                    options.record_syntax = None;
+                    found = session.search(query, &options).await;
+                }
+                let found = found?;
                 let is_sorted = !sorting.sort_sequence.is_empty();
                 let mut warning = None;
                 if is_sorted
@@ -205,9 +218,11 @@ impl Prompt {
         if let Some(message) = &result.message {
             output.note(message);
         }
-        Ok(match result.status.0 {
-            0 => Exit::Delivered,
-            _ => Exit::Refused,
+        say_diagnostics(&result.diagnostics, output);
+        Ok(if result.is_success() {
+            Exit::Delivered
+        } else {
+            Exit::Refused
         })
     }
 
@@ -247,7 +262,10 @@ impl Prompt {
     }
 }
 
-/// Describes the result of deleting a result set (Z39.50-2003 §3.2.4.1.3).
+/// The conditions of a refused record syntax.
+const OF_SYNTAX: [Condition; 2] = [Condition::NOT_AVAILABLE_IN_SYNTAX, Condition::RECORD_SYNTAX];
+
+/// The result of deleting a result set (Z39.50-2003 §3.2.4.1.3).
 fn deletion(status: DeleteSetStatus) -> String {
     let reason = match status {
         DeleteSetStatus::SUCCESS => return "deleted".to_owned(),

@@ -383,12 +383,13 @@ pub(super) const SETTINGS: &[Setting] = &[
     ("querytype", |set, _| set.query_type.name().into()),
     ("format", |set, state| {
         let known = state.record_syntaxes();
-        let syntaxes = if known.is_empty() {
-            "of the server's choice".to_owned()
+        let syntaxes = joined(known.into_iter().map(syntax_name));
+        let or_other = if set.record_syntaxes.is_empty() {
+            ", else what the server has"
         } else {
-            joined(known.into_iter().map(syntax_name))
+            ""
         };
-        format!("{}; record syntax {syntaxes}", set.output.name())
+        format!("{}; record syntax {syntaxes}{or_other}", set.output.name())
     }),
     ("elements", |set, _| {
         or_none(set.element_set.as_ref().map(|name| name.to_string_lossy()))

@@ -13,7 +13,7 @@ use z3950::target::Endpoint;
 use z3950::url::{Kind, Octets, Z3950Url};
 use z3950_asn1::apdu::DatabaseName;
 use z3950_asn1::file::{Existing, Whole};
-use z3950_asn1::oid::{OPAC, UNIMARC, USMARC};
+use z3950_asn1::oid::{OPAC, Oid, UNIMARC, USMARC};
 use z3950_asn1::record::RetrievedRecord;
 use z3950_asn1::record::holdings::table;
 use z3950_marc::iso2709;
@@ -290,9 +290,15 @@ impl Prompt {
         &self,
         position: u64,
     ) -> Result<(Option<DatabaseName>, Bytes), Refusal> {
-        let (database, external) = match self.record_syntaxes().first() {
+        let (database, external) = match self.settings.record_syntaxes.first() {
             Some(syntax) => self.record_in(&[*syntax], position).await?,
-            None => self.record_in(&[USMARC, UNIMARC], position).await?,
+            None => {
+                let usual = self.record_syntaxes();
+                let others = [USMARC, UNIMARC].into_iter();
+                let others = others.filter(|syntax| !usual.contains(syntax));
+                let syntaxes: Vec<Oid> = usual.iter().copied().chain(others).collect();
+                self.record_in(&syntaxes, position).await?
+            }
         };
         match RetrievedRecord::of(&external) {
             RetrievedRecord::Marc(octets) => Ok((database, octets)),

@@ -2,14 +2,15 @@
 //! §3.3.3).
 
 use z3950_asn1::apdu::{
-    External, ExternalEncoding, FragmentSyntax, NamePlusRecord, PresentResponse, Record, Records,
-    Segment,
+    DiagRec, External, ExternalEncoding, FragmentSyntax, NamePlusRecord, PresentResponse, Record,
+    Records, Segment,
 };
 use z3950_asn1::codec::decode_value;
 use z3950_asn1::oid::{self, Oid};
 use z3950_asn1::types::Any;
 
 use crate::error::ProtocolFault;
+use crate::protocol::service::diagnostics::inform;
 use crate::protocol::service::miscounted;
 
 /// The maximum number of octets in the segments of one answer.
@@ -50,8 +51,9 @@ impl Segments {
     /// Returns the whole answer, whose end is `last`. `syntax` is the requested syntax. `are_fragments_allowed` says whether
     /// level 2 segmentation is in force; without it, fragments stay as they are.
     ///
-    /// Some servers count the records of `last` alone, others those of all segments. Either number is accepted and replaced by
-    /// the number of whole records. If records came in segments, a non-surrogate diagnostic in `last` is dropped.
+    /// Servers count the records of `last` alone or those of all segments; either number is accepted and replaced by the
+    /// number of whole records. If records came in segments, non-surrogate diagnostics in `last` become additional information in
+    /// format diag-1 (Appendix DIAG.2), since a response has room for either.
     pub(super) fn complete(
         &mut self,
         mut last: PresentResponse,
@@ -73,7 +75,14 @@ impl Segments {
         match last.records.0.take() {
             Some(Records::ResponseRecords(rest)) => records.extend(rest),
             None => {}
-            Some(_) => is_counted = true,
+            Some(Records::NonSurrogateDiagnostic(diagnostic)) => {
+                is_counted = true;
+                inform(&mut last.other_info, [DiagRec::DefaultFormat(diagnostic)]);
+            }
+            Some(Records::MultipleNonSurDiagnostics(diagnostics)) => {
+                is_counted = true;
+                inform(&mut last.other_info, diagnostics);
+            }
         }
         let announced = last.number_of_records_returned;
         let came = records.len();

@@ -1,6 +1,7 @@
 //! What refusals of records mean, and which refusals another request may avoid.
 
 use z3950_asn1::apdu::DiagRec;
+use z3950_asn1::bib1::diagnostics::Condition;
 
 use crate::error::{Cause, Diagnostics, Error};
 use crate::protocol::service::ResultRecord;
@@ -20,6 +21,27 @@ pub(super) const OF_ONE_RECORD: [i64; 5] = [14, 15, 16, 17, 238];
 pub(super) fn has_any(diagnostics: &Diagnostics, conditions: &[i64]) -> bool {
     let mut conditions = conditions.iter();
     conditions.any(|condition| diagnostics.has(*condition))
+}
+
+/// Whether a diagnostic concerns a single record.
+pub(super) fn is_of_one_record(diagnostic: &DiagRec) -> bool {
+    is_one_of(diagnostic, &OF_ONE_RECORD)
+}
+
+/// Whether a diagnostic concerns the form in which records are asked for: a Present in the same form has it again.
+pub(crate) fn is_of_form(diagnostic: &DiagRec) -> bool {
+    let of_element_set = [
+        Condition::ELEMENT_SET_NAME.0,
+        Condition::GENERIC_ELEMENT_SET_NAME_ONLY.0,
+    ];
+    is_one_of(diagnostic, &OF_SYNTAX) || is_one_of(diagnostic, &of_element_set)
+}
+
+fn is_one_of(diagnostic: &DiagRec, conditions: &[i64]) -> bool {
+    match diagnostic {
+        DiagRec::DefaultFormat(diagnostic) => conditions.contains(&diagnostic.condition),
+        DiagRec::ExternallyDefined(_) => false,
+    }
 }
 
 /// Conditions that another record syntax may avoid.
@@ -44,10 +66,7 @@ pub(super) fn is_in_no_such_syntax(record: &ResultRecord) -> bool {
 
 pub(super) fn is_diagnostic(record: &ResultRecord, conditions: &[i64]) -> bool {
     match record {
-        ResultRecord::Diagnostic {
-            diagnostic: DiagRec::DefaultFormat(diagnostic),
-            ..
-        } => conditions.contains(&diagnostic.condition),
-        _ => false,
+        ResultRecord::Diagnostic { diagnostic, .. } => is_one_of(diagnostic, conditions),
+        ResultRecord::Record { .. } => false,
     }
 }

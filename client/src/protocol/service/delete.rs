@@ -6,9 +6,10 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::types::InternationalString;
 
+use super::diagnostics::with_information;
 #[cfg(doc)]
 use crate::error::ProtocolFault;
-use crate::error::{Error, Phase};
+use crate::error::{Diagnostics, Error, Phase};
 use crate::protocol::session::Session;
 
 /// The result sets to delete.
@@ -51,8 +52,21 @@ pub struct DeleteResult {
     pub not_deleted: Option<i64>,
     /// A message from the server.
     pub message: Option<String>,
+    /// The server's diagnostics, in `other_info`.
+    pub diagnostics: Diagnostics,
     /// Additional information from the server.
     pub other_info: Option<OtherInformation>,
+}
+
+impl DeleteResult {
+    /// Whether everything was deleted: no status, of the request or of a set, says otherwise, and there is no diagnostic.
+    pub fn is_success(&self) -> bool {
+        let mut sets = self.sets.iter();
+        self.status == DeleteSetStatus::SUCCESS
+            && sets.all(|set| set.status == DeleteSetStatus::SUCCESS)
+            && self.not_deleted.is_none_or(|count| count == 0)
+            && self.diagnostics.is_empty()
+    }
 }
 
 impl Session {
@@ -74,6 +88,7 @@ impl Session {
             message: response
                 .delete_message
                 .map(|message| message.to_string_lossy().into_owned()),
+            diagnostics: with_information(Diagnostics::default(), response.other_info.as_ref()),
             other_info: response.other_info,
         })
     }

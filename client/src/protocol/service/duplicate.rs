@@ -4,6 +4,7 @@ use z3950_asn1::apdu::{
     DuplicateDetectionRequest, DuplicateDetectionResponse, DuplicateDetectionStatus, Options,
 };
 
+use super::diagnostics::with_information;
 #[cfg(doc)]
 use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
@@ -13,8 +14,8 @@ impl Session {
     /// Removes duplicates from result sets; [`DuplicateDetectionRequest::in_place`] is the usual request.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the server did not do it, [`ProtocolFault::NotGranted`] if the server does not offer it; the session
-    /// continues. Other errors end the session.
+    /// [`Error::Refused`] if it was not done, or if there is a diagnostic; [`ProtocolFault::NotGranted`] if the server does not offer it; the session
+    /// continues. Others end it.
     pub async fn detect_duplicates(
         &self,
         request: DuplicateDetectionRequest,
@@ -22,12 +23,12 @@ impl Session {
         let phase = Phase::DuplicateDetection;
         self.require_granted(phase, Options::DUPLICATE_DETECTION)?;
         let response: DuplicateDetectionResponse = self.ask(request).await?;
-        match response.status {
-            DuplicateDetectionStatus::SUCCESS => Ok(response),
-            _ => Err(Error::Refused {
-                phase,
-                diagnostics: Diagnostics(response.diagnostics.unwrap_or_default()),
-            }),
+        let diagnostics = Diagnostics(response.diagnostics.clone().unwrap_or_default());
+        let diagnostics = with_information(diagnostics, response.other_info.as_ref());
+        if response.status == DuplicateDetectionStatus::SUCCESS && diagnostics.is_empty() {
+            Ok(response)
+        } else {
+            Err(Error::Refused { phase, diagnostics })
         }
     }
 }

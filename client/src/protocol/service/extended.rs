@@ -17,6 +17,7 @@ use z3950_asn1::oid::{DATABASE_UPDATE_1, Oid};
 use z3950_asn1::types::InternationalString;
 
 pub use self::ill::{IllError, ill_request, ill_request_for, ill_request_of};
+use super::diagnostics::with_information;
 #[cfg(doc)]
 use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
@@ -101,7 +102,7 @@ impl Order {
 pub struct TaskResult {
     /// Whether the task is done, accepted, or failed.
     pub status: OperationStatus,
-    /// The server's diagnostics.
+    /// The server's diagnostics, those of the task package among them. A task that is done or accepted may have some.
     pub diagnostics: Diagnostics,
     /// The task package, if the server sent it.
     pub task_package: Option<External>,
@@ -123,9 +124,15 @@ impl TaskResult {
 
 impl From<ExtendedServicesResponse> for TaskResult {
     fn from(response: ExtendedServicesResponse) -> Self {
+        let diagnostics = Diagnostics(response.diagnostics.unwrap_or_default());
+        let mut diagnostics = with_information(diagnostics, response.other_info.as_ref());
+        let package = response.task_package.as_ref();
+        let package = package.and_then(|package| TaskPackage::from_external(package).ok());
+        let of_package = package.and_then(|package| package.package_diagnostics);
+        diagnostics.extend(of_package.into_iter().flatten());
         Self {
             status: response.operation_status,
-            diagnostics: Diagnostics(response.diagnostics.unwrap_or_default()),
+            diagnostics,
             task_package: response.task_package,
             other_info: response.other_info,
         }

@@ -7,6 +7,7 @@ use z3950_asn1::apdu::{
 use z3950_asn1::oid::Oid;
 use z3950_asn1::types::InternationalString;
 
+use super::diagnostics::with_information;
 use super::{DEFAULT_RESULT_SET, ResultRecord, separate};
 use crate::error::{Diagnostics, Error, Phase};
 use crate::protocol::session::Session;
@@ -89,7 +90,8 @@ pub struct PresentResult {
     pub status: PresentStatus,
     /// The first position that was not returned, according to the server.
     pub next_position: i64,
-    /// Non-surrogate diagnostics; empty if there are records.
+    /// Diagnostics besides those in the place of records. With records there are some if these came in segments, over SRU, or if the
+    /// server says so in `other_info`.
     pub diagnostics: Diagnostics,
     /// Additional information from the server.
     pub other_info: Option<OtherInformation>,
@@ -116,6 +118,7 @@ impl Session {
     pub async fn present_request(&self, request: PresentRequest) -> Result<PresentResult, Error> {
         let response: PresentResponse = self.ask(request).await?;
         let (records, diagnostics) = separate(response.records.0, response.other_info.as_ref());
+        let diagnostics = with_information(diagnostics, response.other_info.as_ref());
         let failed = response.present_status == PresentStatus::FAILURE;
         if records.is_empty() && (failed || !diagnostics.is_empty()) {
             let phase = Phase::Present;

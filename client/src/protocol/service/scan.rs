@@ -1,13 +1,14 @@
 //! Scan: lists the terms around a given term in an index (Z39.50-2003 §3.2.8.1).
 
 use z3950_asn1::apdu::{
-    AttributesPlusTerm, DatabaseName, Entry, External, Options, OtherInformation, ScanRequest,
-    ScanResponse, ScanStatus, Term,
+    AttributesPlusTerm, DatabaseName, DiagRec, Entry, External, Options, OtherInformation,
+    ScanRequest, ScanResponse, ScanStatus, Term,
 };
 use z3950_asn1::format::conventions::Convention;
 use z3950_asn1::oid::{BIB_1, CQL, Oid};
 use z3950_asn1::types::InternationalString;
 
+use super::diagnostics::with_information;
 #[cfg(doc)]
 use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
@@ -114,9 +115,15 @@ impl Session {
         let response: ScanResponse = self.ask(options.request(start)).await?;
         let entries = response.entries.unwrap_or_default();
         let diagnostics = Diagnostics(entries.nonsurrogate_diagnostics.unwrap_or_default());
+        let diagnostics = with_information(diagnostics, response.other_info.as_ref());
         let entries = entries.entries.unwrap_or_default();
         let failed = response.scan_status == ScanStatus::FAILURE;
         if failed || (entries.is_empty() && !diagnostics.is_empty()) {
+            let diagnostics = if diagnostics.is_empty() {
+                Diagnostics(entries.into_iter().filter_map(surrogate).collect())
+            } else {
+                diagnostics
+            };
             return Err(Error::Refused { phase, diagnostics });
         }
         Ok(ScanResult {
@@ -128,5 +135,13 @@ impl Session {
             attribute_set: response.attribute_set,
             other_info: response.other_info,
         })
+    }
+}
+
+/// The diagnostic in the place of an entry.
+fn surrogate(entry: Entry) -> Option<DiagRec> {
+    match entry {
+        Entry::SurrogateDiagnostic(diagnostic) => Some(diagnostic),
+        Entry::TermInfo(_) => None,
     }
 }

@@ -12,8 +12,10 @@ use z3950_asn1::format::sources::SearchSources;
 use z3950_asn1::oid::{CQL, Oid};
 use z3950_asn1::types::{Any, InternationalString};
 
+use super::diagnostics::{is_refusal, of_failure, with_information};
 use super::{DEFAULT_RESULT_SET, ResultRecord, separate};
 use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
+use crate::protocol::pager::is_of_form;
 use crate::protocol::session::Session;
 
 /// How to search. By default in no database, and without records in the response.
@@ -144,7 +146,7 @@ pub struct SearchResult {
     pub result_set_status: Option<ResultSetStatus>,
     /// Whether the requested records are present, if the server reports it.
     pub present_status: Option<PresentStatus>,
-    /// The reasons why the requested records are missing; the result set exists nevertheless.
+    /// Why the requested records are missing, although the result set exists.
     pub diagnostics: Diagnostics,
     /// Additional information about the search, such as SearchResult-1.
     pub additional_search_info: Option<OtherInformation>,
@@ -168,13 +170,20 @@ impl SearchResult {
         self.information().find_map(OtherInformation::value)
     }
 
-    /// Returns the sources of the records, if the records come from several sources and the server says so, and the server's
-    /// remarks. Each source has the number of records it found or the reason why it failed.
+    /// The sources of the records, each with what it found or why it failed, if they come from several and the server says so, and
+    /// the server's remarks: [`diagnostics`](Self::diagnostics) are among them, unless they concern the form of
+    /// records, which a Present says again.
     pub fn sources(&self) -> SearchSources {
         let mut all = SearchSources::default();
         for information in self.information() {
             all.join(SearchSources::of(information));
         }
+        let diagnostics = self.diagnostics.0.iter();
+        let remarks = diagnostics.filter(|one| !is_of_form(one));
+        all.join(SearchSources {
+            remarks: remarks.map(ToString::to_string).collect(),
+            ..SearchSources::default()
+        });
         all
     }
 
@@ -194,9 +203,10 @@ impl Session {
     /// Sends a search.
     ///
     /// # Errors
-    /// [`Error::Refused`] if `searchStatus` is false, with or without a diagnostic; the session continues.
-    /// [`Error::ProtocolError`] with [`ProtocolFault::NotGranted`] for a named result set if the server does not offer them. All
-    /// other errors end the session.
+    /// [`Error::Refused`] if `searchStatus` is false, with or without a diagnostic, or if there is no hit and a diagnostic, as Metaproxy
+    /// refuses; the session continues.
+    /// [`Error::ProtocolError`] with [`ProtocolFault::NotGranted`] for a named result set that the server does not offer.
+    /// All other errors end the session.
     pub async fn search(
         &self,
         query: Query,
@@ -243,7 +253,14 @@ impl Session {
         }
         let response: SearchResponse = self.ask_sorted(request, sort).await?;
         let (records, diagnostics) = separate(response.records.0, response.other_info.as_ref());
-        if !response.search_status {
+        let finds_none = response.result_count == 0 && records.is_empty();
+        if !response.search_status || (finds_none && is_refusal(&diagnostics)) {
+            let diagnostics = of_failure(diagnostics, records);
+            let told = [&response.additional_search_info, &response.other_info];
+            let told = told.into_iter().flatten();
+            let diagnostics = told.fold(diagnostics, |all, information| {
+                with_information(all, Some(information))
+            });
             return Err(Error::Refused { phase, diagnostics });
         }
         let negative_count = Some(response.result_count).filter(|count| *count < 0);

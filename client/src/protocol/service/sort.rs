@@ -7,6 +7,7 @@ use z3950_asn1::apdu::{
 use z3950_asn1::oid::BIB_1;
 use z3950_asn1::types::InternationalString;
 
+use super::diagnostics::with_information;
 #[cfg(doc)]
 use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
@@ -41,18 +42,25 @@ impl Session {
     /// Sorts result sets; [`SortRequest::in_place`] is the usual request.
     ///
     /// # Errors
-    /// [`Error::Refused`] if nothing was sorted, [`ProtocolFault::NotGranted`] if the server does not offer Sort; the session
-    /// continues. Other errors end the session.
+    /// [`Error::Refused`] if nothing was sorted, or if there is a diagnostic and the set is not partially sorted; [`ProtocolFault::NotGranted`] if the server does not offer Sort; the session
+    /// continues. Others end it.
     pub async fn sort(&self, request: SortRequest) -> Result<SortResponse, Error> {
         let phase = Phase::Sort;
         self.require(phase, Options::SORT)?;
         let response: SortResponse = self.ask(request).await?;
-        match response.sort_status {
-            SortStatus::FAILURE => Err(Error::Refused {
-                phase,
-                diagnostics: Diagnostics(response.diagnostics.unwrap_or_default()),
-            }),
-            _ => Ok(response),
+        let diagnostics = Diagnostics(response.diagnostics.unwrap_or_default());
+        let diagnostics = with_information(diagnostics, response.other_info.as_ref());
+        let is_refused = match response.sort_status {
+            SortStatus::FAILURE => true,
+            SortStatus::PARTIAL_1 => false,
+            _ => !diagnostics.is_empty(),
+        };
+        if is_refused {
+            return Err(Error::Refused { phase, diagnostics });
         }
+        Ok(SortResponse {
+            diagnostics: Some(diagnostics.0).filter(|some| !some.is_empty()),
+            ..response
+        })
     }
 }

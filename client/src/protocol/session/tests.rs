@@ -1,6 +1,7 @@
 //! A session as its callers see it: dropped requests leave it in step, it is closed once, and its end has a reason.
 
 mod concurrency;
+mod diagnostics;
 mod events;
 mod every_octet;
 mod init;

@@ -10,11 +10,16 @@ use crate::transport::timeouts::Timeouts;
 
 /// The schema to request if MARC is wanted.
 const MARCXML: &str = "marcxml";
-/// Schemas to try after those of the server's description. The Deutsche Nationalbibliothek has a name of its own.
-const FURTHER: [&str; 5] = [
+/// What to ask for instead, after what the server's description has: MARC 21 – the Deutsche Nationalbibliothek has a name of its own –,
+/// UNIMARC and other MARC as ISO 25577 (MarcXchange) has it, which the Bibliothèque nationale de France and others name so.
+const FURTHER: [&str; 9] = [
     MARCXML,
     "info:srw/schema/1/marcxml-v1.1",
     "MARC21-xml",
+    "unimarcxchange",
+    "marcxchange",
+    "unimarcxml",
+    "unimarc",
     "mods",
     "dc",
 ];

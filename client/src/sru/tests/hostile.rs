@@ -26,6 +26,9 @@ async fn bad_answers_are_named() {
     let gzip = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx"
         .as_bytes()
         .to_vec();
+    let utf_8 = "HTTP/1.1 200 OK\r\nContent-Encoding: utf-8\r\nContent-Length: 6\r\n\r\n<rss/>"
+        .as_bytes()
+        .to_vec();
     let long = "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"
         .as_bytes()
         .to_vec();
@@ -86,6 +89,11 @@ async fn bad_answers_are_named() {
         (
             Reply::Octets(http("503 Service Unavailable", html)),
             "the server cannot answer Search for the moment: HTTP status 503 Service Unavailable",
+        ),
+        (
+            // A character set is no coding.
+            Reply::Octets(utf_8),
+            "an element \"rss\"",
         ),
         (
             Reply::Octets(gzip),

@@ -10,9 +10,16 @@ use super::section::{Value, any_text, flag, number, string, text};
 use super::setting::settings;
 use super::{Config, LISTENERS};
 
+/// What Init grants by default: what the library does, but lenient with clients.
+pub(super) fn offer() -> Offer {
+    let mut offer = Offer::default();
+    offer.strict_element_sets = false;
+    offer
+}
+
 settings! {
     /// What Init grants.
-    OFFER "[offer]": Offer = Offer::default() => {
+    OFFER "[offer]": Offer = offer() => {
         /// The highest protocol version: 1, 2 or 3.
         ///versions = 3
         "versions": Other(|offer, value| value.set("1, 2 or 3", version, &mut offer.versions));
@@ -41,6 +48,9 @@ settings! {
         "ask-above": Number(Count, 0, |offer| &mut offer.ask_above);
         /// Whether there is a database IR-Explain-1.
         "explain": Flag(|offer| &mut offer.explain);
+        /// Refuse an element set that a database does not have with diagnostic 25. Otherwise records are sent in full, which the log notes:
+        /// some clients, such as those of Evergreen, ask every server for a set of their own.
+        "strict-element-sets": Flag(|offer| &mut offer.strict_element_sets);
     }
 
     /// Who may open a session. Without users, anybody may.

@@ -26,6 +26,7 @@ fn text_form_of_every_fault_in_a_search() {
             "0 hits, 0 returned: 1 no such: luck",
         ),
         ("fail-several 1 a 2 b", "0 hits, 0 returned: several"),
+        ("fail-as-success 236 no", "0 hits, 0 returned: 236 no"),
         ("fail-silently", "0 hits, 0 returned: none"),
         ("damage empty", "1 hits, 1 returned: usmarc - 0"),
         ("damage truncated", "1 hits, 1 returned: usmarc 0 36"),

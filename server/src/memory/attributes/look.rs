@@ -105,7 +105,7 @@ pub(in crate::memory) fn look<'q>(
             term,
         };
         match attributes.kind {
-            Kind::Octets => LookTarget::Docid(reading.term.octets),
+            Kind::Octets => reading.docid()?,
             Kind::Text => reading.text()?,
             _ => reading.key()?,
         }
@@ -114,6 +114,10 @@ pub(in crate::memory) fn look<'q>(
         target,
         negated: attributes.relation == NOT_EQUAL,
     })
+}
+
+fn is_number(kind: Kind) -> bool {
+    matches!(kind, Kind::Isbn | Kind::Issn | Kind::Lccn | Kind::Number)
 }
 
 struct TermReader<'a, 'q> {
@@ -281,6 +285,11 @@ impl<'q> TermReader<'_, 'q> {
             (None, bib1::TRUNCATION_NONE) if kind == Kind::Date => {
                 vec![Pattern::Starts(self.whole_key()?)]
             }
+            // Other servers find nothing where a term is no number of the kind, and so does this one.
+            (None, bib1::TRUNCATION_NONE) if is_number(kind) && self.has_characters() => {
+                let key = kind.key(&self.term.text);
+                key.map(Pattern::Exact).into_iter().collect()
+            }
             (None, bib1::TRUNCATION_NONE) => vec![Pattern::Exact(self.whole_key()?)],
             (None, REGULAR_EXPRESSION) => {
                 vec![regular(&self.term.text).ok_or_else(|| self.term.malformed())?]
@@ -292,6 +301,31 @@ impl<'q> TermReader<'_, 'q> {
             }
         };
         Ok(LookTarget::Entries(terms, wanted))
+    }
+
+    fn has_characters(&self) -> bool {
+        self.term.text.chars().any(char::is_alphanumeric)
+    }
+
+    /// The lookup of a docid, whole or by its beginning.
+    fn docid(&self) -> Result<LookTarget<'q>, Diagnostic> {
+        if self.attributes.truncation != bib1::TRUNCATION_RIGHT {
+            return Ok(LookTarget::Docid(self.term.octets));
+        }
+        if self.term.octets.is_empty() {
+            return Err(self.term.malformed());
+        }
+        // Docids are text; other octets begin none.
+        let begin = std::str::from_utf8(self.term.octets).ok();
+        let wanted: Vec<Pattern> = begin
+            .map(|text| Pattern::Starts(text.to_owned()))
+            .into_iter()
+            .collect();
+        wanted.iter().try_for_each(|key| self.long_enough(key))?;
+        Ok(LookTarget::Entries(
+            Terms::Keys(self.attributes.index),
+            wanted,
+        ))
     }
 
     fn whole_key(&self) -> Result<String, Diagnostic> {

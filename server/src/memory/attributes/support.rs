@@ -31,7 +31,8 @@ const SUPPORT: &[(i64, &[i64], u8)] = &[
     (STRUCTURE, &[104], DOCID),
     (STRUCTURE, &[107], NUMBER | DOCID),
     (STRUCTURE, &[109], NUMBER | DATE),
-    (TRUNCATION, &[1, 2, 3, 101, 104], INDEXED),
+    (TRUNCATION, &[1], ALL),
+    (TRUNCATION, &[2, 3, 101, 104], INDEXED),
     #[cfg(feature = "regex")]
     (TRUNCATION, &[REGULAR_EXPRESSION], INDEXED),
     (TRUNCATION, &[100], ALL),

@@ -11,8 +11,10 @@ use z3950_asn1::sru::{RecordSource, RecordSources};
 use super::{found, presented};
 use crate::backend::{Answer, Backend, Found, Retrieve, Retrieved, Search};
 use crate::limits::Limits;
-use crate::requests::{Sizes, elements, now, only, open, present_request, search, shown};
+use crate::offer::Offer;
+use crate::requests::{Sizes, elements, now, only, open, open_on, present_request, search, shown};
 use crate::session::Session;
+use crate::target::Target;
 
 #[test]
 fn failed_presents_have_their_diagnostics() {
@@ -146,6 +148,30 @@ fn element_sets_are_chosen() {
         (by_database(vec![specific("x", "?")]), "25 ?"),
     ] {
         assert_eq!(composed(None, composition), expected);
+    }
+}
+
+#[test]
+fn audit_r_y2_an_unknown_element_set_is_answered_in_full_unless_the_server_is_strict() {
+    for (is_strict, syntax, name, expected) in [
+        (true, None, "FI", "25 FI"),
+        (false, None, "FI", "usmarc F 4"),
+        (false, Some(USMARC), "no\u{1b}such", "usmarc F 4"),
+        (false, Some(USMARC), "", "usmarc F 4"),
+        (false, Some(USMARC), "b", "usmarc b 4"),
+    ] {
+        let mut offer = Offer::default();
+        offer.strict_element_sets = is_strict;
+        let target = Target::new(Arc::new(Sizes(vec![4])), Limits::default()).with_offer(offer);
+        let mut session = open_on(target);
+        now(session.answer(&search("x")));
+        let request = PresentRequest {
+            preferred_record_syntax: syntax,
+            record_composition: Some(RecordComposition::Simple(elements(name))).into(),
+            ..present_request(1, 1)
+        };
+        let shown = shown(&presented(&mut session, request).records);
+        assert_eq!(shown, expected, "{name:?}");
     }
 }
 

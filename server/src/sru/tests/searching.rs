@@ -266,3 +266,51 @@ async fn records_without_the_sort_key_are_last_unless_the_key_says_otherwise() {
         assert_eq!(has_key, is_first, "{parameters}");
     }
 }
+
+#[tokio::test]
+async fn audit_r_c6_indexes_of_other_context_sets_are_known() {
+    let session = &mut session();
+    let all = search_of(session, "query=cql.allRecords@1&maximumRecords=0").await;
+    let all = all.number_of_records.expect("a number");
+    for query in [
+        "*",
+        "cql.serverChoice=*",
+        "cql.anywhere = \"*\"",
+        "(*)",
+        "* and *",
+    ] {
+        let parameters = format!("query={}&maximumRecords=0", query.replace('=', "@"));
+        let found = search_of(session, &parameters).await;
+        assert_eq!(found.number_of_records, Some(all), "{query}");
+    }
+    let count = async |session: &mut SruSession, query: &str| {
+        let parameters = format!("query={query}&maximumRecords=0");
+        let found = search_of(session, &parameters).await;
+        assert_eq!(shown(&found.diagnostics), "", "{query}");
+        found.number_of_records.expect("a number")
+    };
+    let without = count(session, "* not dc.title@war").await;
+    assert_eq!(without + count(session, "dc.title@war").await, all);
+    for (index, same) in [
+        ("bath.title", "dc.title"),
+        ("bath.author", "dc.creator"),
+        ("bath.subject", "dc.subject"),
+        ("bath.any", "cql.anyIndexes"),
+        ("bib.name", "bath.name"),
+        ("bib.namePersonal", "bath.personalName"),
+        ("bib.titleUniform", "bath.uniformTitle"),
+        ("bib.dateIssued", "year"),
+        ("bib.genre", "bath.genreForm"),
+        ("bib.originPlace", "place"),
+        ("bib.titleSeries", "series"),
+    ] {
+        for term in ["war", "tolstoy", "austen", "1867", "fiction"] {
+            let found = count(session, &format!("{index}@{term}")).await;
+            assert_eq!(
+                found,
+                count(session, &format!("{same}@{term}")).await,
+                "{index} {term}"
+            );
+        }
+    }
+}

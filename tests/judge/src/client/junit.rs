@@ -1,8 +1,8 @@
 //! Writes a report as JUnit XML: a test suite for each session, and a test case for each rule. Requirements of the standard
 //! that are not met are failures; hints and rules that did not apply are skipped.
 
+use crate::hidden::{HIDDEN, digits};
 use crate::junit::{JunitReport, TestCase, TestOutcome, TestSuite};
-use z3950_asn1::hex;
 
 use super::report::{ClientFinding, ClientReport, JudgedSession};
 use z3950_server::metrics::SessionEnd;
@@ -73,7 +73,7 @@ fn outcome(finding: &ClientFinding) -> TestOutcome {
                 "{about}\n{} of {} octets: {}",
                 finding.message,
                 finding.length,
-                hex::digits(&finding.octets),
+                digits(&finding.octets).unwrap_or_else(|| HIDDEN.to_owned()),
             ),
         }
     } else {

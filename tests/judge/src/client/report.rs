@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value, json};
-use z3950_asn1::hex;
 
 use super::reactions::Reaction;
 use super::rules::{ClientRule, Level, rules};
+use crate::hidden::digits;
 use z3950_server::Peer;
 use z3950_server::metrics::SessionEnd;
 use z3950_server::transcript::format_time;
@@ -118,7 +118,7 @@ impl ClientFinding {
             "message": self.message,
             "came": self.came,
             "length": self.length,
-            "octets": hex::digits(&self.octets),
+            "octets": digits(&self.octets),
         })
     }
 }

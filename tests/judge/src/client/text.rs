@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
-use z3950_asn1::hex;
-
 use super::report::{ClientFinding, ClientReport, JudgedSession};
+use crate::hidden::{HIDDEN, digits};
 use z3950_server::metrics::SessionEnd;
 
 /// The maximum number of octets of an APDU on a line.
@@ -103,7 +102,7 @@ fn put_finding(finding: &ClientFinding, text: &mut String) {
         } else {
             ""
         };
-        let octets = hex::digits(first);
+        let octets = digits(first).unwrap_or_else(|| HIDDEN.to_owned());
         let (message, length) = (finding.message, finding.length);
         let _ = writeln!(text, "    octets:   {message}, {length}: {octets}{more}");
     }

@@ -60,6 +60,7 @@ pub fn all() -> impl Iterator<Item = (Permission, &'static Check)> {
         (Permission::None, explain::CHECKS),
         (Permission::Update, updates::CHECKS),
         (Permission::None, close::CHECKS),
+        (Permission::Hostile, scan::HOSTILE),
         (Permission::Hostile, hostile::CHECKS),
     ];
     groups

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use z3950_asn1::hex;
 
 use super::check::{Check, Level};
 use super::ledger::Exchange;
 use super::verdict::Verdict;
+use crate::hidden::digits;
 
 /// The result of a check.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl Finding {
             object.insert("says".to_owned(), exchange.summary.as_str().into());
             object.insert("length".to_owned(), exchange.length.into());
             if octets {
-                object.insert("octets".to_owned(), hex::digits(&exchange.octets).into());
+                object.insert("octets".to_owned(), digits(&exchange.octets).into());
             }
             Value::Object(object)
         });

@@ -193,7 +193,7 @@ fn a_script_changes_the_format_of_records() {
         (
             "format brief\nformat\n",
             &[][..],
-            "brief; record syntax of the server's choice\n1 hit\nAusten, Jane",
+            "brief; record syntax usmarc, else what the server has\n1 hit\nAusten, Jane",
             "",
         ),
         (
@@ -207,7 +207,7 @@ fn a_script_changes_the_format_of_records() {
             "format mrk\nformat\n",
             &[],
             "=LDR  ",
-            "note: mrk; record syntax of the server's choice\n",
+            "note: mrk; record syntax usmarc, else what the server has\n",
         ),
         ("format mrk\nformat mrk\n", &[], "=LDR  ", "note: 1 hit\n"),
         ("format brief\n", &["--format", "json"], "1 hit\nAusten", ""),

@@ -8,9 +8,9 @@ use clap::Args;
 use serde_json::Value;
 use tokio::time::timeout_at;
 use z3950_asn1::file::{Existing, Whole, is_named_pipe};
-use z3950_asn1::hex;
 use z3950_asn1::query::parse_pqf;
 use z3950_judge::server::{Finding, Judge, JudgeOptions, Level, Missing, Report, Verdict};
+use z3950_judge::{HIDDEN, digits};
 
 use super::Probe;
 use crate::answer::Envelope;
@@ -379,7 +379,9 @@ fn print(
     if octets && finding.verdict != Verdict::Pass {
         for exchange in &finding.exchanges {
             let mark = if exchange.is_sent { '>' } else { '<' };
-            output.line(&format!("    {mark} {}", hex::digits(&exchange.octets)))?;
+            let octets = digits(&exchange.octets);
+            let octets = octets.unwrap_or_else(|| HIDDEN.to_owned());
+            output.line(&format!("    {mark} {octets}"))?;
         }
     }
     Ok(())

@@ -289,10 +289,17 @@ pub(super) const NO_RECORD: &str = "not tried: no record was found; try another 
 /// Deletes result sets.
 pub(super) async fn deleted(session: &Session, sets: Delete) -> Tried {
     let result = session.delete(sets).await?;
-    Ok(match result.status {
-        DeleteSetStatus::SUCCESS => "success".to_owned(),
-        status => format!("status {status}"),
-    })
+    if result.is_success() {
+        return Ok("success".to_owned());
+    }
+    let own = result.sets.iter().map(|set| set.status);
+    let mut failed = own.chain([result.status]);
+    let failed = failed.find(|status| *status != DeleteSetStatus::SUCCESS);
+    let mut words = format!("status {}", failed.unwrap_or(result.status));
+    if !result.diagnostics.is_empty() {
+        words = format!("{words}: {}", result.diagnostics);
+    }
+    Ok(words)
 }
 
 const USES: [i64; 9] = [

@@ -7,7 +7,7 @@ use z3950_asn1::apdu::{
 };
 use z3950_asn1::codec::decode_value;
 use z3950_asn1::codec::frame::Header;
-use z3950_asn1::format::diag1::{Diagnostic, DiagnosticFormat, DiagnosticUnit};
+use z3950_asn1::format::diag1::DiagnosticFormat;
 use z3950_asn1::oid::DIAG_1;
 use z3950_marc::charset::utf8_or_latin1;
 
@@ -66,10 +66,7 @@ impl UserInformation {
         self.diagnostics
             .0
             .extend(diagnostics.map(DiagRec::DefaultFormat));
-        let is_explicit = |unit: &DiagnosticUnit| {
-            matches!(unit.diagnostic, Some(Diagnostic::ExplicitDiagnostic(_)))
-        };
-        if format.0.iter().any(is_explicit) {
+        if format.has_explicit() {
             let external = DiagRec::ExternallyDefined(external.clone());
             self.diagnostics.0.push(external);
         }

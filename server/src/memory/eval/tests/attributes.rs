@@ -294,3 +294,25 @@ fn profiles_change_the_supported_attributes() {
         catalogue.check_refused(refused);
     }
 }
+
+#[test]
+fn audit_r_y2_identifiers_are_found_by_their_beginnings() {
+    Catalogue::small().check(&[
+        ("@attr 1=12 @attr 5=1 a", "a"),
+        ("@attr 1=1032 @attr 5=1 a", "a"),
+        ("@attr 1=12 @attr 5=1 aa", ""),
+        ("@attr 1=12 @attr 5=1 A", ""),
+        ("@and war @attr 1=12 @attr 5=1 a", "a"),
+    ]);
+    Catalogue::small().check_refused(&[("@attr 1=12 @attr 5=1 \"\"", "125")]);
+}
+
+#[test]
+fn audit_r_y7_a_term_that_is_no_number_finds_nothing_in_an_index_of_numbers() {
+    Catalogue::small().check(&[
+        ("@attr 1=7 none", ""),
+        ("@attr 1=8 1234", ""),
+        ("@attr 1=9 war", ""),
+        ("@or @attr 1=12 a @attr 1=9 war", "a"),
+    ]);
+}

@@ -53,8 +53,8 @@ fn diagnostics_name_what_is_not_supported() {
         // 119: unsupported position.
         ("@attr 3=0 x", "119 0"),
         ("@attr 3=4 x", "119 4"),
-        // 120: unsupported truncation.
-        ("@attr 1=1032 @attr 5=1 x", "120 1"),
+        // 120: the truncation.
+        ("@attr 1=1032 @attr 5=2 x", "120 2"),
         ("@attr 1=1032 @attr 5=102 x", "120 102"),
         ("@attr 5=4 x", "120 4"),
         ("@attr 5=103 x", "120 103"),
@@ -76,9 +76,9 @@ fn diagnostics_name_what_is_not_supported() {
         // 125: term without a word or number.
         ("\" / \"", "125  /"),
         ("\"\"", "125"),
-        ("@attr 1=7 none", "125 none"),
-        ("@attr 1=8 1234", "125 1234"),
-        ("@attr 1=9 none", "125 none"),
+        ("@attr 1=7 -", "125 -"),
+        ("@attr 1=8 /", "125 /"),
+        ("@attr 1=9 -", "125 -"),
         ("@attr 1=54 |", "125 |"),
         ("@attr 1=1211 -", "125 -"),
         ("@attr 1=7 @attr 5=1 -", "125 -"),

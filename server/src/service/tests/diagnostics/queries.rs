@@ -62,7 +62,7 @@ pub(super) const ROWS: &[Row] = &[
     (122, || found("@attr 6=4 x")),
     (123, || found("@attr 2=1 @attr 5=1 x")),
     (124, || found_under(Profile::zebra(), "@term numeric 7")),
-    (125, || found("@attr 1=7 none")),
+    (125, || found("@attr 1=7 -")),
     (126, || found("@attr 1=31 unknown")),
     (129, || found("@prox 0 1 1 2 k 2 @set default peace")),
     (131, || found("@prox 0 1 1 7 k 2 war peace")),

@@ -18,6 +18,13 @@ const POSITION: &str = "Z39.50 clarification Scan: Values of Position-in-respons
 /// A term that sorts after all others: U+10FFFF, followed by letters.
 const LAST: &[u8] = b"\xf4\x8f\xbf\xbfzzzz";
 
+/// Metaproxy 1.22 ends at such a scan.
+pub(super) const HOSTILE: &[Check] = checks! {
+    "scan.position.omitted" Should SCAN:
+        "In a scan without preferredPositionInResponse, the server chooses a position."
+        => position_omitted;
+};
+
 pub(super) const CHECKS: &[Check] = checks! {
     "scan.answered" Shall SCAN:
         "A scan is answered by a scanResponse with terms or a diagnostic."
@@ -67,9 +74,6 @@ pub(super) const CHECKS: &[Check] = checks! {
     "scan.position.after" Practice POSITION:
         "In a scan with a preferredPositionInResponse after the last term, the list ends before the start term, or 233 refuses it."
         => shifted(5);
-    "scan.position.omitted" Should SCAN:
-        "In a scan without preferredPositionInResponse, the server chooses a position."
-        => position_omitted;
     "scan.step.zero" Should SCAN:
         "A scan with step size 0 leaves out no term."
         => step_zero;

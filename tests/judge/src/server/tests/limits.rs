@@ -54,7 +54,9 @@ async fn a_server_that_dies_is_an_error_of_the_report() {
                 .iter()
                 .any(|(_, verdict, _)| *verdict == Verdict::Pass)
         );
-        let (_, last, is_error) = found.last().expect("findings");
+        // One of them needs a permission, and is not begun at all.
+        let begun = |(name, _, _): &&(&str, Verdict, bool)| *name != "scan.position.omitted";
+        let (_, last, is_error) = found.iter().rfind(begun).expect("findings");
         assert_eq!(reason(last.clone()), "no search is answered any more");
         assert!(!is_error);
         let report = judge.report("here");

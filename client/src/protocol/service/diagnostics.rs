@@ -1,0 +1,75 @@
+//! The diagnostics of a response, wherever they stand: in the place of all records, in the place of a record, or as format diag-1 in
+//! its additional information (Z39.50-2003 §3.2.2.1.8, §3.2.3.1.6, Appendix DIAG.2).
+
+use z3950_asn1::apdu::{
+    DiagRec, ExternalValue, Information, OtherInformation, OtherInformationUnit,
+};
+use z3950_asn1::bib1::diagnostics::Condition;
+use z3950_asn1::format::diag1::DiagnosticFormat;
+
+use super::ResultRecord;
+use crate::error::Diagnostics;
+
+/// Adds diagnostics to additional information, where a response has no other room for them.
+pub(crate) fn inform(
+    information: &mut Option<OtherInformation>,
+    diagnostics: impl IntoIterator<Item = DiagRec>,
+) {
+    let information = information.get_or_insert_default();
+    for diagnostic in diagnostics {
+        let external = match diagnostic {
+            DiagRec::DefaultFormat(diagnostic) => DiagnosticFormat::of(diagnostic).to_external(),
+            DiagRec::ExternallyDefined(external) => Ok(external),
+        };
+        // Errors: what was decoded can be encoded.
+        information
+            .0
+            .extend(external.ok().map(|external| OtherInformationUnit {
+                category: None,
+                information: Information::ExternallyDefinedInfo(external),
+            }));
+    }
+}
+
+/// Adds the diagnostics in additional information, each once.
+pub(super) fn with_information(
+    mut diagnostics: Diagnostics,
+    information: Option<&OtherInformation>,
+) -> Diagnostics {
+    let units = information
+        .into_iter()
+        .flat_map(|information| &information.0);
+    for unit in units {
+        if let Information::ExternallyDefinedInfo(external) = &unit.information
+            && let Ok(format) = DiagnosticFormat::from_external(external)
+        {
+            let own = format.default_diagnostics().cloned();
+            diagnostics.extend(own.map(DiagRec::DefaultFormat));
+            if format.has_explicit() {
+                // It has no default form.
+                diagnostics.extend([DiagRec::ExternallyDefined(external.clone())]);
+            }
+        }
+    }
+    diagnostics
+}
+
+/// The reasons of a response that failed: its diagnostics, else those in the place of records.
+pub(super) fn of_failure(diagnostics: Diagnostics, records: Vec<ResultRecord>) -> Diagnostics {
+    if !diagnostics.is_empty() {
+        return diagnostics;
+    }
+    let surrogates = records.into_iter().filter_map(|record| match record {
+        ResultRecord::Diagnostic { diagnostic, .. } => Some(diagnostic),
+        ResultRecord::Record { .. } => None,
+    });
+    Diagnostics(surrogates.collect())
+}
+
+/// Whether diagnostics say more than that there is no record to send, which is so when nothing is found (diagnostic 13).
+pub(super) fn is_refusal(diagnostics: &Diagnostics) -> bool {
+    diagnostics.0.iter().any(|diagnostic| match diagnostic {
+        DiagRec::DefaultFormat(diagnostic) => diagnostic.condition != Condition::OUT_OF_RANGE.0,
+        DiagRec::ExternallyDefined(_) => true,
+    })
+}

@@ -1,0 +1,221 @@
+//! Downloads that meet servers without data, servers that begin again, and servers that are busy.
+
+use tokio::time::Instant;
+
+use super::*;
+
+/// An answer with two hits, and this as the data of each.
+fn two(data: &str) -> Reply {
+    let records = record_xml(data, Some(1)) + &record_xml(data, Some(2));
+    ok(answer_xml(&format!(
+        "<zs:numberOfRecords>2</zs:numberOfRecords><zs:records>{records}</zs:records>"
+    )))
+}
+
+/// The schemas that were asked for.
+fn schemas(peer: &Peer) -> Vec<String> {
+    let asked = peer.asked().into_iter();
+    let named = asked.filter_map(|line| Some(line.split_once("recordSchema=")?.1.to_owned()));
+    named.collect()
+}
+
+#[tokio::test]
+async fn audit_r_c1_records_without_data_are_none() {
+    let absent = "<zs:recordData></zs:recordData>";
+    for data in [
+        "",
+        " \n ",
+        "<record xmlns=\"http://www.loc.gov/MARC21/slim\"/>",
+        "<record></record>",
+        "<m:record xmlns:m=\"x\"> </m:record >",
+    ] {
+        for has_element in [true, false] {
+            let blank = match two(data) {
+                Reply::Octets(octets) if !has_element => {
+                    let text = String::from_utf8(octets).expect("text");
+                    let (_, body) = text.split_once("\r\n\r\n").expect("a body");
+                    ok(body.replace(absent, ""))
+                }
+                whole => whole,
+            };
+            // Another schema has them.
+            let replies = [blank.clone(), refused(4, ""), found(2, 1..=2)];
+            let peer = Peer::new(replies);
+            let connection = peer.connect().await;
+            let all = titles(&connection, 2).await.expect("titles");
+            assert_eq!(all, ["Title 1", "Title 2"], "{data}");
+            assert_eq!(schemas(&peer)[1], "info%3Asrw%2Fschema%2F1%2Fmarcxml-v1.1");
+            // None has, so the first answer stands.
+            let others = std::iter::repeat_n(refused(66, ""), 20);
+            let replies = [blank.clone(), refused(4, "")].into_iter().chain(others);
+            let peer = Peer::new(replies);
+            let connection = peer.connect().await;
+            let all = titles(&connection, 2).await.expect("titles");
+            let words = "diagnostic 14 (the server could not deliver a record): the server sent nothing as the record";
+            assert!(all.iter().all(|title| title.contains(words)), "{all:?}");
+            assert_eq!(all.len(), 2);
+            assert!(schemas(&peer).len() < 12, "{:?}", schemas(&peer));
+        }
+    }
+    // One of several.
+    let some = found_xml(2, 1..=2).replacen(&marc("1"), "", 1);
+    let peer = Peer::new([ok(some)]);
+    let connection = peer.connect().await;
+    let all = titles(&connection, 2).await.expect("titles");
+    assert!(
+        all[0].contains("sent nothing") && all[1] == "Title 2",
+        "{all:?}"
+    );
+}
+
+/// An answer whose records have no positions.
+fn unplaced(total: u64, numbers: impl IntoIterator<Item = u64>) -> Reply {
+    let records = numbers.into_iter();
+    let records = records.map(|number| record_xml(&marc(&number.to_string()), None));
+    let records: String = records.collect();
+    ok(answer_xml(&format!(
+        "<zs:numberOfRecords>{total}</zs:numberOfRecords><zs:records>{records}</zs:records>"
+    )))
+}
+
+#[tokio::test]
+async fn audit_r_c2_the_same_page_again_ends_a_download() {
+    let again = |before: u64, start: u64| {
+        format!(
+            "protocol error during Present: the server sends the records from {before} on again in place of those from {start} on"
+        )
+    };
+    // The server ignores startRecord, and honours the number of records.
+    let peer = Peer::new([unplaced(50, 1..=2), unplaced(50, 1..=20)]);
+    let connection = peer.connect().await;
+    let all = titles(&connection, 2).await.expect("titles");
+    assert_eq!(all, ["Title 1", "Title 2", &again(1, 3)]);
+    // It sends one record at a time: the third shows it.
+    let one = || unplaced(50, [1]);
+    let peer = Peer::new([one(), one(), one(), one(), one()]);
+    let connection = peer.connect().await;
+    let all = titles(&connection, 1).await.expect("titles");
+    assert_eq!(all, ["Title 1", "Title 1", &again(2, 3)]);
+    // Records of other positions are others, whether they have positions or not.
+    let peer = Peer::new([unplaced(4, 1..=2), unplaced(4, 3..=4)]);
+    let connection = peer.connect().await;
+    let all = titles(&connection, 2).await.expect("titles");
+    assert_eq!(all.len(), 4);
+    assert_eq!(all[3], "Title 4");
+    // What is read twice is not the same page again.
+    let peer = Peer::new([found(4, []), unplaced(4, 3..=4), unplaced(4, 3..=4)]);
+    let connection = peer.connect().await;
+    let hits = connection.search(Query::title("war")).await.expect("hits");
+    for _ in 0..2 {
+        let records = hits.range(3..=4).collect().await.expect("records");
+        assert_eq!(records.len(), 2);
+    }
+}
+
+/// The answer of a server that asks to wait.
+fn busy(status: &str, seconds: &str) -> Reply {
+    let head = format!("HTTP/1.1 {status}\r\nRetry-After: {seconds}\r\nContent-Length: 0\r\n\r\n");
+    Reply::Octets(head.into_bytes())
+}
+
+#[tokio::test(start_paused = true)]
+async fn audit_r_c3_a_busy_server_is_asked_again_after_the_time_that_it_wants() {
+    let last = || found(3, 2..=3);
+    let (too_many, unavailable) = ("429 Too Many Requests", "503 Service Unavailable");
+    for (busy_replies, seconds, count) in [
+        (vec![busy(too_many, "5")], 5, 3),
+        (vec![busy(unavailable, "60"), busy(too_many, "0")], 61, 3),
+        (vec![busy(unavailable, "1"); 5], 5, 3),
+        // Too often, too long, and without a time.
+        (vec![busy(unavailable, "1"); 6], 5, 1),
+        (vec![busy(unavailable, "3600")], 0, 1),
+        (vec![Reply::Octets(http(unavailable, ""))], 0, 1),
+    ] {
+        let replies = [vec![found(3, [1])], busy_replies, vec![last()]].concat();
+        let peer = Peer::new(replies);
+        let connection = peer.connect().await;
+        let begun = Instant::now();
+        let all = titles(&connection, 1).await.expect("titles");
+        let delivered = all.iter().filter(|title| title.starts_with("Title"));
+        assert_eq!(delivered.count(), count, "{all:?}");
+        assert_eq!(begun.elapsed().as_secs(), seconds, "{all:?}");
+    }
+}
+
+#[tokio::test]
+async fn audit_r_c4_servers_of_unimarc_alone_are_asked_for_it() {
+    for (name, refusals) in [
+        ("unimarcxchange", 3),
+        ("marcxchange", 4),
+        ("unimarcxml", 5),
+        ("unimarc", 6),
+    ] {
+        let refusals = std::iter::repeat_n(refused(66, ""), refusals);
+        let mut replies: Vec<Reply> = refusals.chain([found(1, [1])]).collect();
+        // The description comes after the first.
+        replies.insert(1, refused(4, ""));
+        let peer = Peer::new(replies);
+        let connection = peer.connect().await;
+        assert_eq!(titles(&connection, 1).await.expect("titles"), ["Title 1"]);
+        assert_eq!(schemas(&peer).last().map(String::as_str), Some(name));
+    }
+    // A refused schema is not asked for again in the name of another record syntax.
+    let peer = Peer::new(std::iter::repeat_n(refused(66, ""), 40));
+    let targets = "[targets.lib]\nhost = \"lib.example\"\ndatabases = [\"db\"]\nsru = {}\n";
+    let client = peer.client_with(Timeouts::default(), targets);
+    let connection = client.connect("lib").await.expect("a connection");
+    for syntax in [Some(oid::USMARC), Some(oid::UNIMARC), None] {
+        let form = RecordForm::new(syntax.or(Some(oid::XML)), None);
+        let connection = connection.clone().with_form(form);
+        titles(&connection, 1).await.expect_err("no schema");
+    }
+    let marcxml = schemas(&peer)
+        .into_iter()
+        .filter(|schema| schema == "marcxml");
+    assert_eq!(marcxml.count(), 1, "{:?}", schemas(&peer));
+}
+
+#[tokio::test]
+async fn audit_r_d3_diagnostics_beside_records_are_kept() {
+    use crate::protocol::service::present::PresentOptions;
+    use crate::protocol::service::search::SearchOptions;
+    use crate::testing::query;
+
+    let with = |answer: String| {
+        ok(answer.replace(
+            "</zs:records>",
+            &format!("</zs:records>{}", diagnostic(59, "some")),
+        ))
+    };
+    let peer = Peer::new([
+        with(found_xml(3, [1])),
+        with(found_xml(3, 2..=3)),
+        refused(2, "x"),
+        with(found_xml(0, [])),
+    ]);
+    let connection = peer.connect().await;
+    let session = connection.as_z3950().await.expect("open");
+    let options = SearchOptions {
+        databases: vec!["db".into()],
+        ..SearchOptions::default()
+    };
+    let found = session
+        .search(query(), &options.clone().with_records(1))
+        .await
+        .expect("hits");
+    assert!(found.sources().remarks[0].contains("59"), "{found:?}");
+    let presented = session
+        .present(2, 2, &PresentOptions::default())
+        .await
+        .expect("records");
+    assert_eq!(
+        (presented.records.len(), presented.diagnostics.condition()),
+        (2, Some(33))
+    );
+    for _ in 0..2 {
+        session
+            .search(query(), &options)
+            .await
+            .expect_err("refused");
+    }
+}
