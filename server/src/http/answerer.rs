@@ -8,7 +8,10 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, ACCESS_CONTROL_ALLOW_ORIGIN, CONNECTION, HeaderMap, HeaderValue};
+use hyper::header::{
+    ACCEPT, ACCESS_CONTROL_ALLOW_ORIGIN, CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderValue,
+    TRANSFER_ENCODING,
+};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Version};
 use tokio::sync::watch;

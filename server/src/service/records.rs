@@ -9,7 +9,7 @@ use z3950_asn1::apdu::{
     PresentStatus, Record, RecordComposition, Schema, Specification,
 };
 use z3950_asn1::oid::{self, Oid};
-use z3950_asn1::sru::{RecordSource, RecordSources};
+use z3950_asn1::sru::{RecordSource, RecordSources, with_sound_xml};
 use z3950_asn1::types::InternationalString;
 
 use crate::association::{Association, Operation};
