@@ -240,8 +240,10 @@ impl Backend for Odd {
     fn record<'a>(&'a self, wanted: Retrieve<'a>) -> Answer<'a, Retrieved> {
         let xml = External::octet_aligned(XML, Self::octets(wanted.record.0));
         let record = if wanted.composition.syntax == Some(OPAC) {
-            let mut opac = OpacRecord::default();
-            opac.bibliographic_record = Some(xml);
+            let opac = OpacRecord {
+                bibliographic_record: Some(xml),
+                holdings_data: None,
+            };
             opac.to_external().expect("encodes")
         } else {
             xml
