@@ -30,15 +30,13 @@ fn audit_r_d3_a_search_that_is_refused_with_a_status_of_success_is_refused() {
         format!("z39.50r://{address}/books?pg1342"),
     );
     let remote = format!("{}/remote", front.address());
-    let (over_sru, sru_of_remote) = (format!("http://{target}"), format!("http://{remote}"));
+    let sru_of_remote = format!("http://{remote}");
     let remote_url = format!("z39.50r://{remote}?pg1342");
     for arguments in [
         vec!["search", &*target, "ti:war"],
         vec!["search", &*target, "ti:war", "--fallback"],
         vec!["search", &*target, "ti:war", "--json"],
-        vec!["search", &*over_sru, "ti:war"],
         vec!["lookup", &*target, "isbn:0141439513"],
-        vec!["lookup", &*over_sru, "isbn:0141439513"],
         vec!["get", &*url],
         vec!["get", "--fallback", &*url],
         vec!["search", &*remote, "ti:war"],

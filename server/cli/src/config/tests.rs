@@ -71,7 +71,7 @@ fn the_template_is_valid() {
     assert_eq!(places, ["127.0.0.1:2100"]);
     assert!(config.demo && config.databases.is_empty() && config.faults.is_empty());
     assert_eq!(config.limits, Limits::default());
-    assert_eq!(config.offer, Offer::default());
+    assert_eq!(config.offer, Config::default().offer);
     assert_eq!(config.profile, Profile::default());
 }
 
@@ -198,7 +198,7 @@ fn the_defaults_of_the_template_are_those_of_the_server() {
     access.blocked.clear();
     access.challenge = None;
     assert_eq!(access, Access::default());
-    let (mut offer, default) = (config.offer, Offer::default());
+    let (mut offer, default) = (config.offer, Config::default().offer);
     offer.options = default.options;
     offer.implementation_id = None;
     offer.implementation_version = default.implementation_version.clone();

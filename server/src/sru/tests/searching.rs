@@ -304,7 +304,9 @@ async fn audit_r_c6_indexes_of_other_context_sets_are_known() {
         ("bib.originPlace", "place"),
         ("bib.titleSeries", "series"),
     ] {
-        for term in ["war", "tolstoy", "austen", "1867", "fiction"] {
+        let of_date = index == "bib.dateIssued";
+        let terms = ["1867", "war", "tolstoy", "austen", "fiction"];
+        for term in terms.iter().take(if of_date { 1 } else { 5 }) {
             let found = count(session, &format!("{index}@{term}")).await;
             assert_eq!(
                 found,
