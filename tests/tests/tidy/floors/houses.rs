@@ -550,6 +550,7 @@ pub(super) const HOUSES: &[House] = &[
             "console::logging",
             "console::input",
             "console::pages",
+            "console::few",
             "console::output",
             "console::report",
             "console::waiting",
