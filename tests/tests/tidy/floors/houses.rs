@@ -552,6 +552,7 @@ pub(super) const HOUSES: &[House] = &[
             "console::logging",
             "console::input",
             "console::pages",
+            "console::few",
             "console::output",
             "console::report",
             "console::waiting",
