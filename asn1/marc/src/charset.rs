@@ -1,4 +1,4 @@
-//! Character sets of library records and queries: octets to Unicode and back, and the choice of the set a record is in.
+//! Character sets of library records and queries: converts octets to Unicode and back, and detects the set of a record.
 //! MARC-8, ISO 5426 and danMARC are implemented here; all other sets come from `encoding_rs`.
 //!
 //! | file | what it holds |
@@ -49,19 +49,19 @@ pub enum Charset {
     Marc8,
     /// ISO 646 with ISO 5426, the Latin set of UNIMARC.
     Iso5426,
-    /// danMARC2 with marks as escape codes: ISO 8859-1, in which `@` introduces other characters.
+    /// danMARC2 with combining marks as escape codes: ISO 8859-1, in which `@` introduces other characters.
     Danmarc,
-    /// danMARC2 with marks as spacing characters. It is decoded like [`Charset::Danmarc`].
+    /// danMARC2 with combining marks as spacing characters. It is decoded like [`Charset::Danmarc`].
     Danmarc2,
     /// ISO 8859-1 in the strict sense: each octet is the character with the same number.
     Latin1,
     /// A set of the Encoding Standard: windows-125x, ISO 8859-x, KOI8, GB18030, Big5, EUC-KR, Shift_JIS and so on.
     ///
-    /// UTF-16 is not among them, because the separators of records are single octets.
+    /// UTF-16 is not supported, because the separators in records are single octets.
     Other(&'static Encoding),
 }
 
-/// How text is converted. The defaults suit text that people read.
+/// Options of a conversion. The defaults suit text that people read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
@@ -69,9 +69,9 @@ pub struct Options {
     pub charset: Option<Charset>,
     /// The normal form of decoded text. `None` is NFC for text that was not in Unicode; UTF-8 is not changed.
     pub form: Option<NormalForm>,
-    /// What happens to the marks around non-filing characters (U+0098, U+009C).
+    /// What to do with the marks around non-filing characters (U+0098, U+009C).
     pub non_sorting: NonSorting,
-    /// Whether `&#xXXXX;` in MARC-8 becomes the character it names (MARC 21: lossless conversion).
+    /// Whether to replace references such as `&#xXXXX;` in MARC-8 by their characters (MARC 21: lossless conversion).
     pub character_references: bool,
     /// What replaces a character that the target set lacks.
     pub unencodable: Unencodable,
@@ -86,7 +86,7 @@ pub enum NormalForm {
     Nfd,
 }
 
-/// What happens to the marks around non-filing characters.
+/// What to do with the marks around non-filing characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NonSorting {
     /// The marks are kept as U+0098 and U+009C.
@@ -120,17 +120,17 @@ impl Unencodable {
     }
 }
 
-/// Decoded text.
+/// The result of decoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decoded<'a> {
-    /// The text; borrowed if the octets are already valid UTF-8.
+    /// The decoded text; borrowed if the octets are already valid UTF-8.
     pub text: Cow<'a, str>,
-    /// The problems found, in order; empty if there were none.
+    /// The problems found, in the order of their offsets; empty if there were none.
     pub problems: Vec<Problem>,
 }
 
-/// Encoded text.
+/// The result of encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Encoded<'a> {
@@ -154,7 +154,7 @@ impl Charset {
 
     /// Decodes one data element according to the options. [`Options::charset`] is ignored.
     ///
-    /// Every element of MARC-8 starts in ASCII and ANSEL: pass each subfield separately.
+    /// In MARC-8, every element starts in ASCII and ANSEL, so pass each subfield separately.
     pub fn decode_with<'a>(self, octets: &'a [u8], options: &Options) -> Decoded<'a> {
         let mut problems = Vec::new();
         let (text, unnormalised) = match self {
@@ -180,7 +180,7 @@ impl Charset {
         Decoded { text, problems }
     }
 
-    /// Encodes text, if the set has all its characters.
+    /// Encodes text, or fails if the set lacks one of its characters.
     ///
     /// # Errors
     /// [`Unwritable`] with the first character that the set lacks.
@@ -226,7 +226,7 @@ impl Charset {
         Encoded { octets, problems }
     }
 
-    /// Returns whether the octets are plain ASCII in this set, as most of a record is, and need no conversion.
+    /// Returns whether the octets are plain ASCII with the same meaning in this set, so that no conversion is needed.
     fn keeps(self, octets: &[u8]) -> bool {
         // Without an early exit, the loop is vectorised.
         let foreign = |found, octet: &u8| found | !octet.is_ascii() | (*octet == 0x1B);

@@ -1,6 +1,6 @@
 #![forbid(unsafe_code)]
-//! Bibliographic records in MARC: read, repaired, converted and written, in all their common forms.
-//! Octets stay as they are, and those that are not UTF-8 are shown as `\xNN`; [`charset`] converts records to UTF-8.
+//! Reads, repairs, converts and writes bibliographic records in MARC, in all their common forms. Octets are not
+//! changed, and octets that are not UTF-8 are shown as `\xNN`; [`charset`] converts records to UTF-8.
 //!
 //! | module | what it holds |
 //! |---|---|

@@ -1,6 +1,6 @@
-//! MARCMaker text (`mrk`), the form in which people edit MARC: `=245  10$aEmma /$cJane Austen.`, with a blank line after each
-//! record. Mnemonics of MARCMaker are read, and `{dollar}`, `{bsol}`, `{lcub}`, `{rcub}`, `{esc}` written; `{xNN}` is an
-//! extension for octets that text cannot hold.
+//! MARCMaker text (`mrk`), the form in which people edit MARC: `=245 10$aEmma /$cJane Austen.`, with a blank line after
+//! each record. All mnemonics of MARCMaker are read, but only `{dollar}`, `{bsol}`, `{lcub}`, `{rcub}` and `{esc}` are
+//! written. The extension `{xNN}` stands for an octet that text cannot hold.
 
 mod mnemonics;
 
@@ -15,21 +15,21 @@ use super::remarks::Remarks;
 #[error("line {line}: {reason}")]
 #[non_exhaustive]
 pub struct MrkError {
-    /// The line, counted from 1.
+    /// The number of the line, counted from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// What is wrong with the line.
     pub reason: String,
 }
 
-/// Reads a text with any number of records, with LF or CRLF.
+/// Reads all records of a text, with LF or CRLF as line ends.
 ///
-/// Blank lines end a record; before a record, lines that begin with `#` are comments. A backslash is a blank in the leader, in
-/// control fields and in indicators. A mnemonic such as `{eacute}` is a character in UTF-8, a mnemonic such as `{acute}` is a
-/// mark on the following character. Braces that do not enclose a mnemonic are kept. The lengths in the leader are kept;
-/// [`super::iso2709::encode`] recomputes them.
+/// Blank lines end a record; before a record, lines that begin with `#` are comments. A backslash stands for a space in
+/// the leader, in control fields and in indicators. A mnemonic such as `{eacute}` becomes a character in UTF-8; a
+/// mnemonic such as `{acute}` becomes a mark on the following character. Braces that do not enclose a mnemonic are
+/// kept. The lengths in the leader are kept; [`super::iso2709::encode`] recomputes them.
 ///
 /// # Errors
-/// The first line that cannot be read, and the reason.
+/// [`MrkError`] for the first line that cannot be read.
 pub fn parse_all(text: &str) -> Result<Vec<MarcRecord>, MrkError> {
     let mut records = Vec::new();
     let mut open: Option<MarcRecord> = None;
@@ -63,12 +63,12 @@ pub fn parse_all(text: &str) -> Result<Vec<MarcRecord>, MrkError> {
     Ok(records)
 }
 
-/// Reads one record as [`parse_all`] does, but skips lines that cannot be read, each with a remark; a leader whose length is
-/// not 24 is padded with blanks or truncated. Both are losses, and so is a missing leader. The first line of the text has the
-/// number `first_line`.
+/// Reads one record as [`parse_all`] does, but skips lines that cannot be read, and pads a leader whose length is not
+/// 24 with spaces or truncates it. Each of these repairs gets a remark and is a loss; a missing leader is a loss too.
+/// `first_line` is the number of the first line of the text.
 ///
 /// # Errors
-/// The first line, if no line of the text can be read.
+/// [`MrkError`] for the first line, if no line of the text can be read.
 pub fn parse_lenient(
     text: &str,
     first_line: usize,
@@ -114,12 +114,12 @@ pub fn parse_lenient(
     }
 }
 
-/// Returns whether a line can only be the first of a record.
+/// Returns whether a line can only be the first line of a record.
 pub(super) fn begins_record(line: &[u8]) -> bool {
     line.starts_with(b"=LDR ") || line.starts_with(b"=000 ")
 }
 
-/// Returns the offset of another record's leader at the end of a line of its own record.
+/// Returns the offset at which the leader of another record begins on the same line, if one does.
 pub(super) fn joined_record(line: &[u8]) -> Option<usize> {
     const MARK: &[u8] = b"=LDR  ";
     let line = line.trim_ascii_end();
@@ -138,7 +138,8 @@ pub(super) fn tag(line: &[u8]) -> Option<Tag> {
     rest.starts_with(b"  ").then_some(Tag(*tag))
 }
 
-/// Writes one record, a line for each field and no blank line. [`parse_all`] reads exactly the same record from this text.
+/// Writes one record: a line for each field, without a blank line at the end. [`parse_all`] reads exactly the same
+/// record from this text.
 pub fn to_mrk(record: &MarcRecord) -> String {
     let mut text = String::from("=LDR  ");
     put_head(&mut text, &record.leader.0);
@@ -164,7 +165,7 @@ pub fn to_mrk_all<'a>(records: impl IntoIterator<Item = &'a MarcRecord>) -> Stri
     texts.join("\n")
 }
 
-/// A line of a record.
+/// A line of MARCMaker text.
 enum Line {
     Leader(Vec<u8>),
     Field(Field),
@@ -190,8 +191,8 @@ fn read_line(line: &str) -> Result<Line, String> {
     Ok(Line::Field(Field::control(tag, body)))
 }
 
-/// Splits `=TAG  content` into the tag as written, the tag and the content. One blank after the tag is enough; at the end of
-/// the line, none is needed.
+/// Splits `=TAG  content` into the tag as written, the parsed tag and the content. One space after the tag is enough,
+/// or none at the end of the line.
 fn tag_and_content(line: &str) -> Result<(&str, Tag, &str), String> {
     let line = line.strip_prefix('=').ok_or("a field begins with =")?;
     let (name, content) = line.split_once(' ').unwrap_or((line, ""));
@@ -207,14 +208,14 @@ fn names_leader(tag: &str) -> bool {
     matches!(tag, "LDR" | "000")
 }
 
-/// Returns the octets of a text with mnemonics.
+/// Replaces the mnemonics in a text and returns its octets.
 fn octets(text: &str, blanks: Blanks) -> Vec<u8> {
     let mut octets = Vec::with_capacity(text.len());
     read(text, blanks, &mut octets);
     octets
 }
 
-/// Writes a tag so that readers do not take it for a leader and it has no blanks.
+/// Writes a tag. Spaces are replaced, and a tag that readers would take for that of a leader is changed.
 fn put_tag(text: &mut String, tag: Tag) {
     let mut written = String::new();
     put_head(&mut written, &tag.0);
@@ -227,7 +228,7 @@ fn put_tag(text: &mut String, tag: Tag) {
     }
 }
 
-/// Writes the part of a field before its first delimiter, with blanks as backslashes.
+/// Writes the part of a field before its first delimiter, with spaces as backslashes.
 fn put_head(text: &mut String, octets: &[u8]) {
     let mut first = true;
     for part in octets.split(|octet| *octet == b' ') {

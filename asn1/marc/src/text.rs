@@ -1,11 +1,12 @@
-//! Octets shown as text without loss, and read back: records need not be UTF-8, but people must be able to see all of each
-//! record. Listings, MARC-in-JSON and messages show each octet that is not UTF-8 as `\xNN`.
+//! Shows octets as text without loss, and reads them back. Records need not be UTF-8, but people must be able to see
+//! every octet, so listings, MARC-in-JSON and messages show each octet that is not UTF-8 as `\xNN`.
 
 use std::borrow::Cow;
 
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-/// Shows octets as text: valid UTF-8 unchanged, every other octet as `\xNN` (capital hexadecimal digits).
+/// Shows octets as text: valid UTF-8 is unchanged, and every other octet becomes `\xNN` (with capital hexadecimal
+/// digits).
 ///
 /// A backslash that would read back as such an escape is shown as `\x5C`, so [`octets_from_text`] always returns the octets
 /// that were shown. Text without such an escape is borrowed, not copied.
@@ -60,7 +61,8 @@ fn escaped(octets: &[u8]) -> String {
     shown
 }
 
-/// Returns the position of the first escape and the octet it stands for. Only octets that are never plain text are escapes.
+/// Returns the position of the first escape, and its octet. An escape of an octet that is always shown unchanged is
+/// ordinary text.
 fn escape_at(text: &[u8]) -> Option<(usize, u8)> {
     // Most text does not have a backslash, and `contains` shows that quickly.
     if !text.contains(&b'\\') {
@@ -77,7 +79,8 @@ fn escape_at(text: &[u8]) -> Option<(usize, u8)> {
         })
 }
 
-/// Returns the value of a hexadecimal digit; only capital letters are accepted, since only these are written.
+/// Returns the value of a hexadecimal digit. Only capital letters are accepted, because [`text_lossless`] writes only
+/// these.
 pub(super) fn hexadecimal(digit: u8) -> Option<u8> {
     match digit {
         b'0'..=b'9' => Some(digit - b'0'),

@@ -1,5 +1,5 @@
-//! The sets of the WHATWG Encoding Standard, UTF-8 and ISO 8859-1, with the offset of each fault.
-//! Text is written in NFC, since these sets have precomposed letters.
+//! The sets of the WHATWG Encoding Standard, UTF-8 and ISO 8859-1; each fault has its offset. Decoded text is in NFC,
+//! because these sets have precomposed letters.
 
 use std::borrow::Cow;
 

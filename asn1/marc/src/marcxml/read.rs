@@ -1,4 +1,5 @@
-//! Reads a `record` element: lenient where a person would understand the meaning, strict about well-formed XML.
+//! Reads a `record` element: the reader is lenient where a person would understand the meaning, but requires
+//! well-formed XML.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use quick_xml::XmlVersion;
@@ -23,7 +24,7 @@ pub enum MarcXmlError {
     Syntax {
         /// The offset of the fault.
         offset: u64,
-        /// What is wrong at the offset.
+        /// The description of the fault.
         fault: String,
     },
     /// Elements are nested more than [`MAX_DEPTH`] levels deep.
@@ -38,21 +39,21 @@ pub enum MarcXmlError {
     /// The text has no `record` element.
     #[error("no record element")]
     NoRecord,
-    /// There is more than the one record; only from [`only_from_xml`].
+    /// Something other than the record is in the text; only from [`only_from_xml`].
     #[error("a single record is expected, and there is something else next to it (octet {offset})")]
     NotAlone {
-        /// The offset of the other text or element.
+        /// The offset of the additional text or element.
         offset: u64,
     },
 }
 
 /// Reads the first record of an XML text, whatever surrounds it.
 ///
-/// White space in text is kept. `\xNN`, as [`super::to_xml`] writes it, becomes an octet again. A leader whose length is not 24
-/// is padded with blanks or truncated, a missing or empty indicator is a blank, a field without a tag of three octets is left
-/// out, elements and text outside the schema are ignored, each with a remark. Missing indicators and foreign elements are not
-/// losses; everything else is, for example text in a foreign element of a field, a missing leader, or a subfield without a
-/// code.
+/// White space in text is kept. The escape `\xNN`, written by [`super::to_xml`], becomes an octet again. The following
+/// repairs are made, each with a remark: a leader whose length is not 24 is padded with spaces or truncated, a missing
+/// or empty indicator becomes a space, a field without a tag of three octets is left out, and elements and text outside
+/// the schema are ignored. Missing indicators and foreign elements are not losses; every other repair is a loss, for
+/// example of text in a foreign element of a field, and so is a missing leader or a subfield without a code.
 ///
 /// # Errors
 /// [`MarcXmlError`] for text that is not well-formed up to the end of the record, or that does not hold a record.
@@ -97,7 +98,8 @@ pub fn from_xml(text: &str) -> Result<XmlRecord, MarcXmlError> {
     }
 }
 
-/// Reads a record as [`from_xml`] does, from a text with nothing but elements around the record, such as `collection`.
+/// Reads a record as [`from_xml`] does, but from a text that contains only elements around the record, such as
+/// `collection`.
 ///
 /// # Errors
 /// [`MarcXmlError`] as from [`from_xml`], for a text that is not well-formed up to its end, and for another record, element or text
@@ -108,7 +110,7 @@ pub fn only_from_xml(text: &str) -> Result<XmlRecord, MarcXmlError> {
     Ok(read)
 }
 
-/// Checks that a text has one `record` element, with nothing but elements around it.
+/// Checks that a text has exactly one `record` element, with only elements around it.
 fn check_alone(text: &str) -> Result<(), MarcXmlError> {
     let mut reader = Reader::from_str(text);
     reader.config_mut().expand_empty_elements = true;
@@ -178,7 +180,7 @@ struct Builder {
     fields: Vec<Field>,
     remarks: Remarks,
     is_field_lost: bool,
-    /// The tag of the open field, if the tag can be used.
+    /// The tag of the open field; `None` if the tag in the XML cannot be used.
     tag: Option<Tag>,
     body: BytesMut,
     /// The number of subfields in the open field.
@@ -266,7 +268,7 @@ impl Builder {
         }
     }
 
-    /// Closes an element; returns `true` if it was the record.
+    /// Closes an element; returns `true` if it was the `record` element.
     fn end(&mut self, element: Element) -> bool {
         match element {
             Element::Record => {
@@ -351,7 +353,7 @@ impl Builder {
         tag
     }
 
-    /// Adds a remark on an attribute with more characters than ISO 2709 has room for, since the excess would be read as
+    /// Adds a remark if a value has more characters than ISO 2709 has room for, because the excess would be read as
     /// something else.
     fn check_length(&mut self, what: &str, shown: &str, octets: &[u8], limit: usize) {
         let length = std::str::from_utf8(octets).map_or(octets.len(), |text| text.chars().count());
@@ -388,7 +390,7 @@ impl Builder {
     }
 }
 
-/// The maximum number of characters of a value that a remark shows.
+/// The maximum number of characters of a value that are shown in a remark.
 const MAX_SHOWN: usize = 20;
 
 /// Returns the value of an attribute that has no prefix.
