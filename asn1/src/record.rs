@@ -1,4 +1,5 @@
-//! The record syntaxes in an EXTERNAL: MARC, whose records are in `z3950-marc`, and the syntaxes defined in ASN.1.
+//! The record syntaxes in an EXTERNAL: MARC, whose implementation is in `z3950-marc`, and the syntaxes defined in
+//! ASN.1.
 //!
 //! | file | what it holds |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Checks that a document is well-formed (XML 1.0 §2.1). Requests have to be well-formed: otherwise, parts of a change could be
-//! left out, and the change would still look like a success.
+//! Checks that a document is well-formed (XML 1.0 §2.1). This is required of requests, because a malformed update might
+//! lose parts of the record, and its response would still report success.
 
 use bytes::Bytes;
 use quick_xml::events::{BytesStart, Event};
@@ -7,10 +7,10 @@ use quick_xml::events::{BytesStart, Event};
 use super::{XmlError, XmlReader};
 use crate::sru::SruLimits;
 
-/// Checks a document without a document type, within the limits on its elements.
+/// Checks a document, which must have no document type, within the limits on its elements.
 ///
 /// # Errors
-/// The first fault in the document.
+/// [`XmlError`] for the first fault in the document.
 pub(in crate::sru) fn check_well_formed(
     octets: &Bytes,
     limits: &SruLimits,
@@ -61,7 +61,7 @@ fn syntax(offset: usize, fault: impl Into<String>) -> XmlError {
     }
 }
 
-/// Refuses characters that XML does not allow (§2.2), in a document in UTF-8.
+/// Returns an error if a document in UTF-8 contains characters that XML does not allow (§2.2).
 fn check_characters(octets: &[u8]) -> Result<(), XmlError> {
     let is_wrong = |octet: &u8| *octet < b' ' && !matches!(octet, b'\t' | b'\n' | b'\r');
     let control = octets.iter().position(is_wrong);
@@ -74,7 +74,8 @@ fn check_characters(octets: &[u8]) -> Result<(), XmlError> {
     }
 }
 
-/// The maximum number of attributes of an element. Each attribute is compared with the others.
+/// The maximum number of attributes of an element. The number is limited because each attribute is compared with all
+/// others.
 const MAX_ATTRIBUTES: usize = 256;
 
 fn fault_of_tag(start: &BytesStart<'_>) -> Option<String> {
@@ -101,7 +102,7 @@ fn fault_of_tag(start: &BytesStart<'_>) -> Option<String> {
     })
 }
 
-/// Returns what is wrong with the value of an attribute, as written.
+/// Returns the fault in the value of an attribute, if there is one. `value` is the value as written.
 fn fault_of_value(value: &str) -> Option<String> {
     if value.contains('<') {
         return Some("< in the value of an attribute".to_owned());
@@ -115,7 +116,7 @@ fn fault_of_value(value: &str) -> Option<String> {
         })
 }
 
-/// Returns what is wrong with a reference, given its name or number (§4.1, §4.6).
+/// Returns the fault in a reference (§4.1, §4.6), if there is one. `reference` is the name or number in it.
 fn fault_of_reference(reference: &str) -> Option<String> {
     let number = |digits: &str, radix| {
         let is_number = digits.bytes().all(|octet| octet.is_ascii_alphanumeric());
@@ -139,14 +140,14 @@ fn is_character(character: char) -> bool {
     matches!(character, '\t' | '\n' | '\r' | ' '..='\u{FFFD}' | '\u{10000}'..)
 }
 
-/// Returns whether a text is a name (§2.3), judging only by its ASCII characters.
+/// Returns whether a text is a name (§2.3); only its ASCII characters are checked.
 fn is_name(text: &str) -> bool {
     let is_start = |c: char| c.is_ascii_alphabetic() || c == '_' || c == ':' || !c.is_ascii();
     let is_next = |c: char| is_start(c) || c.is_ascii_digit() || c == '-' || c == '.';
     text.starts_with(is_start) && text.chars().all(is_next)
 }
 
-/// Returns the part of a name that a message shows.
+/// Returns the part of a name to show in a message.
 fn shown(name: &str) -> String {
     name.chars().take(40).collect()
 }
