@@ -1,4 +1,4 @@
-//! Duplicate detection: makes a result set without duplicates, or one of duplicates only (Z39.50-2003 §3.2.7.2).
+//! Duplicate detection: makes a result set without duplicates, or with only the duplicates (Z39.50-2003 §3.2.7.2).
 
 use z3950_asn1::apdu::{
     DuplicateDetectionRequest, DuplicateDetectionResponse, DuplicateDetectionStatus, Options,
@@ -13,8 +13,8 @@ impl Session {
     /// Removes duplicates from result sets; [`DuplicateDetectionRequest::in_place`] is the usual request.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the server did not do it, [`ProtocolFault::NotGranted`] if the server does not offer it; the session
-    /// continues. Other errors end the session.
+    /// [`Error::Refused`] if the server refused the request, or [`ProtocolFault::NotGranted`] if it does not offer the
+    /// service; the session continues after these errors. Other errors end the session.
     pub async fn detect_duplicates(
         &self,
         request: DuplicateDetectionRequest,

@@ -12,7 +12,7 @@ use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
 use crate::protocol::session::Session;
 
-/// Creates a key from Bib-1 attributes, ignoring case. The server decides where to put records without the key.
+/// Creates a key from Bib-1 attributes; case is ignored. The server decides where to sort records without the key.
 pub fn key_by_attributes(attributes: Vec<AttributeElement>, relation: SortRelation) -> SortKeySpec {
     key(
         SortKey::SortAttributes(SortAttributes {
@@ -23,7 +23,7 @@ pub fn key_by_attributes(attributes: Vec<AttributeElement>, relation: SortRelati
     )
 }
 
-/// Creates a key from the name of a field, otherwise like [`key_by_attributes`].
+/// Creates a key like [`key_by_attributes`], but from the name of a field.
 pub fn key_by_field(field: impl Into<InternationalString>, relation: SortRelation) -> SortKeySpec {
     key(SortKey::SortField(field.into()), relation)
 }
@@ -41,8 +41,8 @@ impl Session {
     /// Sorts result sets; [`SortRequest::in_place`] is the usual request.
     ///
     /// # Errors
-    /// [`Error::Refused`] if nothing was sorted, [`ProtocolFault::NotGranted`] if the server does not offer Sort; the session
-    /// continues. Other errors end the session.
+    /// [`Error::Refused`] if nothing was sorted, or [`ProtocolFault::NotGranted`] if the server does not offer Sort;
+    /// the session continues after these errors. Other errors end the session.
     pub async fn sort(&self, request: SortRequest) -> Result<SortResponse, Error> {
         let phase = Phase::Sort;
         self.require(phase, Options::SORT)?;
