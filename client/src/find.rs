@@ -1,5 +1,5 @@
-//! Finds records: by a query or identifiers, at one target or several, with fallbacks and the choice of the best record. Events
-//! report what happens as it happens.
+//! Finds records by a query or identifiers, at one or more targets, with fallbacks and the choice of the best record.
+//! Events report the progress of the search.
 //!
 //! | file | holds |
 //! |---|---|
@@ -37,8 +37,8 @@ use crate::client::Client;
 use crate::error::Error;
 
 impl Client {
-    /// Looks for records at one target or several, and reports what happens. Nothing is sent before the first event is requested.
-    /// Dropping the result ends the search.
+    /// Searches for records at one or more targets, and returns a stream of events. Nothing is sent before the first
+    /// event is requested. Dropping the stream ends the search.
     ///
     /// ```no_run
     /// use z3950::find::{Event, Wanted};
@@ -65,7 +65,7 @@ impl Client {
         Events::new(self.clone(), targets.into_iter().collect(), wanted)
     }
 
-    /// Returns the target described by a text: see [`connect`](Self::connect).
+    /// Returns the target described by a text; see [`connect`](Self::connect).
     ///
     /// # Errors
     /// [`Error::Target`].

@@ -1,4 +1,4 @@
-//! Looks up known items by identifier, in any usual notation (Z39.50-2003 Appendix ATR.3; RFC 2056 §4 for docids).
+//! Looks up known records by identifier, in any usual notation (Z39.50-2003 Appendix ATR.3; RFC 2056 §4 for docids).
 //!
 //! | file | holds |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! URLs of Z39.50 sessions and records (RFC 2056, based on RFC 1738), and of all other schemes. [`Z3950Url::parse`] and, for any
-//! scheme, [`Locator::parse`] return values that are valid by construction.
+//! URLs of Z39.50 sessions and records (RFC 2056, based on RFC 1738), and of all other schemes. [`Z3950Url::parse`]
+//! and, for any scheme, [`Locator::parse`] return only valid values.
 //!
 //! | file | holds | source |
 //! |---|---|---|
@@ -83,12 +83,12 @@ pub use spell::spell;
 pub use userinfo::Userinfo;
 pub use z3950::{DEFAULT_PORT, Extension, Kind, Z3950Url, Z3950UrlBuilder};
 
-/// Returns the kind of a session or retrieval URL, judged by its scheme alone; `None` for other texts.
+/// Returns the kind of a session or retrieval URL, judged only by its scheme; `None` for any other text.
 ///
-/// The rest is not examined, so a malformed URL can be classified too. Outer blanks, angle brackets and one leading `URL:` are
-/// skipped, as in [`Mode::Lenient`].
+/// The text after the scheme is not examined, so a malformed URL has a kind too. Surrounding spaces, angle brackets and
+/// one leading `URL:` are skipped, as in [`Mode::Lenient`].
 ///
-/// Source: RFC 2056 §1; RFC 1738 §2.1 for letter case.
+/// Source: RFC 2056 §1; RFC 1738 §2.1 for ignoring letter case.
 pub fn classify(text: impl AsRef<[u8]>) -> Option<Kind> {
     let (scheme, _) = common::scheme(common::unwrapped(Span::new(text.as_ref()))).ok()?;
     Kind::of_scheme(scheme.octets())
