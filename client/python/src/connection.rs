@@ -1,4 +1,4 @@
-//! ZOOM's Connection, and the functions that need none.
+//! ZOOM's Connection, and the functions that do not need a connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,17 +27,17 @@ use crate::record::Record;
 use crate::request::Request;
 use crate::result_set::{ResultSet, Slots};
 
-/// A connection, which its result sets share.
+/// An open connection, which its result sets share.
 pub(crate) struct Open {
     pub(crate) handle: Handle,
     is_closed: AtomicBool,
 }
 
 impl Open {
-    /// The connection.
+    /// Returns the library's handle to the connection.
     ///
     /// # Errors
-    /// After it was closed.
+    /// Fails after the connection was closed.
     pub(crate) fn handle(&self) -> PyResult<Handle> {
         if self.is_closed.load(Ordering::Acquire) {
             Err(Error::new_err("the connection is closed"))
@@ -68,7 +68,7 @@ pub(crate) fn connect(py: Python<'_>, target: String, options: &Options) -> PyRe
     }))
 }
 
-/// The record that a retrieval URL names.
+/// Retrieves the record named by a retrieval URL.
 #[pyfunction]
 pub(crate) fn get(py: Python<'_>, url: String, options: &Options) -> PyResult<Request> {
     if options.form != RecordForm::default() {
@@ -82,7 +82,7 @@ pub(crate) fn get(py: Python<'_>, url: String, options: &Options) -> PyResult<Re
     }))
 }
 
-/// Looks up an identifier at one target or several, in sessions that go back to the pool afterwards.
+/// Looks up an identifier at one or more targets, in sessions that return to the pool afterwards.
 #[pyfunction]
 #[pyo3(signature = (targets, identifier, options, fallback=false, best=false, all_targets=false))]
 pub(crate) fn lookup(
@@ -116,10 +116,11 @@ pub(crate) fn lookup(
     }))
 }
 
-/// The most records of a lookup.
+/// The maximum number of records that a lookup returns.
 const SHOWN: u64 = 20;
 
-/// What a lookup at several targets found; an error if none has a record and one did not answer.
+/// Returns the result of a lookup at several targets. If no target has a record and one of them did not answer, returns
+/// an error.
 async fn found_at(
     client: &Client,
     targets: Vec<SearchTarget>,
@@ -173,7 +174,7 @@ async fn found_at(
     }
 }
 
-/// Refuses an argument that is not a target.
+/// Raises an exception if an argument is not a target.
 #[pyfunction]
 pub(crate) fn check_target(py: Python<'_>, target: &str, options: &Options) -> PyResult<()> {
     let client = options.client(py, target)?;
@@ -183,7 +184,7 @@ pub(crate) fn check_target(py: Python<'_>, target: &str, options: &Options) -> P
         .map_err(|error| to_python(&Failure::Target(Arc::new(error))))
 }
 
-/// A doubt about an identifier, or if nothing was found, a hint why.
+/// Returns a warning about an identifier or, if nothing was found, a hint about the reason.
 #[pyfunction]
 pub(crate) fn remark(identifier: &str, is_found: bool) -> Option<String> {
     // Errors: anything but an identifier is refused with the reason.
@@ -192,7 +193,7 @@ pub(crate) fn remark(identifier: &str, is_found: bool) -> Option<String> {
     identifier.doubt().or_else(hint)
 }
 
-/// The targets that have names.
+/// Returns the targets that have names.
 #[pyfunction]
 pub(crate) fn targets(py: Python<'_>) -> PyResult<Vec<Target>> {
     let shared = shared(py)?;
@@ -211,7 +212,8 @@ pub(crate) fn targets(py: Python<'_>) -> PyResult<Vec<Target>> {
     Ok(targets.collect())
 }
 
-/// What a lookup found: the query, the number of hits, the first records, the target that has them, and why the record is the best.
+/// The result of a lookup: the query, the number of hits, the first records, the target that has them, and the reason
+/// why the record is the best.
 type Found = Option<(String, u64, Slots, Option<String>, Option<String>)>;
 
 async fn found(connection: &Handle, identifier: &str) -> Result<Found, Failure> {
@@ -233,7 +235,8 @@ impl Connection {
         Ok(format!("{}/{}", target.endpoint, names.join("+")))
     }
 
-    /// Whether it is of no use any more, as in a child of its process.
+    /// Whether the connection can no longer be used, because it was closed or this is a child of the process that
+    /// opened it.
     #[getter]
     fn is_closed(&self) -> bool {
         let open = self.0.here();
@@ -356,7 +359,7 @@ impl Connection {
     }
 }
 
-/// Values of JSON.
+/// Values of JSON, converted to Python objects.
 struct Values(Vec<serde_json::Value>);
 
 impl<'py> IntoPyObject<'py> for Values {
@@ -369,7 +372,8 @@ impl<'py> IntoPyObject<'py> for Values {
     }
 }
 
-/// A term of an index: to search for, to display, and the number of records with it, if the server says.
+/// A term of an index: the term to search for, the term to display, and the number of records that contain it, if the
+/// server sends it.
 #[pyclass(frozen, get_all, module = "z3950")]
 pub(crate) struct ScanTerm {
     term: String,
@@ -392,7 +396,7 @@ impl ScanTerm {
     }
 }
 
-/// A target that has a name, to connect to: built in, or of the user's `targets.toml`.
+/// A named target to connect to, which is built in or from the user's `targets.toml`.
 #[pyclass(frozen, get_all, module = "z3950")]
 pub(crate) struct Target {
     name: String,
@@ -415,7 +419,7 @@ impl Target {
     }
 }
 
-/// The result of an update or an order. The status is `done` or `accepted`; one that failed is a `Diagnostic`.
+/// The result of an update or an order. Its status is `done` or `accepted`; a failed task raises `Diagnostic`.
 #[pyclass(frozen, get_all, module = "z3950")]
 pub(crate) struct TaskResult {
     status: &'static str,

@@ -1,4 +1,5 @@
-//! The library's errors as exceptions of `z3950._errors`, and panics as exceptions too: a program that catches `z3950.Error` goes on.
+//! Converts the library's errors to exceptions of `z3950._errors`. Panics become exceptions too, so that a program that
+//! catches `z3950.Error` continues.
 
 use std::any::Any;
 use std::error::Error as _;
@@ -20,12 +21,13 @@ import_exception!(z3950._errors, Timeout);
 import_exception!(z3950._errors, BadUrl);
 import_exception!(z3950._errors, BadQuery);
 
-/// The exception of an error, with the words of the error and of its causes.
+/// Returns the exception for an error, with the messages of the error and of its causes.
 pub(crate) fn to_python(error: &Failure) -> PyErr {
     in_words(error, chain(error))
 }
 
-/// The same, after the name of the target if that is unavailable: of several, one has to know which.
+/// Returns the exception for an error. If the target is unavailable, its message begins with the name of the target,
+/// because there may be several targets.
 pub(crate) fn to_python_about(target: &str, error: &Failure) -> PyErr {
     let words = chain(error);
     match error {
@@ -84,12 +86,13 @@ fn chain(error: &Failure) -> String {
     words
 }
 
-/// What `work` gives. PyO3 would make an exception of a panic that `except Exception` does not catch.
+/// Returns the result of `work`, or an exception if it panics. PyO3 itself would raise an exception that `except
+/// Exception` does not catch.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panicked(&*panic)))
 }
 
-/// The exception of a panic.
+/// Returns the exception for a panic.
 pub(crate) fn panicked(panic: &(dyn Any + Send)) -> PyErr {
     let words = panic.downcast_ref::<String>().map(String::as_str);
     let words = words.or_else(|| panic.downcast_ref::<&str>().copied());

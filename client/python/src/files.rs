@@ -1,4 +1,4 @@
-//! Files of records: read one at a time, and converted piece by piece, in constant memory.
+//! Reads files of records one at a time, and converts them in parts, in constant memory.
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
@@ -20,10 +20,11 @@ use crate::error::{Error, guarded};
 use crate::process::Local;
 use crate::record::Record;
 
-/// How many octets are read before one looks for signals: those between two records may be very many.
+/// The number of octets that are read between checks for signals. It is limited because there may be many octets
+/// between two records.
 const SIGNAL_OCTETS: usize = 16 << 20;
 
-/// Octets, between which one looks for signals.
+/// A reader that checks for signals between reads.
 struct Watched {
     octets: Octets,
     since: usize,
@@ -41,7 +42,7 @@ impl Read for Watched {
     }
 }
 
-/// Octets from a file, from memory, or from an object with `read`.
+/// The source of octets: a file, memory, or a Python object with `read`.
 enum Octets {
     File(BufReader<File>),
     Memory(Cursor<Bytes>),
@@ -71,7 +72,8 @@ impl Read for Octets {
     }
 }
 
-/// Makes a call again when a signal has interrupted it, and was handled. A file may be a pipe, for which one waits.
+/// Repeats a call that a signal has interrupted, after the signal's handler has run. This is needed because a file may
+/// be a pipe, where the call waits.
 fn with_signals<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
@@ -83,7 +85,7 @@ fn with_signals<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     }
 }
 
-/// Opens a file; a signal may interrupt it, as it may not in `File::open`.
+/// Opens a file. Unlike in `File::open`, a signal can interrupt this.
 #[cfg(unix)]
 fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
@@ -95,29 +97,30 @@ fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// What happens to damaged records: those of which anything is lost or guessed, octets that are no text included.
+/// The treatment of damaged records. A record is damaged if any of its data is lost or guessed, or has octets that are
+/// not text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OnDamage {
     Raise,
-    /// They are taken as far as they can be read; those that cannot are raised.
+    /// They are returned as far as they can be read. A record that cannot be read raises an exception.
     Repair,
     Skip,
 }
 
-/// How many faults of a record an exception names.
+/// The maximum number of a record's faults that an exception lists.
 const SHOWN: usize = 3;
 
-/// Where records come from.
+/// The source of records.
 enum Input {
     File {
         records: Box<RecordReader<Watched>>,
-        /// The object that is read, if there is one.
+        /// The Python object that is read, if there is one.
         object: Option<Arc<Py<PyAny>>>,
         charset: Option<Charset>,
         damage: OnDamage,
     },
     Objects(Py<PyIterator>),
-    /// The garbage collector took it.
+    /// The source has been taken by the garbage collector.
     Nothing,
 }
 
@@ -223,10 +226,10 @@ impl Input {
     }
 }
 
-/// What comes next in a file.
+/// The next item in a file.
 enum Next {
     Record(Record),
-    /// Where, and what is wrong.
+    /// A damaged record, with its position and the fault.
     Damaged(String),
     End,
 }
@@ -276,7 +279,8 @@ fn in_memory(octets: &Bound<'_, PyBytes>) -> Octets {
     Octets::Memory(Cursor::new(Bytes::copy_from_slice(octets.as_bytes())))
 }
 
-/// The exception of a file that cannot be opened, with its name, or that of a handler of signals.
+/// Returns the exception for a file that cannot be opened, with its name, or the exception raised by a handler of
+/// signals.
 fn of_file(py: Python<'_>, path: &Path, error: io::Error) -> PyErr {
     let Some(code) = error.raw_os_error() else {
         return error.into();
@@ -294,7 +298,8 @@ fn unknown(value: &str, expected: &str) -> PyErr {
     PyValueError::new_err(format!("{value:?} is not {expected}"))
 }
 
-/// The records of a file. A child of the process that opened it would take them from its parent: both have the same place in the file.
+/// A reader of the records in a file. It cannot be used in a child of the process that opened the file: both processes
+/// share the position in the file, so the child would take records from its parent.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Reader(Local<Mutex<Input>>);
 
@@ -316,7 +321,7 @@ impl Reader {
         this
     }
 
-    /// The next record. After an exception for a damaged one, the record after it follows.
+    /// Returns the next record. After an exception for a damaged record, the next call returns the record after it.
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<Record>>> {
         // `list` takes them all without looking for signals.
         py.check_signals()?;
@@ -342,13 +347,13 @@ impl Reader {
 }
 
 impl Reader {
-    /// What is read, unless another thread or process has it.
+    /// Returns the locked source, unless another thread or process uses it.
     fn held(&self) -> Option<MutexGuard<'_, Input>> {
         self.0.here()?.try_lock().ok()
     }
 }
 
-/// Records in another form, a piece at a time.
+/// A converter of records to another format, which returns the document in parts.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Converter {
     records: Py<Reader>,
@@ -356,7 +361,7 @@ pub(crate) struct Converter {
     progress: Mutex<Progress>,
 }
 
-/// How much of a document is written.
+/// The part of a document that has been written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Nothing,

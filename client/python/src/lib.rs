@@ -1,6 +1,7 @@
 #![forbid(unsafe_code)]
-//! The native half of the Python package `z3950`: the library `z3950` as values that Python's classes hold, and requests
-//! that they wait for. The classes for people are in `python/z3950`, which also says what each part is for.
+//! The native part of the Python package `z3950`. It makes values of the library `z3950` available to Python classes,
+//! and requests that these classes wait for. The classes for users are in `python/z3950`, which also has the
+//! documentation of each part.
 //!
 //! | file | holds |
 //! |---|---|

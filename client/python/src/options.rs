@@ -1,4 +1,5 @@
-//! What `connect` and the functions without a connection take: how long to wait, who asks, and in which form records are wanted.
+//! The options of `connect` and of the functions without a connection: time limits, credentials, and the requested form
+//! of records.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use z3950::{Client, ClientOptions, RecordForm, Timeouts};
 use crate::error::BadUrl;
 use crate::process::shared;
 
-/// How long sessions are kept for the next connection to the same server.
+/// The time for which sessions are kept for the next connection to the same server.
 const IDLE_TIME: Duration = Duration::from_secs(60);
 
 /// Options of a connection.
@@ -69,10 +70,11 @@ impl Options {
 }
 
 impl Options {
-    /// The client of this process, with these options, for a target or a URL.
+    /// Returns the client of this process with these options, for a target or a URL.
     ///
     /// # Errors
-    /// A user or a password in it: they would not be sent, and those of the target's profile neither.
+    /// Raises an exception if the target contains a user name or a password, because then neither these nor the
+    /// credentials of the target's profile would be sent.
     pub(crate) fn client(&self, py: Python<'_>, target: &str) -> PyResult<Client> {
         // Errors: an invalid target is refused when it is connected to.
         let target = target.parse::<Target>();

@@ -1,7 +1,8 @@
-//! The runtime and the client that all requests of a process share, and values that belong to one process.
+//! The runtime and the client for all requests of a process, and values that belong to one process.
 //!
-//! The runtime has no thread of its own: a thread that waits for a request drives it, and several take turns. Only requests that go on
-//! while nobody waits, those of asyncio and of lookups side by side, have a thread started.
+//! The runtime has no thread of its own: a thread that waits for a request drives the runtime, and several threads take
+//! turns. A thread is started only for requests that make progress while no thread waits, which are those of asyncio
+//! and of parallel lookups.
 
 use std::process;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -14,23 +15,24 @@ use z3950::Client;
 
 use crate::error::{Error, to_python};
 
-/// What the requests of a process share.
+/// The state shared by all requests of a process.
 pub(crate) struct Shared {
     pub(crate) runtime: Runtime,
     client: OnceLock<Client>,
     driver: Mutex<Option<Driver>>,
 }
 
-/// The thread that drives the runtime while no other one waits.
+/// The thread that drives the runtime while no other thread waits.
 struct Driver {
     stop: oneshot::Sender<()>,
     thread: JoinHandle<()>,
 }
 
-/// Read and replaced only by threads that hold the GIL, so that no other thread has it locked at a fork.
+/// The shared state of the process. Only threads that hold the GIL read and replace it, so it is never locked by
+/// another thread during a fork.
 static SHARED: Mutex<Option<Local<Arc<Shared>>>> = Mutex::new(None);
 
-/// The runtime of this process, which a child has anew.
+/// Returns the shared state of this process, which is created if necessary. A child process creates its own.
 pub(crate) fn shared(_: Python<'_>) -> PyResult<Arc<Shared>> {
     let mut slot = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(shared) = existing(&slot) {
@@ -45,13 +47,13 @@ pub(crate) fn shared(_: Python<'_>) -> PyResult<Arc<Shared>> {
     Ok(shared)
 }
 
-/// What there is for this process, if it has made any requests.
+/// Returns the shared state, if this process has made any requests.
 fn existing(slot: &Option<Local<Arc<Shared>>>) -> Option<Arc<Shared>> {
     slot.as_ref().and_then(Local::here).cloned()
 }
 
 impl Shared {
-    /// The client with the user's targets, whose sessions all connections share until Python exits.
+    /// Returns the client with the user's targets. All connections share its sessions until Python exits.
     pub(crate) fn client(&self, py: Python<'_>) -> PyResult<&Client> {
         if let Some(client) = self.client.get() {
             return Ok(client);
@@ -62,8 +64,8 @@ impl Shared {
         Ok(self.client.get_or_init(|| client))
     }
 
-    /// Has requests make progress while no thread waits, until Python exits. Nothing here lets go of the GIL, so no other thread has
-    /// the lock.
+    /// Starts a thread that drives requests while no other thread waits, until Python exits. This function never
+    /// releases the GIL, so no other thread has the lock.
     pub(crate) fn drive(self: &Arc<Self>, _: Python<'_>) -> PyResult<()> {
         let mut driver = self.driver.lock().unwrap_or_else(PoisonError::into_inner);
         if driver.is_none() {
@@ -82,7 +84,7 @@ impl Shared {
     }
 }
 
-/// Called when Python exits: closes the sessions that nobody uses, and ends the thread, since one that is running Python code when the
+/// Closes the unused sessions and ends the thread when Python exits. A thread that runs Python code when the
 /// interpreter ends would abort the process.
 #[pyfunction]
 fn end(py: Python<'_>) {
@@ -102,8 +104,9 @@ fn end(py: Python<'_>) {
     });
 }
 
-/// A value of use only in the process that made it, because it has to do with open sockets. In a child it is neither used nor dropped:
-/// both processes have the same sockets, and the registrations of the runtime's poller are shared.
+/// A value that can be used only in the process that made it, because it depends on open sockets. A child process
+/// neither uses nor drops it: both processes have the same sockets, and the registrations of the runtime's poller are
+/// shared.
 pub(crate) struct Local<T> {
     value: Option<T>,
     process: u32,
@@ -117,25 +120,25 @@ impl<T> Local<T> {
         }
     }
 
-    /// The value, unless this is a child of the process that made it.
+    /// Returns the value, unless this is a child of the process that made it.
     pub(crate) fn here(&self) -> Option<&T> {
         self.value
             .as_ref()
             .filter(|_| self.process == process::id())
     }
 
-    /// The value.
+    /// Returns the value.
     ///
     /// # Errors
-    /// In a child of the process that made it.
+    /// Fails in a child of the process that made the value.
     pub(crate) fn get(&self) -> PyResult<&T> {
         self.here().ok_or_else(of_parent)
     }
 
-    /// The same, to be changed.
+    /// Returns the value for modification.
     ///
     /// # Errors
-    /// Those of [`get`](Self::get).
+    /// The errors of [`get`](Self::get).
     pub(crate) fn get_mut(&mut self) -> PyResult<&mut T> {
         let is_here = self.process == process::id();
         let value = self.value.as_mut().filter(|_| is_here);

@@ -1,4 +1,4 @@
-//! Queries: built from parts, or read from a language that is named and never guessed.
+//! Queries, which are built from parts or parsed in a given language. The language is never guessed.
 
 use std::hash::{Hash, Hasher};
 use std::ops::{BitAnd, BitOr, Sub};
@@ -27,7 +27,8 @@ use crate::error::{BadQuery, guarded};
 #[derive(PartialEq)]
 pub(crate) struct Query {
     pub(crate) meant: Meant,
-    /// At most [`MAX_RPN_DEPTH`] if it was joined, because the operators may all be on one path.
+    /// The number of operators. It is at most [`MAX_RPN_DEPTH`] in a joined query, because all operators may be on one
+    /// path.
     operators: usize,
 }
 
@@ -145,7 +146,7 @@ impl Query {
         self.joined(other, Meant::sub)
     }
 
-    /// Python's `and` and `or` would drop one of two queries.
+    /// Raises an exception, because Python's `and` and `or` would drop one of two queries.
     fn __bool__(&self) -> PyResult<bool> {
         let words =
             "a query is neither true nor false: join queries by &, | and -, not by and, or and not";
@@ -177,7 +178,7 @@ impl Query {
 }
 
 impl Hash for Query {
-    /// Equal queries are written in the same way.
+    /// Hashes the query as text, because equal queries have the same text.
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.meant.to_string().hash(state);
     }

@@ -1,4 +1,4 @@
-//! Records as Python reads them: of a result set, or of a file.
+//! Records in Python: those of a result set, and those of a file.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -35,7 +35,7 @@ use crate::error::{Error, guarded};
 #[pyclass(frozen, module = "z3950")]
 pub(crate) struct Record {
     source: Source,
-    /// In UTF-8, when it has been asked for.
+    /// The MARC record in UTF-8, which is made when it is first needed.
     marc: OnceLock<Option<MarcRecord>>,
 }
 
@@ -74,7 +74,7 @@ impl From<z3950::Record> for Record {
 }
 
 impl From<MarcRecord> for Record {
-    /// A record of a file, in UTF-8.
+    /// Makes a record from a record of a file, which is in UTF-8.
     fn from(record: MarcRecord) -> Self {
         Self {
             source: Source::File,
@@ -84,7 +84,7 @@ impl From<MarcRecord> for Record {
 }
 
 impl Record {
-    /// The MARC record, in UTF-8.
+    /// Returns the MARC record, in UTF-8.
     pub(crate) fn as_marc(&self) -> Option<&MarcRecord> {
         let read = || match &self.source {
             Source::Server(record) => record.marc(),
@@ -100,7 +100,7 @@ impl Record {
         }
     }
 
-    /// What equal records have in common.
+    /// Returns octets that are the same for equal records.
     fn identity(&self) -> Vec<u8> {
         match &self.source {
             Source::Server(record) => record.octets().to_vec(),
@@ -310,7 +310,7 @@ impl Record {
     }
 }
 
-/// The text of a string; of another value, an exception that begins with what is expected.
+/// Returns the text of a string. For another value, raises an exception that begins with the `expected` type.
 fn text_of<'a>(value: &'a Bound<'_, PyAny>, expected: &str) -> PyResult<Cow<'a, str>> {
     match value.cast::<PyString>() {
         Ok(text) => text.to_cow(),
@@ -321,7 +321,7 @@ fn text_of<'a>(value: &'a Bound<'_, PyAny>, expected: &str) -> PyResult<Cow<'a, 
     }
 }
 
-/// Text in HTML.
+/// Escapes text for HTML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -1,8 +1,10 @@
-//! A request: work on the runtime whose result Python waits for. A thread that waits has released the GIL and still takes
-//! signals; asyncio gets a callback instead. If nobody wants the result any more, the request is cancelled and its session lives on.
+//! A request: work on the runtime, whose result Python waits for. A thread that waits has released the GIL and still
+//! handles signals; asyncio gets a callback instead. If the result is no longer wanted, the request is cancelled, but
+//! its session can still be used.
 //!
-//! A thread that waits polls its work itself, which is the quickest. After a tick the work becomes a task of the runtime, which any waiting
-//! thread drives: a handler of signals, which runs between two ticks, may make a request that waits for this one.
+//! A thread that waits polls its work itself, which is the fastest way. After a tick, the work becomes a task of the
+//! runtime, which any waiting thread drives. This is needed because a signal handler, which runs between two ticks, may
+//! make a request that waits for this request.
 
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::pin::Pin;
@@ -20,14 +22,15 @@ use z3950::Error as Failure;
 use crate::error::{Error, guarded, panicked, to_python, to_python_about};
 use crate::process::{Local, Shared, shared};
 
-/// How long a waiting thread leaves a signal unnoticed. Signals do not wake the runtime, because only Python may handle them.
+/// The maximum time for which a waiting thread does not notice a signal. Signals do not wake the runtime, because only
+/// Python may handle them.
 pub(crate) const SIGNAL_TICK: Duration = Duration::from_millis(50);
 
-/// The result, made into an object with the GIL held.
+/// A function that converts the result to a Python object; it is called with the GIL held.
 type Reply = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
 type Work = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
-/// Work whose result can be had once.
+/// A request for work, whose result can be taken only once.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Request(Local<Mutex<Option<Work>>>);
 
@@ -39,8 +42,8 @@ impl Request {
         Self::with(work, |error| to_python(&error))
     }
 
-    /// Work that is not repeated in another session. What has arrived comes first, so that it is not sent in a session that the server
-    /// closed while no thread drove the runtime.
+    /// Creates a request for work that is not repeated in another session. It reads what has arrived before it sends
+    /// anything, because the server may have closed the session while no thread drove the runtime.
     pub(crate) fn once<T>(work: impl Future<Output = Result<T, Failure>> + Send + 'static) -> Self
     where
         T: for<'py> IntoPyObjectExt<'py> + Send + 'static,
@@ -59,7 +62,7 @@ impl Request {
         })
     }
 
-    /// Work for a target, whose errors name it.
+    /// Creates a request for work with a target, which errors name.
     pub(crate) fn about<T>(
         target: String,
         work: impl Future<Output = Result<T, Failure>> + Send + 'static,
@@ -100,7 +103,7 @@ impl Request {
     }
 }
 
-/// Makes the work a task. It ends when what is returned is dropped.
+/// Makes the work a task of the runtime. The task is cancelled when the returned work is dropped.
 fn begun(work: Work, shared: &Shared) -> Work {
     let work = AbortOnDropHandle::new(shared.runtime.spawn(work));
     Box::pin(work.map(|ended| -> Reply {
@@ -111,7 +114,7 @@ fn begun(work: Work, shared: &Shared) -> Work {
     }))
 }
 
-/// Lets the work go on until it ends, but for a tick at most.
+/// Drives the work until it ends, but at most for a tick.
 fn tick(py: Python<'_>, shared: &Shared, work: &mut Work) -> PyResult<Option<Reply>> {
     let step = || {
         let tick = async { timeout(SIGNAL_TICK, work).await };
@@ -139,14 +142,14 @@ impl Request {
         }
     }
 
-    /// Begins the work, which goes on while nobody waits, so that no limit passes unused.
+    /// Begins the work, which then makes progress even while no thread waits, so that its time limits do not expire.
     fn spawn(&self, py: Python<'_>) -> PyResult<Self> {
         let shared = shared(py)?;
         shared.drive(py)?;
         Ok(Self::of(begun(self.take()?, &shared)))
     }
 
-    /// Begins the work, and calls `done(result, error)` when it has ended, in another thread.
+    /// Begins the work, and calls `done(result, error)` in another thread when it has ended.
     fn start(&self, py: Python<'_>, done: Py<PyAny>) -> PyResult<Started> {
         let work = self.take()?;
         let shared = shared(py)?;
@@ -168,13 +171,13 @@ impl Request {
     }
 }
 
-/// A request that was begun.
+/// A request that has begun.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Started(Local<AbortHandle>);
 
 #[pymethods]
 impl Started {
-    /// Cancels the request, unless it has ended or is that of the parent process.
+    /// Cancels the request, unless it has ended or belongs to the parent process.
     fn cancel(&self) {
         if let Some(task) = self.0.here() {
             task.abort();

@@ -1,4 +1,4 @@
-//! ZOOM's ResultSet: what a search found, read one by one or in ranges.
+//! ZOOM's ResultSet: the result of a search, whose records are read one by one or in ranges.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,14 +15,15 @@ use crate::process::Local;
 use crate::record::Record;
 use crate::request::Request;
 
-/// How many records are fetched at a time for a program that reads them one by one, in order.
+/// The number of records that are fetched together for a program that reads records one by one, in order.
 const PAGE: u64 = 20;
 
-/// What the requests of a result set share.
+/// The state shared by the requests of a result set.
 pub(crate) struct Held {
     pub(crate) set: RwLock<z3950::ResultSet>,
     open: Arc<Open>,
-    /// The records that [`ResultSet::record`] fetched last. Written only while the set is locked, so that they are in its order.
+    /// The records that [`ResultSet::record`] fetched last. They are written only while the set is locked, so that they
+    /// match its order.
     page: Mutex<Vec<z3950::Record>>,
 }
 
@@ -49,7 +50,7 @@ impl ResultSet {
         }
     }
 
-    /// The set, of a connection that is open.
+    /// Returns the shared state of the set, if its connection is open.
     pub(crate) fn shared(&self) -> PyResult<Arc<Held>> {
         let held = self.held.get()?;
         held.open.handle()?;
@@ -58,9 +59,10 @@ impl ResultSet {
 }
 
 impl Held {
-    /// The record at a position; `None` if the server had estimated more records than there are.
+    /// Returns the record at a position; `None` if there are fewer records than the server had estimated.
     ///
-    /// A record that was fetched last is not fetched again. The one after these comes with a page of others.
+    /// A record from the last fetched page is not fetched again. The record after this page is fetched together with a
+    /// new page.
     async fn record(&self, position: u64) -> Result<Option<z3950::Record>, Failure> {
         let set = self.set.read().await;
         let count = {
@@ -96,7 +98,7 @@ impl Held {
 
 #[pymethods]
 impl ResultSet {
-    /// The record at a position, 1-based. A loop over positions costs a request for each page.
+    /// Returns the record at a 1-based position. A loop over positions makes one request for each page.
     fn record(&self, position: u64) -> PyResult<Request> {
         let held = self.shared()?;
         Ok(Request::new(async move {
@@ -104,7 +106,7 @@ impl ResultSet {
         }))
     }
 
-    /// The records from a position on, 1-based: each one, or the exception in its place.
+    /// Returns the records from a 1-based position on. A record that failed is replaced by an exception.
     fn range(&self, first: u64, count: u64) -> PyResult<Request> {
         let held = self.shared()?;
         Ok(Request::new(async move {
@@ -130,7 +132,7 @@ impl ResultSet {
     }
 }
 
-/// Records, and the exceptions in the places of others.
+/// Records, with exceptions in place of records that failed.
 pub(crate) struct Slots(pub(crate) Vec<Result<z3950::Record, Failure>>);
 
 impl<'py> IntoPyObject<'py> for Slots {

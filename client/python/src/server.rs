@@ -1,4 +1,4 @@
-//! A server inside a test's own process.
+//! A server that runs in the process of a test.
 
 use std::io;
 use std::mem;
@@ -18,17 +18,17 @@ use crate::error::{Error, guarded, panicked};
 use crate::process::Local;
 use crate::request::SIGNAL_TICK;
 
-/// A server on a free port of 127.0.0.1, until it is stopped.
+/// A server on a free port of 127.0.0.1, which runs until it is stopped.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Server(Local<Mutex<State>>);
 
 enum State {
     Running(Box<TestServer>),
-    /// With what was said until then.
+    /// The server has been stopped; these are the APDUs of its sessions.
     Stopped(Vec<TranscriptEntry>),
 }
 
-/// A record for a test: in any form of MARC, or a number and a title.
+/// A record for a test: in any form of MARC, or as a number and a title.
 #[derive(FromPyObject)]
 enum Given {
     Octets(Vec<u8>),
@@ -36,7 +36,7 @@ enum Given {
 }
 
 impl Given {
-    /// The records, which the server can keep.
+    /// Returns the records in a form that the server can store.
     fn records(self) -> PyResult<Vec<MarcRecord>> {
         let records = self.read()?;
         for record in &records {
@@ -110,13 +110,13 @@ impl Server {
         ))))))
     }
 
-    /// Its address, `127.0.0.1:PORT`.
+    /// Returns the address of the server, `127.0.0.1:PORT`.
     #[getter]
     fn address(&self, py: Python<'_>) -> PyResult<String> {
         self.view(py, |server| server.addr().to_string())
     }
 
-    /// The APDUs of all sessions so far, as the lines of a recording.
+    /// Returns the APDUs of all sessions so far, as the lines of a recording.
     #[getter]
     fn apdus<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let said = self.look(py, |state| {
@@ -130,7 +130,7 @@ impl Server {
         Ok(pythonize(py, &said)?)
     }
 
-    /// Waits a moment for an APDU with this name to be received or sent, and says whether it was.
+    /// Waits a moment until an APDU with this name is received or sent. Returns whether this happened.
     fn wait_for(&self, py: Python<'_>, apdu: &str) -> PyResult<bool> {
         let has_come = |said: &[TranscriptEntry]| said.iter().any(|entry| entry.name() == apdu);
         self.view(py, |server| {
@@ -138,10 +138,10 @@ impl Server {
         })
     }
 
-    /// Stops the server. In a child of its process there is none to stop.
+    /// Stops the server. Does nothing in a child of the server's process.
     ///
     /// # Errors
-    /// One of its sessions panicked, or what it should record is not recorded.
+    /// Fails if one of the sessions panicked, or if the recording could not be written.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         let Some(slot) = self.0.here() else {
             return Ok(());
@@ -158,7 +158,7 @@ impl Server {
 }
 
 impl Server {
-    /// What `look` finds. It runs without the GIL.
+    /// Returns the result of `look`, which runs without the GIL.
     fn look<T: Send>(
         &self,
         py: Python<'_>,
@@ -171,7 +171,7 @@ impl Server {
         })
     }
 
-    /// The same, while the server runs.
+    /// Returns the result of `look` on the running server, without the GIL.
     fn view<T: Send>(
         &self,
         py: Python<'_>,
@@ -185,10 +185,10 @@ impl Server {
 }
 
 impl State {
-    /// Stops the server, and gives the first panic of a session.
+    /// Stops the server, and returns the first panic of a session.
     ///
     /// # Errors
-    /// What it should record is not recorded.
+    /// Fails if the recording could not be written.
     fn stop(&mut self) -> PyResult<Option<String>> {
         let Self::Running(server) = mem::replace(self, Self::Stopped(Vec::new())) else {
             return Ok(None);
@@ -200,8 +200,8 @@ impl State {
 }
 
 impl Drop for Server {
-    /// A session that panicked fails the test that stops the server, not the one that drops it. A recording that fails is reported as
-    /// Python reports exceptions of finalizers.
+    /// Stops the server. A panic of a session is ignored here, although it fails a test that stops the server
+    /// explicitly. An error of the recording is reported in the way in which Python reports exceptions of finalizers.
     fn drop(&mut self) {
         if let Some(slot) = self.0.here() {
             let mut state = slot.lock().unwrap_or_else(PoisonError::into_inner);
@@ -212,7 +212,7 @@ impl Drop for Server {
     }
 }
 
-/// The exception of a recording that cannot be read or written.
+/// Returns the exception for a recording that cannot be read or written.
 fn unrecorded(error: io::Error) -> PyErr {
     match error.kind() {
         io::ErrorKind::InvalidData => PyValueError::new_err(error.to_string()),

@@ -1,4 +1,4 @@
-//! URLs as values, and URLs in text.
+//! URLs as values, and the URLs in a text.
 
 use pyo3::prelude::*;
 use z3950::marc::text_lossless;
@@ -7,7 +7,7 @@ use z3950::url::{Locator, Mode, Octets, Url as Scheme};
 
 use crate::error::{BadUrl, guarded};
 
-/// A URL of any scheme. `str()` is its canonical form, with a password as `***`.
+/// A URL of any scheme. `str()` returns its canonical form, with a password as `***`.
 #[pyclass(frozen, eq, hash, module = "z3950.url")]
 #[derive(PartialEq, Hash)]
 pub(crate) struct Url(Locator);
@@ -49,7 +49,7 @@ impl Url {
         self.0.host().map(ToString::to_string)
     }
 
-    /// The port to connect to, by default that of the scheme.
+    /// The port to connect to. By default, it is the port of the scheme.
     #[getter]
     fn port(&self) -> Option<u16> {
         self.0.port()
@@ -89,7 +89,7 @@ impl Url {
         self.0.fragment().map(text)
     }
 
-    /// What to think of before following the URL, in words.
+    /// Cautions before the URL is followed, as texts.
     #[getter]
     fn cautions(&self) -> Vec<String> {
         self.0.cautions().iter().map(ToString::to_string).collect()
@@ -104,7 +104,7 @@ impl Url {
     }
 }
 
-/// A URL that was found in a text: as it is to be followed, and its place.
+/// A URL that was found in a text: the URL to follow, and its position in the text.
 #[pyclass(frozen, get_all, module = "z3950.url")]
 pub(crate) struct FoundUrl {
     url: String,
@@ -125,7 +125,7 @@ impl FoundUrl {
     }
 }
 
-/// The URLs of a text, in order.
+/// Returns the URLs in a text, in order.
 #[pyfunction]
 pub(crate) fn extract(text: &str, bare: bool) -> PyResult<Vec<FoundUrl>> {
     let extraction = guarded(|| {
