@@ -1,4 +1,4 @@
-//! Looks an ISBN up at two targets, with fallbacks, takes the best record, and prints what happens.
+//! Looks up an ISBN at two targets, with fallbacks, chooses the best record, and prints the events.
 
 use z3950::find::{Event, Wanted};
 use z3950::plan::Fallback;

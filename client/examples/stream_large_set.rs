@@ -1,6 +1,7 @@
-//! Writes every record of a large result set to a MARC file as it arrives: memory holds one chunk.
+//! Writes every record of a large result set to a MARC file as it arrives, so that only one chunk of records is in
+//! memory.
 //!
-//! `cargo run --example stream_large_set -- records.mrc`
+//! Run it with `cargo run --example stream_large_set -- records.mrc`.
 
 use std::error::Error;
 use std::fs::File;
