@@ -1,4 +1,4 @@
-//! Many inputs in one run: they are read as lines, answered in order, and resumed after an interruption.
+//! Many inputs in one run: they are read as lines, answered in order, and can be resumed after an interruption.
 //!
 //! | file | holds |
 //! |---|---|
@@ -15,12 +15,12 @@
 //! | `report/later` | the answers after an input that had none, which is asked again |
 //! | `sync` | syncing to disk |
 //!
-//! Output and report agree at any time, even after the process is killed: a line of the report is written when its records are
-//! complete in the output, and it contains the length of the output at that point. To resume a run, an incomplete last line is
-//! cut from the report, the output is cut to the length in the line before it, and the inputs after that are asked again. After a
-//! power cut, the report may be ahead of the output; then it is cut to what the output contains. Both are in the order of the
-//! inputs, so the lines of the report tell which inputs are done. When an input that had no answer is asked again, its answer is
-//! put before those of later inputs.
+//! Output and report always agree, even after the process is killed: a line of the report is written when its records
+//! are complete in the output, and it contains the length of the output at that point. To resume a run, an incomplete
+//! last line is cut from the report, the output is cut to the length in the line before it, and the inputs after this
+//! line are asked again. After a power cut, the report may be ahead of the output, and is then cut to the part that the
+//! output contains. Report and output are in the order of the inputs, so the lines of the report show which inputs are
+//! done. When an input that had no answer is asked again, its answer is inserted before those of later inputs.
 
 mod arguments;
 mod column;
