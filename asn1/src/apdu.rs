@@ -62,7 +62,7 @@ macro_rules! apdus {
                 }
             }
 
-            /// Returns the referenceId, which the answer echoes.
+            /// Returns the referenceId, which the answer repeats.
             pub fn reference_id(&self) -> Option<&ReferenceId> {
                 match self {
                     $(Self::$name(apdu) => apdu.reference_id.as_ref(),)*

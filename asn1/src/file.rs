@@ -3,7 +3,7 @@
 //! | type | for | how |
 //! |---|---|---|
 //! | [`Whole`] | results that are useful only when complete | a [`Draft`] next to the file, renamed when finished, kept as `NAME.part` otherwise |
-//! | [`Reserved`] | the same, if nothing is written before the end | locked until then |
+//! | [`Reserved`] | results that are written only at the end | locked until the file is written |
 //! | [`Growing`] | reports, transcripts, the output of a batch with a report | in place, continued by a later run |
 //!
 //! All three types hold a [`Lock`] on the file while they write it. Devices, pipes and standard output (`/dev/stdout`) are

@@ -8,13 +8,13 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `request` | [`Request`] and its operations, from and to parameters |
-//! | `response` | [`Response`]: written as the schemas require, read as servers send it |
-//! | `soap` | the envelope around requests and answers, and faults |
+//! | `response` | [`Response`]: written by the schemas, read in any form that servers send |
+//! | `soap` | the envelope around requests and responses, and faults |
 //! | `facets`, `scan`, `sort` | the text forms of `facetLimit`, `scanClause` and `sortKeys` |
-//! | [`zeerex`] | a server's description of itself: the record of an explain |
+//! | [`zeerex`] | a server's description of itself: the record of an explain response |
 //! | `external`, `opac` | SRU records as Z39.50 records |
 //! | `search_sources` | the origin of the records of a search, as extra data |
-//! | `record_sources` | the databases that contain a record that is merged from several |
+//! | `record_sources` | the databases that contain a record, if it is merged from several records |
 //! | `diagnostic` | [`SruDiagnostic`], its conditions in words, and conversion to and from Bib-1 diagnostics |
 //!
 //! Records are octets. A response includes them unchanged. The reader takes them out of a response without copying, and

@@ -28,7 +28,7 @@ pub struct Via {
 const DIGITS: usize = 16;
 /// The text before each identifier in the header Via.
 const PSEUDONYM: &str = "z3950d-";
-/// The maximum number of octets of a text that are searched for identifiers.
+/// The maximum number of octets of text that are searched for identifiers.
 const MAX_OCTETS: usize = 4096;
 
 impl Via {

@@ -3,15 +3,15 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `wanted` | what to search for, where, and which records are wanted |
-//! | `course` | the searches at one target, and what follows each answer |
+//! | `wanted` | the subject of a search, the targets, and the wanted records |
+//! | `course` | the searches at one target, and the next step after each answer |
 //! | `ways` | the searches that a [`Fallback`](crate::plan::Fallback) allows, in order |
-//! | `at_target` | carries out a course in a session |
+//! | `at_target` | makes the searches of a course in a session |
 //! | `lending` | the session lent for a course, and the result set found in it |
-//! | `events` | carries out the courses at all targets; the stream of events |
-//! | `event` | the events, and how a search ends |
-//! | `best` | which of several records is chosen, and why |
-//! | `url` | the retrieval of the record that a URL names |
+//! | `events` | runs the courses at all targets; the stream of events |
+//! | `event` | the events, and the end of a search |
+//! | `best` | the choice of one of several records, and the reason |
+//! | `url` | the retrieval of the record named by a URL |
 //! | `connection` | a lookup in the session of a connection |
 
 mod at_target;
@@ -65,7 +65,7 @@ impl Client {
         Events::new(self.clone(), targets.into_iter().collect(), wanted)
     }
 
-    /// Returns the target described by a text; see [`connect`](Self::connect).
+    /// Returns the target described by text; see [`connect`](Self::connect).
     ///
     /// # Errors
     /// [`Error::Target`].

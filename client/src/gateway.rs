@@ -40,7 +40,7 @@ pub struct Gateway {
     userinfo: Option<Userinfo>,
 }
 
-/// The reason why a text is not the address of a gateway.
+/// The reason why text is not the address of a gateway.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GatewayAddressError {

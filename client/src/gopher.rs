@@ -46,7 +46,7 @@ pub struct GopherOptions {
     pub wire: PlusWire,
     /// The maximum number of octets in a reply, including its header.
     pub max_octets: usize,
-    /// Whether to connect to ports below 1024 other than 70 (RFC 1738 §6).
+    /// Whether to allow connections to ports below 1024 other than 70 (RFC 1738 §6).
     pub allow_reserved_port: bool,
 }
 

@@ -84,7 +84,7 @@ pub enum Strategy {
 /// docid, the databases are hints too (RFC 2056 §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Hints {
-    /// Follow the hints where possible.
+    /// Follow the hints if possible.
     #[default]
     Prefer,
     /// Follow the hints, or refuse the URL if this is not possible.

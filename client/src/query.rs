@@ -19,7 +19,7 @@ pub use z3950_asn1::query::{QueryError, QueryErrorKind};
 /// # assert_eq!(query, Query::words("ti:\"war and peace\" au:tolstoy")?);
 /// # Ok::<(), z3950::QueryError>(())
 /// ```
-/// The language of a text is never guessed: choose one of [`words`](Self::words), [`pqf`](Self::pqf),
+/// The language of text is never guessed: choose one of [`words`](Self::words), [`pqf`](Self::pqf),
 /// [`cql`](Self::cql) and [`ccl`](Self::ccl). `Display` writes PQF, which [`pqf`](Self::pqf) parses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {

@@ -36,7 +36,7 @@ pub struct ResultSet {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SortKey(SortKeySpec);
 
-/// The error for a text that is not a sort key.
+/// The error for text that is not a sort key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SortKeyError {

@@ -5,13 +5,13 @@
 //! | module | what it does |
 //! |---|---|
 //! | `task` | takes the requests of a session as values, which are never encoded, and answers them |
-//! | `search` | result sets, which SRU does not have: a query that is sent again for each range of records |
+//! | `search` | result sets, which SRU lacks, as queries that are sent again for each range of records |
 //! | `scan` | lists the terms of an index |
-//! | `update` | updates, by SOAP |
+//! | `update` | updates, sent in SOAP |
 //! | `facets` | the counts of terms that a search requests |
 //! | `explain` | the server's description of itself |
 //! | `query` | type-1 queries as CQL, and sort keys |
-//! | `records` | which schema to request; records and diagnostics converted to those of Z39.50 |
+//! | `records` | the choice of the schema; records and diagnostics converted to those of Z39.50 |
 //! | `sets` | the state that a session keeps |
 //! | `server` | one SRU request and its answer, and the meaning of the HTTP status |
 //!

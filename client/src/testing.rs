@@ -27,7 +27,7 @@ pub(crate) enum Turn {
     Send(Vec<Apdu>),
     /// Sends these octets.
     Octets(Vec<u8>),
-    /// Sends these octets one by one.
+    /// Sends these octets one at a time.
     Trickle(Vec<u8>),
     /// Sends nothing and continues to read.
     Silence,

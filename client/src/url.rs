@@ -4,17 +4,17 @@
 //! | file | holds | source |
 //! |---|---|---|
 //! | `z3950/` | [`Z3950Url`], its grammar, its [builder](Z3950UrlBuilder) and its canonical form | RFC 2056 §5 |
-//! | `locator` | [`Locator`]: a URL of any scheme, and what can be asked of all of them | RFC 1738, RFC 1736 |
+//! | `locator` | [`Locator`]: a URL of any scheme, with the operations common to all schemes | RFC 1738, RFC 1736 |
 //! | `gopher/` | [`GopherUrl`] and the octets of its request | the Gopher URL draft |
 //! | `schemes/` | the other schemes of RFC 1738, a file for each | RFC 1738 §3 |
 //! | `registry` | [`Registry`]: schemes added while the program runs | RFC 1736 §4.8 |
 //! | `caution` | cautions about following a URL | RFC 1738 §6 |
-//! | `generic`, `resolve` | URIs as texts: one encoding level, partial forms, fragments | RFC 1630 |
+//! | `generic`, `resolve` | URIs as text: one encoding level, partial forms, fragments | RFC 1630 |
 //! | `extract/` | URLs in running text, in records and in HTML | RFC 1738 Appendix |
 //! | `spell` | spelling a URL aloud | RFC 1736 §4.6 |
 //! | `authority`, `host`, `userinfo` | the part between `//` and the next slash | RFC 1738 §3.1, §5 |
 //! | `common` | modes, character classes, escapes, the scheme | RFC 1738 §2, §5 |
-//! | `span`, `octets`, `encoded` | text that knows its offset, data that need not be text, text in which escapes matter | |
+//! | `span`, `octets`, `encoded` | text with its offset, data that need not be text, text in which escapes matter | |
 //! | `error` | errors: kind, offset, advice | |
 //!
 //! ```

@@ -3,13 +3,13 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `label` | [`Charset::by_name`]: the names people write |
-//! | `choose` | [`choose()`]: leader, UNIMARC 100, or the octets themselves |
-//! | `record` | [`to_utf8`], [`to_charset`]: whole records |
+//! | `label` | [`Charset::by_name`]: the common names of character sets |
+//! | `choose` | [`choose()`]: detects the set by the leader, UNIMARC 100, or the octets |
+//! | `record` | [`to_utf8`], [`to_charset`]: complete records |
 //! | `marc8`, `iso5426` | the library sets, with tables that `asn1/marc/tables/generate.py` writes |
 //! | `danmarc` | ISO 8859-1 with escapes, the set of danMARC2 |
 //! | `combine`, `cluster` | combining marks moved from before their character to after it, and back |
-//! | `problem` | [`Problem`]: what could not be converted, and where |
+//! | `problem` | [`Problem`]: text that could not be converted, with its offset |
 
 mod choose;
 mod cluster;
@@ -73,16 +73,16 @@ pub struct Options {
     pub non_sorting: NonSorting,
     /// Whether to replace references such as `&#xXXXX;` in MARC-8 by their characters (MARC 21: lossless conversion).
     pub character_references: bool,
-    /// What replaces a character that the target set lacks.
+    /// The replacement for a character that the target set lacks.
     pub unencodable: Unencodable,
 }
 
 /// A normal form of Unicode (UAX 15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NormalForm {
-    /// Composed: é is one character.
+    /// Composed form, in which é is one character.
     Nfc,
-    /// Decomposed: é is e and a mark.
+    /// Decomposed form, in which é is e followed by a combining mark.
     Nfd,
 }
 
@@ -96,7 +96,7 @@ pub enum NonSorting {
     Strip,
 }
 
-/// What replaces a character that a character set lacks.
+/// The replacement for a character that a character set lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unencodable {
@@ -146,8 +146,8 @@ pub struct Encoded<'a> {
 pub struct Unwritable(pub Problem);
 
 impl Charset {
-    /// Decodes one data element (a subfield, a term) to NFC, and keeps the marks around non-filing characters. Never
-    /// fails; see [`Decoded::problems`].
+    /// Decodes one data element (a subfield or a term) to NFC, and keeps the marks around non-filing characters. This
+    /// never fails; see [`Decoded::problems`].
     pub fn decode(self, octets: &[u8]) -> Decoded<'_> {
         self.decode_with(octets, &Options::default())
     }
@@ -253,7 +253,8 @@ impl fmt::Debug for Charset {
     }
 }
 
-/// Returns the text of octets in an unknown character set, such as a peer's messages: UTF-8, or else ISO 8859-1.
+/// Returns the text of octets in an unknown character set, such as those of a peer's messages. The set is assumed to be
+/// UTF-8, or ISO 8859-1 if the octets are not UTF-8.
 pub fn utf8_or_latin1(octets: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(octets) {
         Ok(text) => Cow::Borrowed(text),

@@ -86,7 +86,7 @@ const OTHERS: [(&str, &str); 61] = [
     ("zho", "chi"),
 ];
 
-/// Returns whether a text is a language code; case is ignored.
+/// Returns whether text is a language code; case is ignored.
 pub fn is_code(text: &str) -> bool {
     let mut codes = CODES.split(' ');
     codes.any(|code| code.eq_ignore_ascii_case(text))

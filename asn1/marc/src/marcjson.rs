@@ -47,7 +47,7 @@ impl Serialize for MarcRecord {
     }
 }
 
-/// The reason why a text is not a MARC-in-JSON record.
+/// The reason why text is not a MARC-in-JSON record.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MarcJsonError {

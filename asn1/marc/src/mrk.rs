@@ -21,7 +21,7 @@ pub struct MrkError {
     pub reason: String,
 }
 
-/// Reads all records of a text, with LF or CRLF as line ends.
+/// Reads all records of text, with LF or CRLF as line ends.
 ///
 /// Blank lines end a record; before a record, lines that begin with `#` are comments. A backslash stands for a space in
 /// the leader, in control fields and in indicators. A mnemonic such as `{eacute}` becomes a character in UTF-8; a
@@ -208,7 +208,7 @@ fn names_leader(tag: &str) -> bool {
     matches!(tag, "LDR" | "000")
 }
 
-/// Replaces the mnemonics in a text and returns its octets.
+/// Replaces the mnemonics in text and returns its octets.
 fn octets(text: &str, blanks: Blanks) -> Vec<u8> {
     let mut octets = Vec::with_capacity(text.len());
     read(text, blanks, &mut octets);

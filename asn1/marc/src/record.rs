@@ -42,7 +42,8 @@ impl MarcRecord {
         Some(field.body.trim_ascii())
     }
 
-    /// Resets the code length in the leader to one if the fields contradict a longer one, and returns whether it did so.
+    /// Resets the code length in the leader to 1 if the fields contradict a greater length. Returns whether it was
+    /// reset.
     pub(super) fn mend_code_length(&mut self) -> bool {
         let length = self.leader.code_length();
         if length == 1 {

@@ -118,7 +118,7 @@ enum Content {
     Positions(Option<Tag>, usize, usize),
 }
 
-/// The reason why a text is not a list of columns.
+/// The reason why text is not a list of columns.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ColumnsError {

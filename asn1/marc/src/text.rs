@@ -26,8 +26,8 @@ pub(crate) fn composed(text: String) -> String {
     }
 }
 
-/// Returns the octets that [`text_lossless`] showed as this text: `\x80` to `\xFF` and `\x5C` become one octet; all other text
-/// is UTF-8.
+/// Returns the octets that [`text_lossless`] shows as this text: `\x80` to `\xFF` and `\x5C` become one octet, and all
+/// other text is UTF-8.
 pub fn octets_from_text(text: &str) -> Vec<u8> {
     let mut octets = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

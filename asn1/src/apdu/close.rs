@@ -6,7 +6,7 @@ use crate::production::productions;
 use crate::types::InternationalString;
 
 productions! {
-    /// The end of a session; the other side answers with its own Close.
+    /// The end of a session. The other side answers with its own Close.
     #[derive(Default)]
     pub struct Close {
         reference_id: Option<ReferenceId>,

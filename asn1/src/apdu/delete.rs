@@ -35,7 +35,7 @@ productions! {
     /// The choice between deleting listed result sets and deleting all of them.
     pub integer DeleteFunction { LIST = 0 "list", ALL = 1 "all" }
 
-    /// The result of deleting a set, or the reason why it was not deleted (Z39.50-2003 §3.2.4.1.3).
+    /// The result of deleting a result set, or the reason why it was not deleted (Z39.50-2003 §3.2.4.1.3).
     [33] pub integer DeleteSetStatus {
         SUCCESS = 0 "success", RESULT_SET_DID_NOT_EXIST = 1 "resultSetDidNotExist",
         PREVIOUSLY_DELETED_BY_TARGET = 2 "previouslyDeletedByTarget",

@@ -11,14 +11,15 @@ use super::find;
 pub struct Condition(pub i64);
 
 impl Condition {
-    /// Returns the meaning of the condition as a lower-case phrase for people: `there is no database of this name` for
+    /// Returns the meaning of the condition as a lower-case phrase for people, such as `there is no database of this
+    /// name` (235). Returns `None` for a code that Bib-1 does not assign.
     /// 235. Returns `None` for a code that Bib-1 does not assign.
     pub fn message(self) -> Option<&'static str> {
         find(CONDITIONS, self.0).map(|(message, _)| message)
     }
 
-    /// Returns the meaning of the condition's addinfo: `database name` for 235. Returns `None` if Bib-1 does not define
-    /// it.
+    /// Returns the meaning of the condition's addinfo, such as `database name` (235). Returns `None` if Bib-1 does not
+    /// define it.
     pub fn addinfo(self) -> Option<&'static str> {
         find(CONDITIONS, self.0).and_then(|(_, addinfo)| addinfo.first().copied())
     }

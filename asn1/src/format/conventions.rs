@@ -1,4 +1,4 @@
-//! Units of OtherInformation defined by Index Data. Each unit is a text whose category has an identifier from
+//! Units of OtherInformation defined by Index Data. Each unit is text whose category has an identifier from
 //! 1.2.840.10003.10.1000.81.1 to .4 and the value 1.
 
 use crate::apdu::{InfoCategory, Information, OtherInformation, OtherInformationUnit};

@@ -72,7 +72,7 @@ described! {
         [2] why: UnavailableReason,
     }
 
-    /// The reason why a database cannot be used.
+    /// The reason why a database cannot be used, as a code, a message, or both.
     pub struct UnavailableReason {
         [1] reason_code: Option<UnavailableReasonCode>,
         [2] message: Option<InternationalString>,

@@ -32,7 +32,7 @@ described! {
         [3] result_set_name: Option<InternationalString>,
     }
 
-    /// All databases of the search, or some of them.
+    /// All databases of the search, or a list of databases.
     pub enum Databases {
         [1] All,
         [2] List(Vec<DatabaseName>),

@@ -45,7 +45,7 @@ impl Language {
         Some((language, rest.trim_start()))
     }
 
-    /// Returns the language of a text that a person typed, and the text without its prefix. The prefix names the
+    /// Returns the language of text that a person typed, and the text without its prefix. The prefix names the
     /// language. Without a prefix, the language is PQF if the text begins with `@`, and words with index names if not.
     pub fn of_typed(text: &str) -> (Self, &str) {
         Self::prefixed(text).unwrap_or_else(|| {

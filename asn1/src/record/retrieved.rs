@@ -132,7 +132,7 @@ pub fn marc_syntax(record: &MarcRecord) -> Oid {
     }
 }
 
-/// Makes a SUTRS record from a text, as one InternationalString.
+/// Makes a SUTRS record from text, as one InternationalString.
 pub fn sutrs_external(text: &str) -> Option<External> {
     External::of_value(oid::SUTRS, &InternationalString::from(text)).ok()
 }

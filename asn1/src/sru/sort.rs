@@ -137,7 +137,7 @@ pub fn sort_keys_to_cql(keys: &[SruSortKey]) -> String {
     keys.collect::<Vec<_>>().join(" ")
 }
 
-/// Splits a text at a character, except within quotes.
+/// Splits text at a character, except within quotes.
 fn split(text: &str, sign: char) -> impl Iterator<Item = &str> {
     let mut is_quoted = false;
     let mut is_escaped = false;

@@ -160,7 +160,7 @@ impl Answer {
         }
     }
 
-    /// Returns the same answer with a text added to its message.
+    /// Returns the same answer with text added to its message.
     pub(crate) fn adding(self, more: &str) -> Self {
         let message = match &self.message {
             Some(message) => format!("{message}; {more}"),

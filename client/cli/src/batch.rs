@@ -4,15 +4,15 @@
 //! |---|---|
 //! | `arguments` | the options, and whether they can be combined |
 //! | `run` | a run from the first input to the last, and its results so far |
-//! | `destination` | where records go: standard output, a file or a folder |
+//! | `destination` | the destination of records: standard output, a file or a folder |
 //! | `progress` | the progress of a run, shown on a line of a terminal |
 //! | `inputs` | lines of files and standard input, of bounded length; each input for each target |
 //! | `column`, `utf16` | one column of a table; text in UTF-16 |
 //! | `sinks` | one file, or a file for each input |
-//! | `report` | the report, and how a later run resumes from it |
+//! | `report` | the report, from which a later run can resume |
 //! | `report/form` | a line for each answer, as a table or as JSON |
-//! | `report/resume` | how far a report goes, and whether it belongs to the same inputs |
-//! | `report/later` | the answers after an input that had none, which is asked again |
+//! | `report/resume` | the complete part of a report, after a check that it belongs to the same inputs |
+//! | `report/later` | the answers after an input that had no answer and is asked again |
 //! | `sync` | syncing to disk |
 //!
 //! Output and report always agree, even after the process is killed: a line of the report is written when its records

@@ -232,7 +232,7 @@ fn typed(terminal: &mut Terminal, state: &mut Prompt, line: String) -> Result<Ty
     }
 }
 
-/// Quotes a text so that it is parsed as one argument.
+/// Quotes text so that it is parsed as one argument.
 fn kept_together(text: &str) -> String {
     text.chars()
         .flat_map(|character| ['\\', character])

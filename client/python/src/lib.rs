@@ -5,14 +5,14 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `process` | the runtime and the client of a process; what is of no use after a fork |
-//! | `request` | a request in progress: waited for, or reported to asyncio |
-//! | `error` | the library's errors as Python's; panics as errors |
-//! | `options` | what `connect` takes |
+//! | `process` | the runtime and the client of a process; values that cannot be used after a fork |
+//! | `request` | a request in progress, for which a thread waits or which is reported to asyncio |
+//! | `error` | the library's errors and panics as Python exceptions |
+//! | `options` | the options of `connect` |
 //! | `connection`, `result_set` | ZOOM's objects |
-//! | `query`, `record`, `url` | values |
-//! | `files` | files of records, read and converted |
-//! | `server` | the server of tests |
+//! | `query`, `record`, `url` | queries, records and URLs as values |
+//! | `files` | reading and converting files of records |
+//! | `server` | a server for tests |
 
 mod connection;
 mod error;

@@ -12,7 +12,7 @@ use crate::error::{BadQuery, guarded};
 
 /// A query: one term in one index, or several joined by `&` (and), `|` (or) and `-` (and not), at most 1000 times.
 ///
-/// The language of a text is never guessed: there are `words`, `pqf`, `cql` and `ccl`. `str()` gives PQF.
+/// The language of text is never guessed: there are `words`, `pqf`, `cql` and `ccl`. `str()` gives PQF.
 ///
 /// >>> from z3950 import Query
 /// >>> query = Query.title("war and peace") & Query.author("tolstoy")

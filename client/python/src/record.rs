@@ -44,7 +44,7 @@ enum Source {
     File,
 }
 
-/// A copy that a library holds. What the record does not say is `None`.
+/// A copy that a library holds. Values that are not in the record are `None`.
 #[pyclass(frozen, get_all, module = "z3950")]
 pub(crate) struct Holding {
     library: Option<String>,
@@ -122,7 +122,7 @@ impl Record {
 
 #[pymethods]
 impl Record {
-    /// The title on one line, of MARC, XML, GRS-1 and Summary records.
+    /// The title on one line, from a MARC, XML, GRS-1 or Summary record.
     #[getter]
     fn title(&self) -> PyResult<Option<String>> {
         guarded(|| {
@@ -144,7 +144,8 @@ impl Record {
         }
     }
 
-    /// The copies that the record describes, and whether they are available. For more of them, connect with `holdings=True`.
+    /// The copies that the record describes, with their availability. To get more records with copies, connect with
+    /// `holdings=True`.
     #[getter]
     fn holdings(&self) -> PyResult<Vec<Holding>> {
         guarded(|| {
@@ -157,14 +158,14 @@ impl Record {
         })
     }
 
-    /// The record in ISO 2709 and UTF-8, if it is one of MARC.
+    /// The record in ISO 2709 and UTF-8; `None` if it is not a MARC record.
     #[getter]
     fn marc<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let octets = guarded(|| self.iso2709())?;
         Ok(octets.map(|octets| PyBytes::new(py, &octets)))
     }
 
-    /// The octets as the server sent them. A record of a file has those of `marc`.
+    /// The octets as the server sent them. For a record of a file, these are the octets of `marc`.
     #[getter]
     fn octets<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(match &self.source {
@@ -173,14 +174,14 @@ impl Record {
         })
     }
 
-    /// The record as a document of MARCXML, if it is one of MARC.
+    /// The record as a MARCXML document; `None` if it is not a MARC record.
     #[getter]
     fn marcxml(&self) -> PyResult<Option<String>> {
         guarded(|| Ok(self.as_marc().map(|record| marcxml::to_xml(record).text)))
     }
 
-    /// The record as dicts, lists and strings: MARC-in-JSON, the elements of an OPAC, GRS-1, Summary or Explain record, or the text of
-    /// another one. `None` if it is none of these.
+    /// The record as dicts, lists and strings: MARC-in-JSON, the elements of an OPAC, GRS-1, Summary or Explain record,
+    /// or the text of any other record. `None` if the record cannot be represented in this way.
     #[getter]
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         guarded(|| {
@@ -198,7 +199,7 @@ impl Record {
         })
     }
 
-    /// The record for people: MARC as lines, others as text.
+    /// The record as text for people: MARC as lines, other records as text.
     #[getter]
     fn text(&self) -> PyResult<String> {
         guarded(|| {
@@ -212,19 +213,19 @@ impl Record {
         })
     }
 
-    /// The position in its result set, 0-based, if it has one.
+    /// The 0-based position of the record in its result set, if it has one.
     #[getter]
     fn position(&self) -> Option<u64> {
         self.as_received()?.position()?.checked_sub(1)
     }
 
-    /// The name of its database, if the server says.
+    /// The name of the record's database, if the server sends it.
     #[getter]
     fn database(&self) -> Option<&str> {
         self.as_received()?.database()
     }
 
-    /// The texts of the fields with a tag. With a code, those of its subfields.
+    /// The texts of the fields with a tag. If a code is given, the texts of the subfields with this code.
     #[pyo3(signature = (tag, code=None))]
     fn fields(
         &self,
@@ -282,7 +283,7 @@ impl Record {
             })
     }
 
-    /// Whether both have the same octets.
+    /// Whether both records have the same octets.
     fn __eq__(&self, other: &Self) -> PyResult<bool> {
         guarded(|| Ok(self.identity() == other.identity()))
     }

@@ -1,4 +1,4 @@
-//! URLs as values, and the URLs in a text.
+//! URLs as values, and the URLs in text.
 
 use pyo3::prelude::*;
 use z3950::marc::text_lossless;
@@ -104,7 +104,7 @@ impl Url {
     }
 }
 
-/// A URL that was found in a text: the URL to follow, and its position in the text.
+/// A URL that was found in text: the URL to follow, and its position in the text.
 #[pyclass(frozen, get_all, module = "z3950.url")]
 pub(crate) struct FoundUrl {
     url: String,
@@ -125,7 +125,7 @@ impl FoundUrl {
     }
 }
 
-/// Returns the URLs in a text, in order.
+/// Returns the URLs in text, in order.
 #[pyfunction]
 pub(crate) fn extract(text: &str, bare: bool) -> PyResult<Vec<FoundUrl>> {
     let extraction = guarded(|| {

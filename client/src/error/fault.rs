@@ -36,7 +36,7 @@ pub enum ProtocolFault {
     /// The segments of an answer exceed this many octets.
     #[error("segments of more than {0} octets in total")]
     Segments(usize),
-    /// The server sent more than this many requests during one of our requests.
+    /// The server sent more than this many requests during one of the client's requests.
     #[error("more than {0} requests from the server during one of ours")]
     Interruptions(usize),
     /// A response over SRU is malformed.

@@ -141,7 +141,7 @@ impl Course {
         }
     }
 
-    /// Returns the deviation of the current way from the original request; `None` if there is none.
+    /// Returns the difference between the current way and the original request; `None` if there is none.
     pub(super) fn form(&self) -> Option<String> {
         self.ways.form()
     }

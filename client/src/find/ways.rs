@@ -70,7 +70,7 @@ impl Ways {
         records
     }
 
-    /// Returns the deviation of the current way from the original request, such as `@attr 1=1016
+    /// Returns the difference between the current way and the original request, such as `@attr 1=1016
     /// war;database=books;esn=none`; `None` if there is none.
     pub(super) fn form(&self) -> Option<String> {
         let query = self.query().filter(|_| self.order.search > 0);

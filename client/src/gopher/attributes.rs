@@ -63,7 +63,7 @@ pub enum QuestionKind {
     Select,
     /// `Choose`: one of the options.
     Choose,
-    /// `Note`: a text for people, without an answer.
+    /// `Note`: text for people, without an answer.
     Note,
 }
 
@@ -175,7 +175,7 @@ pub(super) fn read(text: &[u8]) -> Vec<Attributes> {
     items
 }
 
-/// Creates the block that begins with a line such as `+INFO: 0About…`.
+/// Creates the block that begins with this line, such as `+INFO: 0About…`.
 fn begin(line: &str) -> Option<Block> {
     let (name, rest) = line.strip_prefix('+')?.split_once(':')?;
     let is_name = |each: char| GopherType::new(u8::try_from(each).unwrap_or(0)).is_some();

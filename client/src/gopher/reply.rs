@@ -1,4 +1,4 @@
-//! Parses a reply: the header, followed by a text, a menu, octets, attributes, or the server's error.
+//! Parses a reply: the header, followed by text, a menu, octets, attributes, or the server's error.
 
 use bytes::Bytes;
 

@@ -295,7 +295,7 @@ async fn a_reply_with_its_own_end_needs_no_end_of_connection() {
     }
 }
 
-/// Tests that a lone dot ends a text even if the connection stays open, and that octets after it are reported (RFC 1436
+/// Tests that a lone dot ends text even if the connection stays open, and that octets after it are reported (RFC 1436
 /// §3.4). If a server closes the connection, it may have sent an unchanged file that contains such lines, so nothing is
 /// left out.
 #[tokio::test(start_paused = true)]

@@ -1,5 +1,5 @@
 //! Text in the form of RFC 1436 §3.4 and Appendix: leading dots of lines are doubled, and a lone dot follows the last
-//! line. Many servers simply send a file, so a text without a lone dot is left unchanged.
+//! line. Many servers simply send a file, so text without a lone dot is left unchanged.
 
 use std::ops::Range;
 

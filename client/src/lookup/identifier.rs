@@ -183,7 +183,7 @@ impl Identifier {
     }
 }
 
-/// Splits a text that begins with the name of a kind into the kind and the text after the name: `isbn:…`, or as printed
+/// Splits text that begins with the name of a kind into the kind and the text after the name: `isbn:…`, or as printed
 /// in catalogues `ISBN …`, `ISBN-13: …`, `ISSN0378-5955`.
 fn labelled(text: &str) -> Option<(Kind, &str)> {
     let end = text.find(|letter: char| !letter.is_ascii_alphabetic())?;
@@ -213,7 +213,7 @@ fn labelled(text: &str) -> Option<(Kind, &str)> {
     (has_digit && begins).then_some((kind, number))
 }
 
-/// Returns the number in a text from a catalogue or table. An ISBN or ISSN is returned without label, qualifier and
+/// Returns the number in text from a catalogue or table. An ISBN or ISSN is returned without label, qualifier and
 /// price, which occur in `0471383147 (pbk.) :`, `ISBN 0471383147` and `"0471383147"`. Other identifiers are only
 /// trimmed.
 pub(super) fn number(kind: Kind, text: &str) -> &str {
@@ -257,7 +257,7 @@ fn with_zeros(kind: Kind, text: &str) -> Option<String> {
     }
 }
 
-/// Returns whether a text is a rounded number, as written by spreadsheet programs: `9.78026E+12`.
+/// Returns whether text is a rounded number, as written by spreadsheet programs: `9.78026E+12`.
 fn is_rounded(text: &str) -> bool {
     let Some((number, power)) = text.split_once(['E', 'e']) else {
         return false;

@@ -220,7 +220,7 @@ impl Merit {
         comparisons.find_map(differs)
     }
 
-    /// Compares two records; the better one is less.
+    /// Compares two records. The better record is less.
     pub(crate) fn compare(&self, other: &Self) -> Ordering {
         let comparisons = self.comparisons(other).into_iter();
         comparisons.fold(Ordering::Equal, |so_far, (_, next)| so_far.then(next))

@@ -93,7 +93,7 @@ impl fmt::Display for OutcomeName {
     }
 }
 
-/// The error for a text that is not the name of an outcome.
+/// The error for text that is not the name of an outcome.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not an outcome")]
 pub struct UnknownOutcome(pub String);

@@ -27,7 +27,7 @@
 //! | `targets.toml` | the built-in targets |
 //! | `list` | all profiles by name, and the resolution of targets |
 //! | `habits` | default attributes of query operands |
-//! | `sru` | how a server wants to be asked over SRU |
+//! | `sru` | the options for a server over SRU |
 //! | `credentials` | passwords by reference: an environment variable or a command |
 
 mod credentials;

@@ -101,7 +101,7 @@ impl fmt::Display for Caution {
     }
 }
 
-/// Returns whether a text contains an escaped control character (RFC 1738 §6).
+/// Returns whether text contains an escaped control character (RFC 1738 §6).
 pub(crate) fn has_escaped_control(text: &str) -> bool {
     let mut escapes = text.split('%').skip(1);
     escapes.any(|escape| match escape.as_bytes() {
@@ -116,7 +116,7 @@ pub(crate) fn has_escaped_control(text: &str) -> bool {
 pub enum Scope {
     /// The locator has the same meaning everywhere.
     Global,
-    /// The locator has the same meaning for users of the same server, as with `news`.
+    /// The locator has the same meaning for all users of the same server, as with `news`.
     ServerRelative,
     /// The locator has a meaning only on this machine or in its private network, as for a `file` without a host,
     /// `localhost` and `192.168.0.1`.

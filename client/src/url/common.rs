@@ -45,7 +45,7 @@ impl Class {
     }
 }
 
-/// Returns the URL in a text, without the surroundings that [`Mode::Lenient`] accepts, after checking that all its
+/// Returns the URL in text, without the surroundings that [`Mode::Lenient`] accepts, after checking that all its
 /// octets are in 21–7E hex.
 ///
 /// Errors: `TooLong`, `EmptyInput`, and `InvalidCharacter` at the first octet that is not allowed in any URL.
@@ -130,7 +130,7 @@ pub(crate) fn is_scheme_octet(octet: u8) -> bool {
     octet.is_ascii_alphanumeric() || b"+.-".contains(&octet)
 }
 
-/// Returns whether a text is a letter followed by letters, digits and `+.-`, which both RFC 1630 and RFC 1738 require
+/// Returns whether text is a letter followed by letters, digits and `+.-`, which both RFC 1630 and RFC 1738 require
 /// of a scheme.
 pub(crate) fn is_scheme(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(is_scheme_octet)
@@ -151,7 +151,7 @@ pub(crate) fn fragment(fragment: Span<'_>, mode: Mode) -> Result<Option<Octets>,
     }
 }
 
-/// Returns an error if the canonical form of a text is too long. It can be longer than the text because of escapes.
+/// Returns an error if the canonical form of text is too long. It can be longer than the text because of escapes.
 pub(crate) fn bounded(text: &[u8], canonical: impl FnOnce() -> String) -> Result<(), UrlError> {
     /// The maximum number of octets that one octet can become in canonical form: `%XX`, or `::ffff:1:1` as
     /// `::ffff:0.1.0.1`.

@@ -8,7 +8,7 @@ use std::fmt;
 /// The RFCs set no limit. This limit bounds hostile input, and is much larger than any docid requires.
 pub const MAX_URL_LENGTH: usize = 65_536;
 
-/// The reason why a text is not a valid URL, and the place of the fault.
+/// The reason why text is not a valid URL, and the place of the fault.
 ///
 /// The message contains at most one octet of the text, and no graphic octet of the host, port or userinfo, because
 /// these may contain a password.

@@ -7,8 +7,8 @@
 //! | `bare` | running text without wrappers |
 //! | `marc` | fields 856, 024 and 035 of MARC records |
 //! | `html` | attributes and text of HTML |
-//! | `link` | makes URLs of links as browsers do |
-//! | `wrap` | writes what `wrapper` reads |
+//! | `link` | links, which are converted to URLs as in browsers |
+//! | `wrap` | (writes the wrappers that `wrapper` reads) |
 
 mod bare;
 #[cfg(feature = "html")]
@@ -32,7 +32,7 @@ pub use wrap::{MAX_WRAP_WIDTH, MIN_WRAP_WIDTH, wrap};
 /// The maximum number of alternative readings of a found URL.
 pub const MAX_ALTERNATES: usize = 8;
 
-/// A URL that was found in a text. Spaces and line breaks in it have been removed. Parsing it may still fail.
+/// A URL that was found in text. Spaces and line breaks in it have been removed. Parsing it may still fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FoundUrl {
@@ -103,7 +103,7 @@ impl FaultKind {
     }
 }
 
-/// The URLs found in a text, in order.
+/// The URLs found in text, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Extraction {
@@ -113,7 +113,7 @@ pub struct Extraction {
     pub faults: Vec<WrapperFault>,
 }
 
-/// Finds the wrapped URLs in a text, written as `<URL:…>` in any letter case. The text may contain any octets.
+/// Finds the wrapped URLs in text, written as `<URL:…>` in any letter case. The text may contain any octets.
 pub fn extract(text: &[u8]) -> Extraction {
     find(text, false)
 }
@@ -195,7 +195,7 @@ fn escape(octets: &[u8]) -> String {
     url
 }
 
-/// Returns whether an octet is graphic ASCII and not one of the characters that always end a URL.
+/// Returns whether an octet is graphic ASCII, and not a character that always ends a URL.
 fn is_url_octet(octet: u8) -> bool {
     octet.is_ascii_graphic() && !b"\"<>".contains(&octet)
 }

@@ -69,7 +69,7 @@ impl GopherUrl {
         parse::parse(text.as_ref(), mode)
     }
 
-    /// Returns whether the scheme of a text is `gopher`, without parsing the text after the scheme. Surrounding spaces
+    /// Returns whether the scheme of text is `gopher`, without parsing the text after the scheme. Surrounding spaces
     /// and one leading `URL:` are skipped, as in [`Mode::Lenient`].
     pub fn has_scheme(text: impl AsRef<[u8]>) -> bool {
         let text = common::unwrapped(Span::new(text.as_ref()));

@@ -199,7 +199,8 @@ fn ip_literal(text: Span<'_>, mode: Mode) -> Result<Host, UrlError> {
     }
 }
 
-/// Parses a dotted quad or a host name. An error in a label is reported at its octet, any other error at the start.
+/// Parses a dotted quad or a host name. An error in a label has the offset of the octet at fault, and any other error
+/// has the offset of the start.
 fn name_or_quad(text: Span<'_>, mode: Mode) -> Result<Host, UrlError> {
     if text.is_empty() {
         return Err(text.fail(UrlErrorKind::MissingHost));

@@ -19,7 +19,7 @@ use super::span::Span;
 use super::userinfo::Userinfo;
 use super::z3950::Z3950Url;
 
-/// Whether a text is a locator, a name, or neither (RFC 1736 §4.4).
+/// Whether text is a locator, a name, or neither (RFC 1736 §4.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UriKind {
     /// A locator, whose scheme defines how to access a resource.
@@ -40,7 +40,7 @@ impl fmt::Display for UriKind {
     }
 }
 
-/// Classifies a text as locator, name or neither, judged only by its scheme.
+/// Classifies text as locator, name or neither, judged only by its scheme.
 ///
 /// The text after the scheme is not examined. Surrounding spaces, angle brackets and one leading `URL:` are skipped.
 pub fn uri_kind(text: impl AsRef<[u8]>) -> UriKind {

@@ -113,7 +113,7 @@ fn bounded(uri: String) -> Result<String, ResolveError> {
     Ok(uri)
 }
 
-/// Splits a text at the first `?` or `#` at or after `start`.
+/// Splits text at the first `?` or `#` at or after `start`.
 fn cut(text: &str, start: usize) -> (&str, &str) {
     let path = text.get(start..).unwrap_or_default();
     let length = path.find(['?', '#']).unwrap_or(path.len());

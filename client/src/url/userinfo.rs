@@ -78,7 +78,7 @@ impl Userinfo {
 /// Reserved characters that need no escape in the user name and the password (RFC 1738 §5).
 const LITERAL: &[u8] = b";?&=";
 
-/// Returns a text that is written by `write` and in which the password is shown.
+/// Returns text that is written by `write` and in which the password is shown.
 pub(crate) fn with_secrets(write: impl FnOnce(&mut String) -> fmt::Result) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -86,7 +86,7 @@ pub(crate) fn with_secrets(write: impl FnOnce(&mut String) -> fmt::Result) -> St
     text
 }
 
-/// Whether a text shows passwords.
+/// Whether text shows passwords.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Secrets {
     /// The password is shown.

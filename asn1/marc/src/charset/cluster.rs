@@ -17,7 +17,7 @@ pub(super) struct Cluster<'a> {
     pub(super) beside_greek: bool,
 }
 
-/// The characters of a library set, and how to write them.
+/// The characters of a library set, with functions to write them.
 pub(super) trait Repertoire {
     /// Returns whether the set has the character or mark on its own.
     fn has(&self, character: char) -> bool;

@@ -93,7 +93,8 @@ pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(Stri
     Some(decoder.composer.finish())
 }
 
-/// The working sets: octets from 0x21 to 0x7E are characters of G0, those from 0xA1 to 0xFE of G1. `None` is the default set.
+/// The working sets. Octets from 0x21 to 0x7E are characters of G0, and octets from 0xA1 to 0xFE are characters of G1.
+/// `None` is the default set.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sets {
     g0: Option<Working>,

@@ -1,5 +1,5 @@
-//! What could not be converted, and where: damaged text, or characters that a set lacks.
-//! Conversion always continues; the caller decides whether a problem matters.
+//! The problems of a conversion with their positions: damaged text, and characters that a set lacks. Conversion always
+//! continues; the caller decides whether a problem matters.
 
 use std::fmt;
 

@@ -41,7 +41,8 @@ pub struct FieldProblem {
     pub tag: Tag,
     /// The position of the field among all fields of the record, counted from 1.
     pub field: usize,
-    /// The problem. Its offset counts octets of the field's original body, which begins with the indicators.
+    /// The problem in the field. Its offset is counted from the start of the field's original body, which begins with
+    /// the indicators.
     pub problem: Problem,
 }
 

@@ -126,7 +126,7 @@ fn texts(record: &MarcRecord, tag: &str) -> impl Iterator<Item = String> {
     fields.map(|subfield| clean(subfield.data))
 }
 
-/// Returns the valid number at the start of a text. Words that cataloguers add, as in `0141439513 (pbk.) :`, are
+/// Returns the valid number at the start of text. Words that cataloguers add, as in `0141439513 (pbk.) :`, are
 /// ignored.
 fn valid<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
     let is_part = |character: char| {

@@ -299,7 +299,7 @@ impl EntryMap {
         self.reads(octets) && lengths.fold(0, usize::saturating_add) == area
     }
 
-    /// Returns whether each entry begins where the previous one ends, and the first at 0.
+    /// Returns whether the first entry begins at 0 and each other entry begins where the previous one ends.
     fn is_gapless(self, octets: &[u8]) -> bool {
         let mut next = 0;
         octets.chunks_exact(self.entry()).all(|octets| {

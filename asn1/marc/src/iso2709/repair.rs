@@ -29,7 +29,7 @@ pub enum RepairKind {
     /// The record does not end with 0x1D; the octets are read to their end.
     #[error("no record terminator")]
     RecordTerminatorMissing,
-    /// Octets other than line ends follow the record; they are not read.
+    /// Octets other than line ends follow the record. They are ignored.
     #[error("{count} octets after the record")]
     TrailingOctets {
         /// The number of octets after the record.
@@ -52,7 +52,7 @@ pub enum RepairKind {
     /// The directory does not end with 0x1E; its end is the end of its last readable entry.
     #[error("no field terminator after the directory")]
     DirectoryTerminatorMissing,
-    /// The directory ends within an entry, which is left out.
+    /// The directory ends within an entry. This entry is left out.
     #[error("{count} octets at the end of the directory are not an entry")]
     DirectoryRemainder {
         /// The number of octets left out.

@@ -15,7 +15,7 @@ use crate::text::octets_from_text;
 /// The maximum depth of nested elements. MARCXML itself needs four levels; wrappers such as OAI-PMH need a few more.
 pub const MAX_DEPTH: usize = 64;
 
-/// The reason why a text is not a MARCXML record. Offsets count octets from the start of the text.
+/// The reason why text is not a MARCXML record. Offsets count octets from the start of the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MarcXmlError {
@@ -98,11 +98,11 @@ pub fn from_xml(text: &str) -> Result<XmlRecord, MarcXmlError> {
     }
 }
 
-/// Reads a record as [`from_xml`] does, but from a text that contains only elements around the record, such as
+/// Reads a record as [`from_xml`] does, but from text that contains only elements around the record, such as
 /// `collection`.
 ///
 /// # Errors
-/// [`MarcXmlError`] as from [`from_xml`], for a text that is not well-formed up to its end, and for another record, element or text
+/// [`MarcXmlError`] as from [`from_xml`], for text that is not well-formed up to its end, and for another record, element or text
 /// before or after the record.
 pub fn only_from_xml(text: &str) -> Result<XmlRecord, MarcXmlError> {
     let read = from_xml(text)?;
@@ -110,7 +110,7 @@ pub fn only_from_xml(text: &str) -> Result<XmlRecord, MarcXmlError> {
     Ok(read)
 }
 
-/// Checks that a text has exactly one `record` element, with only elements around it.
+/// Checks that text has exactly one `record` element, with only elements around it.
 fn check_alone(text: &str) -> Result<(), MarcXmlError> {
     let mut reader = Reader::from_str(text);
     reader.config_mut().expand_empty_elements = true;

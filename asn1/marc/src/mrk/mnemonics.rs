@@ -52,7 +52,7 @@ pub(super) enum Blanks {
     AsTheyAre,
 }
 
-/// Appends the octets of a text with mnemonics.
+/// Appends the octets of text with mnemonics.
 pub(super) fn read(text: &str, blanks: Blanks, octets: &mut Vec<u8>) {
     let mut run = Marc8Run {
         octets,

@@ -299,7 +299,8 @@ fn audit_a5_xml_that_is_no_marcxml_is_damage() {
     }
 }
 
-/// Checks a template in which `WHOLE` stands for a sound record; the part between `⟦` and `⟧` is reported as one gap.
+/// Checks a template, in which `WHOLE` stands for a sound record. The part between `⟦` and `⟧` must be reported as one
+/// gap.
 fn gaps(template: &str) {
     let whole = String::from_utf8(document(Form::MarcXml, &["x"])).expect("text");
     let whole = whole

@@ -8,7 +8,7 @@ use crate::production::productions;
 use crate::types::{GeneralizedTime, InternationalString, OctetString};
 
 productions! {
-    /// HumanString: a text for people, in one or more languages.
+    /// HumanString: text for people, in one or more languages.
     #[derive(Default)]
     pub struct HumanString(pub Vec<HumanText>)
 }
@@ -104,7 +104,7 @@ described! {
 pub type LanguageCode = InternationalString;
 
 impl Describe for HumanString {
-    /// Describes a text without a language by the text only.
+    /// Describes text without a language by the text only.
     fn describe(&self) -> Value {
         let texts = self.0.iter().map(|one| match one.language {
             None => one.text.describe(),

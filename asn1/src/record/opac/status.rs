@@ -92,7 +92,7 @@ impl CircStatus {
     }
 }
 
-/// Returns the number of holds in a text such as ` 2 HOLDS`.
+/// Returns the number of holds in text such as ` 2 HOLDS`.
 fn holds(text: &str) -> Option<u32> {
     let (number, word) = text.trim().split_once(' ')?;
     let is_holds = is_any(word.trim(), &["hold", "holds"]);

@@ -273,7 +273,7 @@ fn put_diagnostic(to: &mut Writer<'_>, diagnostic: &SruDiagnostic) {
     }
 }
 
-/// Returns a text in which characters that control a terminal or the direction of text are replaced, because the text
+/// Returns text in which characters that control a terminal or the direction of text are replaced, because the text
 /// often repeats what a client sent.
 fn shown(text: &str) -> Cow<'_, str> {
     let controls = |character: char| match character {

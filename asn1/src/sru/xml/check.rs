@@ -140,7 +140,7 @@ fn is_character(character: char) -> bool {
     matches!(character, '\t' | '\n' | '\r' | ' '..='\u{FFFD}' | '\u{10000}'..)
 }
 
-/// Returns whether a text is a name (§2.3); only its ASCII characters are checked.
+/// Returns whether text is a name (§2.3); only its ASCII characters are checked.
 fn is_name(text: &str) -> bool {
     let is_start = |c: char| c.is_ascii_alphabetic() || c == '_' || c == ':' || !c.is_ascii();
     let is_next = |c: char| is_start(c) || c.is_ascii_digit() || c == '-' || c == '.';

@@ -141,7 +141,7 @@ impl Inputs {
     }
 
     /// Returns the ask for a record. Its input is the name of the record; for a record that is damaged or has no name,
-    /// it is a text with the number of the record.
+    /// it is text with the number of the record.
     fn ask_record(&mut self, found: Result<MarcRecord, String>, origin: Origin) -> Ask {
         let name = match (&found, self.names_records) {
             (Ok(record), Some(name)) => name(record),

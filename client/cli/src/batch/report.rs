@@ -264,7 +264,7 @@ impl AskNames {
     }
 }
 
-/// Returns whether a text is a complete URL with a host.
+/// Returns whether text is a complete URL with a host.
 fn is_address(text: &[u8]) -> bool {
     let has_host = text.windows(3).any(|part| part == b"://");
     has_host && Locator::parse(text, Mode::Lenient).is_ok()

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use encoding_rs::{Decoder, UTF_16LE};
 
-/// Returns whether a text begins with a UTF-16 byte order mark.
+/// Returns whether text begins with a UTF-16 byte order mark.
 pub(super) fn begins(begin: &[u8]) -> bool {
     begin.starts_with(b"\xFF\xFE") || begin.starts_with(b"\xFE\xFF")
 }

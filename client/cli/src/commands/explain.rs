@@ -89,7 +89,7 @@ fn names(maps: &[ZeeRexMap]) -> Vec<String> {
     names.collect()
 }
 
-/// Returns the facts of a description, each on one line, even if a text of the server has several lines.
+/// Returns the facts of a description, each on one line, even if text of the server has several lines.
 fn lines(description: &ZeeRex) -> Vec<String> {
     let ZeeRex {
         server, database, ..

@@ -183,7 +183,7 @@ pub(crate) fn server(routes: &Routes, url: &GopherUrl) -> Result<Arc<dyn Connect
         .map_err(|error| connection::usage(&error))
 }
 
-/// Returns the exit code of an error, and its message with all causes.
+/// Returns the exit code for an error, and its message with all causes.
 pub(crate) fn explained(error: &GopherError) -> (Exit, String) {
     if let GopherError::Connect(error) = error {
         return explain(error);

@@ -298,7 +298,7 @@ fn request(octets: Vec<u8>) -> Option<External> {
     ill_request_of(octets)
 }
 
-/// Returns the EXTERNAL for a description, which is an XML document or a text.
+/// Returns the EXTERNAL for a description, which is an XML document or text.
 fn description(octets: Vec<u8>) -> Option<External> {
     if is_xml(&octets) {
         Some(External::octet_aligned(XML, octets))

@@ -188,7 +188,7 @@ const PARTS: [&str; 7] = [
     "canonical",
 ];
 
-/// Writes the result of `show` for each URL: a text, or an object with `keys` if the argument of `show` is true.
+/// Writes the result of `show` for each URL: text, or an object with `keys` if the argument of `show` is true.
 fn each(
     urls: &[OsString],
     reading: &UrlReading,
@@ -315,7 +315,7 @@ fn named_syntax(name: &Octets) -> Value {
     }
 }
 
-/// Returns a text, or with `json` an object that contains it under a key.
+/// Returns text, or with `json` an object that contains it under a key.
 fn single(key: &str, text: String, json: bool) -> String {
     if json {
         answer(&[key]).with(key, text).to_string()

@@ -266,7 +266,7 @@ impl Output {
         self.words("error", "31", &with_short_words(message));
     }
 
-    /// Prints a warning: the command succeeded, but may not have done what was intended.
+    /// Prints a warning. The command succeeded, but may not have had the intended effect.
     pub(crate) fn warning(&self, message: &str) {
         self.words("warning", "33", message);
     }

@@ -93,7 +93,7 @@ pub(super) fn number_or<T: FromStr>(text: &str, default: T) -> Result<T, Refusal
     }
 }
 
-/// Removes single quotes around a text, because a shell would remove them.
+/// Removes single quotes around text, because a shell would remove them.
 pub(super) fn unquoted(text: &str) -> &str {
     let inner = text
         .strip_prefix('\'')

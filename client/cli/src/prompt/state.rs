@@ -222,7 +222,7 @@ impl Prompt {
         }
     }
 
-    /// Closes all sessions.
+    /// Closes all sessions of the prompt.
     pub(crate) async fn close_all(&mut self) {
         let sessions = std::mem::take(&mut self.places);
         let client = &self.context.client;

@@ -81,7 +81,7 @@ impl CommandEntry {
     }
 }
 
-/// Returns all commands.
+/// Returns all commands of the prompt.
 pub(super) fn all() -> impl Iterator<Item = &'static CommandEntry> {
     YAZ.iter().chain(OURS)
 }

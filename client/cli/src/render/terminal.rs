@@ -63,7 +63,7 @@ pub(crate) fn as_message(text: &str) -> String {
     message
 }
 
-/// Shortens long words in a text, such as an argument that is repeated in an error.
+/// Shortens long words in text, such as an argument that is repeated in an error.
 pub(crate) fn with_short_words(text: &str) -> Cow<'_, str> {
     let is_long = |word: &&str| word.chars().nth(MAX_WORD).is_some();
     if text.split_whitespace().find(is_long).is_none() {
@@ -87,7 +87,7 @@ pub(crate) fn with_short_words(text: &str) -> Cow<'_, str> {
 /// The maximum length of a word in an error, in characters.
 const MAX_WORD: usize = 200;
 
-/// Breaks a text at spaces into lines of at most `columns` characters. Lines after the first are indented. A word that
+/// Breaks text at spaces into lines of at most `columns` characters. Lines after the first are indented. A word that
 /// is longer is not broken.
 pub(crate) fn wrapped(text: &str, columns: usize, indent: usize) -> String {
     let mut out = String::with_capacity(text.len());

@@ -85,7 +85,7 @@ pub fn cql_clause(text: &str) -> AttributesPlusTerm {
 pub struct ScanResult {
     /// The terms, or diagnostics in their place, in the order of the index.
     pub entries: Vec<Entry>,
-    /// Whether all requested terms are present, or the reason why they are not.
+    /// Whether all requested terms are present, or the reason why some are missing.
     pub status: ScanStatus,
     /// The 1-based position of the given term, or of the term after it, among the entries, if the server reports it.
     pub position_of_term: Option<i64>,

@@ -69,7 +69,7 @@ impl fmt::Display for SruMethod {
     }
 }
 
-/// The error for a text that is not the name of a method.
+/// The error for text that is not the name of a method.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is not get, post or soap")]
 pub struct SruMethodError(String);
@@ -115,7 +115,7 @@ fn indexes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<i64, S
     by_use.collect()
 }
 
-/// Returns the Use value of an index name, or of a text that consists of digits.
+/// Returns the Use value of an index name, or of text that consists of digits.
 fn use_of(name: &str) -> Option<i64> {
     if let Ok(value) = name.parse() {
         return Some(value);

@@ -10,7 +10,7 @@ use super::super::common;
 pub struct GopherType(u8);
 
 impl GopherType {
-    /// `0`: a text.
+    /// `0`: text.
     pub const TEXT: Self = Self(b'0');
     /// `1`: a menu, which is the default for a URL without a path.
     pub const MENU: Self = Self(b'1');

@@ -160,7 +160,7 @@ fn words(text: &[u8]) -> impl Iterator<Item = Octets> {
         .map(Octets::from)
 }
 
-/// Returns the answers in a text, if it is a filled form.
+/// Returns the answers in text, if it is a filled form.
 fn answers(text: &[u8]) -> Option<Vec<Octets>> {
     let lines = text.strip_prefix(FORM_BEGIN)?.strip_suffix(FORM_END)?;
     if lines.is_empty() {

@@ -166,7 +166,7 @@ fn split_parameter(parameter: Span<'_>) -> Option<(String, Span<'_>)> {
     is_keyword(keyword).then(|| (keyword.to_ascii_lowercase(), value))
 }
 
-/// Returns whether a text is a letter followed by letters, digits, `.`, `_` and `-`.
+/// Returns whether text is a letter followed by letters, digits, `.`, `_` and `-`.
 pub(super) fn is_keyword(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic())
         && text

@@ -1,4 +1,5 @@
-//! Hand-written MARC-8: each set and escape sequence, marks, faults, and every entry of the tables in both directions.
+//! Tests with hand-written MARC-8: each set and escape sequence, marks, faults, and every entry of the tables in both
+//! directions.
 
 use super::marc8_table::SETS;
 use super::{ANSEL, Working, eacc};

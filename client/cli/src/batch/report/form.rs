@@ -8,9 +8,9 @@
 //! | `outcome`, `exit` | a word of `OutcomeName` such as `no match`; the exit code for this input alone |
 //! | `hits`, `step` | the number of matching records; the search that found them |
 //! | `input_record`, `record` | the control numbers (001) of the record that is the input, and of those delivered |
-//! | `choice` | which of several records was chosen, and why |
+//! | `choice` | the record chosen from several, and the reason |
 //! | `diagnostic`, `message` | the server's diagnostic; a message if there is no record |
-//! | `milliseconds` | how long the answer took |
+//! | `milliseconds` | the duration of the answer |
 //! | `length` | the number of octets in the output so far, or in the file for this input |
 //!
 //! Unknown values are empty in the table and null in JSON, where `diagnostic` is an object with the keys `set`, `code`, `text`
@@ -250,7 +250,7 @@ fn in_words(diagnostic: &Value) -> String {
     }
 }
 
-/// Cuts a text to at most [`MAX_WORDS`] characters.
+/// Cuts text to at most [`MAX_WORDS`] characters.
 fn bounded(words: &str) -> &str {
     let end = words.char_indices().nth(MAX_WORDS);
     end.and_then(|(end, _)| words.get(..end)).unwrap_or(words)

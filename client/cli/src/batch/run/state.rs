@@ -59,7 +59,7 @@ impl RecordCounts {
         self.repaired += more.repaired;
     }
 
-    /// Describes the numbers, such as `14 of 45 records written, 2 of them repaired`.
+    /// Returns the numbers as words, such as `14 of 45 records written, 2 of them repaired`.
     fn in_words(self, whose: &str) -> String {
         let written = if self.came > self.written {
             format!("{} of {}", self.written, counted(self.came, "record"))

@@ -39,7 +39,7 @@ pub(crate) struct Unanswered {
     pub(crate) hint: Option<String>,
 }
 
-/// Returns the line to show before a record: `subject`, then a text such as `3 of 17`, then the part of the database.
+/// Returns the line to show before a record: `subject`, then text such as `3 of 17`, then the part of the database.
 /// Returns `None` for a single record if there is neither a subject nor a part.
 pub(crate) fn heading(
     subject: Option<&str>,

@@ -15,7 +15,7 @@ use crate::console::input::{STANDARD, open};
 use crate::console::output::{Failure, Output};
 use crate::render;
 
-/// The maximum size of a text or page, in octets. There is no limit for files of records.
+/// The maximum size of text or page, in octets. There is no limit for files of records.
 const MAX_TEXT: u64 = 256 * 1024 * 1024;
 
 /// The keys for the position of a URL in a page or a record. They are null for other files.
@@ -55,7 +55,7 @@ pub(crate) struct Arguments {
     showing: Redaction,
 }
 
-/// Checks that a text is an absolute URL.
+/// Checks that text is an absolute URL.
 fn base(text: &str) -> Result<String, String> {
     match resolve(text, "", ResolveMode::default()) {
         Ok(base) => Ok(base),
