@@ -13,7 +13,6 @@ pub struct Condition(pub i64);
 impl Condition {
     /// Returns the meaning of the condition as a lower-case phrase for people, such as `there is no database of this
     /// name` (235). Returns `None` for a code that Bib-1 does not assign.
-    /// 235. Returns `None` for a code that Bib-1 does not assign.
     pub fn message(self) -> Option<&'static str> {
         find(CONDITIONS, self.0).map(|(message, _)| message)
     }
