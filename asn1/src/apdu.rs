@@ -44,7 +44,7 @@ use crate::production::{Sequence, productions};
 use crate::types::{InternationalString, OctetString};
 use rasn::types::TagTree;
 
-/// Gives `Apdu` its variants, each boxed under its tag, and the methods common to all variants.
+/// Defines the variants of `Apdu`, each with its tag and a boxed type, and the methods that all variants have.
 macro_rules! apdus {
     ($($tag:literal $name:ident $text:literal,)*) => {
         productions! {
@@ -62,7 +62,7 @@ macro_rules! apdus {
                 }
             }
 
-            /// Returns the referenceId, which the answer echoes.
+            /// Returns the referenceId, which the answer repeats.
             pub fn reference_id(&self) -> Option<&ReferenceId> {
                 match self {
                     $(Self::$name(apdu) => apdu.reference_id.as_ref(),)*
@@ -84,8 +84,8 @@ macro_rules! apdus {
                 }
             }
 
-            /// Returns the elements of the APDU with the given context tag: their names in Rust's spelling, and the tags each
-            /// may have.
+            /// Returns the elements of the APDU with the given context tag: the Rust names of the elements, each with
+            /// its possible tags.
             pub(crate) fn elements_of_tag(tag: u32) -> &'static [(&'static str, TagTree)] {
                 match tag {
                     $($tag => $name::ELEMENTS,)*
@@ -101,7 +101,7 @@ macro_rules! apdus {
                 }
             }
 
-            /// Converts an APDU of this type; fails with the APDU if it is of another type.
+            /// Converts an APDU to this type; if the APDU is of another type, it is returned as the error.
             impl TryFrom<Apdu> for $name {
                 type Error = Apdu;
 
@@ -145,7 +145,7 @@ apdus! {
 }
 
 impl Apdu {
-    /// Returns whether a client may send the APDU; all others come only from servers (Z39.50-2003 §4.1).
+    /// Returns whether a client may send the APDU; all other APDUs come only from servers (Z39.50-2003 §4.1).
     pub fn is_of_client(&self) -> bool {
         matches!(
             self,
@@ -182,7 +182,8 @@ impl Apdu {
 }
 
 productions! {
-    /// ReferenceId `[2]`: an identifier chosen by the requester and echoed by the other side.
+    /// ReferenceId `[2]`: an identifier that the sender of a request chooses and the other side repeats in its
+    /// response.
     #[derive(Eq, Hash)]
     [2] pub struct ReferenceId(pub OctetString)
 }

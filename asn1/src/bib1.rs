@@ -1,5 +1,6 @@
-//! Bib-1: the attribute set of searches (1.2.840.10003.3.1) and the diagnostic set of answers (1.2.840.10003.4.1). Sorted
-//! tables of numbers and their meanings (Z39.50-2003 §ATR.1, §ERR.1, and the Maintenance Agency's later values).
+//! Bib-1: the attribute set of searches (1.2.840.10003.3.1) and the diagnostic set of answers (1.2.840.10003.4.1). Both
+//! are tables of numbers and meanings, sorted by number (Z39.50-2003 §ATR.1, §ERR.1, and later values of the
+//! Maintenance Agency).
 
 pub mod attributes;
 pub mod diagnostics;

@@ -16,7 +16,7 @@ use self::value::{Fault, bare, standard_path, write};
 use crate::apdu::Apdu;
 use crate::error::{DecodeError, EncodeError};
 
-/// Returns the octets of an APDU, with every length in the definite form.
+/// Returns the encoded octets of an APDU, with every length in the definite form.
 ///
 /// # Errors
 /// Fails if BER cannot encode the value; this crate never builds such a value.
@@ -26,10 +26,10 @@ pub fn encode(apdu: &Apdu) -> Result<Vec<u8>, EncodeError> {
     Ok(octets)
 }
 
-/// Appends the octets of an APDU, as [`encode`] returns them; the octets of records are copied once.
+/// Appends the octets of an APDU as encoded by [`encode`]. The octets of records are copied only once.
 ///
 /// # Errors
-/// As for [`encode`]; in that case, nothing is appended.
+/// As for [`encode`]. After an error, nothing is appended.
 pub fn encode_into(apdu: &Apdu, output: &mut Vec<u8>) -> Result<(), EncodeError> {
     write(apdu, apdu.record_octets(), output).map_err(|reason| EncodeError {
         apdu: apdu.name(),
@@ -37,7 +37,7 @@ pub fn encode_into(apdu: &Apdu, output: &mut Vec<u8>) -> Result<(), EncodeError>
     })
 }
 
-/// Decodes an APDU, which must take up all of `octets`.
+/// Decodes an APDU, which must extend over all of `octets`.
 ///
 /// # Errors
 /// The error names the APDU, the element at fault and its offset.
@@ -50,7 +50,8 @@ pub fn decode(octets: &[u8]) -> Result<Apdu, DecodeError> {
     }
 }
 
-/// Finds the element of the APDU that is named by the outermost field of the fault.
+/// Completes a fault with the name of the APDU, and with the offset of the element that is named by the fault's
+/// outermost field.
 fn locate(octets: &[u8], fault: Fault) -> DecodeError {
     let header = Header::read(octets).ok().flatten();
     let tag = header
@@ -80,7 +81,7 @@ fn locate(octets: &[u8], fault: Fault) -> DecodeError {
     }
 }
 
-/// Returns the offset of the first element whose tag is `wanted`, or of the end of the readable elements.
+/// Returns the offset of the first element whose tag is `wanted`, or the offset at which the readable elements end.
 fn element(octets: &[u8], start: usize, wanted: impl Fn(Tag) -> bool) -> usize {
     let mut at = start;
     loop {
@@ -110,7 +111,7 @@ mod tests {
     use crate::apdu::{Close, CloseReason, DatabaseName, Query, ResultSetId, RpnQuery};
     use crate::oid;
 
-    /// Checks that known octets decode to a value that encodes to the same octets, and decodes to the same value again.
+    /// Checks that the octets decode to a value, and that the value encodes to the same octets.
     fn round_trip(octets: &[u8]) -> Apdu {
         let apdu = decode(octets).expect("decodes");
         assert_eq!(encode(&apdu).expect("encodes"), octets);

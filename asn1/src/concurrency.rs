@@ -1,22 +1,23 @@
-//! Which requests may run concurrently (Z39.50-2003 §3.5): two requests may, if neither changes a result set that the other
-//! uses.
+//! Decides which requests may run concurrently (Z39.50-2003 §3.5): two requests may do so if neither of them changes a
+//! result set that the other request uses.
 
 use crate::apdu::{Apdu, DeleteFunction, Query};
 use crate::format::conventions::Convention;
 
-/// How a request uses result sets.
+/// The result sets that a request uses or changes.
 #[derive(Debug, Default)]
 pub struct ResultSetUse<'a> {
-    /// The sets that the request names.
+    /// The result sets named in the request.
     sets: Vec<&'a [u8]>,
-    /// Whether the request may use any other set.
+    /// Whether the request may use any result set.
     is_any: bool,
-    /// Whether the request changes the sets that it uses.
+    /// Whether the request changes the result sets that it uses.
     is_change: bool,
 }
 
 impl<'a> ResultSetUse<'a> {
-    /// Returns the use of result sets by a request. A request that is not an operation may use and change any set.
+    /// Returns the result sets used by a request. A request that does not begin an operation is assumed to use and
+    /// change any set.
     pub fn of(request: &'a Apdu) -> Self {
         let change = |sets| Self {
             sets,
@@ -77,7 +78,8 @@ impl<'a> ResultSetUse<'a> {
     }
 }
 
-/// Returns whether a query may refer to result sets by name. A textual query may if it contains `set`, as in CCL and CQL.
+/// Returns whether a query may refer to result sets by name. A textual query may do so if it contains `set`, as in CCL
+/// and CQL.
 fn names_result_sets(query: &Query) -> bool {
     let query = match query {
         Query::Type1(query) | Query::Type101(query) => query,

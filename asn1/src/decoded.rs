@@ -1,4 +1,4 @@
-//! APDUs as JSON and as text, with the standard's names. Elements that are rarely sent are left out.
+//! APDUs as JSON and as text, with the standard's names. Rarely used elements are left out.
 
 mod text;
 
@@ -15,11 +15,11 @@ use crate::optional::OptionalChoice;
 use crate::spelling::standard_name;
 use crate::types::{InternationalString, OctetString};
 
-/// The version of transcripts, which are lines of JSON with the octets and the [value](to_json) of an APDU. Programs refuse
-/// other versions; new members do not change the version.
+/// The version of the format of transcripts. Each line is a JSON object with the octets and the [value](to_json) of an
+/// APDU. Programs refuse other versions; new members do not change the version.
 pub const TRANSCRIPT_VERSION: u64 = 1;
 
-/// Returns the elements of an APDU as a JSON object, in the order of the standard; secrets are left out.
+/// Returns the elements of an APDU as a JSON object, in the order of the standard. Secrets are redacted.
 pub fn to_json(apdu: &Apdu) -> Value {
     let mut object = Map::new();
     put(&mut object, "reference_id", &apdu.reference_id());
@@ -27,7 +27,7 @@ pub fn to_json(apdu: &Apdu) -> Value {
     object.into()
 }
 
-/// Adds an element under the standard's name, unless it is absent.
+/// Adds an element with its name in the standard, unless the element is absent.
 fn put(object: &mut Map<String, Value>, name: &'static str, element: &impl ToJson) {
     match element.to_json() {
         Value::Null => {}
@@ -35,7 +35,7 @@ fn put(object: &mut Map<String, Value>, name: &'static str, element: &impl ToJso
     }
 }
 
-/// Makes an object with the fields of a value, followed by other members.
+/// Makes an object with the given fields of a value, followed by additional members.
 macro_rules! object {
     ($($value:ident: $($field:ident),*)? $(; $name:literal: $element:expr)*) => {{
         let mut object = Map::new();
@@ -116,7 +116,7 @@ fn elements(apdu: &Apdu) -> Map<String, Value> {
     }
 }
 
-/// Returns a query as text: PQF, or the text that the client wrote.
+/// Returns a query as text: PQF, or the text written by the client.
 fn query_text(query: &Query) -> Option<Value> {
     match query {
         Query::Type1(query) | Query::Type101(query) => Some(query.to_string().into()),
@@ -133,7 +133,7 @@ fn query_text(query: &Query) -> Option<Value> {
     }
 }
 
-/// Returns the parameters of a task (Z39.50-2003 Appendix EXT); for an unknown service, only its identifier.
+/// Returns the parameters of a task (Z39.50-2003 Appendix EXT), or only the identifier of an unknown service.
 fn parameters(external: &External) -> Value {
     described(external, TaskParameters::from_external(external))
 }
@@ -319,7 +319,7 @@ to_json! {
     };
 }
 
-/// Returns values by the names of their databases.
+/// Returns an object with a value for each database, by its name.
 fn by_database<'a>(values: impl Iterator<Item = (&'a DatabaseName, Value)>) -> Value {
     let named = values.map(|(name, value)| (name.0.to_string_lossy().into_owned(), value));
     Value::Object(named.collect())

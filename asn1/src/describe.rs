@@ -16,7 +16,7 @@ use crate::types::{GeneralizedTime, InternationalString, OctetString, VisibleStr
 pub enum Value {
     /// An element that is absent.
     Nothing,
-    /// BOOLEAN; also NULL, which is true if it is present.
+    /// BOOLEAN, or NULL, which is true if it is present.
     Flag(bool),
     /// INTEGER.
     Number(i64),
@@ -24,22 +24,22 @@ pub enum Value {
     Text(String),
     /// OCTET STRING.
     Octets(Bytes),
-    /// EXTERNAL: a record or a part of one, in its own syntax.
+    /// EXTERNAL: a record or a part of a record, in its own syntax.
     Record(Box<External>),
     /// SEQUENCE OF.
     List(Vec<Value>),
-    /// SEQUENCE, or the alternative of a CHOICE: elements by the standard's names, in the standard's order.
+    /// SEQUENCE, or the chosen alternative of a CHOICE: elements with their names and order in the standard.
     Group(Vec<(Cow<'static, str>, Value)>),
 }
 
 /// A type that can describe its value.
 pub trait Describe {
-    /// Returns the elements of the value, without absent elements.
+    /// Returns a description of the value; absent elements are left out.
     fn describe(&self) -> Value;
 }
 
 impl Value {
-    /// Makes a group of elements from their Rust names, which are turned into the standard's names (`call_number`:
+    /// Makes a group of elements. Their Rust names are converted to those of the standard (`call_number` becomes
     /// `callNumber`).
     pub(crate) fn group(elements: Vec<(&'static str, Value)>) -> Self {
         let present = elements
@@ -55,8 +55,8 @@ impl Value {
     }
 }
 
-/// [Productions](crate::production) that describe themselves: a SEQUENCE by the names of its elements, a CHOICE by the name of
-/// the alternative chosen, a newtype by the value it holds, a named INTEGER by the name of its value.
+/// Defines [productions](crate::production) that describe themselves: a SEQUENCE by the names of its elements, a CHOICE
+/// by the name of the alternative chosen, a newtype by the value it holds, a named INTEGER by the name of its value.
 macro_rules! described {
     ($($(#[$($meta:tt)+])* $([$($tag:tt)+])? pub $kind:ident $name:ident $contents:tt)*) => {$(
         $crate::production::productions! {
@@ -95,7 +95,7 @@ macro_rules! describe_production {
 }
 pub(crate) use describe_production;
 
-/// CHOICEs that describe themselves by the value alone, because its type shows which alternative it is.
+/// Defines CHOICEs that describe only their value, because its type shows which alternative it is.
 macro_rules! bare_choices {
     ($($(#[$($meta:tt)+])* pub enum $name:ident {
         $($(#[$alternative_meta:meta])* $([$($tag:tt)+])? $alternative:ident $(($type:ty))?,)*
@@ -112,7 +112,7 @@ macro_rules! bare_choices {
 }
 pub(crate) use bare_choices;
 
-/// [Productions](crate::production) that hold a secret, which neither `describe` nor Debug shows.
+/// Defines [productions](crate::production) with a secret, which neither `describe` nor `Debug` shows.
 macro_rules! redacted {
     ($($(#[$($meta:tt)+])* pub $kind:ident $name:ident $contents:tt)*) => {$(
         $crate::production::production! {
@@ -131,7 +131,7 @@ macro_rules! redacted {
 }
 pub(crate) use redacted;
 
-/// Implements `Describe` from `TYPE: value => DESCRIPTION`.
+/// Implements `Describe` for types written as `TYPE: value => DESCRIPTION`.
 macro_rules! describe {
     ($type:ty: $value:ident => $description:expr) => {
         impl $crate::describe::Describe for $type {

@@ -1,5 +1,5 @@
-//! Errors in a peer's octets and in values to be sent, with the APDU, the element and the offset, so that the fault can be
-//! found in a dump.
+//! Errors in a peer's octets and in values to be sent. They name the APDU, the element and the offset, so that the
+//! fault can be found in a dump.
 
 use std::fmt;
 
@@ -8,13 +8,13 @@ use std::fmt;
 #[error("{}", located(*kind, *offset))]
 #[non_exhaustive]
 pub struct FrameError {
-    /// What is wrong.
+    /// The kind of fault.
     pub kind: FrameErrorKind,
-    /// The offset from the start of the APDU, in octets.
+    /// The offset of the fault from the start of the APDU, in octets.
     pub offset: usize,
 }
 
-/// Returns the message, with the offset unless the octets are not an APDU at all.
+/// Returns the message with the offset. The offset is left out if the octets are not an APDU at all.
 fn located(kind: FrameErrorKind, offset: usize) -> String {
     match kind {
         FrameErrorKind::NotAnApdu(_) => kind.to_string(),
@@ -26,16 +26,16 @@ fn located(kind: FrameErrorKind, offset: usize) -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameErrorKind {
-    /// The APDU is longer than the limit, in octets, or its header says so.
+    /// The APDU is longer than this limit in octets, or its header states a greater length.
     #[error("an APDU of more than {0} octets")]
     TooLarge(usize),
-    /// No APDU starts with this octet; the peer may speak HTTP or TLS.
+    /// No APDU begins with this octet; the peer may speak HTTP or TLS.
     #[error("expected an APDU, found octet {0:#04x}")]
     NotAnApdu(u8),
-    /// A tag, length or end-of-contents that X.690 or the limits of this crate do not allow.
+    /// A tag, length or end-of-contents is not allowed by X.690 or by the limits of this crate.
     #[error("a malformed tag or length")]
     Malformed,
-    /// More values of indefinite length are nested than the limit allows.
+    /// Values of indefinite length are nested deeper than this limit.
     #[error("values of indefinite length nested more than {0} deep")]
     TooDeep(usize),
 }
@@ -46,11 +46,11 @@ pub enum FrameErrorKind {
 pub struct DecodeError {
     /// The standard's name of the APDU; `None` for an unknown tag.
     pub apdu: Option<&'static str>,
-    /// The path of elements to the fault, outermost first, in the standard's spelling.
+    /// The path of elements to the fault, outermost element first, in the standard's spelling.
     pub path: Vec<String>,
     /// The offset of the element at fault from the start of the APDU, in octets.
     pub offset: usize,
-    /// What is wrong.
+    /// A description of the fault.
     pub reason: String,
 }
 
@@ -73,6 +73,6 @@ impl std::error::Error for DecodeError {}
 pub struct EncodeError {
     /// The standard's name of the APDU.
     pub apdu: &'static str,
-    /// What is wrong.
+    /// The reason why the value cannot be encoded.
     pub reason: String,
 }

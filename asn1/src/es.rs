@@ -1,9 +1,9 @@
-//! Extended services: the parameters and the package of a task, with a file for each service (Z39.50-2003 §3.2.9, Appendix EXT;
-//! record syntax ESTaskPackage of Appendix REC).
+//! Extended services: the parameters and the task package of each service, with a file for each service (Z39.50-2003
+//! §3.2.9, Appendix EXT; record syntax ESTaskPackage of Appendix REC).
 //!
-//! Every service has one type with two alternatives: `EsRequest`, which a client sends, with one part that the task package
-//! keeps and another that it does not; and `TaskPackage`, with which the server answers: the part kept, and the server's own
-//! part.
+//! Every service has one type with two alternatives. `EsRequest` is sent by a client; it has one part that the task
+//! package keeps and another part that the package does not keep. `TaskPackage` is the server's answer, with the kept
+//! part and the server's own part.
 #![allow(
     missing_docs,
     reason = "fields and variants are the standard's; a type's doc names its part"
@@ -24,7 +24,7 @@ pub use task_package::{TaskPackage, TaskStatus};
 
 use crate::apdu::external::external_values;
 
-/// NULL: an element without a value that is either present or absent.
+/// NULL: an element without a value, which is either present or absent.
 pub type Null = ();
 
 external_values! {

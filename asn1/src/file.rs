@@ -1,9 +1,9 @@
-//! How the client and the server write files, with the standard library and `tempfile`.
+//! Writes files for the client and the server, with the standard library and `tempfile`.
 //!
 //! | type | for | how |
 //! |---|---|---|
 //! | [`Whole`] | results that are useful only when complete | a [`Draft`] next to the file, renamed when finished, kept as `NAME.part` otherwise |
-//! | [`Reserved`] | the same, if nothing is written before the end | locked until then |
+//! | [`Reserved`] | results that are written only at the end | locked until the file is written |
 //! | [`Growing`] | reports, transcripts, the output of a batch with a report | in place, continued by a later run |
 //!
 //! All three types hold a [`Lock`] on the file while they write it. Devices, pipes and standard output (`/dev/stdout`) are
@@ -32,18 +32,19 @@ pub use lock::Lock;
 pub use stamp::Stamp;
 pub use whole::{Reserved, Whole};
 
-/// What to do with a file that exists. An empty file is always written.
+/// What to do if a file already exists. An empty file is always overwritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Existing {
-    /// Fail.
+    /// Fail with an error.
     #[default]
     Refuse,
-    /// Replace the file: a [`Whole`] file when the new one is complete, a [`Growing`] file when its first octet is written.
+    /// Replace the file. A [`Whole`] file is replaced when the new file is complete, a [`Growing`] file when its first
+    /// octet is written.
     Replace,
 }
 
 impl Existing {
-    /// Returns [`Existing::Replace`] if `force` is set, otherwise [`Existing::Refuse`].
+    /// Returns [`Existing::Replace`] if `force` is set, and [`Existing::Refuse`] if not.
     pub fn forced(force: bool) -> Self {
         if force { Self::Replace } else { Self::Refuse }
     }
@@ -56,7 +57,7 @@ pub enum Error {
     /// The file exists, and [`Existing::Refuse`] was given.
     #[error("{} already exists", path.display())]
     Exists {
-        /// The file.
+        /// The path of the existing file.
         path: PathBuf,
     },
     /// Another process, or another part of this process, holds the lock of the file.
@@ -65,43 +66,43 @@ pub enum Error {
         path.display()
     )]
     Busy {
-        /// The file.
+        /// The path of the locked file.
         path: PathBuf,
     },
     /// The path leads to a folder.
     #[error("{} is a folder, not a file", path.display())]
     Folder {
-        /// The folder.
+        /// The path of the folder.
         path: PathBuf,
     },
-    /// The folder of the file does not exist.
+    /// The folder in which the file would be created does not exist.
     #[error("cannot write {}: there is no folder {}", path.display(), folder.display())]
     NoFolder {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The folder.
+        /// The path of the missing folder.
         folder: PathBuf,
     },
-    /// The operating system refuses to write the file.
+    /// The operating system reported an error while the file was written.
     #[error("cannot write {}", path.display())]
     Unwritable {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
     },
-    /// A complete draft cannot replace the file and is kept.
+    /// A complete draft cannot replace the file, so the draft is kept.
     #[error("{}; what was written is in {}", in_full(error), part.display())]
     Kept {
         /// The path of the draft.
         part: PathBuf,
-        /// The reason why the draft was kept.
+        /// The reason why the draft could not replace the file.
         error: Box<Error>,
     },
 }
 
 impl Error {
-    /// Returns [`Error::Unwritable`] with this path, for `map_err`.
+    /// Returns a function that makes [`Error::Unwritable`] with this path, for `map_err`.
     pub fn unwritable(path: &Path) -> impl Fn(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::Unwritable {
@@ -111,7 +112,7 @@ impl Error {
     }
 }
 
-/// Returns an error with its cause as text.
+/// Returns the message of an error, followed by that of its cause.
 fn in_full(error: &Error) -> String {
     match error {
         Error::Unwritable { source, .. } => format!("{error}: {source}"),
@@ -119,7 +120,7 @@ fn in_full(error: &Error) -> String {
     }
 }
 
-/// Returns the parent folder of a path.
+/// Returns the folder that contains a path.
 fn folder(path: &Path) -> &Path {
     let folder = path
         .parent()
@@ -127,7 +128,7 @@ fn folder(path: &Path) -> &Path {
     folder.unwrap_or(Path::new("."))
 }
 
-/// Syncs the entries of a file's folder to the disk, on systems on which folders can be opened.
+/// Syncs the entries of a file's folder to the disk, on systems where folders can be opened.
 fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder(path)).map_or(Ok(()), |folder| folder.sync_all())
 }

@@ -1,7 +1,7 @@
-//! Values that travel in an EXTERNAL besides records and tasks: diagnostics, reports, challenges, negotiation and element
+//! Values in an EXTERNAL that are neither records nor tasks: diagnostics, reports, challenges, negotiation and element
 //! specifications (Z39.50-2003 Appendices DIAG, RSC, ACC, USR, ESP, NEG), and the formats of Index Data.
 //!
-//! A type reads and writes itself by [`ExternalValue`](crate::apdu::ExternalValue), and describes itself by
+//! Each type is encoded and decoded by [`ExternalValue`](crate::apdu::ExternalValue), and described by
 //! [`Describe`](crate::describe::Describe).
 //!
 //! | file | what it holds |

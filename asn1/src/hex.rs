@@ -1,8 +1,8 @@
-//! Octets as hexadecimal digits, and back.
+//! Converts octets to hexadecimal digits, and back.
 
 use std::fmt::Write;
 
-/// Returns two lower-case digits for each octet.
+/// Returns two lower-case hexadecimal digits for each octet.
 pub fn digits(octets: &[u8]) -> String {
     let mut digits = String::with_capacity(2 * octets.len());
     for octet in octets {
@@ -12,7 +12,7 @@ pub fn digits(octets: &[u8]) -> String {
     digits
 }
 
-/// Returns the octets for digits, two digits for each octet; `None` for any other text.
+/// Parses hexadecimal digits, two for each octet; returns `None` for any other text.
 pub fn octets(digits: &str) -> Option<Vec<u8>> {
     let pairs = digits.as_bytes().chunks(2);
     let octets = pairs.map(|pair| match *pair {
@@ -26,7 +26,7 @@ fn digit(digit: u8) -> Option<u32> {
     char::from(digit).to_digit(16)
 }
 
-/// Returns the octets for digits with white space between them, for tests.
+/// Parses hexadecimal digits that may have white space between them, for tests.
 #[cfg(test)]
 pub(crate) fn octets_of_hex(digits: &str) -> Vec<u8> {
     let digits: String = digits.split_whitespace().collect();

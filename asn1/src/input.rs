@@ -1,11 +1,11 @@
-//! Files that are read whole: settings, tables, certificates, databases. Reading always ends: pipes that might never get a
+//! Reads complete files: settings, tables, certificates, databases. Reading always ends: pipes that might never get a
 //! writer are refused, and endless files, such as devices, are read up to a limit.
 
 use std::fs::{self, File, FileType};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Reads a regular file, a device or the pipe of a shell's `<(…)`, of at most `limit` octets.
+/// Reads a regular file, a device or the pipe of a shell's `<(…)`, with at most `limit` octets.
 ///
 /// # Errors
 /// Errors from the file system, [`ErrorKind::InvalidInput`] for a folder, a named pipe or a socket, and
@@ -23,7 +23,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_all(File::open(path)?, limit)
 }
 
-/// Reads an open source of at most `limit` octets.
+/// Reads an open source with at most `limit` octets.
 ///
 /// # Errors
 /// Errors from the source, and [`ErrorKind::FileTooLarge`].
@@ -71,8 +71,8 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Returns whether reading such a file comes to an end. Reading a device never blocks for ever; the limit bounds endless
-/// devices.
+/// Returns whether reading a file of this type always ends. Reading a device never blocks for ever, and the limit
+/// bounds endless devices.
 #[cfg(unix)]
 fn is_endable(kind: FileType) -> bool {
     use std::os::unix::fs::FileTypeExt;
@@ -84,7 +84,7 @@ fn is_endable(_: FileType) -> bool {
     false
 }
 
-/// Returns whether the path is a pipe that a shell has opened, and that therefore has a writer: `<(…)`, or the command before
+/// Returns whether the path is a pipe that a shell has opened, so that it has a writer: `<(…)`, or the command before
 /// `|`.
 fn is_open_already(path: &Path) -> bool {
     ["/dev/fd", "/proc/self/fd", "/dev/stdin"]
@@ -100,7 +100,7 @@ fn refusal(kind: FileType) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, words)
 }
 
-/// Returns in words what kind of file this is, if it is not a regular file.
+/// Returns the name of a file type that is not a regular file, for messages.
 pub(crate) fn name(kind: FileType) -> &'static str {
     if kind.is_dir() {
         return "a folder";

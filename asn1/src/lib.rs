@@ -1,27 +1,29 @@
 #![forbid(unsafe_code)]
-//! Z39.50 (ANSI/NISO Z39.50-2003, ISO 23950) on the wire, without sockets.
+//! Encodes and decodes Z39.50 (ANSI/NISO Z39.50-2003, ISO 23950), without sockets.
 //!
 //! - [`apdu`]: the 25 APDUs, with a type for each and the standard's names;
-//! - [`concurrency`]: which requests may run concurrently;
-//! - [`codec`]: octets to APDUs and back, the end of an APDU in a stream, listings for people;
+//! - [`concurrency`]: decides which requests may run concurrently;
+//! - [`codec`]: octets to APDUs and back, finding the end of an APDU in a stream, listings for people;
 //! - [`decoded`]: APDUs as JSON and as text;
 //! - [`oid`], [`bib1`]: object identifiers, Bib-1 attributes and diagnostics by name;
 //! - [`query`]: text forms of the query of a search;
-//! - [`record`]: the records that an APDU carries; those in MARC are in `z3950-marc`, re-exported as [`marc`];
-//! - [`sru`]: requests and answers of SRU, the same services over HTTP, without HTTP;
+//! - [`record`]: the records in an APDU; MARC records are in `z3950-marc`, re-exported as [`marc`];
+//! - [`sru`]: the requests and responses of SRU, which offers the same services over HTTP; the HTTP itself is left to
+//!   the caller;
 //! - [`via`]: the servers that a request has passed through;
 //! - [`describe`]: the elements of ASN.1 values, by name;
 //! - [`es`], [`format`](mod@format): extended services, and other values that travel in an EXTERNAL;
 //! - [`hex`]: octets as hexadecimal digits;
-//! - [`input`], [`pem`]: files that are read whole, and the contents of a PEM file;
+//! - [`input`], [`pem`]: reading complete files, and the contents of a PEM file;
 //!
 //! # Features
 //!
 //! - `codec` (by default): a codec of `tokio-util` for streams of APDUs;
-//! - `file`: how the programs write files;
+//! - `file`: writing files as the programs do;
 //! - `size-limit`: writes beyond the limit on file sizes fail instead of killing the program.
 //!
-//! Octets from a peer are decoded within named limits, or refused with an [`error`] that says where; they never cause a panic.
+//! Octets from a peer are decoded within named limits. Octets that cannot be decoded are refused with an [`error`] that
+//! names the place; they never cause a panic.
 //!
 //! # Stability
 //!

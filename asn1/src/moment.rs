@@ -1,10 +1,10 @@
-//! Moments in Coordinated Universal Time as dates and times of day, in the forms of ASN.1 and RFC 3339.
+//! Moments in Coordinated Universal Time, with date and time of day, in the formats of ASN.1 and RFC 3339.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::types::GeneralizedTime;
 
-/// A moment of the Gregorian calendar, from 1970 on.
+/// A moment as a date of the Gregorian calendar and a time of day, from 1970 on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment {
     /// The year, 1970 or later.
@@ -19,18 +19,19 @@ pub struct Moment {
     pub minute: u64,
     /// The second, 0 to 59, or 60 for a leap second.
     pub second: u64,
-    /// The nanoseconds of the second.
+    /// The nanoseconds after the full second.
     pub nanosecond: u32,
 }
 
 const SECONDS_A_DAY: u64 = 86_400;
-/// The number of days in 400 years, after which the calendar repeats itself.
+/// The number of days in 400 years, after which the calendar repeats.
 const DAYS_AN_ERA: u64 = 146_097;
-/// The number of days from 0000-03-01 to 1970-01-01: years start in March here, so that a leap day is the last day.
+/// The number of days from 0000-03-01 to 1970-01-01. Years are counted from March here, so that a leap day is the last
+/// day of a year.
 const DAYS_TO_1970: u64 = 719_468;
 
 impl From<SystemTime> for Moment {
-    /// Returns the moment of a time; times before 1970 become the beginning of that year.
+    /// Converts a system time to a moment; times before 1970 become the beginning of that year.
     fn from(time: SystemTime) -> Self {
         let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
         let days = (since.as_secs() / SECONDS_A_DAY).saturating_add(DAYS_TO_1970);
@@ -57,7 +58,8 @@ impl From<SystemTime> for Moment {
 }
 
 impl Moment {
-    /// Returns the time of the moment; `None` if it is not valid or not in the years 1970 to 9999.
+    /// Converts the moment to a system time; `None` if the moment is not a valid date and time in the years 1970 to
+    /// 9999.
     pub fn time(self) -> Option<SystemTime> {
         let is_one = (1970..=9999).contains(&self.year)
             && (1..=12).contains(&self.month)
@@ -89,7 +91,7 @@ impl Moment {
         format!("{:02}{:02}{:02}", self.hour, self.minute, self.second)
     }
 
-    /// Returns a GeneralizedTime to the second (X.680 §46): `20260101120000Z`.
+    /// Returns the moment as a GeneralizedTime without fractions of a second (X.680 §46): `20260101120000Z`.
     pub fn generalized(self) -> GeneralizedTime {
         format!("{}{}Z", self.date_digits(), self.time_digits()).into()
     }

@@ -1,4 +1,4 @@
-//! OBJECT IDENTIFIERs, and the names of those that Z39.50-2003 Appendix OID registers under 1.2.840.10003:
+//! OBJECT IDENTIFIERs, and the names of the identifiers that Z39.50-2003 Appendix OID registers under 1.2.840.10003:
 //! attribute sets, diagnostic sets, record syntaxes, user information formats, schemas and services.
 
 use std::fmt;
@@ -8,7 +8,7 @@ use rasn::types::{Constraints, Identifier, Tag};
 
 use crate::production::ber;
 
-/// OBJECT IDENTIFIER, stored as its contents octets without an allocation.
+/// OBJECT IDENTIFIER, stored as its contents octets, so that no memory is allocated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Oid {
     len: u8,
@@ -16,12 +16,12 @@ pub struct Oid {
 }
 
 impl Oid {
-    /// The maximum number of contents octets; registered identifiers need fewer than 20.
+    /// The maximum number of contents octets of an identifier; registered identifiers need fewer than 20.
     pub const MAX_OCTETS: usize = 31;
 
     /// Returns an identifier under the arc of Z39.50, 1.2.840.10003: `Oid::z3950(&[5, 10])` is USMARC.
     ///
-    /// Meant for constants: if the arcs do not fit, compilation fails.
+    /// This function is for constants: if the arcs do not fit, compilation fails.
     #[expect(clippy::panic, reason = "it stops the compilation of a constant")]
     pub const fn z3950(mut arcs: &[u32]) -> Self {
         let mut oid = Self::of(&[0x2a, 0x86, 0x48, 0xce, 0x13]);
@@ -53,7 +53,7 @@ impl Oid {
         }
     }
 
-    /// Makes an identifier from its arcs; `None` if X.660 does not allow them, or if the identifier is too long.
+    /// Makes an identifier from its arcs; `None` if X.660 does not allow the arcs or the identifier is too long.
     pub fn from_arcs(arcs: &[u32]) -> Option<Self> {
         let (&first, &second, rest) = match arcs {
             [first, second, rest @ ..] => (first, second, rest),
@@ -77,7 +77,7 @@ impl Oid {
             .unwrap_or(&self.octets)
     }
 
-    /// Returns the registered name, such as `usmarc` or `Bib-1`, if the table below has one.
+    /// Returns the registered name, such as `usmarc` or `Bib-1`, if it is in the table of this module.
     pub fn name(&self) -> Option<&'static str> {
         NAMES
             .iter()
@@ -85,7 +85,8 @@ impl Oid {
             .map(|(name, _)| *name)
     }
 
-    /// Returns the identifier of a registered name, in any case; the usual one if a name has several (`xml`).
+    /// Returns the identifier with a registered name; case is ignored. If several identifiers have the same name
+    /// (`xml`), the usual one is returned.
     pub fn by_name(name: &str) -> Option<Self> {
         NAMES
             .iter()
@@ -93,24 +94,25 @@ impl Oid {
             .map(|(_, oid)| *oid)
     }
 
-    /// Returns the registered record syntaxes with their names, without duplicates.
+    /// Returns the registered record syntaxes, each with its name, without duplicates.
     pub fn record_syntaxes() -> impl Iterator<Item = (&'static str, Self)> {
         Self::registered(5)
     }
 
-    /// Returns the objects of a class with their names: class 3 for attribute sets, 5 for record syntaxes.
+    /// Returns the registered identifiers of a class, each with its name: class 3 for attribute sets, 5 for record
+    /// syntaxes.
     pub(crate) fn registered(class: u32) -> impl Iterator<Item = (&'static str, Self)> {
         let class = Self::z3950(&[class]);
         let names = NAMES.iter().copied();
         names.filter(move |(_, oid)| oid.as_bytes().starts_with(class.as_bytes()))
     }
 
-    /// Returns the names of record syntaxes: the registered names, and further names in use.
+    /// Returns the names of record syntaxes: the registered names, and other names in common use.
     pub fn record_syntax_names() -> impl Iterator<Item = (&'static str, Self)> {
         Self::record_syntaxes().chain(RECORD_SYNTAX_ALIASES)
     }
 
-    /// Returns the record syntax with a name, in any case, or with a dotted object identifier.
+    /// Returns the record syntax with a name, in any case, or with an object identifier in dotted form.
     pub fn record_syntax_by_name(name: &[u8]) -> Option<Self> {
         let dotted = std::str::from_utf8(name)
             .ok()
@@ -143,8 +145,8 @@ impl Oid {
         Some(self)
     }
 
-    /// Makes an identifier from contents octets. They must not be empty, the last one must end an arc, and there must be at
-    /// most [`Oid::MAX_OCTETS`].
+    /// Makes an identifier from contents octets. There must be at least one and at most [`Oid::MAX_OCTETS`] octets, and
+    /// the last octet must end an arc.
     fn from_contents(contents: &[u8]) -> Option<Self> {
         let last = contents.last()?;
         let mut octets = [0; Self::MAX_OCTETS];
@@ -193,7 +195,7 @@ pub struct OidError;
 impl FromStr for Oid {
     type Err = OidError;
 
-    /// Reads the dotted form, `1.2.840.10003.5.10`.
+    /// Parses the dotted form, such as `1.2.840.10003.5.10`.
     fn from_str(text: &str) -> Result<Self, OidError> {
         let arcs: Result<Vec<u32>, _> = text
             .split('.')
@@ -210,7 +212,7 @@ impl FromStr for Oid {
     }
 }
 
-/// The contents octets as decoded; `None` if they are malformed.
+/// The decoded identifier; `None` if its contents octets are malformed.
 struct Contents(Option<Oid>);
 
 impl From<&[u8]> for Contents {
@@ -239,7 +241,7 @@ ber! {
     }
 }
 
-/// Names of record syntaxes that are in use besides the registered ones.
+/// Names of record syntaxes in common use that are not registered.
 const RECORD_SYNTAX_ALIASES: [(&str, Oid); 4] = [
     ("marc", USMARC),
     ("marc21", USMARC),
@@ -247,7 +249,7 @@ const RECORD_SYNTAX_ALIASES: [(&str, Oid); 4] = [
     ("grs1", GRS_1),
 ];
 
-/// The APDUs of ISO 10161, 1.0.10161.2.1: for an ILL-Request in an order.
+/// The APDUs of ISO 10161, 1.0.10161.2.1, used for an ILL-Request in an order.
 pub const ILL: Oid = Oid::of(&[0x28, 0xcf, 0x31, 2, 1]);
 
 macro_rules! registered {
@@ -300,7 +302,7 @@ registered! {
     INTERMARC = "intermarc" [5, 2],
     /// Record syntax CCF.
     CCF = "ccf" [5, 3],
-    /// Record syntax USMARC, today's MARC 21.
+    /// Record syntax USMARC, now MARC 21.
     USMARC = "usmarc" [5, 10],
     /// Record syntax UKMARC.
     UKMARC = "ukmarc" [5, 11],
@@ -352,7 +354,7 @@ registered! {
     GRS_0 = "grs-0" [5, 104],
     /// Record syntax GRS-1, a generic tree.
     GRS_1 = "grs-1" [5, 105],
-    /// Record syntax of extended services' task packages.
+    /// Record syntax of the task packages of extended services.
     TASK_PACKAGE = "task-package" [5, 106],
     /// Record syntax PDF document.
     PDF = "pdf" [5, 109, 1],
@@ -364,7 +366,7 @@ registered! {
     SGML = "sgml" [5, 109, 9],
     /// Record syntax XML document.
     XML = "xml" [5, 109, 10],
-    /// Record syntax application/xml of MIME.
+    /// Record syntax application/xml, a MIME type.
     APPLICATION_XML = "application-xml" [5, 109, 11],
     /// Resource report format resource-1.
     RESOURCE_1 = "resource-1" [7, 1],
@@ -386,7 +388,7 @@ registered! {
     ITEM_ORDER = "item-order" [9, 4],
     /// Extended service Database Update, first version.
     DATABASE_UPDATE_1 = "database-update-1" [9, 5],
-    /// Extended service Database Update, second version: on the wire the same as version 3.
+    /// Extended service Database Update, second version, which is encoded like version 3.
     DATABASE_UPDATE_2 = "database-update-2" [9, 5, 1],
     /// Extended service Database Update, version 3.
     DATABASE_UPDATE = "database-update" [9, 5, 1, 1],
@@ -398,15 +400,15 @@ registered! {
     XML_ES = "xml-es" [9, 1000, 105, 4],
     /// User information format SearchResult-1.
     SEARCH_RESULT_1 = "search-result-1" [10, 1],
-    /// User information format userInfo-1, which carries Init diagnostics.
+    /// User information format userInfo-1, used for diagnostics in Init.
     USER_INFO_1 = "userInfo-1" [10, 3],
-    /// OtherInformation of Index Data: the server that a proxy connects to.
+    /// OtherInformation of Index Data: the server to which a proxy connects.
     PROXY = "proxy" [10, 1000, 81, 1],
-    /// OtherInformation of Index Data: a session kept at a proxy.
+    /// OtherInformation of Index Data: the identifier of a session at a proxy.
     COOKIE = "cookie" [10, 1000, 81, 2],
     /// OtherInformation of Index Data: the address of the user behind a gateway.
     CLIENT_IP = "client-ip" [10, 1000, 81, 3],
-    /// OtherInformation of Index Data: the result set that a Scan is restricted to.
+    /// OtherInformation of Index Data: the result set to which a Scan is restricted.
     SCAN_SET = "scan-set" [10, 1000, 81, 4],
     /// User information format of Index Data: facets.
     FACET_1 = "facet-1" [10, 1000, 81, 5],
@@ -426,7 +428,7 @@ registered! {
     CHARSET_NEGOTIATION_2 = "charset-negotiation-2" [15, 2],
     /// Negotiation of character set and language, version 3.
     CHARSET_NEGOTIATION = "charset-negotiation" [15, 3],
-    /// Name of a character set, for negotiating a set that has no identifier.
+    /// The name of a character set that has no identifier, for negotiation.
     CHARSET_ID = "charset-id" [15, 1000, 81, 1],
     /// Query syntax CQL, for a type-104 query.
     CQL = "CQL" [16, 2],

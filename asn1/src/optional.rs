@@ -1,5 +1,5 @@
-//! Two kinds of SEQUENCE elements that a production cannot express: an OPTIONAL CHOICE without a tag
-//! (Z39.50-2003 §4.1, `records Records OPTIONAL`), and elements that later versions may append.
+//! Two kinds of SEQUENCE elements that the macros for productions cannot express: an OPTIONAL CHOICE without a tag
+//! (Z39.50-2003 §4.1, `records Records OPTIONAL`), and elements that later versions of the standard may append.
 
 use std::ops::{Deref, DerefMut};
 
@@ -10,9 +10,9 @@ use rasn::{Decoder, Encoder};
 use crate::production::ber;
 use crate::types::Any;
 
-/// An OPTIONAL untagged CHOICE: absent if the next element is none of the alternatives.
+/// An OPTIONAL untagged CHOICE, which is absent if the tag of the next element belongs to no alternative.
 ///
-/// Use it like an `Option`; build it with `Some(value).into()` or `OptionalChoice::default()`.
+/// Use it like an `Option`, and build it with `Some(value).into()` or `OptionalChoice::default()`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OptionalChoice<T>(pub Option<T>);
 
@@ -108,7 +108,7 @@ impl<T: DecodeChoice> Choice for OptionalChoice<T> {
 }
 
 impl<T: DecodeChoice> DecodeChoice for OptionalChoice<T> {
-    /// Consumes nothing if the tag belongs to none of the alternatives.
+    /// Decodes the CHOICE, or consumes nothing if the tag belongs to no alternative.
     fn from_tag<D: Decoder>(decoder: &mut D, tag: Tag) -> Result<Self, D::Error> {
         if TagTree::tag_contains(&tag, &[T::TAG_TREE]) {
             T::from_tag(decoder, tag).map(|value| Self(Some(value)))
@@ -118,7 +118,8 @@ impl<T: DecodeChoice> DecodeChoice for OptionalChoice<T> {
     }
 }
 
-/// Elements after the last known element, kept and encoded unchanged (Z39.50-2003 §3.2.1 requires this for Init).
+/// Unknown elements after the last known element. They are kept and encoded unchanged (Z39.50-2003 §3.2.1 requires this
+/// for Init).
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Unknown(pub Vec<Any>);
 

@@ -1,6 +1,7 @@
-//! Describes a file that should hold certificates or keys in PEM (RFC 7468), for messages about wrong files.
+//! Describes the contents of a file that should contain certificates or keys in PEM (RFC 7468), for messages about
+//! wrong files.
 
-/// Returns what the file holds, as the end of a sentence: `a private key`, `nothing in PEM`.
+/// Returns a description of the contents as the end of a sentence: `a private key`, `nothing in PEM`.
 pub fn contents(octets: &[u8]) -> String {
     let text = String::from_utf8_lossy(octets);
     let mut found: Vec<&str> = Vec::new();
@@ -26,7 +27,7 @@ pub fn contents(octets: &[u8]) -> String {
     }
 }
 
-/// The maximum number of kinds listed.
+/// The maximum number of kinds of contents that are listed.
 const MOST: usize = 4;
 
 fn name(label: &str) -> &'static str {

@@ -1,16 +1,16 @@
-//! The productions of ASN.1 as Rust types: the elements of a SEQUENCE or CHOICE with their tags, and how `rasn` reads and
-//! writes them in BER.
+//! The macros that declare ASN.1 productions as Rust types: the elements of a SEQUENCE or CHOICE with their tags, and
+//! their encoding in BER by `rasn`.
 //!
-//! `rasn` has derives for this. They generate several times as much code for each type, most of it for other encoding rules;
-//! with some 350 types, a user's first build of this crate would take a quarter longer.
+//! The derives of `rasn` generate several times as much code for each type, most of it for other encoding rules. With
+//! some 350 types, a user's first build of this crate would take a quarter longer with them.
 mod elements;
 
 pub(crate) use self::elements::*;
 
-/// Declares productions and their BER encoding: SEQUENCEs, CHOICEs, named INTEGERs, and newtypes that are encoded like the
-/// value they hold.
+/// Declares productions and their BER encoding: SEQUENCEs, CHOICEs, named INTEGERs, and newtypes that are encoded like
+/// the values in them.
 ///
-/// Tags stand before the elements as in the standard: `[3]`, or `[explicit 3]` if the standard says EXPLICIT.
+/// Tags are written before the elements as in the standard: `[3]`, or `[explicit 3]` if the standard says EXPLICIT.
 macro_rules! productions {
     ($($(#[$($meta:tt)+])* $([$($tag:tt)+])? pub $kind:ident $name:ident $contents:tt)*) => {$(
         $crate::production::production! {
@@ -21,9 +21,10 @@ macro_rules! productions {
 }
 pub(crate) use productions;
 
-/// Declares one of the [`productions!`] with all its derives written out, for types whose Debug hides a secret.
+/// Declares one of the [`productions!`] with explicit derives, for types whose `Debug` must not show a secret.
 ///
-/// An element's type is matched in parts because an OPTIONAL element with an explicit tag is read in a different way.
+/// An element's type is matched in parts, because an OPTIONAL element with an explicit tag is decoded in a different
+/// way.
 macro_rules! production {
     ($(#[$meta:meta])* $([$($outer:tt)+])? pub struct $name:ident {
         $($(#[$element_meta:meta])* $([$($tag:tt)+])? $element:ident: $type:ident $(<$of:ty>)?,)*
@@ -153,7 +154,7 @@ macro_rules! production {
                 pub const $constant: Self = Self($value);
             )*
 
-            /// Returns the standard's name of the value, if it has one.
+            /// Returns the name of the value in the standard, if it has one.
             pub fn name(self) -> Option<&'static str> {
                 match self.0 {
                     $($value => Some($text),)*
@@ -180,7 +181,7 @@ macro_rules! production {
 }
 pub(crate) use production;
 
-/// Implements BER for a type with a tag: its own tag, or else the tag after it.
+/// Implements BER for a type with its own tag, or with the tag given after the type.
 macro_rules! ber {
     (
         $name:ident: [$($tag:tt)*] $usual:expr,
@@ -312,7 +313,7 @@ macro_rules! decode_alternative {
 }
 pub(crate) use decode_alternative;
 
-/// Returns the pattern of an alternative.
+/// Expands to the pattern that matches an alternative.
 macro_rules! alternative {
     ($alternative:ident, $value:ident) => {
         Self::$alternative
@@ -323,7 +324,7 @@ macro_rules! alternative {
 }
 pub(crate) use alternative;
 
-/// Returns the value that an alternative holds: the variable of its pattern, or NULL.
+/// Expands to the value of an alternative: the variable bound by its pattern, or NULL.
 macro_rules! held {
     ($value:ident) => {
         &()

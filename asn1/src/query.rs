@@ -1,5 +1,5 @@
-//! Text forms of search queries (Z39.50-2003 §3.7): PQF (the prefix query format), CCL, CQL and words with index names, which
-//! are read and printed; and explanations of queries in English.
+//! Text forms of search queries (Z39.50-2003 §3.7): PQF (the prefix query format), CCL, CQL, and words with index names
+//! can be parsed and printed, and queries can be explained in English.
 //!
 //! ```
 //! use z3950_asn1::apdu::RpnQuery;
@@ -31,19 +31,19 @@ use crate::apdu::{
     RelationType,
 };
 
-/// A query text that cannot be parsed.
+/// The error for a query text that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} at octet {offset} of the query{}", kind.suggestion())]
 #[non_exhaustive]
 pub struct QueryError {
-    /// What is wrong.
+    /// The kind of fault.
     pub kind: QueryErrorKind,
-    /// The offset from the start of the text, in octets.
+    /// The offset of the fault from the start of the text, in octets.
     pub offset: usize,
 }
 
 impl QueryError {
-    /// Returns the error with its position as people count it: the character of the text, from 1.
+    /// Returns the message with the position of the fault as people count it, in characters from 1.
     pub fn described(&self, text: &str) -> String {
         let before = text.get(..self.offset).unwrap_or(text).chars().count();
         let suggestion = self.kind.suggestion();
@@ -54,8 +54,8 @@ impl QueryError {
         )
     }
 
-    /// Returns the text and a line below it with a caret under the fault, both ending with a newline. Only the part around the
-    /// fault of a long text is shown.
+    /// Returns the text with a caret under the fault, on two lines that end with a newline. Of a long text, only the
+    /// part around the fault is shown.
     pub fn pointed_out(&self, text: &str) -> String {
         let before = text.get(..self.offset).unwrap_or(text).chars().count();
         let skipped = if before > MAX_SHOWN {
@@ -78,10 +78,10 @@ impl QueryError {
     }
 }
 
-/// The maximum number of characters of a query shown on either side of a fault.
+/// The maximum number of characters shown on each side of the fault.
 const MAX_SHOWN: usize = 80;
 
-/// The part of a query that a language cannot express.
+/// The error for a part of a query that a language cannot express.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CannotSay(String);
@@ -90,25 +90,25 @@ pub struct CannotSay(String);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum QueryErrorKind {
-    /// The text ends where a term, an operand or an argument is expected.
+    /// The text ends where a term, an operand or an argument is expected; this is its name.
     #[error("{0} is missing")]
     Missing(&'static str),
     /// There is text after a complete query.
     #[error("{0:?} after the end of the query")]
     ExtraToken(String),
-    /// There is no known attribute set with that name.
+    /// No attribute set with this name is known.
     #[error("attribute set {0:?} is not known")]
     AttributeSet(String),
     /// The text after `@attr` is not `type=value`.
     #[error("{0:?} is not an attribute of the form type=value")]
     Attribute(String),
-    /// A term has more attributes than the limit.
+    /// A term has more attributes than this limit.
     #[error("more than {0} attributes for a term")]
     TooManyAttributes(usize),
-    /// Repeating attributes for each term would exceed the limit, in octets.
+    /// Repeating the attributes for each term would exceed this limit, in octets.
     #[error("attributes that would take more than {0} octets, repeated for each term")]
     TooMuchRepeated(usize),
-    /// The text is not a whole number, or the number does not fit into 64 bits.
+    /// The text is not an integer, or does not fit into 64 bits.
     #[error("{0:?} is not a number")]
     Number(String),
     /// An argument of `@prox` is invalid.
@@ -117,10 +117,10 @@ pub enum QueryErrorKind {
     /// The term type after `@term` is unknown.
     #[error("{0:?} is not a term type: general, numeric, string, oid, datetime or null")]
     TermType(String),
-    /// A term is not valid for its type.
+    /// The term is not valid for its type.
     #[error("{0:?} is not a term of the type that @term names")]
     Term(String),
-    /// PQF does not have this word beginning with `@`.
+    /// PQF does not define this word, which begins with `@`.
     #[error("{0} is not a word of PQF; quote it to search for it")]
     UnknownWord(String),
     /// A backslash is followed by too few digits or none.
@@ -129,22 +129,22 @@ pub enum QueryErrorKind {
     /// A quote is opened, but not closed.
     #[error("a quote is not closed")]
     UnclosedQuote,
-    /// The query is nested deeper than can be sent.
+    /// The query is nested deeper than this limit for queries that can be sent.
     #[error("operators nested more than {0} deep")]
     TooDeep(usize),
-    /// The text is longer than the limit, in octets.
+    /// The text is longer than this limit, in octets.
     #[error("a query of more than {0} octets")]
     TooLong(usize),
-    /// The grammar does not allow a word or sign at this place.
+    /// The grammar does not allow this word or symbol at its place.
     #[error("{0:?} is not allowed here")]
     Unexpected(String),
-    /// There is a `-` before a word, but no operand before the `-`.
+    /// A word is excluded with `-`, but no operand precedes the `-`.
     #[error("an exclusion with no word before it (to search for the -, put it in quotes)")]
     Exclusion,
-    /// A range of years ends before it begins.
+    /// The range of years ends before it begins.
     #[error("the years {0:?} end before they begin")]
     Years(String),
-    /// Digits and marks in an index of years are not a range of years.
+    /// A text of digits and other characters, in an index of years, is not a range of years.
     #[error(
         "{0:?} is not a range of years, which is written 1850-1860, 1850-, -1860 or 18?? (a term in quotes is sent as it is)"
     )]
@@ -152,38 +152,38 @@ pub enum QueryErrorKind {
     /// The text ends with a backslash.
     #[error("a backslash with nothing after it")]
     LoneBackslash,
-    /// The table or the properties in use do not have an index name (with its prefix, if it has one).
+    /// The index name, with its prefix if it has one, is not in the table or the properties in use.
     #[error("index {name:?} is not known")]
     Index {
-        /// The name as written.
+        /// The index name as written.
         name: String,
-        /// The most similar known name.
+        /// The most similar known index name.
         nearest: Option<String>,
     },
-    /// The prefix or URI of a context set is unknown.
+    /// The prefix or URI of the context set is unknown.
     #[error("context set {0:?} is not known")]
     ContextSet(String),
-    /// The properties in use do not translate a CQL relation.
+    /// The properties in use do not define this CQL relation.
     #[error("relation {0:?} is not in the properties")]
     Relation(String),
-    /// A modifier of a CQL relation or operator cannot be translated.
+    /// This modifier of a CQL relation or operator cannot be translated.
     #[error("modifier {0:?} cannot be translated")]
     Modifier(String),
-    /// A property that is required to translate the clause is missing.
+    /// This property is required to translate the clause, but is missing.
     #[error("the properties lack {0}")]
     Property(&'static str),
-    /// There are more operands, or more modifiers in a row, than can be translated.
+    /// There are more operands, or more consecutive modifiers, than this limit.
     #[error("more than {0} {1}")]
     TooMany(usize, &'static str),
-    /// The qualifier does not allow a CCL relation, or the text after the relation cannot have one.
+    /// The qualifier does not allow this CCL relation, or the text after the relation cannot have one.
     #[error("relation {0:?} cannot be used with this qualifier")]
     QualifierRelation(String),
-    /// The qualifier does not allow a CCL truncation or mask.
+    /// The qualifier does not allow this CCL truncation or mask.
     #[error("{0} cannot be used with this qualifier")]
     Truncation(&'static str),
 }
 
-/// Parses a number that consists of digits alone.
+/// Parses a number that consists only of digits.
 fn number(text: &str) -> Option<i64> {
     text.parse().ok().filter(|_| is_digits(text))
 }
@@ -219,8 +219,9 @@ fn near(
     }))
 }
 
-/// Returns the attributes of a term as they are sent: the last attribute of each type in the order written, nearest first. An
-/// attribute without a set has the set of the attribute written before it.
+/// Returns the attributes of a term as they are sent, given in the order of the text. Of each type, only the last
+/// attribute is sent, and the order is reversed. An attribute without a set gets the set of the attribute written
+/// before it.
 fn as_sent(written: &[AttributeElement]) -> Vec<AttributeElement> {
     let mut set = None;
     let mut sent: Vec<AttributeElement> = Vec::new();
@@ -237,12 +238,12 @@ fn as_sent(written: &[AttributeElement]) -> Vec<AttributeElement> {
 }
 
 impl QueryErrorKind {
-    /// Returns a fault of this kind, `offset` octets from the start of the text.
+    /// Returns the error for this fault, with an offset in octets from the start of the text.
     pub fn at(self, offset: usize) -> QueryError {
         QueryError { kind: self, offset }
     }
 
-    /// Returns the end of the message, with a suggestion of what may have been meant.
+    /// Returns the end of the message, which suggests what may have been meant.
     fn suggestion(&self) -> String {
         match self {
             Self::AttributeSet(name) => sets::suggestion(name),

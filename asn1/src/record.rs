@@ -1,11 +1,12 @@
-//! The record syntaxes in an EXTERNAL: MARC, whose records are in `z3950-marc`, and the syntaxes defined in ASN.1.
+//! The record syntaxes in an EXTERNAL: MARC, whose implementation is in `z3950-marc`, and the syntaxes defined in
+//! ASN.1.
 //!
 //! | file | what it holds |
 //! |---|---|
 //! | `retrieved` | [`RetrievedRecord`]: the contents of an EXTERNAL, by its record syntax |
 //! | [`opac`], [`grs1`], [`summary`], [`explain`] | the record syntaxes defined in ASN.1: types, text, JSON, XML |
 //! | [`holdings`] | copies and their availability, from OPAC and MARC records |
-//! | `write` | writes the values that [`describe`](crate::describe) returns; `embedded`: a record inside another |
+//! | `write` | writes the values that [`describe`](crate::describe) returns; `embedded`: a record within another record |
 
 mod embedded;
 pub mod explain;

@@ -1,8 +1,8 @@
-//! Converts names from their spelling in Rust to the standard's spelling.
+//! Converts names from Rust's spelling to the standard's spelling.
 
 use std::borrow::Cow;
 
-/// Returns `callNumber`, the standard's spelling, for `call_number`, and likewise for `CallNumber`.
+/// Returns the standard's spelling of a name: `callNumber` for `call_number` and for `CallNumber`.
 pub(crate) fn standard_name(name: &'static str) -> Cow<'static, str> {
     let name = name.strip_prefix("r#").unwrap_or(name);
     let lower = |character: char| character.is_ascii_lowercase() || character.is_ascii_digit();

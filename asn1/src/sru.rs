@@ -1,13 +1,15 @@
-//! SRU, Search/Retrieve via URL: requests and answers as values, and their conversion to and from URL parameters, forms, SOAP
-//! and XML (SRU 1.1 and 1.2 of the Library of Congress, OASIS searchRetrieve 1.0 of 2013 for 2.0, Record Update 1.0).
+//! SRU, Search/Retrieve via URL: requests and responses as values, and their conversion to and from URL parameters,
+//! forms, SOAP and XML (SRU 1.1 and 1.2 of the Library of Congress, OASIS searchRetrieve 1.0 of 2013 for 2.0, Record
+//! Update 1.0).
 //!
-//! Nothing here depends on HTTP: a server passes the query string or the body, and sends the octets that it gets back.
+//! Nothing here depends on HTTP: the caller passes in the query string or the body of a request, and sends the octets
+//! returned for it.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `request` | [`Request`] and its operations, from and to parameters |
-//! | `response` | [`Response`]: written as the schemas require, read as servers send it |
-//! | `soap` | the envelope around requests and answers, and faults |
+//! | `response` | [`Response`]: written by the schemas, read in any form that servers send |
+//! | `soap` | the envelope around requests and responses, and faults |
 //! | `facets`, `scan`, `sort` | the text forms of `facetLimit`, `scanClause` and `sortKeys` |
 //! | [`zeerex`] | what a server tells about itself: the record of an explain |
 //! | `external`, `opac` | records as those of Z39.50 |
@@ -20,9 +22,10 @@
 //! Records are octets. An answer copies them as they are, so those of others have to be an [`XmlElement`]; the reader cuts them out of the answer without a copy, and adds the
 //! namespaces that the answer around them declares.
 //!
-//! Writing is exact: it uses the prefixes `zs:`, `diag:` and `fr:`, which clients look for, and the order of the schemas.
-//! Reading is tolerant: names matter, prefixes and namespaces do not, and unknown elements of an answer are skipped. Either
-//! side may be hostile: document types and entities are refused, and [`SruLimits`] bounds everything else.
+//! Writing is exact: it uses the prefixes `zs:`, `diag:` and `fr:`, which clients look for, and the order of the
+//! schemas. Reading is tolerant: it compares local names without prefixes and namespaces, and skips unknown elements of
+//! a response. Because a peer may be hostile, document types and entities are refused, and [`SruLimits`] bounds
+//! everything else.
 
 mod diagnostic;
 mod external;
@@ -62,27 +65,27 @@ pub use self::sort::{
 pub use self::sound::{XmlElement, root_of, with_sound_xml};
 pub use self::xml::XmlError;
 
-/// The beginning of every document.
+/// The beginning of every XML document.
 const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 
-/// The version of Record Update, whatever version of SRU it is used with.
+/// The version of Record Update, which is the same with every version of SRU.
 const UPDATE_VERSION: &str = "1.0";
 
-/// A version of the protocol.
+/// A version of SRU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
-    /// 1.1 (2004).
+    /// Version 1.1 (2004).
     #[default]
     V1_1,
-    /// 1.2 (2007): `sortby` in the query instead of `sortKeys`.
+    /// Version 1.2 (2007), with `sortby` in the query instead of `sortKeys`.
     V1_2,
-    /// 2.0 (2013): different namespaces, facets, query types.
+    /// Version 2.0 (2013), with different namespaces, facets and query types.
     V2_0,
 }
 
 impl Version {
-    /// Returns the version of the answer for the highest version named by a client; `None` for an unknown version. A client
-    /// that does not name a version speaks 2.0, which has no such parameter.
+    /// Returns the version of the response to a client that names this version as its highest; `None` for an unknown
+    /// version. A client that does not name a version uses 2.0, which has no such parameter.
     pub fn for_client(named: Option<&str>) -> Option<Self> {
         match named {
             Some("1.0" | "1.1") => Some(Self::V1_1),
@@ -92,7 +95,7 @@ impl Version {
         }
     }
 
-    /// Returns `1.1`, `1.2` or `2.0`.
+    /// Returns the number of the version: `1.1`, `1.2` or `2.0`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::V1_1 => "1.1",
@@ -102,7 +105,7 @@ impl Version {
     }
 }
 
-/// How the XML of records is embedded: `recordPacking` in 1.1 and 1.2, `recordXMLEscaping` in 2.0.
+/// The embedding of a record's XML: `recordPacking` in 1.1 and 1.2, `recordXMLEscaping` in 2.0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Packing {
     /// As XML elements.
@@ -113,7 +116,7 @@ pub enum Packing {
 }
 
 impl Packing {
-    /// Returns the value of the parameter.
+    /// Returns the value of the request parameter: `xml` or `string`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Xml => "xml",
@@ -121,7 +124,7 @@ impl Packing {
         }
     }
 
-    /// Returns the packing with this name, in any case, since some servers use mixed case.
+    /// Returns the packing with this name. Case is ignored, because some servers use mixed case.
     pub fn by_name(name: &str) -> Option<Self> {
         [Self::Xml, Self::String]
             .into_iter()
@@ -129,21 +132,21 @@ impl Packing {
     }
 }
 
-/// Limits on the input that is read.
+/// Limits on the input from a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SruLimits {
-    /// The number of parameters in a request: 64.
+    /// The maximum number of parameters in a request; 64 by default.
     pub parameters: usize,
-    /// The octets in a decoded parameter: 64 KiB.
+    /// The maximum size of a decoded parameter in octets; 64 KiB by default.
     pub parameter: usize,
-    /// The octets in a document, which is an answer or a request in SOAP: 64 MiB.
+    /// The maximum size of a document (a response, or a request in SOAP) in octets; 64 MiB by default.
     pub document: usize,
-    /// The depth of elements: 128.
+    /// The maximum depth of nested elements; 128 by default.
     pub depth: usize,
-    /// The number of elements in a document: a million.
+    /// The maximum number of elements in a document; a million by default.
     pub elements: usize,
-    /// The number of records in an answer: 100,000.
+    /// The maximum number of records in a response; 100,000 by default.
     pub records: usize,
 }
 

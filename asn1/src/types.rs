@@ -1,5 +1,5 @@
-//! The ASN.1 types of Z39.50-2003 §4.1 that rasn's own types do not represent faithfully: strings and OCTET STRINGs keep every
-//! octet as sent, ANY keeps the encoding, and named INTEGERs may have other values.
+//! Types for those ASN.1 types of Z39.50-2003 §4.1 that rasn's own types do not represent faithfully: strings and OCTET
+//! STRINGs keep every octet as sent, ANY keeps the encoding, and named INTEGERs may have other values.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use z3950_marc::charset::utf8_or_latin1;
 
 use crate::production::{ber, productions};
 
-/// OCTET STRING: any octets, cheap to clone.
+/// OCTET STRING: any octets, which are shared when cloned.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct OctetString(Bytes);
 
@@ -73,7 +73,8 @@ ber! {
     }
 }
 
-/// Declares an ASN.1 string type that keeps every octet: peers send UTF-8, Latin-1 and MARC-8 under the same tag.
+/// Declares an ASN.1 string type that keeps every octet, because peers send UTF-8, Latin-1 and MARC-8 with the same
+/// tag.
 macro_rules! character_string {
     ($(#[$meta:meta])* $name:ident, $tag:literal) => {
         $crate::production::production! {
@@ -91,12 +92,12 @@ macro_rules! character_string {
             /// Returns the text, if the octets are UTF-8.
             ///
             /// # Errors
-            /// The position of the first octet that is not UTF-8.
+            /// The error contains the position of the first octet that is not UTF-8.
             pub fn to_str(&self) -> Result<&str, std::str::Utf8Error> {
                 std::str::from_utf8(&self.0)
             }
 
-            /// Returns the text, read as ISO 8859-1 if it is not UTF-8.
+            /// Returns the text. If it is not UTF-8, it is read as ISO 8859-1.
             pub fn to_string_lossy(&self) -> Cow<'_, str> {
                 utf8_or_latin1(&self.0)
             }
@@ -129,15 +130,15 @@ macro_rules! character_string {
 }
 
 character_string!(
-    /// InternationalString: GeneralString whose character set may be negotiated (Z39.50-2003 §4.1).
+    /// InternationalString: a GeneralString whose character set may be negotiated (Z39.50-2003 §4.1).
     InternationalString, 27
 );
 character_string!(
-    /// VisibleString; in practice servers put UTF-8 here, as in `v2Addinfo`.
+    /// VisibleString. In practice, servers send UTF-8 in it, for example in `v2Addinfo`.
     VisibleString, 26
 );
 character_string!(
-    /// GeneralizedTime, with the spelling that was sent.
+    /// GeneralizedTime, exactly as it was sent.
     GeneralizedTime, 24
 );
 character_string!(
@@ -145,12 +146,12 @@ character_string!(
     ObjectDescriptor, 7
 );
 
-/// ANY: one complete BER value (or, after an explicit tag, its contents), which is not decoded.
+/// ANY: the encoding of one BER value (or its contents, after an explicit tag), which is not decoded.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Any(OctetString);
 
 impl Any {
-    /// Takes the encoding of one or more BER values; an ANY cannot be empty.
+    /// Makes an ANY from the encoding of one or more BER values; `None` if it is empty.
     pub fn new(encoding: impl Into<OctetString>) -> Option<Self> {
         let encoding = encoding.into();
         (!encoding.is_empty()).then_some(Self(encoding))
@@ -179,7 +180,7 @@ ber! {
     }
 }
 
-/// BIT STRING of up to 64 named bits; keeps the number of bits sent.
+/// BIT STRING of up to 64 named bits, with the number of bits that were sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Bits {
     word: u64,
@@ -187,10 +188,10 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// The maximum number of bits kept; further bits are dropped.
+    /// The maximum number of bits; further bits are dropped.
     pub const MAX: u8 = 64;
 
-    /// Returns a string just long enough for the given bit positions (0 is the first bit sent).
+    /// Returns the shortest value with these bits set (0 is the first bit sent).
     pub const fn of(mut positions: &[u8]) -> Self {
         let mut bits = Self { word: 0, len: 0 };
         while let [position, rest @ ..] = positions {
@@ -221,7 +222,7 @@ impl Bits {
         position < self.len && self.word & 1 << (63 - position) != 0
     }
 
-    /// Returns the bits set in both, with the length of the shorter value.
+    /// Returns the bits that are set in both values, with the length of the shorter value.
     pub fn intersection(self, other: Self) -> Self {
         Self {
             word: self.word & other.word,
@@ -229,7 +230,7 @@ impl Bits {
         }
     }
 
-    /// Returns the positions that are set, in ascending order.
+    /// Returns the positions of the set bits, in ascending order.
     pub fn positions(self) -> impl Iterator<Item = u8> {
         (0..self.len).filter(move |&position| self.contains(position))
     }
@@ -271,7 +272,7 @@ productions! {
 }
 
 impl BitString {
-    /// Returns the bits as octets; the first bit is the highest bit of the first octet.
+    /// Returns the bits as octets. The first bit is the highest bit of the first octet.
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_raw_slice()
     }

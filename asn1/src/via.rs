@@ -1,11 +1,11 @@
-//! The servers that a request has passed through, so that a loop can be detected: at the end of implementationVersion in Init
-//! (Z39.50-2003 §3.2.1.1.6), and in the header Via of HTTP (RFC 9110 §7.6.3).
+//! The servers that a request has passed through, by which a loop can be detected. They are sent at the end of
+//! implementationVersion in Init (Z39.50-2003 §3.2.1.1.6), and in the header Via of HTTP (RFC 9110 §7.6.3).
 
 use std::fmt;
 
 use crate::types::InternationalString;
 
-/// The identifiers of servers, in the order in which the request passed through them; at most [`Via::MAX`].
+/// The identifiers of at most [`Via::MAX`] servers, in the order in which the request passed through them.
 ///
 /// ```
 /// use z3950_asn1::via::Via;
@@ -20,22 +20,22 @@ use crate::types::InternationalString;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Via {
     hops: [u64; Via::MAX],
-    /// The number of servers; one more than `MAX` stands for any larger number.
+    /// The number of servers. The value `MAX + 1` stands for any larger number.
     number: usize,
 }
 
-/// The number of digits in an identifier.
+/// The number of hexadecimal digits in an identifier.
 const DIGITS: usize = 16;
-/// The text before an identifier in a header.
+/// The text before each identifier in the header Via.
 const PSEUDONYM: &str = "z3950d-";
-/// The maximum number of octets of a text that are inspected.
+/// The maximum number of octets of text that are searched for identifiers.
 const MAX_OCTETS: usize = 4096;
 
 impl Via {
     /// The maximum number of servers in a chain.
     pub const MAX: usize = 8;
 
-    /// Returns these servers followed by another one.
+    /// Returns these servers followed by `server`.
     #[must_use]
     pub fn then(mut self, server: u64) -> Self {
         if let Some(hop) = self.hops.get_mut(self.number) {
@@ -45,7 +45,7 @@ impl Via {
         self
     }
 
-    /// Returns the identifiers, without those beyond [`MAX`](Self::MAX).
+    /// Returns the identifiers of the first [`MAX`](Self::MAX) servers.
     pub fn servers(&self) -> &[u64] {
         self.hops.get(..self.number).unwrap_or(&self.hops)
     }
@@ -60,7 +60,7 @@ impl Via {
         self.number > Self::MAX
     }
 
-    /// Returns the servers named in an implementationVersion; none if it does not name any.
+    /// Returns the servers named in an implementationVersion, which may be none.
     pub fn of_version(version: Option<&InternationalString>) -> Self {
         let version = version.map(InternationalString::to_string_lossy);
         let version = version.as_deref().unwrap_or_default();
@@ -76,7 +76,7 @@ impl Via {
         ids.unwrap_or_default().into_iter().collect()
     }
 
-    /// Returns the implementationVersion of Init, with the servers at its end.
+    /// Returns an implementationVersion with the servers added at its end.
     pub fn after(&self, version: Option<InternationalString>) -> Option<InternationalString> {
         if self.is_empty() {
             return version;
@@ -87,7 +87,7 @@ impl Via {
         Some(text.trim_start().into())
     }
 
-    /// Returns the servers named in values of the header Via. Servers of other kinds are left out.
+    /// Returns the servers named in the values of the header Via. Servers whose name has another form are left out.
     pub fn of_header<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
         let mut octets: usize = 0;
         let values = values.into_iter().take_while(|value| {
@@ -102,7 +102,7 @@ impl Via {
         .collect()
     }
 
-    /// Returns the value of the header Via.
+    /// Returns the servers as a value of the header Via.
     pub fn to_header(&self) -> String {
         let hops = self.servers().iter();
         let hops: Vec<String> = hops

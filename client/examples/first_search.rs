@@ -1,6 +1,7 @@
 //! A first search: connects, searches, and prints titles.
 //!
-//! `cargo run --example first_search -- lx2.loc.gov:210/LCDB "war and peace"`; without arguments it asks a test server.
+//! Run it with `cargo run --example first_search -- lx2.loc.gov:210/LCDB "war and peace"`. Without arguments, it
+//! searches a test server.
 
 use std::error::Error;
 

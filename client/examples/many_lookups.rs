@@ -1,4 +1,4 @@
-//! Looks up many identifiers in parallel, in at most four sessions.
+//! Looks up many identifiers in parallel, with at most four sessions.
 
 use std::error::Error;
 

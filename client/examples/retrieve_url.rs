@@ -1,6 +1,7 @@
 //! Prints the record named by a retrieval URL of RFC 2056, or the reason why there is none.
 //!
-//! `cargo run --example retrieve_url -- 'z39.50r://lib.example/cat?id7;rs=marc'`; without a URL it asks a test server.
+//! Run it with `cargo run --example retrieve_url -- 'z39.50r://lib.example/cat?id7;rs=marc'`. Without a URL, it
+//! retrieves a record from a test server.
 
 use z3950::{Client, Error};
 use z3950_server::testing::TestServer;

@@ -1,6 +1,6 @@
 //! Writes every record of a large result set to a MARC file as it arrives; only one chunk is held in memory.
 //!
-//! `cargo run --example stream_large_set -- records.mrc`
+//! Run it with `cargo run --example stream_large_set -- records.mrc`.
 
 use std::error::Error;
 use std::fs::File;

@@ -5,7 +5,7 @@ use std::error::Error;
 use z3950::{Client, Query};
 use z3950_server::testing::{TestServer, record};
 
-/// The code under test: returns the titles of all records that the server sends.
+/// The code to test, which returns the titles of all records that the server sends.
 async fn titles(target: &str) -> Result<Vec<String>, z3950::Error> {
     let hits = Client::new()
         .connect(target)

@@ -1,5 +1,5 @@
-//! The client takes URLs and returns records and sessions (RFC 2056 §3, §4). It holds what outlives a request: options, profiles,
-//! and the pool of sessions.
+//! The client, which takes URLs and targets, and returns records, sessions and connections (RFC 2056 §3, §4). It has
+//! what requests share: options, profiles, and the pool of sessions.
 
 mod demand;
 mod gopher;
@@ -32,21 +32,21 @@ use crate::url::{Mode, Z3950Url};
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct ClientOptions {
-    /// The options that decide which requests are sent for a URL.
+    /// The options that determine the requests for a URL.
     pub plan: PlanOptions,
-    /// How long to wait.
+    /// The time limits for connections and answers.
     pub timeouts: Timeouts,
     /// Whether the sessions of retrievals stay open for the next retrieval, until [`Client::close_all`].
     pub keep_open: bool,
-    /// How long unused sessions are kept, such as those of dropped connections; `None` keeps them until the server ends them, or
-    /// until [`Client::close_all`].
+    /// The time for which unused sessions are kept, such as those of dropped connections. With `None`, they are kept
+    /// until the server ends them, or until [`Client::close_all`].
     pub idle_time: Option<Duration>,
     /// Whether retrievals and [`Client::close_all`] wait for the server's answer to Close, which costs a round trip.
     pub awaits_close: bool,
     /// Whether dropping the future of an operation cancels the operation, at a server that grants triggerResourceCtrl. See
     /// [`SessionOptions::cancels_dropped`].
     pub cancels_dropped: bool,
-    /// The servers that the requests have come through; empty for requests made by people. It is sent at the end of
+    /// The servers that requests have passed through; empty for requests made by people. They are sent at the end of
     /// implementationVersion, or in the header Via, so that loops can be detected.
     pub via: Via,
 }
@@ -60,9 +60,10 @@ impl ClientOptions {
     }
 }
 
-/// Follows URLs and connects to targets. Cloning a client creates another handle to the same sessions.
+/// Retrieves URLs and connects to targets. Cloning a client creates another handle to the same sessions.
 ///
-/// A URL can make the client send only Init, Search, Present and Close, and answers to requests of the server (RFC 2056 §6).
+/// For a URL, the client sends only Init, Search, Present and Close, and answers to requests of the server (RFC 2056
+/// §6).
 #[derive(Clone)]
 pub struct Client {
     options: Arc<ClientOptions>,
@@ -73,14 +74,15 @@ pub struct Client {
 }
 
 impl Client {
-    /// Creates a hermetic client: it connects by TCP, reads no file and no environment variable, and runs no command.
+    /// Creates a client that does not depend on its environment: it connects by TCP, reads no file and no environment
+    /// variable, and runs no command.
     pub fn new() -> Self {
         Self::with(ClientOptions::default())
     }
 
-    /// Creates a client with the user's configuration: it knows by name the built-in targets and those in the user's
-    /// `targets.toml`, and with the feature `proxy` it uses the proxy named by the environment. Passwords are obtained as
-    /// `targets.toml` says, when a target needs them.
+    /// Creates a client with the user's configuration: it accepts the names of built-in targets and of those in the
+    /// user's `targets.toml`, and with the feature `proxy` it uses the proxy set in the environment. When a target
+    /// needs a password, it is obtained from the source named in `targets.toml`.
     ///
     /// # Errors
     /// [`Error::Target`] for an invalid `targets.toml`, [`Error::Route`] for an invalid proxy.
@@ -110,7 +112,7 @@ impl Client {
         Self::with_routes(options, Routes::with_resolver(resolver))
     }
 
-    /// Creates a client with other routes: a proxy, TLS options, or your own connector.
+    /// Creates a client with other routes to servers: a proxy, TLS options, or your own connector.
     pub fn with_routes(options: ClientOptions, routes: Routes) -> Self {
         Self {
             options: Arc::new(options),
@@ -142,11 +144,12 @@ impl Client {
         }
     }
 
-    /// Returns a client that lets a gateway carry out retrieval URLs (RFC 1738 §3), with the same options, profiles and sessions.
+    /// Returns a client that retrieves URLs through a gateway (RFC 1738 §3), with the same options, profiles and
+    /// sessions.
     ///
-    /// [`get`](Self::get), [`retrieve`](Self::retrieve) and [`retrieve_plan`](Self::retrieve_plan) then connect to the gateway
-    /// alone, by the routes and within the timeouts of the client. No credentials are sent except those in the gateway's own
-    /// address. The gateway decides whether a port is allowed.
+    /// [`get`](Self::get), [`retrieve`](Self::retrieve) and [`retrieve_plan`](Self::retrieve_plan) then connect only to
+    /// the gateway, by the routes and within the timeouts of the client. No credentials are sent except those in the
+    /// gateway's own address. The gateway decides whether a port is allowed.
     #[cfg(feature = "sru")]
     pub fn with_gateway(&self, gateway: Gateway) -> Self {
         let routes = self.pool.routes().clone();
@@ -156,7 +159,7 @@ impl Client {
         }
     }
 
-    /// Returns whether a gateway carries out retrieval URLs.
+    /// Returns whether retrievals go through a gateway.
     fn has_gateway(&self) -> bool {
         #[cfg(feature = "sru")]
         return self.gateway.is_some();
@@ -164,14 +167,14 @@ impl Client {
         false
     }
 
-    /// Returns the profiles that the client knows.
+    /// Returns the target profiles of the client.
     pub fn profiles(&self) -> &Profiles {
         &self.profiles
     }
 
-    /// Returns what to send in Init for these credentials. The environment is read or the command run only once for all handles
-    /// of the client, and again after a server has rejected Init. A command that is still running at the deadline of the client's
-    /// options is killed.
+    /// Returns the value for Init with these credentials. The environment is read or the command is run only once for
+    /// all handles of the client, and again after a server has rejected Init. A command that is still running at the
+    /// deadline in the client's options is killed.
     ///
     /// # Errors
     /// See [`CredentialsError`].
@@ -188,8 +191,9 @@ impl Client {
         Ok(found)
     }
 
-    /// Plans the requests for `url`, with the profile of its server applied: see [`Plan::with_profile`]. The credentials of the
-    /// profile are used if neither the options nor the URL have any; a password command is run only once.
+    /// Plans the requests for `url`, with the profile of its server applied (see [`Plan::with_profile`]). The
+    /// credentials of the profile are used if neither the options nor the URL have any. A password command is run only
+    /// once.
     ///
     /// # Errors
     /// See [`PlanError`].
@@ -212,18 +216,18 @@ impl Client {
         }
     }
 
-    /// Fetches the one record named by `url`, and closes the session or keeps it for the next retrieval.
+    /// Retrieves the record named by `url`, and closes the session or keeps it for the next retrieval.
     ///
     /// # Errors
-    /// Only if nothing can be sent; anything that happens after that is an [`Outcome`].
+    /// [`PlanError`], only if no request can be sent. Every later result is an [`Outcome`].
     pub async fn retrieve(&self, url: &Z3950Url) -> Result<Retrieval, PlanError> {
         self.retrieve_plan(&self.plan(url).await?).await
     }
 
-    /// Fetches the record of a plan.
+    /// Retrieves the record of a plan.
     ///
     /// # Errors
-    /// [`PlanError::NoDocid`].
+    /// [`PlanError::NoDocid`], if the plan is not for a retrieval.
     pub async fn retrieve_plan(&self, plan: &Plan) -> Result<Retrieval, PlanError> {
         if plan.docid.is_none() {
             return Err(PlanError::NoDocid);
@@ -317,16 +321,18 @@ impl Client {
         }
     }
 
-    /// Connects to a target: `host:port/database+database`, `ssl:…`, `unix:…`, `connect:proxy,…`, a `z39.50s:` URL, with the
-    /// feature `sru` an `http:` or `https:` URL of SRU, or the name of a profile. The profile of the server applies to all
-    /// requests.
+    /// Connects to a target, which is given as `host:port/database+database`, `ssl:…`, `unix:…`, `connect:proxy,…`, a
+    /// `z39.50s:` URL, with the feature `sru` an `http:` or `https:` URL of SRU, or the name of a profile. The profile
+    /// of the server applies to all requests.
     ///
-    /// The user name and password of a URL are sent only with [`PlanOptions::allow_url_credentials`]; even if they are not sent,
-    /// those of the profile are not sent either. If as many sessions are in use as the profile allows, 16 by default, the method
-    /// waits until one is returned: without limit, unless [`Timeouts::session`] sets one.
+    /// The user name and password of a URL are sent only with [`PlanOptions::allow_url_credentials`]; even if they are
+    /// not sent, they replace those of the profile. The profile limits the number of sessions in use, to 16 by default.
+    /// If the limit is reached, the method waits until a session is returned. The wait is unlimited unless
+    /// [`Timeouts::session`] is set.
     ///
     /// # Errors
-    /// [`Error::Target`], [`Error::Credentials`]; other errors if the server cannot be reached or refuses the session.
+    /// [`Error::Target`], [`Error::Credentials`], or another error if the server cannot be reached or refuses the
+    /// session.
     pub async fn connect(&self, target: impl AsRef<str>) -> Result<Connection, Error> {
         let target = self.profiles.resolve(target.as_ref());
         let target = target.map_err(target_error)?;
@@ -343,8 +349,8 @@ impl Client {
         Ok(Connection::new(plan, target, lease))
     }
 
-    /// Returns the record named by a retrieval URL, `z39.50r://host/database?docid` (RFC 2056 §4). [`retrieve`](Self::retrieve)
-    /// also returns the steps.
+    /// Returns the record named by a retrieval URL, such as `z39.50r://host/database?docid` (RFC 2056 §4).
+    /// [`retrieve`](Self::retrieve) also returns the steps of the retrieval.
     ///
     /// # Errors
     /// [`Error::Url`] and [`Error::Plan`] for a URL that cannot be followed; [`Error::NoMatch`], [`Error::Ambiguous`],
@@ -387,7 +393,7 @@ fn target_error(error: ProfileError) -> Error {
     Error::Target(Arc::new(error))
 }
 
-/// Returns whether the error means that a reused session had already ended.
+/// Returns whether the error shows that a reused session had already ended.
 fn is_over(error: &Error) -> bool {
     matches!(error, Error::Ended { .. }) || Repeat::IfLost.allows(error)
 }

@@ -1,5 +1,5 @@
-//! A connection to a target: the operations of ZOOM's Connection, on a session that is reopened after a loss, with the profile
-//! of the target applied.
+//! A connection to a target with the operations of ZOOM's Connection. Its session is reopened after a loss, and the
+//! profile of the target is applied.
 
 pub(crate) mod inner;
 
@@ -36,10 +36,11 @@ use crate::url::{Kind, Octets, Z3950Url};
 
 /// A connection to a target. Cloning it creates another handle to the same session.
 ///
-/// [`Client::connect`] opens the session. If the server has dropped it, an operation that changes nothing is repeated once in a
-/// new session. If the session ended during an operation, for example because no answer came in time, the next operation opens
-/// another session, unless the server had closed it because of cost or security. When the last handle and the last result set are
-/// dropped, the session goes back to the client's pool until [`Client::close_all`]; [`close`](Self::close) ends it.
+/// [`Client::connect`] opens the session. If the server has dropped the session, an operation that changes nothing is
+/// repeated once in a new session. If the session ended during an operation, for example because no answer came in
+/// time, the next operation opens another session, unless the server had closed it because of cost or security. When
+/// the last handle and the last result set are dropped, the session goes back to the client's pool until
+/// [`Client::close_all`]; [`close`](Self::close) ends it.
 ///
 /// [`Client::connect`]: crate::Client::connect
 /// [`Client::close_all`]: crate::Client::close_all
@@ -68,8 +69,7 @@ impl Connection {
         self.search_first(query, 0).await
     }
 
-    /// Searches, and asks the server to send the first `count` records with its answer, which saves a round trip when they are
-    /// read.
+    /// Searches, and asks the server to include the first `count` records in its answer, which saves a round trip.
     ///
     /// # Errors
     /// The errors of [`search`](Self::search).
@@ -129,8 +129,8 @@ impl Connection {
         self.scan_with(query, ScanOptions::default()).await
     }
 
-    /// Lists terms of an index as the options say: how many, and at which position among them the term of the query is. The
-    /// databases are those of the target, the attribute set is that of the query.
+    /// Lists terms of an index. The options give the number of terms, and the position of the query's term among them.
+    /// The databases are those of the target; the attribute set is that of the query.
     ///
     /// # Errors
     /// The errors of [`scan`](Self::scan).
@@ -160,11 +160,11 @@ impl Connection {
         Ok(ScanSet::new(result.await?))
     }
 
-    /// Retrieves the one record with a docid (RFC 2056 §4), in the form set by [`with_form`](Self::with_form), if any.
+    /// Retrieves the record with a docid (RFC 2056 §4), in the form set by [`with_form`](Self::with_form), if any.
     ///
     /// # Errors
-    /// [`Error::NoMatch`], [`Error::Incomplete`], [`Error::Ambiguous`], [`Error::Refused`]; other errors if the connection
-    /// failed.
+    /// [`Error::NoMatch`], [`Error::Incomplete`], [`Error::Ambiguous`], [`Error::Refused`], or another error if the
+    /// connection failed.
     pub async fn get(&self, docid: impl AsRef<[u8]>) -> Result<Record, Error> {
         let target = &self.inner.target;
         let databases = target.databases();
@@ -194,8 +194,9 @@ impl Connection {
         Ok(record.with_charset(target.profile.record_charset))
     }
 
-    /// Inserts, replaces or deletes records of the first database with the Update service (Z39.50-2003 §3.2.9.1.5). The request
-    /// is sent only once: after errors other than [`Error::Refused`] it may or may not have been carried out.
+    /// Inserts, replaces or deletes records of the first database with the Update service (Z39.50-2003 §3.2.9.1.5). The
+    /// request is sent only once. After errors other than [`Error::Refused`], the records may or may not have been
+    /// changed.
     ///
     /// # Errors
     /// [`Error::Refused`]; [`Error::Unwritable`] for a record too large for ISO 2709; other errors if the connection failed.
@@ -218,8 +219,8 @@ impl Connection {
         self.task(&task).await
     }
 
-    /// Orders the record at a position, 1-based, of a result set of this connection (Item Order, Z39.50-2003 §3.2.9.1.4). The
-    /// order is sent only once.
+    /// Orders the record at a 1-based position in a result set of this connection (Item Order, Z39.50-2003 §3.2.9.1.4).
+    /// The order is sent only once.
     ///
     /// # Errors
     /// The errors of [`update`](Self::update), and [`Error::ForeignResultSet`].
@@ -249,7 +250,7 @@ impl Connection {
         self.inner.run(Repeat::IfLost, explain).await
     }
 
-    /// Returns the description that an SRU server gives of its database.
+    /// Returns an SRU server's description of its database.
     ///
     /// # Errors
     /// The errors of [`Session::describe`].
@@ -267,26 +268,28 @@ impl Connection {
         self.inner.run(Repeat::IfUnsent, perform).await
     }
 
-    /// Returns the Z39.50 session, for services that have no method here. It must not outlive the connection.
+    /// Returns the Z39.50 session, for services without a method of the connection. The session must not be used after
+    /// the connection is dropped.
     ///
-    /// Returns `None` once the connection is closed, and for any protocol other than Z39.50, of which none is supported yet.
+    /// Returns `None` after the connection is closed, and for protocols other than Z39.50, which are not supported yet.
     pub async fn as_z3950(&self) -> Option<Session> {
         self.inner.session().await
     }
 
-    /// Returns the target: endpoint, databases, and profile.
+    /// Returns the target, with its endpoint, databases and profile.
     pub fn target(&self) -> &Resolved {
         &self.inner.target
     }
 
-    /// Returns a handle to the same connection whose searches, lookups and retrievals request records in another form.
+    /// Returns a handle to the same connection whose searches, lookups and retrievals request records in the given
+    /// form.
     #[must_use]
     pub fn with_form(self, form: RecordForm) -> Self {
         Self { form, ..self }
     }
 
-    /// Returns a handle to the same connection whose searches ask for these facets of the records found. [`ResultSet::found`]
-    /// then contains the facets that the server has counted.
+    /// Returns a handle to the same connection whose searches request these facets. [`ResultSet::found`] then contains
+    /// the facets counted by the server.
     #[must_use]
     pub fn with_facets(self, facets: FacetList) -> Self {
         Self { facets, ..self }
@@ -296,7 +299,7 @@ impl Connection {
     /// [`Error::Ended`].
     ///
     /// # Errors
-    /// The session had already ended in another way.
+    /// Fails if the session had already ended in another way.
     pub async fn close(self) -> Result<(), Error> {
         self.inner.close().await
     }

@@ -1,5 +1,5 @@
-//! The errors of sessions: the phase, the cause, and the server's diagnostics, which are kept as data. Services and phases are
-//! those of Z39.50-2003 §3.2.
+//! The errors of sessions, with their phase and cause. The server's diagnostics are kept as data. Services and phases
+//! are those of Z39.50-2003 §3.2.
 
 mod fault;
 mod gateway;
@@ -27,60 +27,60 @@ pub use sru::SruFault;
 
 /// The reason why a request failed.
 ///
-/// `Display` describes one level; [`source`](std::error::Error::source) returns the next. Text from the server is not escaped:
-/// escape it before it reaches a terminal.
+/// `Display` describes one level; [`source`](std::error::Error::source) returns the next level. Text from the server is
+/// not escaped, so escape it before it reaches a terminal.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The server cannot be reached, or the connection was lost; it may help to try again later (RFC 1736 §3).
     #[error("{}", unavailable(*phase, cause))]
     Unavailable {
-        /// The phase.
+        /// The phase in which the connection failed.
         phase: Phase,
-        /// The cause.
+        /// The cause of the failure.
         #[source]
         cause: Cause,
     },
     /// The server answered Init with `result` false (Z39.50-2003 §3.2.1.2).
     #[error(transparent)]
     InitRejected(#[from] InitRejected),
-    /// The server refused a request, usually with diagnostics; the session continues.
+    /// The server refused a request, usually with diagnostics. The session continues.
     #[error("{phase} failed: {diagnostics}")]
     Refused {
-        /// The refused service.
+        /// The service that was refused.
         phase: Phase,
-        /// The server's diagnostics; may be empty.
+        /// The server's diagnostics. They may be empty.
         diagnostics: Diagnostics,
     },
-    /// One side violated the protocol.
+    /// The server or the client violated the protocol.
     #[error("protocol error during {phase}")]
     ProtocolError {
-        /// The phase.
+        /// The phase in which the violation occurred.
         phase: Phase,
-        /// The violation.
+        /// The kind of violation.
         #[source]
         fault: ProtocolFault,
     },
     /// The server sent a Close (Z39.50-2003 §3.2.11).
     #[error("{}", closed(*phase, *reason, info.as_deref()))]
     ProtocolClosed {
-        /// The phase.
+        /// The phase in which the server sent the Close.
         phase: Phase,
-        /// The reason, which may not be one of the standard's.
+        /// The reason in the Close, which may be unknown to the standard.
         reason: CloseReason,
-        /// `diagnosticInformation`, if any.
+        /// The message in the Close (`diagnosticInformation`), if any.
         info: Option<String>,
     },
     /// The server challenged the client, which could not respond (Z39.50-2003 §3.2.5).
     #[error("the server asked for credentials during {phase}, but none were given")]
     AccessRefused {
-        /// The phase.
+        /// The phase in which the server sent the challenge.
         phase: Phase,
     },
-    /// No record matches: the locator is invalid at this server (RFC 1736 §3).
+    /// No record matches, so the locator is invalid at this server (RFC 1736 §3).
     #[error("no record matches")]
     NoMatch,
-    /// No record matches in the sources that answered, but other sources failed, and may have matching records.
+    /// No record matches in the sources that answered, but other sources failed and may have matching records.
     #[error("no record matches, but not all sources answered: {0}")]
     Incomplete(FailedSources),
     /// The docid matches several records.
@@ -89,7 +89,7 @@ pub enum Error {
         /// The number of matching records.
         hits: u64,
     },
-    /// The port is reserved for another protocol and is not allowed; nothing was sent.
+    /// The port is reserved for another protocol and is not allowed, so nothing was sent.
     #[error("port {0} is reserved for another protocol and was not connected to")]
     PortRefused(u16),
     /// The target is malformed, or the targets file cannot be read.
@@ -98,13 +98,13 @@ pub enum Error {
     /// The credentials of the target's profile are not available.
     #[error(transparent)]
     Credentials(Arc<CredentialsError>),
-    /// The gateway did not carry out the URL.
+    /// The gateway did not retrieve the URL.
     #[error(transparent)]
     Gateway(#[from] GatewayError),
     /// The URL is malformed.
     #[error(transparent)]
     Url(#[from] UrlError),
-    /// The parts do not make a URL.
+    /// The given parts cannot be combined to a URL.
     #[error(transparent)]
     Build(#[from] BuildError),
     /// The URL cannot be followed.
@@ -122,19 +122,19 @@ pub enum Error {
     /// A value cannot be encoded, such as a field of more than 9,999 octets in ISO 2709.
     #[error("a value cannot be encoded")]
     Unwritable(#[source] Arc<dyn std::error::Error + Send + Sync>),
-    /// The scan needs a query with exactly one term, and this query does not have one.
+    /// A scan needs a query with exactly one term, but the query has none or several.
     #[error("a scan begins at one term of one index")]
     NotOneTerm,
-    /// An item can be ordered only from a result set of the same connection; nothing was sent.
+    /// The item is in a result set of another connection, from which it cannot be ordered. Nothing was sent.
     #[error("the result set belongs to another connection")]
     ForeignResultSet,
-    /// A route cannot be used, such as the proxy named by the environment.
+    /// A route to the server cannot be used, such as the proxy set in the environment.
     #[error("{0}")]
     Route(String),
-    /// The session had ended before the request; nothing was sent.
+    /// The session had ended before the request, so nothing was sent.
     #[error("the session has ended")]
     Ended {
-        /// The reason why the session ended; `None` if this side closed it.
+        /// The reason why the session ended; `None` if the client closed it.
         #[source]
         cause: Option<Arc<Error>>,
     },
@@ -159,11 +159,11 @@ impl Error {
         }
     }
 
-    /// Returns whether a new session may help: the connection was lost, the server closed an idle session, or the session ended
-    /// during another request, for instance because its answer did not arrive in time.
+    /// Returns whether a new session may help: the connection was lost, the server closed an idle session, or the
+    /// session ended during another request, for example because its answer was late.
     ///
-    /// After [`Error::Ended`], nothing was sent. After other errors, the server may have carried out the request, so only a
-    /// request that changes nothing may be repeated.
+    /// After [`Error::Ended`], nothing was sent. After other errors, the server may have performed the request, so only
+    /// a request that changes nothing may be repeated.
     pub fn is_connection_lost(&self) -> bool {
         match self {
             Self::Ended { cause } => cause.as_ref().is_some_and(|cause| match **cause {
@@ -194,7 +194,7 @@ impl Error {
         }
     }
 
-    /// Returns how long the server asks the client to wait before the next request.
+    /// Returns the time that the server asks the client to wait before the next request.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Unavailable {
@@ -205,7 +205,7 @@ impl Error {
         }
     }
 
-    /// Returns whether the server returned a wrong referenceId, or none, while several requests were in progress.
+    /// Returns whether the server sent a wrong referenceId or none while several requests were in progress.
     pub(crate) fn is_of_reference_id(&self) -> bool {
         match self {
             Self::ProtocolError { fault, .. } => matches!(
@@ -221,7 +221,7 @@ impl Error {
         }
     }
 
-    /// Returns the same error with another phase.
+    /// Returns the same error in another phase.
     pub(crate) fn in_phase(mut self, now: Phase) -> Self {
         match &mut self {
             Self::Unavailable { phase, .. }
@@ -234,19 +234,19 @@ impl Error {
     }
 }
 
-/// The phase of a connection or session: first the steps of the connection, then the services (Z39.50-2003 §3.2).
+/// The phase of a connection or session: the steps of making the connection, or a service (Z39.50-2003 §3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {
-    /// Name resolution.
+    /// Resolving the host name.
     Resolve,
-    /// The transport connection.
+    /// Making the transport connection.
     Connect,
     /// The proxy handshake.
     Proxy,
     /// The TLS handshake.
     Tls,
-    /// Init.
+    /// Opening the session with Init.
     Init,
     /// Between two requests.
     Idle,
@@ -256,7 +256,7 @@ pub enum Phase {
     Present,
     /// Deleting result sets.
     Delete,
-    /// Asking what an operation or the session costs.
+    /// Requesting the cost of an operation or the session.
     ResourceReport,
     /// Sorting a result set.
     Sort,
@@ -264,16 +264,16 @@ pub enum Phase {
     DuplicateDetection,
     /// Browsing a list of terms.
     Scan,
-    /// Asking an SRU server for its description.
+    /// Requesting the description of an SRU server.
     Explain,
-    /// Requesting a task.
+    /// Requesting a task of an extended service.
     ExtendedServices,
     /// Closing the session.
     Close,
 }
 
 impl Phase {
-    /// Returns the phase that a request belongs to.
+    /// Returns the phase to which a request belongs.
     pub(crate) fn of(request: &Apdu) -> Self {
         match request {
             Apdu::InitializeRequest(_) => Self::Init,
@@ -314,23 +314,23 @@ impl fmt::Display for Phase {
     }
 }
 
-/// The reason why there is no answer.
+/// The cause of a failed or lost connection.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cause {
     /// The host name has no address.
     #[error("no address for this name")]
     Dns(#[source] Arc<io::Error>),
-    /// Nothing listens on this address and port.
+    /// No server listens at this address and port.
     #[error("connection refused")]
     Refused(#[source] Arc<io::Error>),
-    /// This step has reached its timeout.
+    /// A step reached this timeout.
     #[error("no response within {} s", .0.as_secs_f64())]
     Timeout(Duration),
-    /// The deadline has passed.
+    /// The deadline of the operation has passed.
     #[error("the deadline passed")]
     Deadline,
-    /// The wait for a session has reached the limit [`Timeouts::session`](crate::Timeouts::session).
+    /// The wait for a session reached this limit, set by [`Timeouts::session`](crate::Timeouts::session).
     #[error("as many sessions as the target allows are in use, and none was returned within {} s", .0.as_secs_f64())]
     SessionsInUse(Duration),
     /// The server closed the connection.
@@ -339,24 +339,24 @@ pub enum Cause {
     /// The server closed the connection after this many octets of an APDU.
     #[error("connection closed {0} octets into an APDU")]
     CutOff(usize),
-    /// Several requests were in progress, and the session ended with an answer that may belong to another request.
+    /// The session ended with an answer that may belong to another request, while several requests were in progress.
     #[error("the session ended with an answer to one of several requests")]
     AnotherAnswer(#[source] Arc<Error>),
     /// The server's certificate is not trusted.
     #[error("the server's certificate is not trusted")]
     Tls(#[source] Arc<io::Error>),
-    /// The TLS handshake failed: the server does not use TLS, or rejects the client.
+    /// The TLS handshake failed, because the server does not use TLS or rejects the client.
     #[error("the handshake failed")]
     Handshake(#[source] Arc<io::Error>),
-    /// The SRU server or the gateway answered with an HTTP status that may change, such as 503.
+    /// The SRU server or the gateway answered with an HTTP status that may be temporary, such as 503.
     #[error("HTTP status {status}{}", asked_to_wait(*retry_after))]
     HttpStatus {
-        /// The status, with the usual words for it.
+        /// The status code with its usual reason phrase.
         status: String,
-        /// How long the server asks the client to wait (`Retry-After`, RFC 9110 §10.2.3).
+        /// The time that the server asks the client to wait (`Retry-After`, RFC 9110 §10.2.3).
         retry_after: Option<Duration>,
     },
-    /// The proxy refused to connect; this is its message.
+    /// The proxy refused to connect, with this message.
     #[error("{0}")]
     Proxy(String),
     /// Another transport error.
@@ -370,7 +370,7 @@ fn asked_to_wait(wait: Option<Duration>) -> String {
     })
 }
 
-/// The hint shown if a server rejects a client without giving a reason.
+/// The hint to show if a server rejects a client without giving a reason.
 const REJECTION_HINT: &str = "check credentials, address allow-list or database";
 
 fn unavailable(phase: Phase, cause: &Cause) -> String {
@@ -413,9 +413,9 @@ fn closed(phase: Phase, reason: CloseReason, info: Option<&str>) -> String {
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct InitRejected {
-    /// Messages in `userInformationField` and `otherInfo`.
+    /// The messages in `userInformationField` and `otherInfo`.
     pub text: Vec<String>,
-    /// Diagnostics in the same elements, in user information format userInfo-1.
+    /// The diagnostics in `userInformationField` and `otherInfo`, in user information format userInfo-1.
     pub diagnostics: Diagnostics,
 }
 
@@ -459,7 +459,7 @@ impl Diagnostics {
             .map(|diagnostic| diagnostic.addinfo.to_string_lossy())
     }
 
-    /// Returns whether one of the diagnostics has this condition, in any set.
+    /// Returns whether one of the diagnostics has this condition, in any diagnostic set.
     pub fn has(&self, condition: i64) -> bool {
         self.defaults()
             .any(|diagnostic| diagnostic.condition == condition)
@@ -503,8 +503,8 @@ impl fmt::Display for Diagnostics {
     }
 }
 
-/// Returns an error and its causes in one line. If a cause repeats the words before it, it replaces them: `connection refused (os
-/// error 111)` instead of `connection refused: connection refused (os error 111)`.
+/// Returns an error and its causes on one line. A cause that repeats the words before it replaces them: `connection
+/// refused (os error 111)` instead of `connection refused: connection refused (os error 111)`.
 pub fn chain(error: &dyn std::error::Error) -> String {
     let mut parts = vec![error.to_string()];
     let mut cause = error.source();

@@ -1,17 +1,17 @@
-//! Finds records: by a query or identifiers, at one target or several, with fallbacks and the choice of the best record. Events
-//! report what happens as it happens.
+//! Finds records by a query or identifiers, at one or more targets, with fallbacks and the choice of the best record.
+//! Events report the progress of the search.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `wanted` | what to search for, where, and which records are wanted |
-//! | `course` | the searches at one target, and what follows each answer |
+//! | `wanted` | the subject of a search, the targets, and the wanted records |
+//! | `course` | the searches at one target, and the next step after each answer |
 //! | `ways` | the searches that a [`Fallback`](crate::plan::Fallback) allows, in order |
-//! | `at_target` | carries out a course in a session |
+//! | `at_target` | makes the searches of a course in a session |
 //! | `lending` | the session lent for a course, and the result set found in it |
-//! | `events` | carries out the courses at all targets; the stream of events |
-//! | `event` | the events, and how a search ends |
-//! | `best` | which of several records is chosen, and why |
-//! | `url` | the retrieval of the record that a URL names |
+//! | `events` | runs the courses at all targets; the stream of events |
+//! | `event` | the events, and the end of a search |
+//! | `best` | the choice of one of several records, and the reason |
+//! | `url` | the retrieval of the record named by a URL |
 //! | `connection` | a lookup in the session of a connection |
 
 mod at_target;
@@ -37,8 +37,8 @@ use crate::client::Client;
 use crate::error::Error;
 
 impl Client {
-    /// Looks for records at one target or several, and reports what happens. Nothing is sent before the first event is requested.
-    /// Dropping the result ends the search.
+    /// Searches for records at one or more targets, and returns a stream of events. Nothing is sent before the first
+    /// event is requested. Dropping the stream ends the search.
     ///
     /// ```no_run
     /// use z3950::find::{Event, Wanted};
@@ -65,7 +65,7 @@ impl Client {
         Events::new(self.clone(), targets.into_iter().collect(), wanted)
     }
 
-    /// Returns the target described by a text: see [`connect`](Self::connect).
+    /// Returns the target described by text; see [`connect`](Self::connect).
     ///
     /// # Errors
     /// [`Error::Target`].

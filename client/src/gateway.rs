@@ -1,5 +1,5 @@
-//! Retrieval by way of a gateway: an HTTP server that carries out URLs for clients that do not know their scheme or cannot reach
-//! their servers (RFC 1630 "Introduction"; RFC 1738 §3: "specific gateway locators"): `GET GATEWAY/get?url=URL`.
+//! Retrieval through a gateway: an HTTP server that retrieves URLs for clients that do not know the scheme or cannot
+//! reach the server (RFC 1630 "Introduction"; RFC 1738 §3: "specific gateway locators"): `GET GATEWAY/get?url=URL`.
 
 mod answer;
 mod gopher;
@@ -24,23 +24,23 @@ use crate::transport::http::{HttpAnswer, HttpClient, HttpRequest};
 use crate::transport::{Routes, Timeouts};
 use crate::url::Userinfo;
 
-/// The accepted media types of records: MARC first (RFC 2220); MARCXML for the record syntax XML (RFC 6207); text for SUTRS. The
-/// last type is that of the description of a failure (RFC 9457).
+/// The accepted media types, with MARC as the most preferred (RFC 2220). MARCXML is for the record syntax XML (RFC
+/// 6207), text for SUTRS. The last type is that of the description of a failure (RFC 9457).
 const MARC_FIRST: &str = "application/marc, application/marcxml+xml;q=0.9, text/xml;q=0.8, application/xml;q=0.8, text/plain;q=0.5, application/problem+json;q=0.1";
 const XML_FIRST: &str = "application/marcxml+xml, text/xml, application/xml, application/marc;q=0.9, text/plain;q=0.5, application/problem+json;q=0.1";
 const TEXT_FIRST: &str = "text/plain, application/marc;q=0.9, application/marcxml+xml;q=0.8, text/xml;q=0.8, application/xml;q=0.8, application/problem+json;q=0.1";
 
-/// The address of a gateway, such as `http://gateway.example/` or `https://user:password@lib.example/z/`. The user name and
-/// password are sent to it with each request. `Display` shows neither.
+/// The address of a gateway, such as `http://gateway.example/` or `https://user:password@lib.example/z/`. The user name
+/// and password are sent to it with each request. `Display` shows neither of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gateway {
     endpoint: Endpoint,
-    /// The path, with a slash at both ends.
+    /// The path, which begins and ends with a slash.
     path: String,
     userinfo: Option<Userinfo>,
 }
 
-/// The reason why a text is not the address of a gateway.
+/// The reason why text is not the address of a gateway.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GatewayAddressError {
@@ -50,7 +50,7 @@ pub enum GatewayAddressError {
     /// The user, password, host or port is malformed.
     #[error(transparent)]
     Malformed(TargetError),
-    /// The URL has parameters or a fragment.
+    /// The URL has a query or a fragment.
     #[error("the address of a gateway ends with its path: write {0}")]
     Parameters(Gateway),
 }
@@ -58,7 +58,7 @@ pub enum GatewayAddressError {
 impl FromStr for Gateway {
     type Err = GatewayAddressError;
 
-    /// Parses an `http:` or `https:` URL without parameters. The slash at its end may be left out.
+    /// Parses an `http:` or `https:` URL without a query. The slash at its end may be left out.
     fn from_str(text: &str) -> Result<Self, GatewayAddressError> {
         let url = HttpUrl::parse(text).map_err(|error| match error {
             TargetError::Scheme(_) => GatewayAddressError::Scheme,
@@ -87,7 +87,7 @@ impl fmt::Display for Gateway {
     }
 }
 
-/// A gateway, and the connections kept for further requests.
+/// A gateway, with the connections kept for further requests.
 pub(crate) struct GatewayClient {
     gateway: Gateway,
     routes: Routes,
@@ -104,7 +104,7 @@ impl GatewayClient {
         }
     }
 
-    /// Lets the gateway carry out the URL of a plan.
+    /// Retrieves the record of a plan through the gateway.
     pub(crate) async fn retrieve(&self, plan: &Plan, timeouts: &Timeouts) -> Outcome {
         let url = match plan.url() {
             Ok(url) => url.canonical(),
@@ -126,7 +126,7 @@ impl GatewayClient {
         }
     }
 
-    /// Makes the request on a connection of its own, which is kept unless the request fails.
+    /// Makes a request on a connection of its own. The connection is kept unless the request fails.
     async fn ask(&self, request: &HttpRequest, timeouts: &Timeouts) -> Result<HttpAnswer, Error> {
         let kept = self.idle().pop();
         let mut http = kept.unwrap_or_else(|| self.http());
@@ -136,7 +136,7 @@ impl GatewayClient {
         Ok(answer)
     }
 
-    /// Turns an error of the connection into one which says that the gateway cannot be reached, and not the server.
+    /// Converts an error of the connection to one which says that the gateway, and not the server, cannot be reached.
     fn unreachable(&self, error: Error) -> Error {
         match error {
             Error::Unavailable {
@@ -167,7 +167,7 @@ impl GatewayClient {
     }
 }
 
-/// Escapes the value of a parameter: everything except the unreserved characters of RFC 3986 §2.3.
+/// Returns the value of a parameter with escapes for all characters except the unreserved characters of RFC 3986 §2.3.
 fn parameter(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() * 2);
     for octet in text.bytes() {

@@ -1,5 +1,5 @@
-//! Gopher: retrieves the item named by a URL, by the rules for its type (RFC 1436; Gopher+ as the Gopher URL draft uses it).
-//! There is one connection, one request and one reply, each within the time and size allowed.
+//! Gopher: fetches the item named by a URL, by the rules for its type (RFC 1436; Gopher+ as used in the Gopher URL
+//! draft). Each fetch has one connection, one request and one reply, within limits of time and size.
 //!
 //! | file | holds |
 //! |---|---|
@@ -29,23 +29,24 @@ pub use menu::MenuItem;
 pub use plan::{GopherPlan, GopherPlanError, Reading, plan};
 pub use reply::{Body, Note, Reply};
 
-/// The default size limit of a reply: 64 MiB.
+/// The default maximum size of a reply: 64 MiB.
 pub const MAX_REPLY: usize = 64 * 1024 * 1024;
 
-/// The maximum number of lines in a menu or in attributes: more than anyone reads, and few enough to bound memory.
+/// The maximum number of lines in a menu or in attributes. It is more than a person reads, and bounds the use of
+/// memory.
 pub const MAX_LINES: usize = 100_000;
 
 /// The options of a retrieval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GopherOptions {
-    /// How long to wait. Within `answer`, the next 1024 octets or the end of the reply must arrive.
+    /// The time limits. Within `answer`, the next 1024 octets or the end of the reply must arrive.
     pub timeouts: Timeouts,
-    /// How to send a Gopher+ string if there is no search string.
+    /// The encoding of a Gopher+ string if there is no search string.
     pub wire: PlusWire,
     /// The maximum number of octets in a reply, including its header.
     pub max_octets: usize,
-    /// Whether to connect to ports below 1024 other than 70 (RFC 1738 §6).
+    /// Whether to allow connections to ports below 1024 other than 70 (RFC 1738 §6).
     pub allow_reserved_port: bool,
 }
 
@@ -84,10 +85,10 @@ pub async fn retrieve(
     }
 }
 
-/// Parses a reply as received from the server named by `url`.
+/// Parses a reply from the server named by `url`.
 ///
 /// # Errors
-/// The errors of [`retrieve`] that concern replies.
+/// Those errors of [`retrieve`] that concern replies.
 #[cfg(feature = "sru")]
 pub(crate) fn read(
     url: &GopherUrl,
@@ -128,8 +129,8 @@ async fn fetch(
     reply::read(&plan, octets.into(), is_open)
 }
 
-/// Returns the same URL for all attributes, and the names of those that it asks for; `None` if it does not ask for attributes by
-/// name.
+/// Returns the same URL for all attributes, and the names of the attributes that it requests; `None` if it does not
+/// request attributes by name.
 fn named_attributes(url: &GopherUrl) -> Option<(GopherUrl, Vec<Octets>)> {
     let plus = url.plus()?;
     let PlusRequest::Attributes { names, .. } = plus.request() else {
@@ -145,7 +146,7 @@ fn with_plus(url: &GopherUrl, plus: GopherPlus) -> Option<GopherUrl> {
     url.to_builder().plus(plus).build().ok()
 }
 
-/// Returns whether an attribute is among those wanted.
+/// Returns whether an attribute has one of the wanted names.
 fn is_wanted(name: &str, wanted: &[Octets]) -> bool {
     wanted
         .iter()

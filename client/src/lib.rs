@@ -1,5 +1,5 @@
 #![forbid(unsafe_code)]
-//! Z39.50 (ISO 23950) in Rust: search library catalogues, and follow the URLs of RFC 2056.
+//! Z39.50 (ISO 23950) in Rust: searches library catalogues and retrieves the URLs of RFC 2056.
 //!
 //! ```no_run
 //! use z3950::{Client, Query};
@@ -21,23 +21,23 @@
 //!
 //! The names are those of ZOOM, the abstract API that all bindings of Z39.50 follow:
 //!
-//! - [`Client`] connects to servers, and keeps sessions for reuse. [`Client::new`] is hermetic; [`Client::from_user_config`]
-//!   reads the user's `targets.toml`.
+//! - [`Client`] connects to servers and keeps sessions for reuse. [`Client::new`] does not depend on its environment;
+//!   [`Client::from_user_config`] reads the user's `targets.toml`.
 //! - [`Connection`] searches, scans, looks up, retrieves, updates and orders.
 //! - [`Query`] is built from parts or read from PQF, CQL, CCL or words.
 //! - [`ResultSet`] pages automatically; [`Record`] returns title, text, JSON, MARC and holdings; [`ScanSet`] lists terms.
 //! - [`Error`] contains the cause, the phase, and the server's diagnostics.
 //!
-//! The parts below are for programs that need more:
+//! The following modules are for programs that need more:
 //!
-//! - [`url`], [`gopher`]: URLs of every scheme as values; Gopher's requests and replies;
+//! - [`url`], [`gopher`]: URLs of every scheme as values; requests and replies of Gopher;
 //! - [`mod@plan`], [`retrieve`], [`lookup`]: the requests for a URL or an identifier, and their outcome;
 //! - [`target`]: the addresses and profiles of servers;
 //! - [`session`], [`service`], [`pager`]: one Z39.50 session, with a method for each service;
 //! - `sru`: the same services over HTTP;
 //! - [`transport`]: names, sockets, TLS, proxies, timeouts.
 //!
-//! [`asn1`] and [`marc`] re-export the packages whose types appear in signatures.
+//! [`asn1`] and [`marc`] re-export the packages whose types appear in the signatures.
 //!
 //! # Features
 //!
@@ -46,11 +46,11 @@
 //!
 //! # Stability
 //!
-//! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor versions:
-//! make options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm. Not covered: `Debug`
-//! output, logs, and the wording of messages. Covered: the names of [`retrieve::OutcomeName`] and the results of methods called
-//! `code`. `bytes` 1, `serde_json` 1 and `tokio` 1 are part of the interface. The minimum supported Rust version is 1.90; raising
-//! it requires a minor version.
+//! Documented items keep to Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor
+//! versions: make options with `default()` or `new` and set their fields, and end each `match` with a wildcard arm.
+//! Semantic Versioning covers the names of [`retrieve::OutcomeName`] and the results of methods called `code`, but not
+//! `Debug` output, logs, and the wording of messages. `bytes` 1, `serde_json` 1 and `tokio` 1 are part of the
+//! interface. The minimum supported Rust version is 1.90; raising it requires a minor version.
 
 // Nothing sent by a peer may end the program; `.clippy.toml` exempts tests.
 #![deny(

@@ -1,12 +1,12 @@
-//! Looks up known items by identifier, in any usual notation (Z39.50-2003 Appendix ATR.3; RFC 2056 §4 for docids).
+//! Looks up known records by identifier, in any usual notation (Z39.50-2003 Appendix ATR.3; RFC 2056 §4 for docids).
 //!
 //! | file | holds |
 //! |---|---|
-//! | `identifier` | `isbn:…`, `issn:…` and so on, or the shape of a number |
+//! | `identifier` | parses `isbn:…`, `issn:…` and so on, or a number by its form |
 //! | `attempts` | the searches for an identifier, most likely first |
 //! | `matched` | the field of a record that contains the identifier |
 //! | `of_record` | the identifiers in a record, which are used to look up a better record |
-//! | `merit` | which of several records is the best for copy cataloguing |
+//! | `merit` | chooses the best of several records for copy cataloguing |
 
 pub(crate) mod attempts;
 pub(crate) mod identifier;

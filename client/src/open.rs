@@ -1,22 +1,22 @@
-//! Session URLs: the session stays open, whatever the result of the search (RFC 2056 §3).
+//! Opens the sessions of session URLs, which stay open after any result of the search (RFC 2056 §3).
 
 use crate::error::Error;
 use crate::plan::{Plan, SessionDefaults};
 use crate::protocol::session::Session;
 use crate::retrieve::{KnownItemSearch, Outcome, Step};
 
-/// A session that was opened for a URL, or was already open.
+/// A session that was opened for a URL, or was open before.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Opened {
     /// The open session.
     pub session: Session,
-    /// Whether the session was already open, so that no Init was sent.
+    /// Whether the session was open before, so that no Init was sent.
     pub reused: bool,
-    /// The defaults for later searches.
+    /// The defaults for later searches, as given by the URL.
     pub defaults: SessionDefaults,
-    /// The result of the search, if the URL has a docid. After [`Error::Refused`] the session is still open; after other errors
-    /// see [`Session::is_open`].
+    /// The result of the search, if the URL has a docid. After [`Error::Refused`], the session is still open. After
+    /// other errors, see [`Session::is_open`].
     pub found: Option<Result<OpenedSearch, Error>>,
 }
 
@@ -24,22 +24,23 @@ pub struct Opened {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct OpenedSearch {
-    /// The number of matching records, which make up the result set `default`; `None` if the server does not know it.
+    /// The number of matching records, which are in the result set `default`; `None` if it is unknown to the server.
     pub hits: Option<u64>,
-    /// With exactly one hit and [`PlanOptions::auto_present`], the record or why there is none.
+    /// The record, or the reason why there is none, if there is exactly one hit and [`PlanOptions::auto_present`] is
+    /// set.
     ///
     /// [`PlanOptions::auto_present`]: crate::plan::PlanOptions::auto_present
     pub record: Option<Outcome>,
-    /// The requests in order, with the server's diagnostics.
+    /// The requests in the order in which they were sent, with the server's diagnostics.
     pub steps: Vec<Step>,
-    /// The form of the step that found something, as in [`Retrieval::step`](crate::Retrieval::step).
+    /// The successful step, in the same form as in [`Retrieval::step`](crate::Retrieval::step).
     pub step: Option<String>,
 }
 
-/// Carries out the search of `plan` in an open session.
+/// Makes the search of `plan` in an open session.
 ///
 /// # Errors
-/// The first request has no answer. In that case the session may have been lost before.
+/// The error of the first request. It may mean that the session had been lost before.
 pub async fn process(
     session: &Session,
     plan: &Plan,

@@ -1,5 +1,5 @@
-//! The minimum time between two requests to a server, over all sessions: some servers ask for it, and many block clients that are
-//! too fast. Z39.50-2003 has no such limit.
+//! The minimum time between two requests to a server, over all sessions. Some servers ask for such pauses, and many
+//! block clients that send requests too fast. Z39.50-2003 defines no such limit.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,12 +8,12 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::target::profile::MAX_PAUSE;
 
-/// The time at which the next request may be sent to a server, shared by all sessions with it.
+/// The time at which the next request may be sent to a server. All sessions with the server share it.
 #[derive(Debug, Default)]
 pub struct Clock {
-    /// The time that follows from the pauses between requests.
+    /// The time of the next request according to the pauses between requests.
     next: tokio::sync::Mutex<Option<Instant>>,
-    /// The time until which the server has asked clients to wait.
+    /// The time until which the server has asked the client to wait.
     held: Mutex<Option<Instant>>,
 }
 
@@ -31,7 +31,7 @@ impl Clock {
     }
 }
 
-/// The pause between requests, over all sessions that share a clock.
+/// The pause between requests, for all sessions with the same clock.
 #[derive(Debug, Clone)]
 pub struct Pace {
     clock: Arc<Clock>,
@@ -44,7 +44,7 @@ impl Pace {
         (!pause.is_zero()).then(|| Self::with_pause(clock, pause))
     }
 
-    /// Creates a pause that may be zero, for servers that can ask the client to wait.
+    /// Creates a pause that may be zero, for servers that may ask the client to wait.
     pub(crate) fn with_pause(clock: &Arc<Clock>, pause: Duration) -> Self {
         Self {
             clock: Arc::clone(clock),
@@ -52,7 +52,8 @@ impl Pace {
         }
     }
 
-    /// Waits until a request may be sent, first come, first served. Dropping the future passes the turn to the next request.
+    /// Waits until a request may be sent, first come, first served. Dropping the future passes the turn to the next
+    /// waiting request.
     pub async fn wait(&self) {
         let mut next = self.clock.next.lock().await;
         while let Some(at) = (*next).max(self.clock.held())
@@ -63,7 +64,7 @@ impl Pace {
         *next = Instant::now().checked_add(self.pause);
     }
 
-    /// Lets no request pass for this time, which is at most [`MAX_PAUSE`], because the server asked for it.
+    /// Delays all requests by this time, which the server asked for, but at most by [`MAX_PAUSE`].
     pub(crate) fn hold(&self, wait: Duration) {
         let until = Instant::now().checked_add(wait.min(MAX_PAUSE));
         let mut held = self

@@ -1,5 +1,5 @@
-//! Computes the requests for a URL, octet for octet, without a connection (RFC 2056 §3, §4). Reasons not to send them are
-//! reported as [`PlanError`] or [`Caution`].
+//! Plans the requests for a URL, octet for octet, without a connection (RFC 2056 §3, §4). Reasons not to send them are
+//! a [`PlanError`] or a [`Caution`].
 
 mod course;
 mod fallback;
@@ -21,32 +21,34 @@ pub use fallback::Fallback;
 pub(crate) use fallback::{Objection, SearchOrder};
 pub use notice::{Caution, PlanError, Warning};
 
-/// Ports below this one belong to other protocols, except 210 (RFC 1738 §6).
+/// The first port that is not reserved. Ports below it belong to other protocols, except 210 (RFC 1738 §6).
 const FIRST_FREE_PORT: u16 = 1024;
 
-/// Options that decide which requests are sent for a URL.
+/// The options that determine the requests for a URL.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PlanOptions {
-    /// Which request asks for the record.
+    /// The request that returns the record.
     pub strategy: Strategy,
-    /// How to treat the element set name and the record syntaxes of the URL.
+    /// The treatment of the element set name and the record syntaxes in the URL.
     pub hints: Hints,
-    /// Whether to refuse a URL with a docid if none of its record syntaxes is supported.
+    /// Whether to refuse a URL with a docid if it names record syntaxes and none of them is supported.
     pub strict: bool,
-    /// The supported record syntaxes; by default all that have a name. A URL may always name a syntax by its OID.
+    /// The supported record syntaxes. By default, these are all syntaxes that have a name. A URL may always name a
+    /// syntax by its OID.
     pub record_syntaxes: Vec<Oid>,
-    /// The preferred record syntax if the URL names none.
+    /// The preferred record syntax for URLs that do not name one.
     pub default_record_syntax: Option<Oid>,
-    /// Whether to request the record of a session URL with exactly one hit; otherwise its search asks for no records.
+    /// Whether the search of a session URL requests the record if there is exactly one hit. If not, it requests no
+    /// records.
     pub auto_present: bool,
-    /// Whether to connect to ports reserved for other protocols.
+    /// Whether to allow connections to ports that are reserved for other protocols.
     pub allow_reserved_port: bool,
-    /// Whether to send the user name and password of the URL to the server.
+    /// Whether to send the user name and password in the URL to the server.
     pub allow_url_credentials: bool,
-    /// What to try after the server has refused a request.
+    /// The fallbacks after the server has refused a request.
     pub fallback: Fallback,
-    /// The request with which Init is sent.
+    /// The Init request.
     pub init: InitializeRequest,
 }
 
@@ -67,38 +69,39 @@ impl Default for PlanOptions {
     }
 }
 
-/// Which request asks for the record. RFC 2056 §4 allows both.
+/// The request that returns the record. RFC 2056 §4 allows both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strategy {
-    /// The search, if there is exactly one hit; a Present follows if the response contains no record.
+    /// The search returns the record, if there is exactly one hit. If the response contains no record, a Present
+    /// follows.
     #[default]
     Piggyback,
     /// A separate Present in all cases.
     PresentOnly,
 }
 
-/// How to treat the element set name and the record syntaxes of a URL, which are hints. In a session URL without a docid, the
-/// databases are hints too (RFC 2056 §3).
+/// The treatment of the element set name and the record syntaxes in a URL, which are hints. In a session URL without a
+/// docid, the databases are hints too (RFC 2056 §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Hints {
-    /// Follow the hints where possible.
+    /// Follow the hints if possible.
     #[default]
     Prefer,
-    /// Follow the hints, or refuse the URL.
+    /// Follow the hints, or refuse the URL if this is not possible.
     Require,
     /// Ignore the hints.
     Ignore,
 }
 
-/// The defaults of a session for later searches and Presents.
+/// The defaults for later searches and Presents in a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SessionDefaults {
-    /// The databases to search; may be empty.
+    /// The databases to search. The list may be empty.
     pub databases: Vec<Octets>,
-    /// The element set name.
+    /// The element set name to request.
     pub element_set: Option<Octets>,
-    /// The preferred record syntax.
+    /// The record syntax to request.
     pub record_syntax: Option<Oid>,
 }
 
@@ -106,38 +109,38 @@ pub struct SessionDefaults {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Plan {
-    /// Whether the URL asks for a session or a retrieval.
+    /// Whether the URL is for a session or a retrieval.
     pub kind: Kind,
     /// The host to connect to.
     pub host: Host,
-    /// The port to connect to, 1–65535.
+    /// The port to connect to, from 1 to 65535.
     pub port: u16,
-    /// The docid: the only term of the query.
+    /// The docid, which is the only term of the query.
     pub docid: Option<Octets>,
     /// The databases and the form to request; in a session, also the defaults of later searches.
     pub defaults: SessionDefaults,
-    /// The record syntax to request, then those of the URL that [`Fallback::syntax`] may try.
+    /// The record syntax to request, followed by the other syntaxes in the URL that [`Fallback::syntax`] allows.
     pub record_syntaxes: Vec<Oid>,
-    /// The options. Init offers the credentials of the URL if they are to be sent.
+    /// The options. Their Init request contains the credentials in the URL, if these will be sent.
     pub options: PlanOptions,
     /// The source of the identity sent in Init; `None` if no identity is sent.
     pub identity_source: Option<IdentitySource>,
-    /// Cautions that a person should confirm.
+    /// Cautions that a person should confirm before anything is sent.
     pub cautions: Vec<Caution>,
-    /// Deviations from the URL.
+    /// Deviations of the requests from the URL.
     pub warnings: Vec<Warning>,
-    /// Whether the URL names `record_syntaxes`.
+    /// Whether the URL itself names record syntaxes.
     names_syntaxes: bool,
-    /// The profile of the server.
+    /// The profile of the server, if there is one.
     profile: Option<Box<Profile>>,
 }
 
-/// The source of the identity sent in Init (RFC 1736 §5: what a locator gives away).
+/// The source of the identity sent in Init (RFC 1736 §5, on the information in a locator).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdentitySource {
-    /// The user name and password of the URL.
+    /// The user name and password in the URL.
     Url,
-    /// [`InitializeRequest::id_authentication`].
+    /// The options, in [`InitializeRequest::id_authentication`].
     Options,
     /// The profile of the server.
     Profile,
@@ -146,7 +149,7 @@ pub enum IdentitySource {
 /// Plans the requests for `url`.
 ///
 /// # Errors
-/// See [`PlanError`]. A reserved port is not an error here: see [`Plan::refused_port`].
+/// See [`PlanError`]. A reserved port is not an error here; see [`Plan::refused_port`].
 pub fn plan(url: &Z3950Url, options: &PlanOptions) -> Result<Plan, PlanError> {
     if url.kind() == Kind::Retrieval && url.docid().is_none() {
         return Err(PlanError::NoDocid);
@@ -244,7 +247,7 @@ fn choose_syntaxes(
     Ok(supported)
 }
 
-/// Returns the credentials of a URL in the form in which Init sends them.
+/// Returns the credentials in a URL in the form of Init.
 pub fn id_pass(userinfo: &Userinfo) -> IdAuthentication {
     IdAuthentication::IdPass(IdPass {
         user_id: Some(userinfo.user().as_bytes().into()),
@@ -256,9 +259,10 @@ pub fn id_pass(userinfo: &Userinfo) -> IdAuthentication {
 }
 
 impl Plan {
-    /// Applies the profile of the server: TLS, limits, the character set of records, and for each [`Fallback`] the searches for a
-    /// docid, the attributes and the record syntax. The requests prescribed by RFC 2056 §4 stay the same. The profile of another
-    /// host or port changes nothing. [`Client::plan`](crate::Client::plan) handles the credentials.
+    /// Applies the profile of the server: TLS, limits, the character set of records, and for fallbacks ([`Fallback`])
+    /// the searches for a docid, the attributes and the record syntax. The requests prescribed by RFC 2056 §4 are not
+    /// changed. The profile of another host or port has no effect. [`Client::plan`](crate::Client::plan) handles the
+    /// credentials.
     pub fn with_profile(mut self, profile: &Profile) -> Self {
         if (&profile.host, profile.port) == (&self.host, self.port) {
             self.profile = Some(Box::new(profile.clone()));
@@ -266,14 +270,14 @@ impl Plan {
         self
     }
 
-    /// Sets the identity given by the server's profile.
+    /// Sets the identity from the server's profile.
     pub(crate) fn with_authentication(mut self, authentication: IdAuthentication) -> Self {
         self.options.init.id_authentication = Some(authentication);
         self.identity_source = Some(IdentitySource::Profile);
         self
     }
 
-    /// Returns the endpoint: host and port of the URL, with TLS if the profile requires it.
+    /// Returns the endpoint: the host and port in the URL, with TLS if the profile requires it.
     pub fn endpoint(&self) -> Endpoint {
         match &self.profile {
             Some(profile) => profile.endpoint(),
@@ -292,22 +296,24 @@ impl Plan {
         profile.map_or_else(TargetLimits::default, TargetLimits::from)
     }
 
-    /// Returns the character set that overrides the one declared by the records, if the profile names one.
+    /// Returns the character set in the profile, which overrides the one declared by records; `None` if the profile
+    /// names none.
     pub fn record_charset(&self) -> Option<Charset> {
         self.profile.as_ref()?.record_charset
     }
 
-    /// Returns the port if it is reserved and not allowed; nothing is sent to it.
+    /// Returns the port if it is reserved and not allowed, in which case nothing is sent.
     pub fn refused_port(&self) -> Option<u16> {
         let mut cautions = self.cautions.iter();
         let reserved = cautions.any(|caution| matches!(caution, Caution::ReservedPort(_)));
         (reserved && !self.options.allow_reserved_port).then_some(self.port)
     }
 
-    /// Returns the URL with the parts that are actually requested, without user name and password.
+    /// Returns the URL, with the parts that are actually requested and without user name and password.
     ///
     /// # Errors
-    /// The parts do not make a URL, for example because the kind or the host was changed after planning.
+    /// [`BuildError`] if the parts cannot be combined to a URL, for example because the kind or the host was changed
+    /// after planning.
     pub fn url(&self) -> Result<Z3950Url, BuildError> {
         let mut url = Z3950Url::builder(self.kind, self.host.clone())
             .port(self.port)
@@ -331,18 +337,18 @@ impl Plan {
         self.options.init.clone()
     }
 
-    /// Returns the search, if the URL has a docid.
+    /// Returns the search; `None` if the URL has no docid.
     pub fn search_request(&self) -> Option<SearchRequest> {
         Course::new(self).map(|course| course.search())
     }
 
-    /// Returns the attributes of all searches that may be made for the docid, in order, such as `1=1032,4=104`. Their number
-    /// depends on [`Fallback`].
+    /// Returns the attributes of all searches for the docid that may be made, in order, such as `1=1032,4=104`. Their
+    /// number depends on [`Fallback`].
     pub fn searches(&self) -> Vec<String> {
         Course::new(self).map_or_else(Vec::new, |course| course.names())
     }
 
-    /// Returns the Present for the record at `position`, 1-based.
+    /// Returns the Present request for the record at a 1-based `position`.
     pub fn present_request(&self, position: u64) -> PresentRequest {
         let element_set = self.defaults.element_set.as_ref();
         let element_set = element_set.map(|name| name.as_bytes().into());

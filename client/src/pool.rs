@@ -1,5 +1,5 @@
-//! Sessions that outlive a request. They are kept open, lent by the same rules to one user alone or to several, and counted for
-//! each server. RFC 2056 §3 and §4 allow the reuse of a session for the same host and port.
+//! Sessions that are used for several requests. They are kept open, lent to one or several users, and counted for each
+//! server. RFC 2056 §3 and §4 allow the reuse of a session for the same host and port.
 
 mod demand;
 mod idle;
@@ -35,7 +35,7 @@ use crate::transport::{Routes, Timeouts};
 pub(crate) struct Pool {
     routes: Routes,
     servers: Mutex<HashMap<Endpoint, Arc<Server>>>,
-    /// Sessions opened for session URLs; the caller keeps them open.
+    /// The sessions opened for session URLs. They are weak references, because the caller keeps the sessions open.
     opened: Mutex<HashMap<Key, WeakSession>>,
     secrets: Mutex<HashMap<Credentials, IdAuthentication>>,
 }
@@ -54,7 +54,8 @@ impl Pool {
         &self.routes
     }
 
-    /// Opens a session. If Init is rejected, the password is forgotten, so that the user is asked again for a mistyped one.
+    /// Opens a session. If Init is rejected, the stored password is removed, so that the user can correct a mistyped
+    /// password.
     pub(crate) async fn connect(
         &self,
         endpoint: &Endpoint,
@@ -76,7 +77,7 @@ impl Pool {
         session
     }
 
-    /// Returns a connector: see [`Client::connector`](crate::Client::connector).
+    /// Returns a connector; see [`Client::connector`](crate::Client::connector).
     pub(crate) fn connector(
         &self,
         endpoint: &Endpoint,
@@ -89,16 +90,17 @@ impl Pool {
         })
     }
 
-    /// Lends a session: an idle one that was opened with the same options, or a new one, which is opened through `proxy` if there
-    /// is one.
+    /// Lends a session: an idle session that was opened with the same options, or a new session, which is opened
+    /// through `proxy` if it is given.
     ///
-    /// If `limits.sessions` are in use, waits until one is returned, first come, first served, within the limits `session` and
-    /// `deadline` of `options.timeouts`. If sessions may be shared, the wait also ends when one of them has a free place. Holding
-    /// one lease while waiting for another may deadlock. Requests keep `limits.pause` between them, over all sessions with the
-    /// server.
+    /// If `limits.sessions` are in use, waits until one is returned, first come, first served, within the limits
+    /// `session` and `deadline` of `options.timeouts`. If sessions may be shared, the wait also ends when a place in
+    /// one of them becomes free. Holding one lease while waiting for another one may deadlock. Requests in all sessions
+    /// with the server are at least `limits.pause` apart.
     ///
     /// # Errors
-    /// The errors of [`Client::connect`](crate::Client::connect); in phase Connect also that the wait has reached its limit.
+    /// The errors of [`Client::connect`](crate::Client::connect), and an error in phase Connect if the wait reaches its
+    /// limit.
     pub(crate) async fn lend(
         self: &Arc<Self>,
         endpoint: &Endpoint,
@@ -122,7 +124,7 @@ impl Pool {
         Ok(Lease::new(opener, session, is_reused, sharing, permit))
     }
 
-    /// Returns the entry for one server. Servers without sessions are forgotten.
+    /// Returns the entry for a server. Entries of servers without sessions are removed.
     pub(crate) fn server(&self, endpoint: &Endpoint) -> Arc<Server> {
         let mut servers = lock(&self.servers);
         if let Some(server) = servers.get(endpoint) {
@@ -142,19 +144,19 @@ impl Pool {
         lock(&self.opened).get(key)?.upgrade()
     }
 
-    /// Remembers a session opened for a session URL.
+    /// Stores a session opened for a session URL.
     pub(crate) fn remember(&self, key: Key, session: &Session) {
         let mut opened = lock(&self.opened);
         opened.retain(|_, session| session.upgrade().is_some());
         opened.insert(key, session.downgrade());
     }
 
-    /// Returns the password obtained earlier for these credentials.
+    /// Returns the stored password for these credentials, if there is one.
     pub(crate) fn secret(&self, credentials: &Credentials) -> Option<IdAuthentication> {
         lock(&self.secrets).get(credentials).cloned()
     }
 
-    /// Remembers a password.
+    /// Stores a password.
     pub(crate) fn keep_secret(&self, credentials: &Credentials, secret: &IdAuthentication) {
         lock(&self.secrets).insert(credentials.clone(), secret.clone());
     }
@@ -169,17 +171,16 @@ impl Pool {
     }
 }
 
-/// Who may use a session that is lent.
+/// The users who may use a lent session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
     Alone,
-    /// As long as the limits allow another session, the user gets a session alone; after that, a place in a session that others
-    /// use too.
+    /// One user, as long as the limits allow another session. After that, several users share a session.
     WithOthers,
 }
 
-/// What two sessions must have in common to be interchangeable: the canonical endpoint, the proxy, the whole Init including
-/// credentials, and the options of this side.
+/// The values that must be the same for two sessions to be interchangeable: the canonical endpoint, the proxy, the
+/// complete Init request including credentials, and the options of the client.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     endpoint: Endpoint,
@@ -189,7 +190,7 @@ pub(crate) struct Key {
     max_operations: usize,
     max_pipelined: usize,
     cancels_dropped: bool,
-    /// The address of the handler, which stays valid because a session keeps the handler alive.
+    /// The address of the handler. It identifies the handler, because a session keeps its handler alive.
     access_control: Option<usize>,
     resource_control: Option<usize>,
     sru: SruOptions,
@@ -219,13 +220,13 @@ impl Key {
 pub(crate) struct Server {
     pub(crate) clock: Arc<Clock>,
     idle: Arc<IdleSessions>,
-    /// Held while waiting for a permit, so that permits are given first come, first served.
+    /// The lock held while waiting for a permit, so that permits are given first come, first served.
     turn: tokio::sync::Mutex<()>,
-    /// The number of permits given out.
+    /// The number of permits in use.
     taken: watch::Sender<usize>,
     demand: watch::Sender<SessionsWanted>,
     shared: SharedSessions,
-    /// Whether the server has answered a request.
+    /// Whether the server has answered any request.
     has_answered: AtomicBool,
 }
 
@@ -243,15 +244,15 @@ impl Default for Server {
     }
 }
 
-/// The right to have one session with a server.
+/// The right to have one session with a server, until it is dropped.
 pub(crate) struct Permit(Arc<Server>);
 
 impl Server {
-    /// Waits until fewer than `limit` sessions are in use.
+    /// Waits until fewer than `limit` sessions are in use, and returns a permit.
     ///
     /// # Errors
-    /// In phase Connect: the wait has reached [`Timeouts::session`], which begins when those that waited earlier have their
-    /// permits, or the deadline.
+    /// An error in phase Connect if the wait reaches the deadline or [`Timeouts::session`]. The latter is counted from
+    /// the time at which all earlier waiters have their permits.
     pub(crate) async fn enter(
         self: &Arc<Self>,
         limit: usize,
@@ -286,7 +287,8 @@ impl Server {
         self.has_answered.load(Ordering::Acquire)
     }
 
-    /// Removes and returns the idle sessions that must be closed before another one is opened, longest unused first.
+    /// Removes and returns the idle sessions that must be closed before another session is opened, least recently used
+    /// first.
     pub(crate) fn make_room(&self, limit: usize) -> Vec<Session> {
         let taken = *self.taken.borrow();
         self.idle.surplus(limit.max(1).saturating_sub(taken))

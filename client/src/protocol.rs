@@ -1,4 +1,5 @@
-//! Z39.50-2003 as spoken in a session: a cheap handle, a file for each service, and the task that owns the stream.
+//! The protocol of Z39.50-2003 within a session: a cheap handle, a file for each service, and the task that owns the
+//! stream.
 
 pub(crate) mod driver;
 pub mod pager;

@@ -1,4 +1,4 @@
-//! Queries: built from parts, or parsed from a query language (the type-1 query, Z39.50-2003 §3.7).
+//! Queries, which are built from parts or parsed from a query language (the type-1 query, Z39.50-2003 §3.7).
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr, Sub};
@@ -19,15 +19,14 @@ pub use z3950_asn1::query::{QueryError, QueryErrorKind};
 /// # assert_eq!(query, Query::words("ti:\"war and peace\" au:tolstoy")?);
 /// # Ok::<(), z3950::QueryError>(())
 /// ```
-/// The language of a text is never guessed: choose one of [`words`](Self::words), [`pqf`](Self::pqf), [`cql`](Self::cql) and
-/// [`ccl`](Self::ccl). `Display` writes PQF, which [`pqf`](Self::pqf) reads.
-/// [`ccl`](Self::ccl). `Display` writes PQF, which [`pqf`](Self::pqf) reads.
+/// The language of text is never guessed: choose one of [`words`](Self::words), [`pqf`](Self::pqf),
+/// [`cql`](Self::cql) and [`ccl`](Self::ccl). `Display` writes PQF, which [`pqf`](Self::pqf) parses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
     rpn: RpnQuery,
-    /// The keys by which the result is sorted, most important first.
+    /// The keys for sorting the result, most important first.
     sort: Vec<SortKeySpec>,
-    /// The text as typed, if it is in CQL and no other query was joined to it.
+    /// The text as typed, if it is in CQL and was not joined to another query.
     cql: Option<String>,
 }
 
@@ -72,7 +71,7 @@ impl Query {
     /// ([`TABLE`](z3950_asn1::query::names::TABLE)).
     ///
     /// # Errors
-    /// The index is unknown; the error contains the nearest known name.
+    /// Fails if the index is unknown. The error contains the most similar known name.
     pub fn index(name: &str, term: impl AsRef<str>) -> Result<Self, QueryError> {
         let attributes = Names::default().attributes(name);
         let attributes = attributes.map_err(|nearest| {
@@ -93,10 +92,11 @@ impl Query {
         Self::term(attributes.collect(), term.as_ref())
     }
 
-    /// Parses words that must all occur, with optional index names before a colon: `ti:"war and peace" au:tolstoy`.
+    /// Parses words that must all occur. An index name and a colon may precede each word, as in `ti:"war and peace"
+    /// au:tolstoy`.
     ///
     /// # Errors
-    /// The text is malformed; the error has the offset of the octet at fault.
+    /// Fails if the text is malformed. The error contains the offset of the fault in octets.
     pub fn words(text: &str) -> Result<Self, QueryError> {
         Self::read(Language::Names, text)
     }
@@ -104,17 +104,18 @@ impl Query {
     /// Parses PQF, the prefix query format of YAZ: `@and @attr 1=4 war @attr 1=1003 tolstoy`.
     ///
     /// # Errors
-    /// The text is malformed; the error has the offset of the octet at fault.
+    /// Fails if the text is malformed. The error contains the offset of the fault in octets.
     pub fn pqf(text: &str) -> Result<Self, QueryError> {
         Self::read(Language::Pqf, text)
     }
 
     /// Parses CQL 1.1 or 1.2: `dc.title="war and peace" and dc.creator=tolstoy`.
-    /// [`Connection::search`](crate::Connection::search) sorts the result by the keys after `sortby`. An SRU server gets the text
-    /// unchanged, unless it is joined to another query.
+    /// [`Connection::search`](crate::Connection::search) sorts the result by the keys after `sortby`. The text is sent
+    /// to an SRU server unchanged, unless it is joined to another query.
     ///
     /// # Errors
-    /// The text is malformed, or a type-1 query cannot express it; the error has the offset of the octet at fault.
+    /// Fails if the text is malformed, or if a type-1 query cannot express it. The error contains the offset of the
+    /// fault in octets.
     pub fn cql(text: &str) -> Result<Self, QueryError> {
         let read = Self::read(Language::Cql, text)?;
         Ok(Self {
@@ -126,12 +127,12 @@ impl Query {
     /// Parses CCL (ISO 8777): `ti=(war and peace) and au=tolstoy`.
     ///
     /// # Errors
-    /// The text is malformed; the error has the offset of the octet at fault.
+    /// Fails if the text is malformed. The error contains the offset of the fault in octets.
     pub fn ccl(text: &str) -> Result<Self, QueryError> {
         Self::read(Language::Ccl, text)
     }
 
-    /// Sets the sort keys, most important first, which replace those of the query.
+    /// Sets the sort keys, most important first. They replace the query's own keys.
     /// [`Connection::search`](crate::Connection::search) sorts the result by them.
     #[must_use]
     pub fn sorted_by(self, keys: impl IntoIterator<Item = impl Into<SortKeySpec>>) -> Self {
@@ -142,17 +143,17 @@ impl Query {
         }
     }
 
-    /// Returns the query as it is sent before a target's profile is applied.
+    /// Returns the query in its original form, to which a target's profile has not been applied.
     pub fn as_rpn(&self) -> &RpnQuery {
         &self.rpn
     }
 
-    /// Returns the query as it was typed, if it is in CQL.
+    /// Returns the text of the query as typed, if it is in CQL.
     pub(crate) fn as_cql(&self) -> Option<&str> {
         self.cql.as_deref()
     }
 
-    /// Returns the keys by which the result is sorted.
+    /// Returns the keys for sorting the result.
     pub(crate) fn sort_keys(&self) -> &[SortKeySpec] {
         &self.sort
     }
@@ -202,7 +203,7 @@ impl Query {
 impl BitAnd for Query {
     type Output = Self;
 
-    /// Joins two queries: both must match.
+    /// Joins two queries, both of which must match.
     fn bitand(self, other: Self) -> Self {
         self.joined(other, Operator::And)
     }
@@ -211,7 +212,7 @@ impl BitAnd for Query {
 impl BitOr for Query {
     type Output = Self;
 
-    /// Joins two queries: at least one must match.
+    /// Joins two queries, at least one of which must match.
     fn bitor(self, other: Self) -> Self {
         self.joined(other, Operator::Or)
     }
@@ -220,7 +221,7 @@ impl BitOr for Query {
 impl Sub for Query {
     type Output = Self;
 
-    /// Joins two queries: the first must match, and the second must not.
+    /// Joins two queries: the first query must match, and the second must not.
     fn sub(self, other: Self) -> Self {
         self.joined(other, Operator::AndNot)
     }

@@ -1,4 +1,4 @@
-//! A record of a result set, as title, text, MARC, JSON or holdings (Z39.50-2003 Appendix REC).
+//! A record of a result set, with access to its title, text, MARC, JSON and holdings (Z39.50-2003 Appendix REC).
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -20,8 +20,8 @@ use crate::protocol::service::ResultRecord;
 
 /// A record, as received.
 ///
-/// The octets stay as received; text is returned in UTF-8. The character set is declared by the record or detected, unless the
-/// profile of the target overrides it.
+/// The octets are kept as received; text is returned in UTF-8. The character set is declared by the record or detected,
+/// unless the profile of the target overrides it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     external: External,
@@ -43,7 +43,7 @@ impl Record {
         }
     }
 
-    /// Returns the record at a position of a result set; a diagnostic in its place is an error.
+    /// Returns the record at a position of a result set. A diagnostic in place of the record is an error.
     ///
     /// # Errors
     /// [`Error::Refused`] with the diagnostic.
@@ -71,35 +71,35 @@ impl Record {
         Self { charset, ..self }
     }
 
-    /// Sets the name of the database.
+    /// Sets the name of the record's database.
     #[must_use]
     pub(crate) fn in_database(self, name: Option<InternationalString>) -> Self {
         let database = name.map(|name| name.to_string_lossy().into_owned());
         Self { database, ..self }
     }
 
-    /// Returns the position of the record in its result set, 1-based, if any.
+    /// Returns the 1-based position of the record in its result set, if it has one.
     pub fn position(&self) -> Option<u64> {
         self.position
     }
 
-    /// Returns the name of the record's database, if the server reports it.
+    /// Returns the name of the record's database, if the server names it.
     pub fn database(&self) -> Option<&str> {
         self.database.as_deref()
     }
 
-    /// Returns the databases that contain the record, if it was merged from several records and the server says so over Z39.50,
-    /// as `z3950d` does for databases that merge those of other servers.
+    /// Returns the databases that contain the record, if it was merged from several records. The server must report
+    /// this over Z39.50, as `z3950d` does for databases that merge those of other servers.
     pub fn sources(&self) -> &[RecordSource] {
         &self.sources
     }
 
-    /// Returns the record syntax, if the server reports it.
+    /// Returns the record syntax, if the server names it.
     pub fn syntax(&self) -> Option<Oid> {
         self.external.direct_reference
     }
 
-    /// Returns the octets as received.
+    /// Returns the octets of the record as received.
     pub fn octets(&self) -> Bytes {
         RetrievedRecord::octets_of(&self.external)
     }
@@ -109,13 +109,13 @@ impl Record {
         &self.external
     }
 
-    /// Returns the record decoded according to its syntax, for access to what has no method here.
+    /// Returns the record decoded according to its syntax, for access to data without a method here.
     pub fn retrieved(&self) -> RetrievedRecord {
         RetrievedRecord::of(&self.external)
     }
 
-    /// Returns the MARC record in UTF-8: from ISO 2709, MARCXML, or an OPAC record. Returns `None` for other records and for
-    /// malformed ones.
+    /// Returns the MARC record in UTF-8, from ISO 2709, MARCXML, or an OPAC record. Returns `None` for other and for
+    /// malformed records.
     pub fn marc(&self) -> Option<MarcRecord> {
         match self.retrieved() {
             RetrievedRecord::Marc(octets) => self.marc_of(&octets),
@@ -131,7 +131,7 @@ impl Record {
         }
     }
 
-    /// Returns the bibliographic record inside an OPAC record; `None` if it has none, and for records in other syntaxes.
+    /// Returns the bibliographic record in an OPAC record; `None` if it has none, and for records in other syntaxes.
     pub fn bibliographic(&self) -> Option<Self> {
         let RetrievedRecord::Opac(record) = self.retrieved() else {
             return None;
@@ -194,8 +194,8 @@ impl Record {
         text_lossless(&octets).into_owned()
     }
 
-    /// Returns the record as JSON: MARC-in-JSON for MARC and MARCXML, the elements of an ASN.1 syntax, or a string for other
-    /// text. Returns `None` for anything else.
+    /// Returns the record as JSON: MARC-in-JSON for MARC and MARCXML, the elements of an ASN.1 syntax, or a string for
+    /// other text. Returns `None` for any other record.
     pub fn json(&self) -> Option<Value> {
         match self.retrieved() {
             RetrievedRecord::Opac(record) => Some(record.to_json()),
@@ -217,8 +217,8 @@ impl Record {
         self.marc().map(|record| marcxml::to_xml(&record).text)
     }
 
-    /// Returns the copies that the record describes, with their availability: those of an OPAC record, or of fields 852 to 878 of
-    /// a MARC 21 record. The list is empty if the record describes no copies.
+    /// Returns the copies described in the record, with their availability: those of an OPAC record, or of the fields
+    /// 852 to 878 of a MARC 21 record. The list is empty if the record describes no copies.
     pub fn holdings(&self) -> Vec<Holding> {
         match self.retrieved() {
             RetrievedRecord::Opac(record) => holdings::of_opac(&record, self.charset),
@@ -228,9 +228,9 @@ impl Record {
         }
     }
 
-    /// Returns the reason why the record is damaged: octets are missing, nothing says what the octets are, or they are not a
-    /// record in its syntax. Errors that lost nothing, such as a wrong length, are not damage. Returns `None` for a complete
-    /// record.
+    /// Returns the reason if the record is damaged: octets are missing, octets belong to no field, or the octets are
+    /// not a record in its syntax. Faults without loss of data, such as a wrong length, are not damage. Returns `None`
+    /// for an undamaged record.
     pub fn damage(&self) -> Option<String> {
         if self.octets().is_empty() {
             return Some("it is empty".to_owned());
@@ -268,7 +268,7 @@ fn damage_of(external: &External) -> Option<String> {
     }
 }
 
-/// Returns whether a document uses the namespace of MARCXML.
+/// Returns whether a document contains the namespace of MARCXML.
 fn says_marcxml(document: &[u8]) -> bool {
     const NAMESPACE: &[u8] = marcxml::NAMESPACE.as_bytes();
     let mut places = document.windows(NAMESPACE.len());

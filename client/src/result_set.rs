@@ -1,4 +1,5 @@
-//! ZOOM's ResultSet: the records that a search found, fetched from the server as they are read (Z39.50-2003 §3.1.6, §3.2.3).
+//! ZOOM's ResultSet: the records found by a search, which are fetched from the server as they are read (Z39.50-2003
+//! §3.1.6, §3.2.3).
 
 use std::fmt;
 use std::ops::{Bound, RangeBounds};
@@ -21,8 +22,8 @@ use crate::record::Record;
 use crate::target::adapt::RecordForm;
 use crate::target::profile::Attributes;
 
-/// The result of a search. Several result sets of one connection can be read at the same time; at a server that keeps only one
-/// result set, searches are repeated as necessary.
+/// The result of a search. Several result sets of one connection can be read at the same time. At a server that keeps
+/// only one result set, searches are repeated as necessary.
 pub struct ResultSet {
     connection: Arc<Inner>,
     name: Name,
@@ -35,22 +36,22 @@ pub struct ResultSet {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SortKey(SortKeySpec);
 
-/// The error of a text that is not a sort key.
+/// The error for text that is not a sort key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SortKeyError {
-    /// The direction is neither `asc` nor `desc`.
+    /// The direction of the key is neither `asc` nor `desc`.
     #[error("{0} is not a sort order; write asc or desc")]
     Direction(String),
-    /// No index has that name.
+    /// No index has the given name.
     #[error("no index is called {name}{}", hint(.nearest))]
     Index {
-        /// The name.
+        /// The given name.
         name: String,
-        /// The known name that is most similar.
+        /// The most similar known name, if there is one.
         nearest: Option<String>,
     },
-    /// The attributes are malformed.
+    /// The attributes of the key are malformed.
     #[error("{0}")]
     Attributes(String),
 }
@@ -61,7 +62,7 @@ fn hint(nearest: &Option<String>) -> String {
         .map_or_else(String::new, |nearest| format!("; did you mean {nearest}?"))
 }
 
-/// The records of a result set in order, which are fetched in chunks as needed.
+/// The records of a result set in order. They are fetched in chunks as needed.
 pub struct Records<'a> {
     set: &'a ResultSet,
     cursor: Cursor,
@@ -78,40 +79,40 @@ impl ResultSet {
         }
     }
 
-    /// Returns the number of matching records according to the server, which may be an estimate
-    /// ([`is_estimate`](Self::is_estimate)); 0 if the server does not know it.
+    /// Returns the number of matching records according to the server, or 0 if it is unknown. The number may be an
+    /// estimate ([`is_estimate`](Self::is_estimate)).
     pub fn count(&self) -> u64 {
         self.found.hits
     }
 
-    /// Returns whether the number is an estimate or unknown. Reading all records shows the true number.
+    /// Returns whether the number of records is an estimate or unknown. After all records have been read, the exact
+    /// number is known.
     pub fn is_estimate(&self) -> bool {
         self.found.is_estimate() || self.found.count().is_none()
     }
 
-    /// Returns how many of the first records came with the answer to the search (piggyback, Z39.50-2003 §3.2.2.1.4), so that they
-    /// are read without another request. See [`Connection::search_first`](crate::Connection::search_first).
+    /// Returns the number of records that came with the search response (piggyback, Z39.50-2003 §3.2.2.1.4), and can be
+    /// read without another request. See [`Connection::search_first`](crate::Connection::search_first).
     pub fn piggybacked(&self) -> u64 {
         self.piggybacked
     }
 
-    /// Returns the server's result: facets, the hits of each term, and diagnostics.
+    /// Returns the server's result, with facets, the hits of each term, and diagnostics.
     pub fn found(&self) -> &SearchResult {
         &self.found
     }
 
-    /// Returns the sources of the records, if the records come from several sources and the server says so. Each source has the
-    /// number of records it found or the reason why it failed. Only if no source [has failed](SearchSources::has_failed) is it
-    /// certain that nothing matches a search without hits.
+    /// Returns the sources of the records, if the server reports several sources. Each source has the number of records
+    /// it found or the reason why it failed. If a source [has failed](SearchSources::has_failed), there may be matching
+    /// records even if the search has no hits.
     pub fn sources(&self) -> SearchSources {
         self.found.sources()
     }
 
-    /// Returns the record at a position, 1-based.
+    /// Returns the record at a 1-based position.
     ///
-    /// [`Error::Refused`] for a position outside the set, and for a diagnostic in place of the record; other errors if the
-    /// connection failed.
-    /// connection failed.
+    /// [`Error::Refused`] for a position outside the set, and for a diagnostic in place of the record; other errors if
+    /// the connection failed.
     pub async fn record(&self, position: u64) -> Result<Record, Error> {
         let record = self.connection.until_closed(async {
             let mut pager = self.pager.lock().await;
@@ -121,12 +122,12 @@ impl ResultSet {
         self.connection.record(record.await?, position)
     }
 
-    /// Returns all records.
+    /// Returns all records of the set, in order.
     pub fn stream(&self) -> Records<'_> {
         self.range(..)
     }
 
-    /// Returns the records at these positions, 1-based, or up to the end of the set.
+    /// Returns the records at a range of 1-based positions, or up to the end of the set.
     ///
     /// ```no_run
     /// # async fn example(hits: z3950::ResultSet) -> Result<(), z3950::Error> {
@@ -155,14 +156,14 @@ impl ResultSet {
         }
     }
 
-    /// Sets the form in which further records are requested. This does not send a request.
+    /// Sets the form in which further records will be requested.
     pub fn set_form(&mut self, form: &RecordForm) {
         self.piggybacked = 0;
         let options = self.connection.target.pager_options(form);
         self.pager.get_mut().set_form(options);
     }
 
-    /// Sorts the records at the server by keys, most important first.
+    /// Sorts the records at the server by keys, with the most important key first.
     ///
     /// # Errors
     /// [`Error::Refused`] if the server does not support these keys; other errors if the connection failed.
@@ -178,7 +179,7 @@ impl ResultSet {
         sorted.await
     }
 
-    /// Returns whether the set was found through this connection.
+    /// Returns whether the set belongs to this connection.
     pub(crate) fn is_of(&self, connection: &Arc<Inner>) -> bool {
         Arc::ptr_eq(&self.connection, connection)
     }
@@ -188,7 +189,7 @@ impl ResultSet {
         self.name.name()
     }
 
-    /// Makes sure that the server has this set under its name as long as the result of this method is held.
+    /// Makes sure that the server has this set under its name until the returned value is dropped.
     pub(crate) async fn held(&self) -> Result<impl Sized + use<>, Error> {
         let held = self.connection.until_closed(async {
             let mut pager = self.pager.lock().await;
@@ -197,7 +198,7 @@ impl ResultSet {
         held.await
     }
 
-    /// Waits for the right to use the set, and repeats its search if another set has replaced it.
+    /// Waits for the right to use the set, and repeats its search if another set has replaced it at the server.
     async fn turn(&self, pager: &mut Pager) -> Result<impl Sized + use<>, Error> {
         let mut turn = self.name.turn().await;
         if turn.is_taken() {
@@ -209,8 +210,8 @@ impl ResultSet {
 }
 
 impl Records<'_> {
-    /// Returns the next record; `None` after the last record. A diagnostic in place of a record is an error, after which the next
-    /// record follows; any other error is the last item.
+    /// Returns the next record; `None` after the last record. After a diagnostic in place of a record, which is an
+    /// error, the next record can be read. Any other error is the last item.
     pub async fn next(&mut self) -> Option<Result<Record, Error>> {
         let Self { set, cursor } = self;
         let position = cursor.position();
@@ -242,7 +243,7 @@ impl Records<'_> {
 }
 
 impl<'a> Records<'a> {
-    /// Returns the records as a [`Stream`].
+    /// Returns an asynchronous [`Stream`] of the records.
     pub fn into_stream(self) -> impl Stream<Item = Result<Record, Error>> + Send + use<'a> {
         futures_util::stream::unfold(self, |mut records| async move {
             records.next().await.map(|record| (record, records))
@@ -254,7 +255,7 @@ impl SortKey {
     /// Creates a key that sorts by a named index, such as `title`, `author` or `date`, in ascending order.
     ///
     /// # Errors
-    /// The index is unknown.
+    /// Fails if the index is unknown.
     pub fn ascending(index: &str) -> Result<Self, SortKeyError> {
         Self::of(index, SortRelation::ASCENDING)
     }
@@ -262,12 +263,12 @@ impl SortKey {
     /// Creates a key that sorts by a named index, in descending order.
     ///
     /// # Errors
-    /// The index is unknown.
+    /// Fails if the index is unknown.
     pub fn descending(index: &str) -> Result<Self, SortKeyError> {
         Self::of(index, SortRelation::DESCENDING)
     }
 
-    /// Returns the key in the form in which it is sent.
+    /// Returns the key in the form used in requests.
     pub fn as_spec(&self) -> &SortKeySpec {
         &self.0
     }
@@ -289,7 +290,7 @@ impl SortKey {
 }
 
 impl From<SortKeySpec> for SortKey {
-    /// Returns the key in the form in which it is sent.
+    /// Converts the key to the form used in requests.
     fn from(key: SortKeySpec) -> Self {
         Self(key)
     }
@@ -304,7 +305,7 @@ impl From<SortKey> for SortKeySpec {
 impl FromStr for SortKey {
     type Err = SortKeyError;
 
-    /// Parses `title`, `date:desc`, or attributes such as `1=31:desc`.
+    /// Parses a key such as `title`, `date:desc`, or attributes such as `1=31:desc`.
     fn from_str(text: &str) -> Result<Self, SortKeyError> {
         match text.rsplit_once(':') {
             Some((key, "asc")) => Self::ascending(key),

@@ -1,5 +1,6 @@
-//! Retrieval: a search, then the record or the reason why there is none (RFC 2056 §4). RFC 2056 does not say what to do unless
-//! exactly one record matches: here no record is delivered then, and no Present is sent. The plan decides what follows a refusal.
+//! Retrieval: a search, followed by the record or the reason why there is none (RFC 2056 §4). RFC 2056 does not say
+//! what to do if no record or several records match. In these cases, this client returns no record and sends no
+//! Present. The plan decides on further requests after a refusal.
 
 mod name;
 mod outcome;
@@ -25,15 +26,15 @@ pub use outcome::{Delivered, Outcome};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Retrieval {
-    /// The outcome.
+    /// The outcome of the retrieval.
     pub outcome: Outcome,
-    /// The requests in order, with the server's diagnostics.
+    /// The requests in the order in which they were sent, with the server's diagnostics.
     pub steps: Vec<Step>,
-    /// The [`Step::form`] of the step that found something, if any. [`is_prescribed`](crate::plan::is_prescribed) tells whether
-    /// that was the search of RFC 2056 §4 or a [`Fallback`](crate::plan::Fallback).
+    /// The [`Step::form`] of the step that found something, if any. [`is_prescribed`](crate::plan::is_prescribed)
+    /// returns whether it was the search of RFC 2056 §4 and not a [`Fallback`](crate::plan::Fallback).
     pub step: Option<String>,
-    /// The sources of the records, if the records come from several sources and the server says so. A source counts as failed if
-    /// all searches in it have failed.
+    /// The sources of the records, if the server reports several sources. A source counts as failed if all searches in
+    /// it have failed.
     pub sources: SearchSources,
 }
 
@@ -41,19 +42,19 @@ pub struct Retrieval {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Step {
-    /// What was requested.
+    /// The kind of request.
     pub request: Asked,
-    /// The attributes of the search, then the deviations from the URL: `1=1032,4=104`,
+    /// The attributes of the search, followed by the deviations from the URL: `1=1032,4=104`,
     /// `1=12;database=books;rs=1.2.840.10003.5.1`, `1=7;rs=none;esn=none`.
     pub form: String,
-    /// The number of hits; `None` for a refused search and for a Present.
+    /// The number of hits; `None` for a Present and for a search that was refused.
     pub hits: Option<u64>,
-    /// The server's reasons for a refusal.
+    /// The server's reasons, if it refused the request.
     pub diagnostics: Diagnostics,
 }
 
 impl Step {
-    /// Returns why a step in another form follows: the server's reasons, or that there is no record.
+    /// Returns the reason for a further step: the server's reasons for the refusal, or that no record matches.
     pub fn reason(&self) -> String {
         match (self.request, self.hits) {
             (Asked::Search, Some(0)) => "no record matches".to_owned(),
@@ -63,13 +64,13 @@ impl Step {
     }
 }
 
-/// The request of a step.
+/// The kind of request in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Asked {
-    /// The search, which may return the record.
+    /// A search, which may return the record.
     Search,
-    /// The Present that asks for the record.
+    /// A Present that requests the record.
     Present,
 }
 
@@ -83,7 +84,7 @@ impl Retrieval {
         self.outcome.into_record()
     }
 
-    /// Returns whether the record lacks the docid of the plan that led to it.
+    /// Returns whether the retrieved record does not contain the docid of the plan.
     pub(crate) fn lacks(&self, plan: &Plan) -> bool {
         match (&self.outcome, &plan.docid) {
             (Outcome::Delivered(delivered), Some(docid)) => {
@@ -95,7 +96,7 @@ impl Retrieval {
 }
 
 impl From<Outcome> for Retrieval {
-    /// Creates a retrieval in which no request was sent.
+    /// Creates a retrieval with this outcome, in which no request was sent.
     fn from(outcome: Outcome) -> Self {
         Self {
             outcome,
@@ -106,12 +107,12 @@ impl From<Outcome> for Retrieval {
     }
 }
 
-/// Carries out `plan` in an open session, which stays open. In a session with other users, the search uses a result set of its
-/// own. For a plan without a docid, nothing is sent, and the outcome is [`Error::NoMatch`].
+/// Makes the requests of `plan` in an open session, which stays open. In a session with other users, the search uses a
+/// separate result set. For a plan without a docid, nothing is sent, and the outcome is [`Error::NoMatch`].
 ///
 /// # Errors
-/// The first search has no answer; the session may have been lost before. With a result set of its own, also any later loss of
-/// the session, because a request of another user may have caused it.
+/// The error of the first search, because the session may have been lost before it. If a separate result set is used,
+/// also any later loss of the session, because a request of another user may have caused it.
 pub(crate) async fn attempt(
     session: &Session,
     plan: &Plan,
@@ -130,7 +131,7 @@ pub(crate) async fn attempt(
 }
 
 impl KnownItemSearch<'_> {
-    /// Returns the result, and the error if the last request was lost with the session.
+    /// Makes the requests. Returns the retrieval, and the error if the last request was lost with the session.
     async fn carry_out(mut self) -> Result<(Retrieval, Option<Error>), Error> {
         let outcome = match self.search().await {
             Err(error) if self.is_unanswered(&error) => return Err(error),
@@ -173,15 +174,15 @@ impl KnownItemSearch<'_> {
     }
 }
 
-/// A known-item search in progress, with its steps.
+/// The state of a search for a known record, with the steps so far.
 pub(crate) struct KnownItemSearch<'a> {
     session: &'a Session,
     course: Course<'a>,
     pub(crate) steps: Vec<Step>,
-    /// The sources of all searches.
+    /// The sources of all searches so far.
     sources: SearchSources,
-    /// As in [`SearchOptions`](crate::service::search::SearchOptions). A person can look at a result set of unknown size, but a
-    /// retrieval needs exactly one record.
+    /// Whether a negative number of hits is accepted, as in [`SearchOptions`](crate::service::search::SearchOptions).
+    /// This is useful for a person who looks at a result set of unknown size, but a retrieval needs exactly one record.
     pub(crate) takes_unknown_count: bool,
     result_set: InternationalString,
     /// The error of the last request, if the session was lost.
@@ -189,7 +190,7 @@ pub(crate) struct KnownItemSearch<'a> {
 }
 
 impl<'a> KnownItemSearch<'a> {
-    /// Returns `None` for a plan without a docid.
+    /// Creates the state for a plan; `None` for a plan without a docid.
     pub(crate) fn new(session: &'a Session, plan: &'a Plan) -> Option<Self> {
         Some(Self {
             session,
@@ -202,8 +203,8 @@ impl<'a> KnownItemSearch<'a> {
         })
     }
 
-    /// Searches, with fallbacks, until something is found. If every search was refused, returns the last refusal, otherwise an
-    /// empty result.
+    /// Searches, with fallbacks, until something is found. If every search was refused, returns the last refusal. If at
+    /// least one search was answered, returns an empty result.
     pub(crate) async fn search(&mut self) -> Result<SearchResult, Error> {
         let mut empty = None;
         loop {
@@ -237,20 +238,23 @@ impl<'a> KnownItemSearch<'a> {
         }
     }
 
-    /// Returns whether the first request has no answer, so that the session may have been lost while it was idle.
+    /// Returns whether the first request was not answered, which may mean that the session had been lost while it was
+    /// idle.
     pub(crate) fn is_unanswered(&self, error: &Error) -> bool {
         self.steps.len() == 1 && !matches!(error, Error::Refused { .. })
     }
 
-    /// Returns the form of the step that found something.
+    /// Returns the form of the step that found something, if any.
     pub(crate) fn step(&self) -> Option<String> {
         let mut hits = self.steps.iter().filter_map(|step| step.hits);
         hits.any(|hits| hits > 0).then(|| self.course.form())
     }
 
-    /// Returns the record of a result set with exactly one record, either from the response to the search or by Present.
+    /// Returns the record of a result set with exactly one record: the record in the search response, or the record of
+    /// a Present.
     ///
-    /// A Present follows even if the response gave a reason for sending no record, since the reason may concern only the search.
+    /// A Present follows even if the search response contains the reason why no record was sent, because this reason
+    /// may apply only to the search.
     pub(crate) async fn record(&mut self, found: SearchResult) -> Outcome {
         let mut outcome = match self.pushed(found) {
             Some(outcome) => outcome,
@@ -267,8 +271,8 @@ impl<'a> KnownItemSearch<'a> {
         }
     }
 
-    /// Requests a record that is too large or empty again: with other element sets, then in other syntaxes, unless the URL names
-    /// them. If no form helps, the original answer is kept.
+    /// Requests a record that is too large or empty again: with other element sets, and then in other syntaxes, unless
+    /// the URL names these. If none of them helps, the original answer is kept.
     async fn in_other_forms(&mut self, first: Outcome) -> Outcome {
         for form in self.course.substitutes() {
             if !self.course.substitute(&form) {
@@ -289,7 +293,7 @@ impl<'a> KnownItemSearch<'a> {
         first
     }
 
-    /// The record or diagnostic in the response to the search, if any.
+    /// Returns the outcome for the record or diagnostic in the search response, if there is one.
     fn pushed(&mut self, found: SearchResult) -> Option<Outcome> {
         let slot = found.records.into_iter().next()?;
         let outcome = judge(slot, self.course.record_syntax());
@@ -343,7 +347,7 @@ impl<'a> KnownItemSearch<'a> {
     }
 }
 
-/// Returns whether a record is too large or empty, so that another form of it may be usable.
+/// Returns whether a record is too large or empty, in which case it may be usable in another form.
 fn is_unusable(outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Delivered(delivered) => is_empty(&delivered.record),

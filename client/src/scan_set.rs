@@ -1,4 +1,4 @@
-//! ZOOM's ScanSet: a part of an index (Z39.50-2003 §3.2.8).
+//! ZOOM's ScanSet: a section of an index (Z39.50-2003 §3.2.8).
 
 use z3950_asn1::apdu::{Entry, Term};
 use z3950_marc::charset::utf8_or_latin1;
@@ -6,7 +6,7 @@ use z3950_marc::charset::utf8_or_latin1;
 use crate::error::{Error, Phase};
 use crate::protocol::service::scan::ScanResult;
 
-/// Terms of an index, in order.
+/// A list of terms of an index, in order.
 #[derive(Clone, Debug)]
 pub struct ScanSet {
     terms: Vec<ScanTerm>,
@@ -17,16 +17,16 @@ pub struct ScanSet {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScanTerm {
-    /// The term to search for.
+    /// The term in the form used for searching.
     pub term: String,
-    /// The term to display, if it differs from `term`.
+    /// The term in the form used for display, if it differs from `term`.
     pub display: Option<String>,
-    /// The number of records with the term, if the server reports it.
+    /// The number of records that contain the term, if the server reports it.
     pub count: Option<u64>,
 }
 
 impl ScanSet {
-    /// Creates a set without the diagnostics in place of entries.
+    /// Creates a set of the terms in a result. Diagnostics in place of entries are left out.
     pub(crate) fn new(result: ScanResult) -> Self {
         let terms = result.entries.iter();
         Self {
@@ -35,12 +35,13 @@ impl ScanSet {
         }
     }
 
-    /// Returns the terms.
+    /// Returns the terms in the order of the index.
     pub fn terms(&self) -> &[ScanTerm] {
         &self.terms
     }
 
-    /// Returns the position of the requested term, or of the term after it, among the terms; 1-based, if the server reports it.
+    /// Returns the 1-based position of the requested term, or of the term after it, in the list, if the server reports
+    /// it.
     pub fn position(&self) -> Option<usize> {
         let position = usize::try_from(self.result.position_of_term?).ok()?;
         (1..=self.terms.len())

@@ -1,21 +1,22 @@
-//! SRU behind a [`Session`](crate::session::Session): Z39.50 searches, records, sorting, scans and updates are carried out by
-//! requests of SRU 1.1, 1.2 or 2.0 over HTTP, so that everything above a session works with servers of either protocol.
+//! SRU behind a [`Session`](crate::session::Session): Z39.50 searches, records, sorting, scans and updates are
+//! translated to requests of SRU 1.1, 1.2 or 2.0 over HTTP, so that code that uses a session works with servers of
+//! either protocol.
 //!
 //! | module | what it does |
 //! |---|---|
 //! | `task` | takes the requests of a session as values, which are never encoded, and answers them |
-//! | `search` | result sets, which SRU does not have: a query that is sent again for each range of records |
+//! | `search` | result sets, which SRU lacks, as queries that are sent again for each range of records |
 //! | `scan` | lists the terms of an index |
-//! | `update` | updates, by SOAP |
+//! | `update` | updates, sent in SOAP |
 //! | `facets` | the counts of terms that a search requests |
 //! | `explain` | the server's description of itself |
 //! | `query` | type-1 queries as CQL, and sort keys |
-//! | `records` | which schema to request; records and diagnostics converted to those of Z39.50 |
+//! | `records` | the choice of the schema; records and diagnostics converted to those of Z39.50 |
 //! | `sets` | the state that a session keeps |
 //! | `server` | one SRU request and its answer, and the meaning of the HTTP status |
 //!
-//! Services that SRU does not have are refused with a diagnostic: result sets shared with other sessions, several databases at
-//! once, Explain databases, orders, segmentation, resource control.
+//! Services without an equivalent in SRU are refused with a diagnostic: result sets shared with other sessions, several
+//! databases at the same time, Explain databases, orders, segmentation, resource control.
 
 mod explain;
 mod facets;
@@ -36,11 +37,11 @@ pub use crate::target::profile::{SruMethod, SruOptions};
 use z3950_asn1::apdu::{DefaultDiagFormat, DiagRec};
 use z3950_asn1::bib1::diagnostics::Condition;
 
-/// The reason why a request is not carried out.
+/// The reason why a request is not performed.
 enum Refused {
-    /// A refusal by this side or by the server, which becomes part of the answer.
+    /// A refusal by the client or by the server, which becomes part of the answer.
     For(Vec<DiagRec>),
-    /// An error because of which there is no answer.
+    /// An error, because of which there is no answer.
     Error(crate::error::Error),
 }
 

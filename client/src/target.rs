@@ -1,5 +1,5 @@
-//! Targets as users write them: the host forms of YAZ (`lib.example:2100/books+maps`, `tcp:`, `ssl:`, `unix:`, `connect:`),
-//! session URLs (RFC 2056 §3), and SRU URLs. A target names a server and its databases.
+//! Targets as users write them: the host forms of YAZ (`lib.example:2100/books+maps`, `tcp:`, `ssl:`, `unix:`,
+//! `connect:`), session URLs (RFC 2056 §3), and SRU URLs. A target consists of a server and its databases.
 
 pub mod adapt;
 pub(crate) mod http;
@@ -17,19 +17,20 @@ use crate::url::{
     self, DEFAULT_PORT, Host, Mode, UrlError, Userinfo, Z3950Url, generic, host_and_port,
 };
 
-/// A server, and the databases to search, if any.
+/// A server, and the databases to search, if they are given.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Target {
     /// The address of the server.
     pub endpoint: Endpoint,
-    /// The HTTP proxy of a `connect:` target, as `[user:password@]host[:port]`.
+    /// The HTTP proxy in a `connect:` target, as `[user:password@]host[:port]`.
     pub proxy: Option<String>,
-    /// The databases in the order given; may be empty. At an SRU server there is only one, which is the path of the URL.
+    /// The databases in the order given. The list may be empty. An SRU server has a single database, whose name is the
+    /// path of the URL.
     pub databases: Vec<DatabaseName>,
-    /// How SRU requests are sent, if the target says so.
+    /// The way to send SRU requests, if the target specifies it.
     pub sru_method: Option<SruMethod>,
-    /// The user name and password of a URL, which are sent only if the user allows it.
+    /// The user name and password in a URL. They are sent only if the user allows it.
     pub userinfo: Option<Userinfo>,
 }
 
@@ -50,11 +51,11 @@ impl Target {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Endpoint {
-    /// Plain TCP.
+    /// Z39.50 over plain TCP.
     Tcp(Host, u16),
-    /// TLS over TCP.
+    /// Z39.50 over TLS.
     Tls(Host, u16),
-    /// A Unix socket.
+    /// Z39.50 over a Unix socket.
     Unix(PathBuf),
     /// SRU over HTTP.
     Http(Host, u16),
@@ -63,7 +64,7 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// Returns the host; `127.0.0.1` for a Unix socket.
+    /// Returns the host, or `127.0.0.1` for a Unix socket.
     pub fn host(&self) -> Host {
         match self {
             Self::Tcp(host, _)
@@ -74,7 +75,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns the port; that of Z39.50 for a Unix socket.
+    /// Returns the port, or that of Z39.50 for a Unix socket.
     pub fn port(&self) -> u16 {
         match self {
             Self::Tcp(_, port)
@@ -87,7 +88,8 @@ impl Endpoint {
 }
 
 impl fmt::Display for Endpoint {
-    /// Writes the address as YAZ does: `lib.example:210`, `ssl:lib.example:210`, `unix:/run/z`, `http://lib.example`.
+    /// Writes the address in YAZ's notation: `lib.example:210`, `ssl:lib.example:210`, `unix:/run/z`,
+    /// `http://lib.example`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp(host, port) => write!(f, "{host}:{port}"),
@@ -116,7 +118,7 @@ impl fmt::Display for Target {
     }
 }
 
-/// The error of a malformed target.
+/// The error for a malformed target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TargetError {
@@ -126,9 +128,9 @@ pub enum TargetError {
     /// The host, the port or the URL is malformed.
     #[error("{text} is not a target")]
     Malformed {
-        /// The text.
+        /// The malformed text.
         text: String,
-        /// The error and its offset.
+        /// The fault and its offset in the text.
         #[source]
         error: UrlError,
     },
@@ -150,10 +152,10 @@ pub enum TargetError {
     Parameters {
         /// The names of the parameters.
         names: String,
-        /// The URL without the parameters, user name and password.
+        /// The URL without its parameters, user name and password.
         address: String,
     },
-    /// An SRU URL has a fragment; the value is the URL without the fragment, user name and password.
+    /// An SRU URL has a fragment. The value is the URL without its fragment, user name and password.
     #[error("write {0}, without the part after #, which is never sent")]
     Fragment(String),
     /// `connect:` is not followed by a comma and a target.
@@ -166,7 +168,8 @@ impl FromStr for Target {
 
     /// Parses a target.
     ///
-    /// The default port is 210; `@` means localhost; databases are separated by `+`. The docid of a retrieval URL is ignored.
+    /// The default port is 210. `@` means localhost, and `+` separates databases. The docid of a retrieval URL is
+    /// ignored.
     fn from_str(text: &str) -> Result<Self, TargetError> {
         let text = text.trim();
         if text.is_empty() {
@@ -214,7 +217,7 @@ fn of_url(text: &str) -> Result<Target, TargetError> {
     })
 }
 
-/// Returns the databases of a URL.
+/// Returns the databases in a URL.
 pub fn databases_of(url: &Z3950Url) -> Vec<DatabaseName> {
     let names = url.databases().iter();
     names
@@ -240,7 +243,7 @@ fn internet(
     })
 }
 
-/// Parses the text after `unix:`: a path, which contains no colon, and databases.
+/// Parses the text after `unix:`, which is a path without colons, followed by databases.
 fn unix(rest: &str) -> Target {
     let (path, names) = rest.split_once(':').unwrap_or((rest, ""));
     Target {
@@ -249,7 +252,7 @@ fn unix(rest: &str) -> Target {
     }
 }
 
-/// Splits the names at plus signs.
+/// Splits a list of databases at plus signs.
 fn databases(names: &str) -> Vec<DatabaseName> {
     let names = names.split('+').filter(|name| !name.is_empty());
     names.map(DatabaseName::from).collect()
@@ -262,9 +265,9 @@ fn malformed(text: &str, error: UrlError) -> TargetError {
     }
 }
 
-/// Redacts the user name and password in a target or URL, which may be malformed, for use in messages. It hides too much rather
-/// than too little: everything from the start or the scheme up to an `@` after a colon. An `@` is kept only after a `?`, where
-/// docids are, and if the text before it is complete without it.
+/// Redacts the user name and password in a target or URL, which may be malformed, for use in messages. In cases of
+/// doubt, it hides too much: all text from the start, or from the end of the scheme, to an `@` after a colon. Such a
+/// text is kept only if the `@` follows a `?`, where docids are, and the text before it is a complete URL.
 pub fn redacted(text: &str) -> String {
     if let Some((proxy, target)) = text
         .strip_prefix("connect:")
@@ -318,8 +321,8 @@ pub fn redacted(text: &str) -> String {
     }
 }
 
-/// Returns the offset after the scheme and any number of slashes or backslashes, where user name and password may begin. A word
-/// before a colon that is not a known scheme may be a user name.
+/// Returns the offset after the scheme and any number of slashes or backslashes, at which user name and password may
+/// begin. If the word before a colon is not a known scheme, it may be a user name.
 fn secrets_begin(text: &str) -> usize {
     let is_slash = ['/', '\\'];
     let name = match text.split_once("://") {

@@ -1,5 +1,5 @@
-//! Test servers that follow a script and record the requests. Streams are `tokio::io::duplex`, so that no sockets are needed and
-//! the clock can be paused.
+//! Test servers that follow a script and record the requests. Streams are `tokio::io::duplex`, so no sockets are needed
+//! and the clock can be paused.
 
 mod messages;
 
@@ -20,16 +20,16 @@ use crate::protocol::session::{Session, SessionOptions};
 use crate::transport::{BoxStream, Connect, Connecting, Timeouts};
 use crate::url::Host;
 
-/// What the server does after the next request.
+/// The action of the server after the next request.
 #[derive(Debug, Clone)]
 pub(crate) enum Turn {
     /// Sends these APDUs.
     Send(Vec<Apdu>),
     /// Sends these octets.
     Octets(Vec<u8>),
-    /// Sends these octets one by one.
+    /// Sends these octets one at a time.
     Trickle(Vec<u8>),
-    /// Sends nothing and keeps reading.
+    /// Sends nothing and continues to read.
     Silence,
     /// Closes the connection.
     HangUp,
@@ -39,9 +39,9 @@ pub(crate) enum Turn {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Script {
     pub(crate) turns: Vec<Turn>,
-    /// The number of octets after which the connection is cut off, if any.
+    /// The number of octets after which the connection is closed, if any.
     pub(crate) budget: Option<usize>,
-    /// Whether a Close is left unanswered when no turns are left.
+    /// Whether a Close is left unanswered after the last turn.
     pub(crate) ignores_close: bool,
 }
 
@@ -63,7 +63,7 @@ impl Transcript {
         self.0.lock().expect("no panic").join(" ")
     }
 
-    /// Returns the transcript when every connection has ended.
+    /// Returns the transcript after every connection has ended.
     pub(crate) async fn finished(&self) -> String {
         loop {
             let text = self.text();
@@ -90,7 +90,7 @@ pub(crate) fn serve(script: impl Into<Script>, transcript: &Transcript) -> Duple
     ours
 }
 
-/// Plays the server on a stream. If the transcript should contain `connect`, the caller has recorded it.
+/// Plays the server on a stream. The caller has to record `connect`, if the transcript should contain it.
 pub(crate) async fn run<S>(stream: S, script: Script, transcript: Transcript)
 where
     S: AsyncRead + AsyncWrite,
@@ -148,7 +148,7 @@ pub(crate) fn answering(
     ours
 }
 
-/// The other end of a session, which is played by the test itself.
+/// The other end of a session, which the test itself controls.
 pub(crate) struct Peer {
     requests: FramedRead<ReadHalf<DuplexStream>, ApduCodec>,
     writer: WriteHalf<DuplexStream>,
@@ -176,7 +176,7 @@ impl Peer {
         (opening.await.expect("no panic").expect("a session"), peer)
     }
 
-    /// Opens a session in version 3, with these options granted in addition to those of [`init_response`].
+    /// Opens a session in version 3 that grants these options in addition to those of [`init_response`].
     pub(crate) async fn granting(options: SessionOptions, granted: Options) -> (Session, Self) {
         let mut response = init_response(true, ProtocolVersion::UP_TO_3);
         response.options = response.options | granted;
@@ -192,7 +192,7 @@ impl Peer {
         self.next().await.expect("a request")
     }
 
-    /// Returns whether nothing is sent for a second.
+    /// Returns whether the client sends nothing for a second.
     pub(crate) async fn hears_nothing(&mut self) -> bool {
         let second = std::time::Duration::from_secs(1);
         tokio::time::timeout(second, self.next()).await.is_err()
@@ -234,7 +234,7 @@ fn describe(request: &Apdu) -> String {
     }
 }
 
-/// A connector whose n-th connection leads to the n-th script; further connections are refused.
+/// A connector whose n-th connection uses the n-th script. Further connections are refused.
 pub(crate) struct Scripted {
     scripts: Mutex<VecDeque<Script>>,
     pub(crate) transcript: Transcript,
@@ -271,7 +271,7 @@ pub(crate) fn accepted() -> Turn {
     send(init_response(true, ProtocolVersion::UP_TO_3))
 }
 
-/// Presents one record.
+/// Sends a Present response with one record.
 pub(crate) fn one(record: NamePlusRecord) -> Turn {
     send(presented(
         PresentStatus::SUCCESS,

@@ -1,5 +1,5 @@
-//! Opens a stream of octets to an endpoint: name resolution, sockets, TLS, proxies, and how long to wait for each. Z39.50-2003 §1
-//! leaves the transport open; RFC 2056 means TCP, with default port 210.
+//! Opens a stream of octets to an endpoint: name resolution, sockets, TLS, proxies, and a time limit for each step.
+//! Z39.50-2003 §1 does not define the transport; RFC 2056 implies TCP, with default port 210.
 //!
 //! | connector | connects |
 //! |---|---|
@@ -48,12 +48,12 @@ use crate::error::{Cause, Error, Phase};
 use crate::target::Endpoint;
 use crate::url::Host;
 
-/// How to reach endpoints: the settings that apply to all of them. Clones share the trusted certificates, which are read when TLS
-/// is first used.
+/// The routes to endpoints, as settings that apply to all endpoints. Clones share the trusted certificates, which are
+/// read when TLS is first used.
 #[derive(Clone, Default)]
 pub struct Routes {
     tcp: Tcp,
-    /// Connects to all endpoints, without TLS or proxy.
+    /// The connector for all endpoints, which is used without TLS or proxy; `None` to follow the other settings.
     fixed: Option<Arc<dyn Connect>>,
     #[cfg(feature = "tls")]
     tls: TlsOptions,
@@ -64,28 +64,28 @@ pub struct Routes {
     wrap: Option<Wrap>,
 }
 
-/// What [`Routes::wrapped`] puts around a connector.
+/// The function passed to [`Routes::wrapped`], which wraps a connector.
 type Wrap = Arc<dyn Fn(Arc<dyn Connect>) -> Arc<dyn Connect> + Send + Sync>;
 
 /// The reason why there is no route to an endpoint.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RouteError {
-    /// The TLS options cannot be followed.
+    /// The TLS options cannot be applied.
     #[cfg(feature = "tls")]
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The proxy of a `connect:` target is malformed.
+    /// The proxy in a `connect:` target is malformed.
     #[cfg(feature = "proxy")]
     #[error(transparent)]
     Proxy(#[from] ProxyError),
-    /// A feature that the endpoint needs is not compiled in.
+    /// The endpoint needs this feature, which is not compiled in.
     #[error("{0} is not built into this program")]
     NotBuiltIn(&'static str),
 }
 
 impl Routes {
-    /// Connects by TCP to the addresses that `resolver` finds.
+    /// Creates routes that connect by TCP to the addresses found by `resolver`.
     pub fn with_resolver(resolver: impl Resolve + 'static) -> Self {
         Self {
             tcp: Tcp::new(resolver),
@@ -93,7 +93,7 @@ impl Routes {
         }
     }
 
-    /// Uses one connector for all endpoints, without TLS or proxy on top.
+    /// Creates routes that use one connector for all endpoints, without adding TLS or a proxy.
     pub fn fixed(connector: impl Connect + 'static) -> Self {
         Self {
             fixed: Some(Arc::new(connector)),
@@ -109,23 +109,24 @@ impl Routes {
         self
     }
 
-    /// Reads the certificates named by the TLS options, so that a bad file is reported before anything is sent.
+    /// Reads the certificates named in the TLS options, so that an invalid file is reported before anything is sent.
     ///
     /// # Errors
-    /// The options cannot be followed.
+    /// Fails if the options cannot be applied.
     #[cfg(feature = "tls")]
     pub fn read_certificates(&self) -> Result<(), TlsError> {
         self.trust().map(drop)
     }
 
-    /// Sets the proxy, and the hosts that are reached without the proxy.
+    /// Sets the proxy, and the hosts to which connections are made without it.
     #[cfg(feature = "proxy")]
     pub fn proxy(mut self, proxy: Proxy, exempt: NoProxy) -> Self {
         self.proxy = Some((proxy, exempt));
         self
     }
 
-    /// Wraps every connector, TLS and proxies included, for example to record what is sent and received.
+    /// Wraps every connector, including its TLS and proxies, for example to record the octets that are sent and
+    /// received.
     pub fn wrapped(
         mut self,
         wrap: impl Fn(Arc<dyn Connect>) -> Arc<dyn Connect> + Send + Sync + 'static,
@@ -134,10 +135,10 @@ impl Routes {
         self
     }
 
-    /// Returns the connector for an endpoint; `proxy` is the proxy of a `connect:` target. No connection is made yet.
+    /// Returns the connector for an endpoint. `proxy` is the proxy of a `connect:` target. No connection is made yet.
     ///
     /// # Errors
-    /// The options cannot be followed.
+    /// Fails if the options cannot be applied.
     pub fn to(
         &self,
         endpoint: &Endpoint,
@@ -221,15 +222,15 @@ impl Routes {
     }
 }
 
-/// How long to try an address before also trying the next one (RFC 8305 §5).
+/// The time to try an address before the next address is tried too (RFC 8305 §5).
 const HEAD_START: Duration = Duration::from_millis(250);
 
-/// Finds the addresses of a host.
+/// A resolver, which finds the addresses of a host.
 pub trait Resolve: Send + Sync {
     /// Returns the socket addresses to try, in order.
     ///
     /// # Errors
-    /// The host has no addresses, or the lookup failed.
+    /// Fails if the host has no addresses, or if the lookup failed.
     fn resolve<'a>(&'a self, host: &'a Host, port: u16) -> Resolving<'a>;
 }
 
@@ -239,10 +240,10 @@ impl<R: Resolve + ?Sized> Resolve for Arc<R> {
     }
 }
 
-/// The lookup of a host.
+/// The future of a lookup.
 pub type Resolving<'a> = BoxFuture<'a, io::Result<Vec<SocketAddr>>>;
 
-/// Finds addresses with the resolver of the operating system.
+/// The resolver of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemResolver;
 
@@ -255,16 +256,16 @@ impl Resolve for SystemResolver {
     }
 }
 
-/// Returns this address, whatever the host and port.
+/// Resolves every host and port to this address.
 impl Resolve for SocketAddr {
     fn resolve<'a>(&'a self, _: &'a Host, _: u16) -> Resolving<'a> {
         Box::pin(async move { Ok(vec![*self]) })
     }
 }
 
-/// Connects by TCP to the first address that answers. IPv6 and IPv4 alternate, and each attempt has a head start on the next (RFC
-/// 8305, "happy eyeballs"), so that a silent address costs a quarter of a second and not its whole timeout. Clones remember the
-/// addresses of a host for a minute.
+/// A connector for TCP, which connects to the first address that answers. IPv6 and IPv4 alternate, and each attempt has
+/// a head start before the next one (RFC 8305, "happy eyeballs"), so that an address without an answer costs a quarter
+/// of a second and not the complete timeout. Clones share the addresses of hosts, which are kept for a minute.
 #[derive(Clone)]
 pub struct Tcp {
     resolver: Arc<dyn Resolve>,
@@ -274,11 +275,11 @@ pub struct Tcp {
 /// The addresses of a host, and the time at which they were found.
 type KnownAddresses = (Instant, Vec<SocketAddr>);
 
-/// How long the addresses of a host are remembered.
+/// The time for which the addresses of a host are kept.
 const REMEMBERED: Duration = Duration::from_secs(60);
 
 impl Tcp {
-    /// Connects by TCP to the addresses that `resolver` finds.
+    /// Creates a connector for the addresses found by `resolver`.
     pub fn new(resolver: impl Resolve + 'static) -> Self {
         Self {
             resolver: Arc::new(resolver),
@@ -323,7 +324,8 @@ impl Connect for Tcp {
     }
 }
 
-/// Alternates the address families, beginning with that of the first address; the addresses of each family keep their order.
+/// Orders addresses so that the address families alternate, beginning with that of the first address. The addresses of
+/// each family keep their order.
 fn in_turn(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let first_is_ipv6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
     let (preferred, other): (Vec<_>, Vec<_>) = addresses
@@ -339,7 +341,7 @@ fn in_turn(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     order
 }
 
-/// Returns the first connection that succeeds, or the error of the last attempt.
+/// Returns the first connection that succeeds, or the error of the last attempt if none does.
 async fn first_reachable(addresses: Vec<SocketAddr>, limit: &Limit) -> Result<TcpStream, Error> {
     let mut failure = no_address(io::ErrorKind::NotFound.into());
     let mut waiting = addresses.into_iter();
@@ -379,7 +381,7 @@ fn no_address(error: io::Error) -> Error {
     }
 }
 
-/// Connects to a Unix socket, whatever the host and port.
+/// A connector for a Unix socket. It ignores host and port.
 #[cfg(unix)]
 #[derive(Clone, Debug)]
 pub struct Unix {
@@ -388,7 +390,7 @@ pub struct Unix {
 
 #[cfg(unix)]
 impl Unix {
-    /// Creates a connector to the socket at `path`.
+    /// Creates a connector for the socket at `path`.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }

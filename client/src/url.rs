@@ -1,20 +1,20 @@
-//! URLs of Z39.50 sessions and records (RFC 2056, based on RFC 1738), and of all other schemes. [`Z3950Url::parse`] and, for any
-//! scheme, [`Locator::parse`] return values that are valid by construction.
+//! URLs of Z39.50 sessions and records (RFC 2056, based on RFC 1738), and of all other schemes. [`Z3950Url::parse`]
+//! and, for any scheme, [`Locator::parse`] return only valid values.
 //!
 //! | file | holds | source |
 //! |---|---|---|
 //! | `z3950/` | [`Z3950Url`], its grammar, its [builder](Z3950UrlBuilder) and its canonical form | RFC 2056 §5 |
-//! | `locator` | [`Locator`]: a URL of any scheme, and what can be asked of all of them | RFC 1738, RFC 1736 |
+//! | `locator` | [`Locator`]: a URL of any scheme, with the operations common to all schemes | RFC 1738, RFC 1736 |
 //! | `gopher/` | [`GopherUrl`] and the octets of its request | the Gopher URL draft |
 //! | `schemes/` | the other schemes of RFC 1738, a file for each | RFC 1738 §3 |
 //! | `registry` | [`Registry`]: schemes added while the program runs | RFC 1736 §4.8 |
 //! | `caution` | cautions about following a URL | RFC 1738 §6 |
-//! | `generic`, `resolve` | URIs as texts: one encoding level, partial forms, fragments | RFC 1630 |
+//! | `generic`, `resolve` | URIs as text: one encoding level, partial forms, fragments | RFC 1630 |
 //! | `extract/` | URLs in running text, in records and in HTML | RFC 1738 Appendix |
 //! | `spell` | spelling a URL aloud | RFC 1736 §4.6 |
 //! | `authority`, `host`, `userinfo` | the part between `//` and the next slash | RFC 1738 §3.1, §5 |
 //! | `common` | modes, character classes, escapes, the scheme | RFC 1738 §2, §5 |
-//! | `span`, `octets`, `encoded` | text that knows its offset, data that need not be text, text in which escapes matter | |
+//! | `span`, `octets`, `encoded` | text with its offset, data that need not be text, text in which escapes matter | |
 //! | `error` | errors: kind, offset, advice | |
 //!
 //! ```
@@ -83,12 +83,12 @@ pub use spell::spell;
 pub use userinfo::Userinfo;
 pub use z3950::{DEFAULT_PORT, Extension, Kind, Z3950Url, Z3950UrlBuilder};
 
-/// Returns the kind of a session or retrieval URL, judged by its scheme alone; `None` for other texts.
+/// Returns the kind of a session or retrieval URL, judged only by its scheme; `None` for any other text.
 ///
-/// The rest is not examined, so a malformed URL can be classified too. Outer blanks, angle brackets and one leading `URL:` are
-/// skipped, as in [`Mode::Lenient`].
+/// The text after the scheme is not examined, so a malformed URL has a kind too. Surrounding spaces, angle brackets and
+/// one leading `URL:` are skipped, as in [`Mode::Lenient`].
 ///
-/// Source: RFC 2056 §1; RFC 1738 §2.1 for letter case.
+/// Source: RFC 2056 §1; RFC 1738 §2.1 for ignoring letter case.
 pub fn classify(text: impl AsRef<[u8]>) -> Option<Kind> {
     let (scheme, _) = common::scheme(common::unwrapped(Span::new(text.as_ref()))).ok()?;
     Kind::of_scheme(scheme.octets())

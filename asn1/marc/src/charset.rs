@@ -1,15 +1,15 @@
-//! Character sets of library records and queries: octets to Unicode and back, and the choice of the set a record is in.
+//! Character sets of library records and queries: converts octets to Unicode and back, and detects the set of a record.
 //! MARC-8, ISO 5426 and danMARC are implemented here; all other sets come from `encoding_rs`.
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `label` | [`Charset::by_name`]: the names people write |
-//! | `choose` | [`choose()`]: leader, UNIMARC 100, or the octets themselves |
-//! | `record` | [`to_utf8`], [`to_charset`]: whole records |
+//! | `label` | [`Charset::by_name`]: the common names of character sets |
+//! | `choose` | [`choose()`]: detects the set by the leader, UNIMARC 100, or the octets |
+//! | `record` | [`to_utf8`], [`to_charset`]: complete records |
 //! | `marc8`, `iso5426` | the library sets, with tables that `asn1/marc/tables/generate.py` writes |
 //! | `danmarc` | ISO 8859-1 with escapes, the set of danMARC2 |
 //! | `combine`, `cluster` | combining marks moved from before their character to after it, and back |
-//! | `problem` | [`Problem`]: what could not be converted, and where |
+//! | `problem` | [`Problem`]: text that could not be converted, with its offset |
 
 mod choose;
 mod cluster;
@@ -49,19 +49,19 @@ pub enum Charset {
     Marc8,
     /// ISO 646 with ISO 5426, the Latin set of UNIMARC.
     Iso5426,
-    /// danMARC2 with marks as escape codes: ISO 8859-1, in which `@` introduces other characters.
+    /// danMARC2 with combining marks as escape codes: ISO 8859-1, in which `@` introduces other characters.
     Danmarc,
-    /// danMARC2 with marks as spacing characters. It is decoded like [`Charset::Danmarc`].
+    /// danMARC2 with combining marks as spacing characters. It is decoded like [`Charset::Danmarc`].
     Danmarc2,
     /// ISO 8859-1 in the strict sense: each octet is the character with the same number.
     Latin1,
     /// A set of the Encoding Standard: windows-125x, ISO 8859-x, KOI8, GB18030, Big5, EUC-KR, Shift_JIS and so on.
     ///
-    /// UTF-16 is not among them, because the separators of records are single octets.
+    /// UTF-16 is not supported, because the separators in records are single octets.
     Other(&'static Encoding),
 }
 
-/// How text is converted. The defaults suit text that people read.
+/// Options of a conversion. The defaults suit text that people read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
@@ -69,24 +69,24 @@ pub struct Options {
     pub charset: Option<Charset>,
     /// The normal form of decoded text. `None` is NFC for text that was not in Unicode; UTF-8 is not changed.
     pub form: Option<NormalForm>,
-    /// What happens to the marks around non-filing characters (U+0098, U+009C).
+    /// What to do with the marks around non-filing characters (U+0098, U+009C).
     pub non_sorting: NonSorting,
-    /// Whether `&#xXXXX;` in MARC-8 becomes the character it names (MARC 21: lossless conversion).
+    /// Whether to replace references such as `&#xXXXX;` in MARC-8 by their characters (MARC 21: lossless conversion).
     pub character_references: bool,
-    /// What replaces a character that the target set lacks.
+    /// The replacement for a character that the target set lacks.
     pub unencodable: Unencodable,
 }
 
 /// A normal form of Unicode (UAX 15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NormalForm {
-    /// Composed: é is one character.
+    /// Composed form, in which é is one character.
     Nfc,
-    /// Decomposed: é is e and a mark.
+    /// Decomposed form, in which é is e followed by a combining mark.
     Nfd,
 }
 
-/// What happens to the marks around non-filing characters.
+/// What to do with the marks around non-filing characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NonSorting {
     /// The marks are kept as U+0098 and U+009C.
@@ -96,7 +96,7 @@ pub enum NonSorting {
     Strip,
 }
 
-/// What replaces a character that a character set lacks.
+/// The replacement for a character that a character set lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unencodable {
@@ -120,17 +120,17 @@ impl Unencodable {
     }
 }
 
-/// Decoded text.
+/// The result of decoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decoded<'a> {
-    /// The text; borrowed if the octets are already valid UTF-8.
+    /// The decoded text; borrowed if the octets are already valid UTF-8.
     pub text: Cow<'a, str>,
-    /// The problems found, in order; empty if there were none.
+    /// The problems found, in the order of their offsets; empty if there were none.
     pub problems: Vec<Problem>,
 }
 
-/// Encoded text.
+/// The result of encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Encoded<'a> {
@@ -146,15 +146,15 @@ pub struct Encoded<'a> {
 pub struct Unwritable(pub Problem);
 
 impl Charset {
-    /// Decodes one data element (a subfield, a term) to NFC, and keeps the marks around non-filing characters. Never
-    /// fails; see [`Decoded::problems`].
+    /// Decodes one data element (a subfield or a term) to NFC, and keeps the marks around non-filing characters. This
+    /// never fails; see [`Decoded::problems`].
     pub fn decode(self, octets: &[u8]) -> Decoded<'_> {
         self.decode_with(octets, &Options::default())
     }
 
     /// Decodes one data element according to the options. [`Options::charset`] is ignored.
     ///
-    /// Every element of MARC-8 starts in ASCII and ANSEL: pass each subfield separately.
+    /// In MARC-8, every element starts in ASCII and ANSEL, so pass each subfield separately.
     pub fn decode_with<'a>(self, octets: &'a [u8], options: &Options) -> Decoded<'a> {
         let mut problems = Vec::new();
         let (text, unnormalised) = match self {
@@ -180,7 +180,7 @@ impl Charset {
         Decoded { text, problems }
     }
 
-    /// Encodes text, if the set has all its characters.
+    /// Encodes text, or fails if the set lacks one of its characters.
     ///
     /// # Errors
     /// [`Unwritable`] with the first character that the set lacks.
@@ -226,7 +226,7 @@ impl Charset {
         Encoded { octets, problems }
     }
 
-    /// Returns whether the octets are plain ASCII in this set, as most of a record is, and need no conversion.
+    /// Returns whether the octets are plain ASCII with the same meaning in this set, so that no conversion is needed.
     fn keeps(self, octets: &[u8]) -> bool {
         // `fold` does not exit early, so the compiler can vectorise the loop.
         let foreign = |found, octet: &u8| found | !octet.is_ascii() | (*octet == 0x1B);
@@ -253,7 +253,8 @@ impl fmt::Debug for Charset {
     }
 }
 
-/// Returns the text of octets in an unknown character set, such as a peer's messages: UTF-8, or else ISO 8859-1.
+/// Returns the text of octets in an unknown character set, such as those of a peer's messages. The set is assumed to be
+/// UTF-8, or ISO 8859-1 if the octets are not UTF-8.
 pub fn utf8_or_latin1(octets: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(octets) {
         Ok(text) => Cow::Borrowed(text),

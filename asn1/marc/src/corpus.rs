@@ -1,5 +1,5 @@
-//! Tests every reader and writer with real records: LoC in two character sets, BnF UNIMARC, GND authorities, odd formats. The
-//! files stay outside the repository; without them, these tests print a message and pass.
+//! Tests every reader and writer with real records: LoC records in two character sets, BnF UNIMARC, GND authorities,
+//! unusual formats. The files are not part of the repository; without them, these tests print a message and pass.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ use super::charset::{Options, to_utf8};
 use super::crosswalk::sutrs::sutrs_text;
 use super::{MarcRecord, iso2709, marcjson, marcline, mrk};
 
-/// Returns the files; none, with a message on standard error, if the folder is missing.
+/// Returns the files of the corpus. Prints a message and returns none if the folder is missing.
 pub(crate) fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/marc");
     let Ok(entries) = std::fs::read_dir(folder) else {
@@ -25,7 +25,7 @@ pub(crate) fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Returns the records of a file, terminators included.
+/// Returns the records of a file, including their terminators.
 pub(crate) fn records(file: &Path) -> Vec<Bytes> {
     let octets = std::fs::read(file).expect("a readable file");
     iso2709::split(octets.into()).collect()

@@ -6,7 +6,7 @@ use crate::crosswalk::is_unimarc;
 use crate::iso2709;
 use crate::record::{Field, MarcRecord};
 
-/// Returns the faults of a record: `found` is the record as read, `converted` the same record in UTF-8.
+/// Returns messages about the faults of a record: `found` is the record as read, `converted` the same record in UTF-8.
 pub fn faults(found: &MarcRecord, converted: &Converted) -> Vec<String> {
     let mut faults: Vec<String> = converted.problems.iter().map(ToString::to_string).collect();
     let coding = found.leader.character_coding();
@@ -23,7 +23,8 @@ pub fn faults(found: &MarcRecord, converted: &Converted) -> Vec<String> {
     faults
 }
 
-/// Returns leader positions for indicators and subfield codes that fit no field (ISO 2709 §4.3, positions 10 and 11).
+/// Returns a message for each leader position (10 and 11) that does not fit any field: the number of indicators or the
+/// length of subfield codes (ISO 2709 §4.3).
 fn layout(record: &MarcRecord) -> impl Iterator<Item = String> {
     let data = || {
         let fields = record.fields.iter();

@@ -7,7 +7,7 @@ use super::record::MarcRecord;
 use super::remarks::Remarks;
 use super::{layout, marcjson, marcline, marcxml, mrk};
 
-/// A form of records.
+/// A form in which records are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Form {
@@ -33,10 +33,10 @@ pub enum Form {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The record is too long for ISO 2709.
+    /// The record or a field is too long for ISO 2709.
     #[error("{0}; MARCXML has no such limit")]
     TooLong(Iso2709Error),
-    /// ISO 2709 cannot hold the record for another reason.
+    /// The record does not fit ISO 2709 for another reason than its length.
     #[error(transparent)]
     Iso2709(Iso2709Error),
 }
@@ -62,7 +62,7 @@ impl Form {
         Self::Brief,
     ];
 
-    /// Returns the name: `marc`, `marcxml`, `marcxchange`, `json`, `mrk`, `line`, `dc` or `brief`.
+    /// Returns the name of the form: `marc`, `marcxml`, `marcxchange`, `json`, `mrk`, `line`, `dc` or `brief`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Marc => "marc",
@@ -76,7 +76,7 @@ impl Form {
         }
     }
 
-    /// Returns the last octet of every record: the record terminator of ISO 2709, else a line feed.
+    /// Returns the last octet of every record: the record terminator of ISO 2709, or a line feed in the other forms.
     pub fn last_octet(self) -> u8 {
         match self {
             Self::Marc => 0x1d,
@@ -94,7 +94,7 @@ impl Form {
         }
     }
 
-    /// Returns the separator of two records.
+    /// Returns the separator between two records.
     pub fn between(self) -> &'static str {
         match self {
             Self::Mrk | Self::Line | Self::Brief => "\n",

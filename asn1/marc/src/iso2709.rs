@@ -1,5 +1,6 @@
-//! ISO 2709, the exchange form of MARC: a lenient reader that reports its repairs, a strict reader, and a writer (ISO 2709 §4).
-//! In real files, lengths, base addresses and directories are often wrong; the fields are found anyway and not changed.
+//! ISO 2709, the exchange form of MARC: a lenient reader that reports its repairs, a strict reader, and a writer (ISO
+//! 2709 §4). In real files, lengths, base addresses and directories are often wrong; the reader finds the fields anyway
+//! and does not change them.
 
 mod directory;
 mod repair;
@@ -16,7 +17,7 @@ use super::record::{
     FIELD_TERMINATOR, Field, Leader, MarcRecord, RECORD_TERMINATOR, SUBFIELD_DELIMITER, Tag, number,
 };
 
-/// The maximum length of a field in ISO 2709, terminator included: four digits of octets.
+/// The maximum length of a field in ISO 2709, including its terminator: the directory has four digits for it.
 pub const MAX_FIELD: usize = 9_999;
 
 /// A record, and the repairs that were needed to read it.
@@ -36,16 +37,16 @@ pub enum Iso2709Error {
     /// There are fewer octets than in a leader.
     #[error("{octets} octets are too few for a leader of 24")]
     TooShort {
-        /// The number of octets.
+        /// The number of octets given.
         octets: usize,
     },
-    /// No directory or field ends after the leader, so there is no field.
+    /// No octet 0x1E, which ends the directory and the fields, follows the leader.
     #[error("no field terminator after the leader")]
     NoFieldTerminator,
-    /// The strict reader found something to repair.
+    /// The strict reader found a fault, which [`parse`] would repair in this way.
     #[error("damaged record: {0}")]
     Damaged(Repair),
-    /// A field is longer than the directory can state.
+    /// A field is longer than four digits of a directory entry can state.
     #[error("field {tag} has {octets} octets, ISO 2709 allows {MAX_FIELD}")]
     FieldTooLong {
         /// The tag of the field.
@@ -53,26 +54,26 @@ pub enum Iso2709Error {
         /// The length of the field with its terminator.
         octets: usize,
     },
-    /// The record is longer than its leader can state.
+    /// The record is longer than five digits of its leader can state.
     #[error("the record has {octets} octets, ISO 2709 allows {MAX_RECORD}")]
     RecordTooLong {
         /// The length of the record with its terminator.
         octets: usize,
     },
-    /// A terminator (or, in a tag or the leader, a delimiter) is at a place where it would cut the record.
+    /// A terminator or delimiter is at a place where it would cut the record or a field.
     #[error("a separator octet inside {place}")]
     Separator {
-        /// The leader, or a field by its tag.
+        /// The place of the separator: the leader, or the tag of a field.
         place: String,
     },
 }
 
-/// Reads the one record that these octets begin with, repairing what can be repaired.
+/// Reads the first record in these octets, and repairs it if necessary.
 ///
-/// The record length is trusted if it leads to a terminator; otherwise the record ends at the next terminator, or before the
-/// leader of another record. A directory entry is trusted if it names exactly the octets between two terminators; the other
-/// entries get the remaining fields, in order. The entry map (leader 20–22) is used if it makes sense. The record shares
-/// `octets`; nothing is copied.
+/// The record length is trusted if it leads to a terminator; otherwise the record ends at the next terminator, or
+/// before the leader of another record. A directory entry is trusted if it names exactly the octets between two
+/// terminators; the other entries get the remaining fields, in order. The entry map (leader 20–22) is used if it is
+/// plausible. The record shares `octets`; nothing is copied.
 ///
 /// # Errors
 /// [`Iso2709Error::TooShort`] and [`Iso2709Error::NoFieldTerminator`]; everything else is repaired.
@@ -137,7 +138,7 @@ pub fn encode(record: &MarcRecord) -> Result<Vec<u8>, Iso2709Error> {
     Ok(octets)
 }
 
-/// Appends what [`encode`] returns, or nothing if it fails.
+/// Appends the record as written by [`encode`], or nothing if it fails.
 pub(super) fn append(record: &MarcRecord, out: &mut Vec<u8>) -> Result<(), Iso2709Error> {
     let base = Leader::LENGTH + record.fields.len() * ENTRY_LENGTH + 1;
     let body: usize = record.fields.iter().map(|field| field.body.len() + 1).sum();
@@ -168,10 +169,10 @@ pub(super) fn append(record: &MarcRecord, out: &mut Vec<u8>) -> Result<(), Iso27
     Ok(())
 }
 
-/// The length of a directory entry: tag, four digits of length, five digits of start.
+/// The length of a directory entry in octets: three for the tag, four digits for the length, five digits for the start.
 const ENTRY_LENGTH: usize = 12;
 
-/// Checks that a record of that length can be written.
+/// Checks that a record with the given total length can be written.
 fn check(record: &MarcRecord, length: usize) -> Result<(), Iso2709Error> {
     if record.leader.0.iter().any(is_separator) {
         return Err(separator("the leader"));
@@ -228,7 +229,8 @@ fn is_separator(octet: &u8) -> bool {
     is_terminator(octet) || *octet == SUBFIELD_DELIMITER
 }
 
-/// Returns the record without its terminator, and its fields, if it ends where the leader says and its directory is right.
+/// Returns the octets of the record without its terminator, and the fields, if the record ends at the stated length and
+/// its directory is correct.
 fn sound(octets: &Bytes, leader: &Leader) -> Option<(Bytes, Vec<Field>)> {
     let length = leader.record_length()?;
     if !directory::is_terminated(octets, length) {
@@ -283,7 +285,7 @@ fn content_end(octets: &[u8], leader: &Leader, repairs: &mut Vec<Repair>) -> usi
     length - usize::from(is_terminated)
 }
 
-/// Notes octets after the record other than line ends.
+/// Adds a repair if octets other than line ends follow the record.
 fn note_trailing(octets: &[u8], length: usize, repairs: &mut Vec<Repair>) {
     let trailing = octets.get(length..).unwrap_or_default();
     if !trailing.iter().all(split::is_filler) {

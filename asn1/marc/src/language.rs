@@ -1,5 +1,5 @@
-//! Language codes in MARC 21 (MARC Code List for Languages) and UNIMARC, which are those of ISO 639-2 for bibliographic
-//! use.
+//! Language codes of MARC 21 (MARC Code List for Languages) and UNIMARC, which are the bibliographic codes of ISO
+//! 639-2.
 
 /// The codes, in alphabetical order.
 const CODES: &str = "\
@@ -20,8 +20,8 @@ srp srr ssa ssw suk sun sus sux swa swe syc syr tah tai tam tat tel tem ter tet 
 tog ton tpi tsi tsn tso tuk tum tup tur tut tvl twi tyv udm uga uig ukr umb und urd uzb vai ven vie vol vot wak wal war was \
 wel wen wln wol xal xho yao yap yid yor ypk zap zbl zen zha znd zul zun zxx zza";
 
-/// Other codes and names of frequently catalogued languages, each with its code; the other codes are those of ISO 639-1 and ISO
-/// 639-2 for terminology.
+/// Names and further codes of frequently catalogued languages, each with the MARC code. The further codes are those of
+/// ISO 639-1 and the terminological codes of ISO 639-2.
 const OTHERS: [(&str, &str); 61] = [
     ("ar", "ara"),
     ("arabic", "ara"),
@@ -86,13 +86,13 @@ const OTHERS: [(&str, &str); 61] = [
     ("zho", "chi"),
 ];
 
-/// Returns whether a text is a language code, in any case.
+/// Returns whether text is a language code; case is ignored.
 pub fn is_code(text: &str) -> bool {
     let mut codes = CODES.split(' ');
     codes.any(|code| code.eq_ignore_ascii_case(text))
 }
 
-/// Returns the code for another code or for the name of a language: `fre` for `fr`, `fra` and `french`.
+/// Returns the MARC code for another language code or for the name of a language: `fre` for `fr`, `fra` and `french`.
 pub fn code_of(text: &str) -> Option<&'static str> {
     let mut others = OTHERS.iter();
     let found = others.find(|(other, _)| other.eq_ignore_ascii_case(text));

@@ -1,6 +1,6 @@
 #![forbid(unsafe_code)]
-//! Bibliographic records in MARC: read, repaired, converted and written, in all their common forms.
-//! Octets stay as they are, and those that are not UTF-8 are shown as `\xNN`; [`charset`] converts records to UTF-8.
+//! Reads, repairs, converts and writes bibliographic records in MARC, in all their common forms. Octets are not
+//! changed, and octets that are not UTF-8 are shown as `\xNN`; [`charset`] converts records to UTF-8.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! | [`marcjson`] | MARC-in-JSON, both written and read |
 //! | [`mrk`] | MARCMaker text that people edit, both written and read |
 //! | [`stream`] | records from a file or pipe, one at a time, in any form |
-//! | `remarks` | [`Remarks`]: what a lenient reader repaired or skipped |
+//! | `remarks` | [`Remarks`]: the repairs and omissions of a lenient reader |
 //! | `form` | [`Form`]: records written to one document, in any form |
 //! | [`charset`] | MARC-8, ISO 5426 and the other character sets of records and queries |
 //! | [`crosswalk`] | a record as ISBD lines, Dublin Core, MODS, a citation or labelled lines |

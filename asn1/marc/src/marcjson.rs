@@ -18,15 +18,15 @@ use super::text::SEPARATORS;
 
 /// Returns the record as one line of JSON, without a newline.
 ///
-/// Each subfield is an object of its own, so order and repetition are kept. Beyond the usual form: a data field with more
-/// than two indicators has `ind3` and so on; a missing indicator is an empty string; text that belongs to no subfield is
-/// a first subfield with an empty code.
+/// Each subfield is an object of its own, so order and repetition are kept. Three things go beyond the usual form: a
+/// data field with more than two indicators has `ind3` and so on; a missing indicator is an empty string; text before
+/// the first subfield becomes a subfield with an empty code.
 pub fn to_json(record: &MarcRecord) -> String {
     // Serialization cannot fail: keys are strings, and no serializer returns an error.
     serde_json::to_string(record).unwrap_or_default()
 }
 
-/// Returns the record as a JSON value, for use inside a larger one.
+/// Returns the record as a JSON value, for use within a larger value.
 pub fn to_value(record: &MarcRecord) -> Value {
     serde_json::to_value(record).unwrap_or_default()
 }
@@ -46,25 +46,25 @@ impl Serialize for MarcRecord {
     }
 }
 
-/// The reason why a text is not a MARC-in-JSON record.
+/// The reason why text is not a MARC-in-JSON record.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MarcJsonError {
     /// The text is not JSON.
     #[error("not JSON")]
     Json(#[from] serde_json::Error),
-    /// The JSON is not a record; the path gives the place.
+    /// The JSON is not a record; the path names the place of the fault.
     #[error("{path} is not {expected}")]
     Shape {
-        /// The place, as in `fields[2].245.subfields`.
+        /// The place of the fault, as in `fields[2].245.subfields`.
         path: String,
-        /// What was expected at that place.
+        /// What was expected instead.
         expected: &'static str,
     },
-    /// A member that may occur once occurs twice in an object.
+    /// A member that may occur only once occurs twice in an object.
     #[error("{path} is given twice")]
     Repeated {
-        /// The place, as in `fields[2].245.subfields`.
+        /// The place of the object, as in `fields[2].245.subfields`.
         path: String,
     },
 }
@@ -315,7 +315,7 @@ impl<T: Serialize> Serialize for Member<'_, T> {
     }
 }
 
-/// The content of a field.
+/// The content of a field in JSON.
 struct FieldContent<'a> {
     field: &'a Field,
     code_length: usize,
@@ -343,14 +343,14 @@ impl Serialize for FieldContent<'_> {
     }
 }
 
-/// The names of the maximum number of indicators that a field can have: leader position 10 is one digit.
+/// The names of the indicators. A field can have at most nine, because leader position 10 is one digit.
 const INDICATORS: [&str; 9] = [
     "ind1", "ind2", "ind3", "ind4", "ind5", "ind6", "ind7", "ind8", "ind9",
 ];
-/// The number of these indicators that are always written.
+/// The number of indicators that are always written.
 const USUAL_INDICATORS: usize = 2;
 
-/// Returns the member of that name, which may occur once.
+/// Returns the member with a given name, which may occur only once.
 fn member<'a>(
     members: &'a [(String, Json)],
     name: &str,

@@ -1,5 +1,5 @@
-//! The line form of MARC: the leader, then a line for each field, as printed by yaz-client and yaz-marcdump; both written and
-//! read. Octets are written unchanged, except for line ends (`\x0a`, `\x0d`); the caller makes them safe for a terminal.
+//! The line form of MARC, as printed by yaz-client and yaz-marcdump: the leader, then a line for each field. Octets are
+//! written unchanged, except for line ends (`\x0a`, `\x0d`); the caller makes them safe for a terminal.
 
 mod display;
 
@@ -13,12 +13,12 @@ use super::record::{
 use super::remarks::Remarks;
 use super::text::{SEPARATORS, is_separator};
 
-/// The line before the table of a record's copies; lines of the table begin with two blanks. Readers skip the line and the
-/// table.
+/// The line before the table of a record's copies. The lines of the table begin with two spaces. Readers skip this line
+/// and the table.
 pub const HOLDINGS: &str = "Holdings:";
 
-/// Returns the record as lines: the leader, then `TAG VALUE` for a control field and `TAG I1I2 $a DATA $b DATA` for a data
-/// field, each with its newline. No blank line follows; between records, the caller adds one.
+/// Returns the record as lines: the leader, then `TAG VALUE` for a control field and `TAG I1I2 $a DATA $b DATA` for a
+/// data field, each with its newline. No blank line follows; the caller separates records with blank lines.
 pub fn to_lines(record: &MarcRecord) -> Vec<u8> {
     let mut lines = Vec::new();
     // Writing to a vector cannot fail.
@@ -26,7 +26,7 @@ pub fn to_lines(record: &MarcRecord) -> Vec<u8> {
     lines
 }
 
-/// Writes what [`to_lines`] returns.
+/// Writes the lines of [`to_lines`] to `out`.
 ///
 /// # Errors
 /// Errors from `out`.
@@ -40,16 +40,16 @@ pub fn write_lines(record: &MarcRecord, out: &mut impl Write) -> io::Result<()> 
         .try_for_each(|field| write_field(field, code_length, out))
 }
 
-/// Lines that are not a record.
+/// The error for lines that are not a record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: neither a leader nor a field")]
 #[non_exhaustive]
 pub struct LineError {
-    /// The first of these lines, counted from 1.
+    /// The number of the first of these lines, counted from 1.
     pub line: usize,
 }
 
-/// Reads the lines of one record. The first line has the number `first_line`.
+/// Reads the lines of one record. `first_line` is the number of the first line, for remarks and errors.
 ///
 /// The form is ambiguous: blank, `$`, code and blank begin a subfield, even where a price such as `$5` was meant. Lines that
 /// are not fields are skipped, and a leader of another length than 24 is padded with blanks or truncated, each with a remark.
@@ -173,7 +173,7 @@ pub(super) fn begins_record(line: &[u8]) -> bool {
         }
 }
 
-/// Returns the offset of another record's leader at the end of a line of its own record.
+/// Returns the offset at which the leader of another record begins on the same line, if one does.
 pub(super) fn joined_record(line: &[u8]) -> Option<usize> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -189,7 +189,7 @@ pub(super) fn tag(line: &[u8]) -> Option<Tag> {
     rest.starts_with(b" ").then_some(Tag(*tag))
 }
 
-/// Returns whether a line is a remark of the program that printed the record: `(…)` or `<!-- … -->`.
+/// Returns whether a line is a remark added by the program that printed the record: `(…)` or `<!-- … -->`.
 pub(super) fn is_remark(line: &[u8]) -> bool {
     (line.starts_with(b"(") || line.starts_with(b"<!--")) && !is_odd_leader(line)
 }
@@ -201,7 +201,7 @@ fn is_odd_leader(line: &[u8]) -> bool {
     line.len() == Leader::LENGTH && Leader::padded(line).base_address().is_some()
 }
 
-/// Returns whether a line is a leader, possibly without the blanks at its end.
+/// Returns whether a line is a leader, possibly without its trailing spaces.
 fn is_leader(line: &[u8]) -> bool {
     line.len() == Leader::LENGTH || line.get(..5).and_then(number).is_some()
 }
@@ -264,7 +264,7 @@ struct Mark {
     data: usize,
 }
 
-/// Returns the first subfield at or after an index.
+/// Returns the first beginning of a subfield at or after an index.
 fn subfield_at(content: &[u8], from: usize, code_length: usize) -> Option<Mark> {
     let mut start = from;
     loop {
@@ -310,7 +310,7 @@ fn write_field(field: &Field, code_length: usize, out: &mut impl Write) -> io::R
     out.write_all(b"\n")
 }
 
-/// Writes octets on one line, with line ends escaped: they would be read as the ends of fields and records.
+/// Writes octets on one line. Line ends are escaped, because they would be read as the ends of fields and records.
 fn put(octets: &[u8], out: &mut impl Write) -> io::Result<()> {
     for part in octets.split_inclusive(|octet| matches!(octet, b'\n' | b'\r')) {
         match part {

@@ -1,6 +1,6 @@
-//! MARCXML, the MARC 21 slim schema: `<record><leader>…</leader><controlfield tag="001">…</controlfield><datafield …>`; and
-//! MarcXchange (ISO 25577), which has the same elements for records with any number of indicators. Namespaces and prefixes do
-//! not matter to the reader; entities other than the five of XML 1.0 are never expanded, and nothing is fetched.
+//! MARCXML, the MARC 21 slim schema (`<record><leader>…</leader><controlfield tag="001">…</controlfield><datafield
+//! …>`), and MarcXchange (ISO 25577), which has the same elements for records with any number of indicators. The reader
+//! ignores namespaces and prefixes; entities other than the five of XML 1.0 are never expanded, and nothing is fetched.
 
 mod envelope;
 mod read;
@@ -15,30 +15,30 @@ pub use self::write::{
 use super::record::MarcRecord;
 use super::remarks::Remarks;
 
-/// The attributes for indicators: two in MARCXML, up to nine in MarcXchange.
+/// The XML attributes for indicators: two in MARCXML, up to nine in MarcXchange.
 const INDICATORS: [&str; 9] = [
     "ind1", "ind2", "ind3", "ind4", "ind5", "ind6", "ind7", "ind8", "ind9",
 ];
 
-/// A record read from XML, with remarks on it.
+/// A record read from XML, with the remarks of the reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct XmlRecord {
     /// The record, with its text in UTF-8.
     pub record: MarcRecord,
-    /// What was repaired or skipped.
+    /// Remarks on everything that was repaired or skipped.
     pub remarks: Remarks,
-    /// Whether a field or a part of one was lost. A repaired leader does not count as a field.
+    /// Whether a field or a part of a field was lost. A repaired leader does not count as a loss here.
     pub is_field_lost: bool,
 }
 
-/// A record written as XML, and messages about data that XML could not hold.
+/// A record written as XML, with messages about data that XML cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct XmlText {
     /// The `record` element, with a newline.
     pub text: String,
-    /// A message for each item that was replaced or left out.
+    /// A message for each item of data that was replaced or left out.
     pub notes: Vec<String>,
     /// Whether data was lost; a position of the leader that says how ISO 2709 is laid out is none.
     pub is_loss: bool,

@@ -1,6 +1,6 @@
-//! MARCMaker text (`mrk`), the form in which people edit MARC: `=245  10$aEmma /$cJane Austen.`, with a blank line after each
-//! record. Mnemonics of MARCMaker are read, and `{dollar}`, `{bsol}`, `{lcub}`, `{rcub}`, `{esc}` written; `{xNN}` is an
-//! extension for octets that text cannot hold.
+//! MARCMaker text (`mrk`), the form in which people edit MARC: `=245 10$aEmma /$cJane Austen.`, with a blank line after
+//! each record. All mnemonics of MARCMaker are read, but only `{dollar}`, `{bsol}`, `{lcub}`, `{rcub}` and `{esc}` are
+//! written. The extension `{xNN}` stands for an octet that text cannot hold.
 
 mod mnemonics;
 
@@ -16,21 +16,21 @@ use super::text::{SEPARATORS, without_separators};
 #[error("line {line}: {reason}")]
 #[non_exhaustive]
 pub struct MrkError {
-    /// The line, counted from 1.
+    /// The number of the line, counted from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// What is wrong with the line.
     pub reason: String,
 }
 
-/// Reads a text with any number of records, with LF or CRLF.
+/// Reads all records of text, with LF or CRLF as line ends.
 ///
-/// Blank lines end a record; before a record, lines that begin with `#` are comments. A backslash is a blank in the leader, in
-/// control fields and in indicators. A mnemonic such as `{eacute}` is a character in UTF-8, a mnemonic such as `{acute}` is a
-/// mark on the following character. Braces that do not enclose a mnemonic are kept. The lengths in the leader are kept;
-/// [`super::iso2709::encode`] recomputes them.
+/// Blank lines end a record; before a record, lines that begin with `#` are comments. A backslash stands for a space in
+/// the leader, in control fields and in indicators. A mnemonic such as `{eacute}` becomes a character in UTF-8; a
+/// mnemonic such as `{acute}` becomes a mark on the following character. Braces that do not enclose a mnemonic are
+/// kept. The lengths in the leader are kept; [`super::iso2709::encode`] recomputes them.
 ///
 /// # Errors
-/// The first line that cannot be read, and the reason.
+/// [`MrkError`] for the first line that cannot be read.
 pub fn parse_all(text: &str) -> Result<Vec<MarcRecord>, MrkError> {
     let mut records = Vec::new();
     let mut open: Option<MarcRecord> = None;
@@ -70,7 +70,7 @@ pub fn parse_all(text: &str) -> Result<Vec<MarcRecord>, MrkError> {
 /// number `first_line`.
 ///
 /// # Errors
-/// The first line, if no line of the text can be read.
+/// [`MrkError`] for the first line, if no line of the text can be read.
 pub fn parse_lenient(
     text: &str,
     first_line: usize,
@@ -144,7 +144,7 @@ pub(super) fn begins_record(line: &[u8]) -> bool {
     line.starts_with(b"=LDR ") || line.starts_with(b"=000 ")
 }
 
-/// Returns the offset of another record's leader at the end of a line of its own record.
+/// Returns the offset at which the leader of another record begins on the same line, if one does.
 pub(super) fn joined_record(line: &[u8]) -> Option<usize> {
     const MARK: &[u8] = b"=LDR  ";
     let line = line.trim_ascii_end();
@@ -163,7 +163,8 @@ pub(super) fn tag(line: &[u8]) -> Option<Tag> {
     rest.starts_with(b"  ").then_some(Tag(*tag))
 }
 
-/// Writes one record, a line for each field and no blank line. [`parse_all`] reads exactly the same record from this text.
+/// Writes one record: a line for each field, without a blank line at the end. [`parse_all`] reads exactly the same
+/// record from this text.
 pub fn to_mrk(record: &MarcRecord) -> String {
     let mut text = String::from("=LDR  ");
     put_head(&mut text, &record.leader.0);
@@ -189,7 +190,7 @@ pub fn to_mrk_all<'a>(records: impl IntoIterator<Item = &'a MarcRecord>) -> Stri
     texts.join("\n")
 }
 
-/// A line of a record.
+/// A line of MARCMaker text.
 enum Line {
     Leader(Vec<u8>),
     Field(Field),
@@ -215,8 +216,8 @@ fn read_line(line: &str) -> Result<Line, String> {
     Ok(Line::Field(Field::control(tag, body)))
 }
 
-/// Splits `=TAG  content` into the tag as written, the tag and the content. One blank after the tag is enough; at the end of
-/// the line, none is needed.
+/// Splits `=TAG  content` into the tag as written, the parsed tag and the content. One space after the tag is enough,
+/// or none at the end of the line.
 fn tag_and_content(line: &str) -> Result<(&str, Tag, &str), String> {
     let line = line.strip_prefix('=').ok_or("a field begins with =")?;
     let (name, content) = line.split_once(' ').unwrap_or((line, ""));
@@ -232,14 +233,14 @@ fn names_leader(tag: &str) -> bool {
     matches!(tag, "LDR" | "000")
 }
 
-/// Returns the octets of a text with mnemonics.
+/// Replaces the mnemonics in text and returns its octets.
 fn octets(text: &str, blanks: Blanks) -> Vec<u8> {
     let mut octets = Vec::with_capacity(text.len());
     read(text, blanks, &mut octets);
     octets
 }
 
-/// Writes a tag so that readers do not take it for a leader and it has no blanks.
+/// Writes a tag. Spaces are replaced, and a tag that readers would take for that of a leader is changed.
 fn put_tag(text: &mut String, tag: Tag) {
     let mut written = String::new();
     put_head(&mut written, &tag.0);
@@ -252,7 +253,7 @@ fn put_tag(text: &mut String, tag: Tag) {
     }
 }
 
-/// Writes the part of a field before its first delimiter, with blanks as backslashes.
+/// Writes the part of a field before its first delimiter, with spaces as backslashes.
 fn put_head(text: &mut String, octets: &[u8]) {
     let mut first = true;
     for part in octets.split(|octet| *octet == b' ') {

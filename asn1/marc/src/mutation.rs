@@ -1,5 +1,6 @@
-//! Feeds hundreds of thousands of damaged records to every reader and writer: none may panic, and everything that was read must
-//! be kept. Seeded, so that a failure can be repeated; `Z3950_MUTATIONS=N` multiplies the count.
+//! Feeds hundreds of thousands of damaged records to every reader and writer: none of them may panic, and all data that
+//! was read must be kept. The mutations are seeded, so that a failure can be repeated; `Z3950_MUTATIONS=N` multiplies
+//! their number.
 
 use bytes::Bytes;
 
@@ -25,7 +26,7 @@ fn no_mutated_record_panics() {
     }
 }
 
-/// Reads the octets and writes them in every form; everything that a form can hold must come back.
+/// Reads the octets as a record, writes it in every form, and checks that all data that the form can hold comes back.
 fn survives(octets: Bytes) {
     for piece in iso2709::split(octets.clone()).chain([octets.clone()]) {
         let _ = iso2709::parse_strict(&piece);
@@ -68,7 +69,8 @@ fn survives(octets: Bytes) {
     }
 }
 
-/// Returns our own record, and the records of the corpus (if present) that are short enough to be quick.
+/// Returns the records to damage: our own record, and the records of the corpus (if present) that are short enough for
+/// a quick test.
 fn originals() -> Vec<Bytes> {
     let own = MarcRecord {
         leader: Leader::default(),
@@ -89,12 +91,12 @@ fn originals() -> Vec<Bytes> {
     short.step_by(2).chain([own]).collect()
 }
 
-/// Octets that matter to the format.
+/// Octets with a special meaning in ISO 2709, for use in mutations.
 const TELLING: &[u8] = &[
     0x1D, 0x1E, 0x1F, b'0', b'9', b' ', b'a', 0, 0x80, 0xC3, 0xFF, b'\n', b'\\', b'$', b'{',
 ];
 
-/// Damages a record in one place: half of the time in the leader or directory, where damage matters most.
+/// Damages a record at one place: half of the time in the leader or directory, where damage has the greatest effect.
 fn mutate(random: &mut Random, octets: &mut Vec<u8>) {
     let reach = if random.below(2) == 0 {
         24 + 12 * 8

@@ -1,5 +1,6 @@
-//! A MARC record as octets: leader, fields in their order, and views of indicators and subfields (ISO 2709 §4; MARC 21,
-//! UNIMARC). Nothing is decoded, tidied or regrouped here: odd tags, odd codes, repeated fields and empty subfields are kept.
+//! A MARC record as octets: its leader, its fields in order, and views of indicators and subfields (ISO 2709 §4; MARC
+//! 21, UNIMARC). Nothing is decoded, tidied or regrouped here: odd tags, odd codes, repeated fields and empty subfields
+//! are kept.
 
 use std::fmt;
 
@@ -16,32 +17,33 @@ pub const SUBFIELD_DELIMITER: u8 = 0x1F;
 
 /// A bibliographic, authority or holdings record in any MARC format.
 ///
-/// Every value is a record; [`super::iso2709::encode`] decides whether it fits ISO 2709.
+/// Every value of this type is valid; [`super::iso2709::encode`] decides whether it fits ISO 2709.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MarcRecord {
-    /// The first 24 octets. Record length and base address are those of the source, correct or not; a code length that the
-    /// subfields contradict has been replaced by the usual one.
+    /// The first 24 octets of the record. Record length and base address are those of the source, even if they are
+    /// wrong; a code length that contradicts the subfields has been replaced by the usual length.
     pub leader: Leader,
     /// The fields, in the order of the directory.
     pub fields: Vec<Field>,
 }
 
 impl MarcRecord {
-    /// Returns the fields with this tag (`"245"`, `b"FMT"` or a [`Tag`]), in record order; none for a tag that is not three
-    /// octets.
+    /// Returns the fields with this tag (`"245"`, `b"FMT"` or a [`Tag`]) in record order. A tag that is not three
+    /// octets long matches no field.
     pub fn fields_by_tag(&self, tag: impl AsRef<[u8]>) -> impl Iterator<Item = &Field> {
         self.fields
             .iter()
             .filter(move |field| field.tag.0 == tag.as_ref())
     }
 
-    /// Returns the value of the first 001, trimmed, which is compared in a docid search.
+    /// Returns the trimmed value of the first field 001, with which a docid search compares its term.
     pub fn control_number(&self) -> Option<&[u8]> {
         let field = self.fields_by_tag("001").next()?;
         Some(field.body.trim_ascii())
     }
 
-    /// Resets the code length in the leader to one if the fields contradict a longer one, and returns whether it did so.
+    /// Resets the code length in the leader to 1 if the fields contradict a greater length. Returns whether it was
+    /// reset.
     pub(super) fn mend_code_length(&mut self) -> bool {
         let is_wrong = self.contradicts_code_length();
         if is_wrong {
@@ -70,11 +72,11 @@ impl MarcRecord {
     }
 }
 
-/// At most one in this many codes may be damaged.
+/// At most one in this many subfield codes may be damaged.
 const ODD_CODES: usize = 10;
 
-/// Returns whether the octets look like a code of several characters. A one-character code and its text rarely do, since text
-/// often begins with a capital, a blank or a bracket.
+/// Returns whether the octets look like a code of several characters. A one-character code followed by its text rarely
+/// does, because text often begins with a capital, a space or a bracket.
 fn is_plain_code(code: &[u8], length: usize) -> bool {
     let of = |letter: fn(&u8) -> bool| {
         code.iter()
@@ -91,23 +93,23 @@ impl Leader {
     /// The length of every leader, in octets.
     pub const LENGTH: usize = 24;
 
-    /// Returns positions 0–4: the length of the record in octets, terminator included; `None` if it is not a number.
+    /// Returns the length of the record in octets, terminator included (positions 0–4); `None` if it is not a number.
     pub fn record_length(&self) -> Option<usize> {
         number(self.0.get(..5)?)
     }
 
-    /// Returns positions 12–16: the offset of the first field in octets; `None` if it is not a number.
+    /// Returns the offset of the first field in octets (positions 12–16); `None` if it is not a number.
     pub fn base_address(&self) -> Option<usize> {
         number(self.0.get(12..17)?)
     }
 
-    /// Returns position 9: `a` for UTF-8 in MARC 21, blank for MARC-8 (MARC 21) or without meaning (UNIMARC).
+    /// Returns position 9. In MARC 21, it is `a` for UTF-8 and blank for MARC-8; in UNIMARC, it has no meaning.
     pub fn character_coding(&self) -> u8 {
         self.octet(9)
     }
 
-    /// Returns position 11 minus the delimiter: the number of characters in a subfield code. It is 1 unless the leader says 2
-    /// to 8.
+    /// Returns the number of characters in a subfield code, which is position 11 without the delimiter. It is 1 unless
+    /// the leader says 2 to 8.
     pub fn code_length(&self) -> usize {
         match self.octet(11) {
             digit @ b'3'..=b'9' => usize::from(digit - b'1'),
@@ -115,7 +117,7 @@ impl Leader {
         }
     }
 
-    /// Returns whether the octets look like a leader, with its lengths filled in or blank.
+    /// Returns whether the octets look like a leader, with its lengths filled in or left blank.
     pub(super) fn is_plausible(&self) -> bool {
         let of = |range, kind: fn(&u8) -> bool| {
             self.0
@@ -131,7 +133,7 @@ impl Leader {
             && of(20..22, u8::is_ascii_digit)
     }
 
-    /// Makes a leader of these octets, padded with blanks or truncated to 24.
+    /// Makes a leader of these octets, padded with spaces or truncated to 24 octets.
     pub fn padded(octets: &[u8]) -> Self {
         let mut leader = [b' '; Self::LENGTH];
         for (position, octet) in leader.iter_mut().zip(octets) {
@@ -158,7 +160,7 @@ impl Leader {
 }
 
 impl Default for Leader {
-    /// Returns the leader of a new MARC 21 monograph in UTF-8, with zero for the lengths.
+    /// Returns the leader of a new MARC 21 monograph in UTF-8, with zeros for the lengths.
     fn default() -> Self {
         Leader(*b"00000nam a2200000   4500")
     }
@@ -170,7 +172,7 @@ impl fmt::Debug for Leader {
     }
 }
 
-/// A field tag: three octets, usually digits, but `FMT`, `CAT` and blanks occur.
+/// A field tag: three octets, usually digits, although `FMT`, `CAT` and spaces occur.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag(pub [u8; 3]);
 
@@ -207,9 +209,10 @@ impl fmt::Debug for Tag {
 
 /// One field: its tag and its octets without the field terminator.
 ///
-/// A data field consists of indicators, then subfields, each begun by 0x1F. Its indicators are the octets before the first
-/// delimiter; a field without a delimiter, or with more than nine octets before it, has two indicators and then text that
-/// belongs to no subfield. [`Field::subfields`] returns this text first, with an empty code.
+/// A data field consists of indicators and subfields; each subfield begins with 0x1F. The indicators are the octets
+/// before the first 0x1F. In a field without 0x1F, or with more than nine octets before it, the first two octets are
+/// the indicators, and the text after them belongs to no subfield. [`Field::subfields`] returns this text first, with
+/// an empty code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     /// The tag as the directory gives it.
@@ -251,9 +254,9 @@ impl Field {
         }
     }
 
-    /// Returns whether the field is one plain value: either `00X` without subfields, or a tag that is not a number (`FMT`) and
-    /// a body without any delimiter. In danMARC2, `00X` has subfields, after as many indicators as leader position 10 says or
-    /// one more, which is up to four.
+    /// Returns whether the field is one plain value: either `00X` without subfields, or a tag that is not a number
+    /// (`FMT`) and a body without any delimiter. In danMARC2, `00X` has subfields. The number of its indicators is that
+    /// of leader position 10 or one more, at most four.
     pub fn is_control(&self) -> bool {
         if self.tag.is_control() {
             let begin = self
@@ -285,7 +288,8 @@ impl Field {
         self.subfields_with(1)
     }
 
-    /// Returns the subfields in order, with codes of [`Leader::code_length`] characters, for the rare format with longer codes.
+    /// Returns the subfields in order, with codes of [`Leader::code_length`] characters, for the rare formats with
+    /// longer codes.
     pub fn subfields_with(&self, code_length: usize) -> Subfields<'_> {
         Subfields {
             rest: self.parts().1,
@@ -314,11 +318,11 @@ impl Field {
     }
 }
 
-/// MARC 21, UNIMARC and their relatives all have two indicators.
+/// The number of indicators in MARC 21, UNIMARC and related formats.
 const USUAL_INDICATORS: usize = 2;
 /// The maximum number of indicators of a `00X` field with subfields.
 const MOST_OF_CONTROL_FIELDS: usize = 4;
-/// The maximum number of indicators: leader position 10 is one digit.
+/// The maximum number of indicators, because leader position 10 is one digit.
 const MOST_INDICATORS: usize = 9;
 
 /// One subfield, borrowed from its field.
@@ -354,7 +358,7 @@ impl<'a> Iterator for Subfields<'a> {
     }
 }
 
-/// Splits after `count` characters of UTF-8; an octet that is not UTF-8 counts as one character.
+/// Splits the octets after `count` characters of UTF-8; an octet that is not UTF-8 counts as one character.
 pub(super) fn split_characters(octets: &[u8], count: usize) -> (&[u8], &[u8]) {
     let mut length = 0;
     for _ in 0..count {
@@ -363,7 +367,8 @@ pub(super) fn split_characters(octets: &[u8], count: usize) -> (&[u8], &[u8]) {
     octets.split_at_checked(length).unwrap_or((octets, &[]))
 }
 
-/// Returns the length of the first character in octets: 0 if there are no octets, 1 for an octet that begins no valid UTF-8.
+/// Returns the length of the first character in octets: 0 if there are no octets, 1 for an octet that does not begin
+/// valid UTF-8.
 pub(super) fn character_length(octets: &[u8]) -> usize {
     let announced = match octets.first() {
         None => return 0,
@@ -383,7 +388,7 @@ pub(super) fn position(octets: &[u8], wanted: u8) -> Option<usize> {
     octets.iter().position(|octet| *octet == wanted)
 }
 
-/// Parses a decimal number of at most nine ASCII digits and nothing else.
+/// Parses a decimal number that consists of one to nine ASCII digits.
 pub(super) fn number(digits: &[u8]) -> Option<usize> {
     if digits.is_empty() || digits.len() > 9 {
         return None;

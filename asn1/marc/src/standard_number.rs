@@ -1,5 +1,5 @@
-//! The standard numbers of publications and records, checked and in one form: ISBN (ISO 2108), ISSN (ISO 3297), and the control
-//! numbers of the Library of Congress and OCLC as found in MARC 21 010 and 035.
+//! The standard numbers of publications and records, with checks and normalisation: ISBN (ISO 2108), ISSN (ISO 3297),
+//! and the control numbers of the Library of Congress and OCLC as found in MARC 21 010 and 035.
 
 mod printed;
 
@@ -18,20 +18,22 @@ pub struct Isbn {
 const BOOKLAND: [u8; 3] = [9, 7, 8];
 
 impl Isbn {
-    /// Reads an ISBN of 10 or 13 digits with a correct check digit; blanks and any kind of hyphen are ignored. `None` for every
-    /// other text.
+    /// Parses an ISBN of 10 or 13 digits with a correct check digit; spaces and any kind of hyphen are ignored. Returns
+    /// `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let (isbn, given, computed) = Self::read(text)?;
         (given == computed).then_some(isbn)
     }
 
-    /// Returns the check digit that would make the text an ISBN, whatever its last digit is. `None` for text of another form.
+    /// Returns the check digit that would make the text a valid ISBN; the last digit of the text is ignored. Returns
+    /// `None` if the text does not have the form of an ISBN.
     pub fn check_digit_of(text: &str) -> Option<char> {
         let (_, _, computed) = Self::read(text)?;
         Some(letter(computed))
     }
 
-    /// Reads an ISBN of ten or thirteen digits. Returns it with the check digit as written and the correct check digit.
+    /// Parses an ISBN of ten or thirteen digits. Returns the number, the check digit as written, and the correct check
+    /// digit.
     fn read(text: &str) -> Option<(Self, u8, u8)> {
         let all = check_digits(text, 13)?;
         let (given, number) = all.split_last()?;
@@ -53,7 +55,7 @@ impl Isbn {
         }
     }
 
-    /// Returns the ten-digit form, which only numbers with the prefix 978 have.
+    /// Returns the ten-digit form; `None` for numbers with another prefix than 978, which have no such form.
     pub fn ten(&self) -> Option<String> {
         let (prefix, number) = self.digits.split_at_checked(3)?;
         (prefix == BOOKLAND).then(|| {
@@ -82,7 +84,7 @@ impl fmt::Display for Isbn {
     }
 }
 
-/// A valid International Standard Serial Number. `Display` writes its eight digits with the hyphen.
+/// A valid International Standard Serial Number. `Display` writes its eight digits with a hyphen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Issn {
     /// The digits without the check digit.
@@ -90,19 +92,20 @@ pub struct Issn {
 }
 
 impl Issn {
-    /// Reads an ISSN with a correct check digit, with or without the hyphen. `None` for every other text.
+    /// Parses an ISSN with a correct check digit, with or without the hyphen. Returns `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let (issn, given) = Self::read(text)?;
         (given == check_11(&issn.digits)).then_some(issn)
     }
 
-    /// Returns the check digit that would make the text an ISSN, whatever its last digit is. `None` for text of another form.
+    /// Returns the check digit that would make the text a valid ISSN; the last digit of the text is ignored. Returns
+    /// `None` if the text does not have the form of an ISSN.
     pub fn check_digit_of(text: &str) -> Option<char> {
         let (issn, _) = Self::read(text)?;
         Some(letter(check_11(&issn.digits)))
     }
 
-    /// Reads an ISSN. Returns it with the check digit as written.
+    /// Parses an ISSN. Returns the number, and the check digit as written.
     fn read(text: &str) -> Option<(Self, u8)> {
         let all = check_digits(text, 8)?;
         let (given, number) = all.split_last()?;
@@ -125,10 +128,11 @@ impl fmt::Display for Issn {
     }
 }
 
-/// Returns a Library of Congress Control Number in its normalised form, such as `n78890351` or `2001000002`: without blanks,
-/// without a slash and the text after it, and with the serial number after a hyphen padded to six digits.
+/// Returns a Library of Congress Control Number in its normalised form, such as `n78890351` or `2001000002`: spaces are
+/// removed, as are a slash and the text after it, and the serial number after a hyphen is padded to six digits.
 ///
-/// `None` unless the result is up to three letters followed by eight digits, or by ten digits with a four-digit year.
+/// Returns `None` unless the result is up to three letters followed by eight digits, or by ten digits that begin with a
+/// four-digit year.
 pub fn lccn(text: &str) -> Option<String> {
     let text: String = text.split('/').next()?.split_whitespace().collect();
     let normalised = match text.split_once('-') {
@@ -211,7 +215,8 @@ fn is_decimal(digits: &[u8]) -> bool {
     digits.iter().all(|digit| *digit < 10)
 }
 
-/// Computes the check digit of ISBN-10 and ISSN: the digits weighted by their distance from the check digit, modulo 11.
+/// Computes the check digit of an ISBN-10 or ISSN: the sum of the digits, each multiplied by its distance from the
+/// check digit, modulo 11.
 fn check_11(number: &[u8]) -> u8 {
     let weighted = number.iter().rev().zip(2_u32..);
     let sum: u32 = weighted

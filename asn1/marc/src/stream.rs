@@ -1,5 +1,5 @@
-//! Records from a file or a pipe, one at a time and in constant memory, in any form that can be read. A damaged record never
-//! affects its neighbours: each form has its own way to find where the next record begins.
+//! Reads records from a file or a pipe, one at a time and in constant memory, in any supported form. A damaged record
+//! never affects its neighbours: each form has its own way to find the beginning of the next record.
 
 mod guess;
 mod json;
@@ -41,7 +41,7 @@ pub enum InputForm {
     /// MARCXML, with or without a collection, also within SRU answers (with either packing) and OAI-PMH answers, whose notices
     /// of deleted records are skipped.
     MarcXml,
-    /// MARC-in-JSON: a sequence of objects, on one line each or not, or an array.
+    /// MARC-in-JSON: an array of objects, or a sequence of objects with or without line ends between them.
     Json,
     /// MARCMaker text.
     Mrk,
@@ -49,17 +49,18 @@ pub enum InputForm {
     Line,
 }
 
-/// A record of the input, or a report on damage.
+/// A record of the input, or a report of damage in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InputRecord {
-    /// The number of the record in the input, from 1; damaged records count.
+    /// The number of the record in the input, counted from 1; damaged records are counted too.
     pub number: u64,
-    /// The offset in the input, in octets (in the text converted to UTF-8, for XML in another encoding).
+    /// The offset of the record in the input, in octets. For XML in another encoding, it is an offset in the text
+    /// converted to UTF-8.
     pub offset: u64,
     /// The record, or the reason why it cannot be read.
     pub record: Result<MarcRecord, String>,
-    /// What was repaired or skipped.
+    /// A message for each part of the record that was repaired or skipped.
     pub notes: Vec<String>,
     /// Whether the record is incomplete: octets are missing from it or were left out.
     pub incomplete: bool,
@@ -69,8 +70,8 @@ pub struct InputRecord {
 
 /// Reads records from any source of octets: an iterator over [`InputRecord`]s.
 ///
-/// Memory is bounded by [`MAX_RECORD`] and the size of one record. Compressed input is refused, as [`refuse_compressed`] does.
-/// After an error of the source the iterator ends.
+/// Memory use is bounded by [`MAX_RECORD`] and the size of one record. Compressed input is an error; see
+/// [`refuse_compressed`]. The iterator ends after an error of the source.
 #[derive(Debug)]
 pub struct RecordReader<R> {
     window: Window<R>,
@@ -81,12 +82,13 @@ pub struct RecordReader<R> {
 }
 
 impl<R: Read> RecordReader<R> {
-    /// Creates a reader of one form.
+    /// Creates a reader for one form.
     pub fn new(input: R, form: InputForm) -> Self {
         Self::over(Window::new(input), form)
     }
 
-    /// Creates a reader that detects the form from the first [`GUESS_OCTETS`]; if they give no hint, the form is `fallback`.
+    /// Creates a reader that detects the form from the first [`GUESS_OCTETS`] octets. If the form cannot be detected,
+    /// it is `fallback`.
     ///
     /// # Errors
     /// Errors from the source.
@@ -107,12 +109,12 @@ impl<R: Read> RecordReader<R> {
         }
     }
 
-    /// Returns the form that is read.
+    /// Returns the form of the input.
     pub fn form(&self) -> InputForm {
         self.form
     }
 
-    /// Returns the number of octets consumed.
+    /// Returns the number of octets consumed so far.
     pub fn offset(&self) -> u64 {
         self.window.offset()
     }
@@ -186,7 +188,7 @@ impl<R: Read> Iterator for RecordReader<R> {
     }
 }
 
-/// An input that is split into records by the rules of its form.
+/// The input, with the splitter for its form.
 #[derive(Debug)]
 enum Cut {
     Marc(MarcCutter),

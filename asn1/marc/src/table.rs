@@ -1,5 +1,5 @@
-//! Records as rows of a table, with comma-separated values (RFC 4180) or tab-separated values (text/tab-separated-values with
-//! the same quotation marks).
+//! Writes records as rows of a table, with comma-separated values (RFC 4180) or tab-separated values
+//! (text/tab-separated-values with the quotation marks of RFC 4180).
 
 mod row;
 
@@ -9,7 +9,8 @@ use std::str::FromStr;
 use self::row::TableRow;
 use crate::record::{MarcRecord, Tag};
 
-/// The separator of the values in a cell: repeated fields, and repeated subfields where a column has only one code.
+/// The separator between values in a cell, for repeated fields, and for repeated subfields if a column has only one
+/// code.
 pub const SEPARATOR: &str = " | ";
 
 /// The default columns of a table. They suit MARC 21 and UNIMARC.
@@ -31,11 +32,11 @@ pub const COPY_COLUMNS: [&str; 9] = [
     "status",
 ];
 
-/// The text for a copy without a value, so that the values of every column are in the same order.
+/// The text in place of a missing value of a copy, so that the values of all columns are in the same order.
 const NO_VALUE: &str = "-";
 
-/// The columns that are neither fields nor about copies: the parts of a citation, elements of Dublin Core, and the origin of
-/// the record.
+/// The columns that are neither fields nor data about copies: parts of a citation, elements of Dublin Core, and the
+/// origin of the record.
 const NAMES: [&str; 20] = [
     "title",
     "author",
@@ -77,24 +78,24 @@ pub struct Columns(Vec<Column>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Column {
-    /// The name as the user wrote it, for the header.
+    /// The name as the user wrote it, which is shown in the header.
     name: String,
     content: Content,
 }
 
-/// The origin of a record, for the columns `source`, `input` and `input_record`.
+/// The origin of a record: the values of the columns `source`, `input` and `input_record`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RowOrigin<'a> {
-    /// The target, file or URL.
+    /// The target, file or URL from which the record comes.
     pub source: Option<&'a str>,
     /// The input by which the record was found, such as an ISBN.
     pub input: Option<&'a str>,
-    /// The control number of the input, if it is a record.
+    /// The control number of the input, if the input is a record.
     pub input_record: Option<&'a str>,
 }
 
 impl<'a> From<Option<&'a str>> for RowOrigin<'a> {
-    /// Makes an origin with this source only.
+    /// Makes an origin with only a source.
     fn from(source: Option<&'a str>) -> Self {
         Self {
             source,
@@ -105,32 +106,33 @@ impl<'a> From<Option<&'a str>> for RowOrigin<'a> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Content {
-    /// A name of [`NAMES`].
+    /// One of the names in [`NAMES`].
     Named(&'static str),
-    /// A name of [`COPY_COLUMNS`].
+    /// One of the names in [`COPY_COLUMNS`].
     OfCopies(&'static str),
     Leader,
-    /// A field; of a data field, the subfields with these codes, or with any letter if there are none.
+    /// A field by its tag. The text has the codes of the subfields to show in a data field; if it is empty, every
+    /// subfield whose code is a letter is shown.
     Field(Tag, String),
-    /// A range of characters of the leader or a control field, as its first and last character.
+    /// A range of characters in the leader (`None`) or a control field, given by its first and last position.
     Positions(Option<Tag>, usize, usize),
 }
 
-/// The reason why a text is not a list of columns.
+/// The reason why text is not a list of columns.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ColumnsError {
-    /// A column is neither a field nor a name.
+    /// The name of a column is unknown and does not have the form of a field.
     #[error(
         "{column:?} is not a column: use fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or {}, {}",
         NAMES.join(", "),
         COPY_COLUMNS.join(", ")
     )]
     Unknown {
-        /// The column as the user wrote it.
+        /// The name as the user wrote it.
         column: String,
     },
-    /// There are more than [`MAX_COLUMNS`] columns.
+    /// The list has more than [`MAX_COLUMNS`] columns.
     #[error("more than {MAX_COLUMNS} columns")]
     TooMany,
 }
@@ -212,23 +214,23 @@ fn content(name: &str) -> Option<Content> {
     }
 }
 
-/// How the cells of a row are separated and written.
+/// The file format of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableForm {
-    /// Commas, and lines that end in CR LF (RFC 4180).
+    /// Values separated by commas, and lines that end in CR LF (RFC 4180).
     Csv,
-    /// Tabs, and lines that end in LF.
+    /// Values separated by tabs, and lines that end in LF.
     Tsv,
-    /// CSV for programs that calculate: it begins with a byte order mark, by which they recognise UTF-8; a cell that they would
-    /// take for a formula begins with an apostrophe; a cell that they would show as a different number, or as a date, becomes
-    /// the text of a formula (`="0141439513"`).
+    /// CSV for spreadsheet programs. The file begins with a byte order mark, by which these programs recognise UTF-8. A
+    /// cell that they would take for a formula begins with an apostrophe. A cell that they would show as a different
+    /// number or as a date becomes the text of a formula (`="0141439513"`).
     Spreadsheet,
 }
 
-/// Data about a copy: names of [`COPY_COLUMNS`] and values.
+/// Data about one copy: names from [`COPY_COLUMNS`], each with its value.
 pub type CopyCells = Vec<(&'static str, String)>;
 
-/// A table of records: its columns, and how they are written.
+/// A table of records: its columns and its file format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     form: TableForm,
@@ -260,7 +262,8 @@ impl Table {
         }
     }
 
-    /// Returns the same table with a row for each copy; a record without known copies has one row.
+    /// Returns the same table, but with one row for each copy if the flag is set. A record without known copies still
+    /// has one row.
     #[must_use]
     pub fn with_row_per_copy(self, has_row_per_copy: bool) -> Self {
         Self {
@@ -269,18 +272,18 @@ impl Table {
         }
     }
 
-    /// Returns whether any column is about copies.
+    /// Returns whether any column is data about copies.
     pub fn has_copies(&self) -> bool {
         let mut contents = self.columns.iter().map(|column| &column.content);
         self.has_row_per_copy || contents.any(|content| matches!(content, Content::OfCopies(_)))
     }
 
-    /// Returns the first line: the columns as the user wrote them.
+    /// Returns the header line, with the columns as the user wrote them.
     pub fn header(&self) -> &str {
         &self.header
     }
 
-    /// Appends the row of a record in UTF-8, or its rows, and returns a message for each loss of data.
+    /// Appends the row or rows of a record, which must be in UTF-8, and returns a message for each loss of data.
     ///
     /// A cell is one line: white space around a subfield is removed, control characters become blanks, and the marks of
     /// non-filing words are left out. Letters and their marks are composed (NFC), as spreadsheet programs search for them.
@@ -356,9 +359,9 @@ impl TableForm {
     }
 }
 
-/// Returns whether a spreadsheet program would show the cell as a different number, or as a date: the cell has digits, and
-/// marks that occur in numbers and dates. Numbers without leading zeros and with at most [`MAX_DIGITS`] digits, such as years,
-/// are not changed.
+/// Returns whether a spreadsheet program would show the cell as a different number or as a date. This is so if the cell
+/// consists of digits and of characters that occur in numbers and dates. Numbers without leading zeros and with at most
+/// [`MAX_DIGITS`] digits, such as years, are not changed by these programs.
 fn is_changed(cell: &str) -> bool {
     let is_number = cell.bytes().all(|octet| octet.is_ascii_digit());
     let is_mark = |octet: u8| b"-/.:, eE+%".contains(&octet);
@@ -372,7 +375,7 @@ fn is_changed(cell: &str) -> bool {
     }
 }
 
-/// The maximum number of digits; a longer number is shown as `9.78E+12`.
+/// The maximum number of digits that a spreadsheet program shows in full; a longer number is shown as `9.78E+12`.
 const MAX_DIGITS: usize = 11;
 
 #[cfg(test)]

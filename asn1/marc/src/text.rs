@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use super::record::{FIELD_TERMINATOR, RECORD_TERMINATOR, SUBFIELD_DELIMITER};
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-/// Shows octets as text: valid UTF-8 unchanged, every other octet as `\xNN` (capital hexadecimal digits).
+/// Shows octets as text: valid UTF-8 is unchanged, and every other octet becomes `\xNN` (with capital hexadecimal
+/// digits).
 ///
 /// A backslash that would read back as such an escape is shown as `\x5C`, so [`octets_from_text`] always returns the octets
 /// that were shown. Text without such an escape is borrowed, not copied.
@@ -51,8 +52,8 @@ pub(crate) fn composed(text: String) -> String {
     }
 }
 
-/// Returns the octets that [`text_lossless`] showed as this text: `\x80` to `\xFF` and `\x5C` become one octet; all other text
-/// is UTF-8.
+/// Returns the octets that [`text_lossless`] shows as this text: `\x80` to `\xFF` and `\x5C` become one octet, and all
+/// other text is UTF-8.
 pub fn octets_from_text(text: &str) -> Vec<u8> {
     let mut octets = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -116,7 +117,8 @@ fn escaped(octets: &[u8]) -> String {
     shown
 }
 
-/// Returns the position of the first escape and the octet it stands for. Only octets that are never plain text are escapes.
+/// Returns the position of the first escape, and its octet. An escape of an octet that is always shown unchanged is
+/// ordinary text.
 fn escape_at(text: &[u8]) -> Option<(usize, u8)> {
     // Most text does not have a backslash, and `contains` shows that quickly.
     if !text.contains(&b'\\') {
@@ -133,7 +135,8 @@ fn escape_at(text: &[u8]) -> Option<(usize, u8)> {
         })
 }
 
-/// Returns the value of a hexadecimal digit; only capital letters are accepted, since only these are written.
+/// Returns the value of a hexadecimal digit. Only capital letters are accepted, because [`text_lossless`] writes only
+/// these.
 pub(super) fn hexadecimal(digit: u8) -> Option<u8> {
     match digit {
         b'0'..=b'9' => Some(digit - b'0'),

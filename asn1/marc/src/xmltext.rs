@@ -17,7 +17,7 @@ pub fn put_content(out: &mut String, octets: &[u8]) -> bool {
     })
 }
 
-/// Appends octets as the inside of an attribute value in double quotes; returns `true` if a character had to be replaced.
+/// Appends octets to an attribute value in double quotes; returns `true` if a character had to be replaced.
 pub fn put_attribute(out: &mut String, octets: &[u8]) -> bool {
     put(out, octets, |character| match character {
         '<' => Some("&lt;"),
@@ -62,8 +62,8 @@ fn put(out: &mut String, octets: &[u8], escape: fn(char) -> Option<&'static str>
     replaced
 }
 
-/// Returns whether an octet begins a character that may need an escape, or a character that XML 1.0 does not allow: 0xEF begins
-/// U+FFFE and U+FFFF.
+/// Returns whether the octet may begin a character that needs an escape or that XML 1.0 does not allow. 0xEF begins
+/// U+FFFE and U+FFFF, for example.
 fn is_telling(octet: u8) -> bool {
     octet < b' ' || matches!(octet, b'<' | b'>' | b'&' | b'"' | 0xEF)
 }

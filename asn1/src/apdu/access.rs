@@ -20,7 +20,7 @@ productions! {
         [explicit 0] ExternallyDefined(External),
     }
 
-    /// The client's answer to a challenge, or its refusal.
+    /// The client's answer to a challenge, or an error in its place.
     pub struct AccessControlResponse {
         reference_id: Option<ReferenceId>,
         security_challenge_response: OptionalChoice<SecurityChallengeResponse>,
@@ -30,7 +30,7 @@ productions! {
 }
 
 redacted! {
-    /// The answer to the challenge; never shown by Debug.
+    /// The answer to the challenge, which `Debug` never shows.
     pub enum SecurityChallengeResponse {
         [38] SimpleForm(OctetString),
         [explicit 0] ExternallyDefined(External),

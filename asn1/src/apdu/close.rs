@@ -1,4 +1,4 @@
-//! Close `[48]`: the end of a session, from either side (Z39.50-2003 §3.2.11).
+//! Close `[48]`: ends a session, and may be sent by either side (Z39.50-2003 §3.2.11).
 
 use super::{External, OtherInformation, ReferenceId};
 use crate::oid::Oid;
@@ -6,7 +6,7 @@ use crate::production::productions;
 use crate::types::InternationalString;
 
 productions! {
-    /// The end of a session; the other side answers with its own Close.
+    /// The end of a session. The other side answers with its own Close.
     #[derive(Default)]
     pub struct Close {
         reference_id: Option<ReferenceId>,
@@ -17,7 +17,7 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// The reason for which a session ends.
+    /// The reason why a session ends.
     [211] pub integer CloseReason {
         FINISHED = 0 "finished", SHUTDOWN = 1 "shutdown", SYSTEM_PROBLEM = 2 "systemProblem",
         COST_LIMIT = 3 "costLimit", RESOURCES = 4 "resources", SECURITY_VIOLATION = 5 "securityViolation",
@@ -27,7 +27,7 @@ productions! {
 }
 
 impl Close {
-    /// Creates a Close with its reason and, for the peer's log, a message.
+    /// Creates a Close with its reason and an optional message for the peer's log.
     pub fn new(close_reason: CloseReason, diagnostic_information: Option<&str>) -> Self {
         Self {
             close_reason,

@@ -9,12 +9,12 @@ productions! {
     pub struct DeleteResultSetRequest {
         reference_id: Option<ReferenceId>,
         [32] delete_function: DeleteFunction,
-        /// The result sets to delete, if the function is `list`.
+        /// The result sets to delete, if `delete_function` is `list`.
         result_set_list: Option<Vec<ResultSetId>>,
         other_info: Option<OtherInformation>,
     }
 
-    /// The result of the request, for each set.
+    /// The result of a request to delete result sets, for each set.
     #[derive(Default)]
     pub struct DeleteResultSetResponse {
         reference_id: Option<ReferenceId>,
@@ -32,10 +32,10 @@ productions! {
         status: DeleteSetStatus,
     }
 
-    /// The sets to delete.
+    /// The choice between deleting listed result sets and deleting all of them.
     pub integer DeleteFunction { LIST = 0 "list", ALL = 1 "all" }
 
-    /// The result of deleting a set, or the reason why it was not deleted (Z39.50-2003 §3.2.4.1.3).
+    /// The result of deleting a result set, or the reason why it was not deleted (Z39.50-2003 §3.2.4.1.3).
     [33] pub integer DeleteSetStatus {
         SUCCESS = 0 "success", RESULT_SET_DID_NOT_EXIST = 1 "resultSetDidNotExist",
         PREVIOUSLY_DELETED_BY_TARGET = 2 "previouslyDeletedByTarget",

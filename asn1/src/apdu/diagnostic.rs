@@ -28,7 +28,7 @@ productions! {
 }
 
 bare_choices! {
-    /// The additional information of a diagnostic, in the string type of version 2 or of version 3.
+    /// The additional information of a diagnostic, in the string type of protocol version 2 or 3.
     pub enum AddInfo {
         V2Addinfo(VisibleString),
         V3Addinfo(InternationalString),
@@ -36,7 +36,7 @@ bare_choices! {
 }
 
 impl AddInfo {
-    /// Returns the octets of either type.
+    /// Returns the octets of the additional information, of either string type.
     pub fn as_bytes(&self) -> &[u8] {
         match self {
             Self::V2Addinfo(text) => text.as_bytes(),
@@ -44,14 +44,15 @@ impl AddInfo {
         }
     }
 
-    /// Returns the text, read as ISO 8859-1 if it is not UTF-8.
+    /// Returns the additional information as text. If it is not UTF-8, it is read as ISO 8859-1.
     pub fn to_string_lossy(&self) -> Cow<'_, str> {
         utf8_or_latin1(self.as_bytes())
     }
 }
 
 impl DefaultDiagFormat {
-    /// Creates a diagnostic with a Bib-1 condition. `addinfo` travels as `v2Addinfo`, which peers of every version read.
+    /// Creates a diagnostic with a Bib-1 condition. `addinfo` travels as `v2Addinfo`, which peers understand in every
+    /// protocol version.
     pub fn bib1(condition: i64, addinfo: impl Into<VisibleString>) -> Self {
         Self {
             diagnostic_set_id: BIB_1_DIAGNOSTICS,
@@ -60,7 +61,8 @@ impl DefaultDiagFormat {
         }
     }
 
-    /// Returns what a Bib-1 condition means, in plain words; `None` for another set or an unassigned code.
+    /// Returns the meaning of a Bib-1 condition in plain words; `None` for another diagnostic set or an unassigned
+    /// code.
     pub fn message(&self) -> Option<&'static str> {
         (self.diagnostic_set_id == BIB_1_DIAGNOSTICS)
             .then(|| Condition(self.condition).message())
@@ -69,7 +71,7 @@ impl DefaultDiagFormat {
 }
 
 impl Describe for DefaultDiagFormat {
-    /// Includes the meaning of a Bib-1 condition as `message`.
+    /// Describes the elements of the diagnostic, with the meaning of a Bib-1 condition added as `message`.
     fn describe(&self) -> Value {
         let message = self.message().map(|text| Value::Text(text.to_owned()));
         Value::group(vec![

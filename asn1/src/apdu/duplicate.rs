@@ -48,7 +48,7 @@ productions! {
         [6] PreferredDatabases(Vec<InternationalString>),
     }
 
-    /// The result of the request.
+    /// The result of a request to find duplicates.
     #[derive(Default)]
     pub struct DuplicateDetectionResponse {
         reference_id: Option<ReferenceId>,

@@ -7,7 +7,7 @@ use crate::production::productions;
 use crate::types::InternationalString;
 
 productions! {
-    /// A request to create, delete or modify a task package.
+    /// A request to create, delete or modify a task package of an extended service.
     pub struct ExtendedServicesRequest {
         reference_id: Option<ReferenceId>,
         [3] function: ExtendedServicesFunction,
@@ -26,13 +26,13 @@ productions! {
     /// What to do with the task package.
     pub integer ExtendedServicesFunction { CREATE = 1 "create", DELETE = 2 "delete", MODIFY = 3 "modify" }
 
-    /// Whether the server answers when the task is done, or immediately.
+    /// Whether the server answers when the task is done or immediately.
     pub integer WaitAction {
         WAIT = 1 "wait", WAIT_IF_POSSIBLE = 2 "waitIfPossible", DONT_WAIT = 3 "dontWait",
         DONT_RETURN_PACKAGE = 4 "dontReturnPackage",
     }
 
-    /// The result of the request.
+    /// The result of a request for an extended service.
     #[derive(Default)]
     pub struct ExtendedServicesResponse {
         reference_id: Option<ReferenceId>,
@@ -42,7 +42,7 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// Whether the task was done or accepted.
+    /// Whether the task was done, was only accepted, or failed.
     pub integer OperationStatus { DONE = 1 "done", ACCEPTED = 2 "accepted", FAILURE = 3 "failure" }
 }
 
@@ -61,7 +61,7 @@ described! {
 }
 
 impl ExtendedServicesRequest {
-    /// Creates a request for an unnamed task package, and waits for the task if the server can.
+    /// Creates a request for an unnamed task package, in which the server answers after the task is done if it can.
     pub fn create(package_type: Oid, parameters: Option<External>) -> Self {
         Self {
             reference_id: None,

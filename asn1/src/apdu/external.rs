@@ -7,7 +7,7 @@ use crate::production::productions;
 use crate::types::{Any, BitString, ObjectDescriptor, OctetString};
 
 productions! {
-    /// EXTERNAL: a value with the identifier of its syntax.
+    /// EXTERNAL: a value with the object identifier of its syntax.
     [universal 8]
     pub struct External {
         direct_reference: Option<Oid>,
@@ -16,28 +16,29 @@ productions! {
         encoding: ExternalEncoding,
     }
 
-    /// The three ways in which an EXTERNAL carries its value.
+    /// The three encodings of the value in an EXTERNAL.
     pub enum ExternalEncoding {
-        /// One BER value: SUTRS, OPAC, GRS-1 and every format written in ASN.1.
+        /// One BER value, for SUTRS, OPAC, GRS-1 and every other format written in ASN.1.
         [0] SingleAsn1Type(Any),
-        /// Octets: MARC, XML.
+        /// Octets, for MARC and XML.
         [1] OctetAligned(OctetString),
         [2] Arbitrary(BitString),
     }
 }
 
 impl External {
-    /// Creates an EXTERNAL with octets of the syntax `syntax`, the form in which MARC and XML travel.
+    /// Creates an EXTERNAL with octets in the given syntax, which is the encoding for MARC and XML.
     pub fn octet_aligned(syntax: Oid, octets: impl Into<OctetString>) -> Self {
         Self::of(syntax, ExternalEncoding::OctetAligned(octets.into()))
     }
 
-    /// Creates an EXTERNAL with one BER value of the syntax `syntax`, the form in which SUTRS, OPAC and diagnostics travel.
+    /// Creates an EXTERNAL with one BER value in the given syntax, which is the encoding for SUTRS, OPAC and
+    /// diagnostics.
     pub fn single_asn1_type(syntax: Oid, value: Any) -> Self {
         Self::of(syntax, ExternalEncoding::SingleAsn1Type(value))
     }
 
-    /// Encodes `value` as a BER value of the syntax `syntax`.
+    /// Encodes `value` as a BER value, and puts it into an EXTERNAL with the given syntax.
     ///
     /// # Errors
     /// Fails if BER cannot encode the value.
@@ -49,7 +50,7 @@ impl External {
         Ok(Self::single_asn1_type(syntax, value))
     }
 
-    /// Returns the octets of the value, in whichever way it is carried.
+    /// Returns the octets of the value in any of the three encodings.
     pub fn octets(&self) -> &[u8] {
         match &self.encoding {
             ExternalEncoding::SingleAsn1Type(value) => value.as_bytes(),
@@ -68,19 +69,20 @@ impl External {
     }
 }
 
-/// An ASN.1 type that travels in an EXTERNAL under its own object identifier: the formats of [`format`](crate::format), the
-/// services of [`es`](crate::es), records.
+/// An ASN.1 type that travels in an EXTERNAL with its own object identifier: a format of [`format`](crate::format), a
+/// service of [`es`](crate::es), or a record.
 pub trait ExternalValue: BerValue {
-    /// The identifier under which a value is sent.
+    /// The object identifier with which values are sent.
     const SYNTAX: Oid;
 
-    /// Returns whether values under this identifier are of the type; values under the identifiers of older versions may be.
+    /// Returns whether values with this identifier are of the type. The identifiers of older versions may be accepted
+    /// too.
     fn is_syntax(syntax: &Oid) -> bool;
 
-    /// Reads the value in an EXTERNAL. Some peers send it as octets, which are accepted.
+    /// Decodes the value in an EXTERNAL. Some peers send the BER value as octets, which is accepted too.
     ///
     /// # Errors
-    /// Fails if the EXTERNAL has another syntax or no syntax, or does not hold such a value.
+    /// Fails if the EXTERNAL has another syntax or no syntax, or does not contain a value of this type.
     fn from_external(external: &External) -> Result<Self, ExternalError> {
         let found = external.direct_reference;
         if !found.as_ref().is_some_and(Self::is_syntax) {
@@ -93,7 +95,7 @@ pub trait ExternalValue: BerValue {
         }
     }
 
-    /// Returns the value in an EXTERNAL, as it travels.
+    /// Encodes the value and returns it in an EXTERNAL.
     ///
     /// # Errors
     /// Fails if BER cannot encode the value.
@@ -102,7 +104,8 @@ pub trait ExternalValue: BerValue {
     }
 }
 
-/// Gives types the identifiers of their values: the identifier they are sent under, and the identifiers of older versions.
+/// Implements [`ExternalValue`] for types, each with the identifier of its values and the identifiers of older
+/// versions.
 macro_rules! external_values {
     ($($type:ty: $syntax:ident $(, $older:ident)*;)*) => {$(
         impl $crate::apdu::external::ExternalValue for $type {
@@ -120,18 +123,18 @@ pub(crate) use external_values;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExternalError {
-    /// The EXTERNAL names another syntax, or no syntax.
+    /// The syntax of the EXTERNAL is another syntax, or is missing.
     #[error("no value of syntax {expected:?}")]
     Syntax {
         /// The expected syntax.
         expected: Oid,
-        /// The syntax found.
+        /// The syntax found, if the EXTERNAL names one.
         found: Option<Oid>,
     },
     /// The EXTERNAL holds a bit string, which is not a BER value.
     #[error("a bit string instead of a value of syntax {0:?}")]
     Bits(Oid),
-    /// The contents of the EXTERNAL do not decode.
+    /// The contents of the EXTERNAL cannot be decoded.
     #[error("a malformed value in an EXTERNAL")]
     Value(#[from] DecodeError),
 }

@@ -9,15 +9,15 @@ use crate::production::{production, productions};
 use crate::types::{Bits, InternationalString, VisibleString};
 
 productions! {
-    /// The client's offer when it opens the session.
+    /// The client's offer at the start of a session.
     #[derive(Default)]
     pub struct InitializeRequest {
         reference_id: Option<ReferenceId>,
         protocol_version: ProtocolVersion,
         options: Options,
-        /// In octets; 0 means no limit.
+        /// The preferred size of messages in octets; 0 means no limit.
         [5] preferred_message_size: i64,
-        /// In octets; 0 means no limit.
+        /// The maximum size of a single record in octets; 0 means no limit.
         [6] exceptional_record_size: i64,
         [explicit 7] id_authentication: Option<IdAuthentication>,
         [110] implementation_id: Option<InternationalString>,
@@ -28,15 +28,15 @@ productions! {
         unknown: Unknown,
     }
 
-    /// The server's answer to the offer; `result` says whether the session is open.
+    /// The server's answer to the client's offer; `result` is whether the session is open.
     #[derive(Default)]
     pub struct InitializeResponse {
         reference_id: Option<ReferenceId>,
         protocol_version: ProtocolVersion,
         options: Options,
-        /// In octets; 0 means no limit.
+        /// The preferred size of messages in octets; 0 means no limit.
         [5] preferred_message_size: i64,
-        /// In octets; 0 means no limit.
+        /// The maximum size of a single record in octets; 0 means no limit.
         [6] exceptional_record_size: i64,
         [12] result: bool,
         [110] implementation_id: Option<InternationalString>,
@@ -57,7 +57,7 @@ productions! {
 }
 
 production! {
-    /// The client's credentials; never shown by Debug.
+    /// The client's credentials, which `Debug` never shows.
     #[derive(Clone, PartialEq)]
     pub enum IdAuthentication {
         /// Free text, by convention `user/password`.
@@ -80,7 +80,7 @@ impl fmt::Debug for IdAuthentication {
 }
 
 redacted! {
-    /// Group, user and password; never shown by Debug.
+    /// A group, user and password, which `Debug` never shows.
     #[derive(Default)]
     pub struct IdPass {
         [0] group_id: Option<InternationalString>,
@@ -97,12 +97,13 @@ impl ProtocolVersion {
     /// Only version 1.
     pub const ONLY_1: Self = Self(Bits::of(&[0]));
 
-    /// Returns the versions that both sides speak.
+    /// Returns the versions that both values contain.
     pub fn intersection(self, other: Self) -> Self {
         Self(self.0.intersection(other.0))
     }
 
-    /// Returns the highest version named, 1 to 3, or `None` if no version is named. Versions 1 and 2 are the same protocol.
+    /// Returns the highest version in the set, from 1 to 3; `None` if the set is empty. Versions 1 and 2 are the same
+    /// protocol.
     pub fn highest(self) -> Option<u8> {
         self.0
             .positions()
@@ -138,13 +139,13 @@ options! {
 }
 
 impl Options {
-    /// Returns the standard's names of the options that are set, in bit order; bits without a name are left out.
+    /// Returns the standard's names of the set options, in bit order; bits without a name are left out.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         let set = move |option: &&(Self, _)| self.contains(option.0);
         Self::NAMES.iter().filter(set).map(|(_, name)| *name)
     }
 
-    /// Returns the option with that name, in any case; `None` for a name that the standard does not have.
+    /// Returns the option with this name; case is ignored. Returns `None` for a name that is not in the standard.
     pub fn by_name(name: &str) -> Option<Self> {
         let mut known = Self::NAMES.iter();
         let found = known.find(|(_, known)| known.eq_ignore_ascii_case(name));

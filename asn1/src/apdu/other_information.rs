@@ -1,4 +1,4 @@
-//! OtherInformation: values of any syntax that an APDU carries besides its own elements (Z39.50-2003 §4.1).
+//! OtherInformation: values of any syntax that an APDU contains in addition to its own elements (Z39.50-2003 §4.1).
 
 use super::{External, ExternalValue};
 use crate::describe::{bare_choices, described};
@@ -7,7 +7,7 @@ use crate::oid::Oid;
 use crate::types::{InternationalString, OctetString};
 
 described! {
-    /// OtherInformation `[201]`: values that an APDU carries besides its own elements.
+    /// OtherInformation `[201]`: values that an APDU contains in addition to its own elements.
     #[derive(Default)]
     [201] pub struct OtherInformation(pub Vec<OtherInformationUnit>)
 
@@ -35,7 +35,7 @@ bare_choices! {
 }
 
 impl OtherInformation {
-    /// Returns the first value of the type `T`; `None` if there is none, or it is malformed.
+    /// Returns the first value of the type `T`; `None` if there is no such value or it is malformed.
     pub fn value<T: ExternalValue>(&self) -> Option<T> {
         self.0.iter().find_map(|unit| match &unit.information {
             Information::ExternallyDefinedInfo(external) => T::from_external(external).ok(),
@@ -43,7 +43,7 @@ impl OtherInformation {
         })
     }
 
-    /// Adds a value under its own identifier, without a category.
+    /// Adds a value with its own identifier, without a category.
     ///
     /// # Errors
     /// Fails if BER cannot encode the value.

@@ -17,16 +17,16 @@ productions! {
     pub struct PresentRequest {
         reference_id: Option<ReferenceId>,
         result_set_id: ResultSetId,
-        /// 1-based position.
+        /// The 1-based position of the first requested record.
         [30] result_set_start_point: i64,
         [29] number_of_records_requested: i64,
         [212] additional_ranges: Option<Vec<Range>>,
         record_composition: OptionalChoice<RecordComposition>,
         [104] preferred_record_syntax: Option<Oid>,
         [204] max_segment_count: Option<i64>,
-        /// In octets.
+        /// The maximum size of a record in octets.
         [206] max_record_size: Option<i64>,
-        /// In octets.
+        /// The maximum size of a segment in octets.
         [207] max_segment_size: Option<i64>,
         other_info: Option<OtherInformation>,
     }
@@ -36,7 +36,7 @@ productions! {
     pub struct PresentResponse {
         reference_id: Option<ReferenceId>,
         [24] number_of_records_returned: i64,
-        /// 1-based; the first position that was not returned.
+        /// The 1-based position of the first record that was not returned.
         [25] next_result_set_position: i64,
         present_status: PresentStatus,
         records: OptionalChoice<Records>,
@@ -58,20 +58,20 @@ productions! {
         PARTIAL_3 = 3 "partial-3", PARTIAL_4 = 4 "partial-4", FAILURE = 5 "failure",
     }
 
-    /// A range of further positions in the result set.
+    /// An additional range of positions in the result set.
     pub struct Range {
-        /// 1-based position.
+        /// The 1-based position of the first record in the range.
         [1] starting_position: i64,
         [2] number_of_records: i64,
     }
 
-    /// The composition of records: an element set name, or a full specification.
+    /// The composition of the requested records: an element set name, or a full specification.
     pub enum RecordComposition {
         [19] Simple(ElementSetNames),
         [209] Complex(Box<CompSpec>),
     }
 
-    /// An element set name for all databases, or one for each.
+    /// An element set name for all databases, or one name for each database.
     pub enum ElementSetNames {
         [0] GenericElementSetName(InternationalString),
         [1] DatabaseSpecific(Vec<DatabaseSpecificElementSet>),
@@ -85,7 +85,7 @@ productions! {
 }
 
 described! {
-    /// Composition by schema and element specification (Z39.50-2003 §3.6.3).
+    /// A composition by schema and element specification (Z39.50-2003 §3.6.3).
     pub struct CompSpec {
         [1] select_alternative_syntax: bool,
         [2] generic: Option<Specification>,
@@ -99,7 +99,7 @@ described! {
         [2] spec: Specification,
     }
 
-    /// Schema and elements of a composition.
+    /// A schema and the elements of a composition.
     #[derive(Default)]
     pub struct Specification {
         schema: OptionalChoice<Schema>,
@@ -108,7 +108,7 @@ described! {
 }
 
 bare_choices! {
-    /// A schema by identifier or URI.
+    /// A schema, given by its object identifier or URI.
     pub enum Schema {
         [1] Oid(Oid),
         [300] Uri(InternationalString),

@@ -9,21 +9,21 @@ use crate::types::{Any, GeneralizedTime, InternationalString, OctetString};
 pub use super::rpn::{MAX_RPN_DEPTH, RpnRpnOp, RpnStructure};
 
 productions! {
-    /// A query, by its type.
+    /// A query of any type.
     pub enum Query {
-        /// A query type agreed on by the peers.
+        /// A type-0 query, whose meaning the peers have agreed on.
         [0] Type0(Any),
-        /// Reverse Polish notation.
+        /// A type-1 query, in reverse Polish notation.
         [1] Type1(RpnQuery),
-        /// CCL, ISO 8777.
+        /// A type-2 query, in CCL (ISO 8777).
         [explicit 2] Type2(OctetString),
-        /// ANSI Z39.58.
+        /// A type-100 query, in the language of ANSI Z39.58.
         [explicit 100] Type100(OctetString),
-        /// Reverse Polish notation with proximity, of version 2.
+        /// A type-101 query: reverse Polish notation with proximity, for protocol version 2.
         [101] Type101(RpnQuery),
-        /// A query for a ranked list.
+        /// A type-102 query, for a ranked list.
         [explicit 102] Type102(OctetString),
-        /// A query type that is defined externally, such as CQL.
+        /// A type-104 query, whose type is defined elsewhere, such as CQL.
         [104] Type104(External),
     }
 
@@ -47,7 +47,7 @@ productions! {
         term: Term,
     }
 
-    /// A result set restricted by attributes.
+    /// A result set that is restricted by attributes.
     [214]
     pub struct ResultSetPlusAttributes {
         result_set: ResultSetId,
@@ -66,7 +66,7 @@ productions! {
         [221] Null,
     }
 
-    /// An operator that combines two operands.
+    /// An operator that combines two operands of a query.
     pub enum Operator {
         [0] And,
         [1] Or,
@@ -74,7 +74,7 @@ productions! {
         [3] Prox(Box<ProximityOperator>),
     }
 
-    /// Proximity: how near the operands are, and in which order (Z39.50-2003 §3.7.2).
+    /// Proximity: the distance and order of two operands (Z39.50-2003 §3.7.2).
     pub struct ProximityOperator {
         [1] exclusion: Option<bool>,
         [2] distance: i64,
@@ -83,19 +83,19 @@ productions! {
         [5] proximity_unit_code: ProximityUnitCode,
     }
 
-    /// The unit in which a proximity distance is counted.
+    /// The unit of a proximity distance.
     pub enum ProximityUnitCode {
         [1] Known(KnownProximityUnit),
         [2] Private(i64),
     }
 
-    /// How the actual distance compares with the requested one.
+    /// The relation between the actual distance and the requested distance.
     pub integer RelationType {
         LESS_THAN = 1 "lessThan", LESS_THAN_OR_EQUAL = 2 "lessThanOrEqual", EQUAL = 3 "equal",
         GREATER_THAN_OR_EQUAL = 4 "greaterThanOrEqual", GREATER_THAN = 5 "greaterThan", NOT_EQUAL = 6 "notEqual",
     }
 
-    /// The units of distance that the standard names.
+    /// The units of distance defined in the standard.
     pub integer KnownProximityUnit {
         CHARACTER = 1 "character", WORD = 2 "word", SENTENCE = 3 "sentence", PARAGRAPH = 4 "paragraph",
         SECTION = 5 "section", CHAPTER = 6 "chapter", DOCUMENT = 7 "document", ELEMENT = 8 "element",
@@ -107,7 +107,7 @@ described! {
     /// AttributeList `[44]` as a separate type.
     [44] pub struct AttributeList(pub Vec<AttributeElement>)
 
-    /// One attribute: type and value, in the query's attribute set unless it names another set.
+    /// One attribute: its type and value, in the query's attribute set unless the attribute names another set.
     pub struct AttributeElement {
         [1] attribute_set: Option<Oid>,
         [120] attribute_type: i64,
@@ -166,7 +166,7 @@ impl Query {
 }
 
 impl Describe for Query {
-    /// Describes the query by the name of its type; RPN as PQF.
+    /// Describes the query by the name of its type; a query in reverse Polish notation is shown as PQF.
     fn describe(&self) -> Value {
         let value = match self {
             Self::Type1(rpn) | Self::Type101(rpn) => Value::Text(rpn.to_string()),
@@ -182,7 +182,7 @@ impl Describe for Query {
 }
 
 impl RpnQuery {
-    /// Creates a query whose attributes are from Bib-1, unless they name another set.
+    /// Creates a query with Bib-1 as the attribute set of all attributes that do not name another set.
     pub fn bib1(rpn: RpnStructure) -> Self {
         Self {
             attribute_set: BIB_1,
@@ -192,7 +192,7 @@ impl RpnQuery {
 }
 
 impl Describe for Term {
-    /// Describes the value alone; octets are shown as text.
+    /// Describes only the value of the term; octets are shown as text.
     fn describe(&self) -> Value {
         match self {
             Self::General(octets) => Value::text(octets),
@@ -219,7 +219,7 @@ impl AttributeElement {
 }
 
 impl AttributeValue {
-    /// Creates an attribute value that is a name.
+    /// Creates an attribute value from a name.
     pub fn named(name: impl Into<InternationalString>) -> Self {
         Self::Complex(Box::new(ComplexAttribute {
             list: vec![StringOrNumeric::String(name.into())],

@@ -1,5 +1,5 @@
-//! Records of a response: database records, fragments of segmented records, and diagnostics in their place (Z39.50-2003
-//! §3.2.2.1.8, §4.1 `Records`).
+//! The records of a response: database records, fragments of segmented records, and diagnostics in place of records
+//! (Z39.50-2003 §3.2.2.1.8, §4.1 `Records`).
 
 use super::{DatabaseName, DefaultDiagFormat, DiagRec, External, ExternalEncoding};
 use crate::production::productions;
@@ -13,13 +13,13 @@ productions! {
         [205] MultipleNonSurDiagnostics(Vec<DiagRec>),
     }
 
-    /// A record and the database from which it comes.
+    /// A record and the name of its database.
     pub struct NamePlusRecord {
         [0] name: Option<DatabaseName>,
         [1] record: Record,
     }
 
-    /// A record, the diagnostic that replaces it, or a fragment of it.
+    /// A record, a fragment of a record, or the diagnostic in place of a record.
     pub enum Record {
         [explicit 1] RetrievalRecord(External),
         [2] SurrogateDiagnostic(DiagRec),
@@ -36,7 +36,7 @@ productions! {
 }
 
 impl NamePlusRecord {
-    /// Returns the octets of the record or fragment, if it travels as octets.
+    /// Returns the octets of the record or fragment, unless it is encoded in another way.
     pub(crate) fn octets(&self) -> Option<&[u8]> {
         let external = match &self.record {
             Record::RetrievalRecord(external) => external,

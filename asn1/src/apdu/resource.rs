@@ -1,11 +1,11 @@
-//! Resource control and report: the APDUs `[30]` to `[34]` (Z39.50-2003 §3.2.6).
+//! Resource control and resource reports: the APDUs `[30]` to `[34]` (Z39.50-2003 §3.2.6).
 
 use super::{External, OtherInformation, ReferenceId};
 use crate::oid::Oid;
 use crate::production::productions;
 
 productions! {
-    /// A report by the server on the cost of an operation, which may ask whether to continue.
+    /// The server's report on the cost of an operation, in which it may ask whether to continue.
     #[derive(Default)]
     pub struct ResourceControlRequest {
         reference_id: Option<ReferenceId>,
@@ -17,7 +17,7 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// The client's answer to whether the operation should continue.
+    /// The client's decision whether the operation continues.
     pub struct ResourceControlResponse {
         reference_id: Option<ReferenceId>,
         [44] continue_flag: bool,
@@ -25,7 +25,8 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// A request by the client for a report on, or the end of, the operation in progress; there is no direct response.
+    /// The client's request for a report on the operation in progress, or for its end. The server does not respond to
+    /// it directly.
     pub struct TriggerResourceControlRequest {
         reference_id: Option<ReferenceId>,
         [46] requested_action: RequestedAction,
@@ -43,7 +44,7 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// The report requested.
+    /// The requested report on resources.
     #[derive(Default)]
     pub struct ResourceReportResponse {
         reference_id: Option<ReferenceId>,
@@ -52,13 +53,13 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// Which results remain if a suspended operation is ended now.
+    /// The results that remain if a suspended operation is ended now.
     pub integer PartialResultsAvailable { SUBSET = 1 "subset", INTERIM = 2 "interim", NONE = 3 "none" }
 
     /// The action that the client requests with a trigger.
     pub integer RequestedAction { RESOURCE_REPORT = 1 "resourceReport", RESOURCE_CONTROL = 2 "resourceControl", CANCEL = 3 "cancel" }
 
-    /// Whether a report is available (Z39.50-2003 §3.2.6.3).
+    /// Whether the requested report is available (Z39.50-2003 §3.2.6.3).
     pub integer ResourceReportStatus {
         SUCCESS = 0 "success", PARTIAL = 1 "partial", FAILURE_1 = 2 "failure-1", FAILURE_2 = 3 "failure-2",
         FAILURE_3 = 4 "failure-3", FAILURE_4 = 5 "failure-4", FAILURE_5 = 6 "failure-5", FAILURE_6 = 7 "failure-6",
@@ -66,7 +67,7 @@ productions! {
 }
 
 impl TriggerResourceControlRequest {
-    /// Creates a request to end the operation without a result set.
+    /// Creates a request to end the operation in progress without a result set.
     pub fn cancel() -> Self {
         Self {
             reference_id: None,

@@ -1,5 +1,5 @@
-//! RPNStructure: the query tree, read without recursion so that hostile nesting cannot exhaust the stack (Z39.50-2003
-//! §4.1). rasn's own depth limit would refuse chains of more than 121 operands.
+//! RPNStructure: the query tree, which is decoded without recursion, so that hostile nesting cannot exhaust the stack
+//! (Z39.50-2003 §4.1). rasn's own depth limit would refuse chains of more than 121 operands.
 
 use std::convert::Infallible;
 
@@ -14,7 +14,7 @@ use super::query::{AttributeElement, AttributesPlusTerm, Operand, Operator, Term
 use crate::codec::frame::{Header, Length};
 use crate::types::OctetString;
 
-/// The maximum depth of a query tree that is decoded; each operator on a path is one level.
+/// The maximum depth of a query tree that can be decoded. Each operator on the path to an operand is one level.
 pub const MAX_RPN_DEPTH: usize = 1000;
 
 /// A query tree.
@@ -37,7 +37,7 @@ pub struct RpnRpnOp {
 }
 
 impl RpnStructure {
-    /// Creates a general term with its attributes.
+    /// Creates an operand with a general term and its attributes.
     pub fn term(attributes: Vec<AttributeElement>, term: impl Into<OctetString>) -> Self {
         let term = Term::General(term.into());
         Self::Op(Operand::AttributesPlusTerm(AttributesPlusTerm {
@@ -106,7 +106,7 @@ impl RpnStructure {
     /// values on its left and right into one.
     ///
     /// # Errors
-    /// The first error of either function.
+    /// The first error returned by either function.
     pub fn evaluate<T, E>(
         &self,
         mut operand: impl FnMut(&Operand) -> Result<T, E>,
@@ -165,7 +165,7 @@ impl Decode for RpnStructure {
     }
 }
 
-/// An `rpnRpnOp` whose end has not been reached.
+/// An `rpnRpnOp` whose end has not been reached yet.
 struct OpenOperator {
     end: Option<usize>,
     rpn1: Option<RpnStructure>,

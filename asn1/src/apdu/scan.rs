@@ -17,7 +17,7 @@ productions! {
         term_list_and_start_point: AttributesPlusTerm,
         [5] step_size: Option<i64>,
         [6] number_of_terms_requested: i64,
-        /// 1-based position.
+        /// The 1-based position at which the given term should be in the response.
         [7] preferred_position_in_response: Option<i64>,
         other_info: Option<OtherInformation>,
     }
@@ -29,7 +29,7 @@ productions! {
         [3] step_size: Option<i64>,
         [4] scan_status: ScanStatus,
         [5] number_of_entries_returned: i64,
-        /// 1-based position.
+        /// The 1-based position of the given term in the response.
         [6] position_of_term: Option<i64>,
         [7] entries: Option<ListEntries>,
         [8] attribute_set: Option<Oid>,
@@ -55,7 +55,7 @@ productions! {
         [2] SurrogateDiagnostic(DiagRec),
     }
 
-    /// A term and how often it occurs.
+    /// A term and the number of its occurrences.
     pub struct TermInfo {
         term: Term,
         [0] display_term: Option<InternationalString>,

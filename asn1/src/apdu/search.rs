@@ -9,14 +9,14 @@ use crate::production::productions;
 use crate::types::InternationalString;
 
 productions! {
-    /// A search, with the bounds on the number of records in its response.
+    /// A search, with the bounds for the number of records in its response.
     pub struct SearchRequest {
         reference_id: Option<ReferenceId>,
-        /// With this many hits or fewer, the response carries all records.
+        /// With at most this many hits, the response contains all records.
         [13] small_set_upper_bound: i64,
-        /// With this many hits or more, the response carries no records.
+        /// With at least this many hits, the response contains no records.
         [14] large_set_lower_bound: i64,
-        /// Between the two bounds, the response carries this many records.
+        /// With a number of hits between the two bounds, the response contains this many records.
         [15] medium_set_present_number: i64,
         [16] replace_indicator: bool,
         [17] result_set_name: InternationalString,
@@ -35,7 +35,7 @@ productions! {
         reference_id: Option<ReferenceId>,
         [23] result_count: i64,
         [24] number_of_records_returned: i64,
-        /// 1-based; the first position that was not returned.
+        /// The 1-based position of the first record that was not returned.
         [25] next_result_set_position: i64,
         [22] search_status: bool,
         [26] result_set_status: Option<ResultSetStatus>,
@@ -45,7 +45,7 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// How complete the result set is (Z39.50-2003 §3.2.2.1.9).
+    /// The completeness of the result set (Z39.50-2003 §3.2.2.1.9).
     pub integer ResultSetStatus {
         SUBSET = 1 "subset", INTERIM = 2 "interim", NONE = 3 "none", ESTIMATE = 4 "estimate",
     }

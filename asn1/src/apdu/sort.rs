@@ -17,7 +17,7 @@ productions! {
         other_info: Option<OtherInformation>,
     }
 
-    /// The result of the sort.
+    /// The result of a sort.
     #[derive(Default)]
     pub struct SortResponse {
         reference_id: Option<ReferenceId>,
@@ -31,10 +31,10 @@ productions! {
     /// Whether the sort succeeded.
     pub integer SortStatus { SUCCESS = 0 "success", PARTIAL_1 = 1 "partial-1", FAILURE = 2 "failure" }
 
-    /// The state of the sorted set after a sort that did not succeed.
+    /// The state of the sorted result set after a sort that did not succeed.
     pub integer SortResultSetStatus { EMPTY = 1 "empty", INTERIM = 2 "interim", UNCHANGED = 3 "unchanged", NONE = 4 "none" }
 
-    /// One key of a sort.
+    /// One key of a sort, with its order and options.
     pub struct SortKeySpec {
         sort_element: SortElement,
         [1] sort_relation: SortRelation,
@@ -42,16 +42,16 @@ productions! {
         [3] missing_value_action: Option<MissingValueAction>,
     }
 
-    /// The order of a key.
+    /// The order in which a key sorts.
     pub integer SortRelation {
         ASCENDING = 0 "ascending", DESCENDING = 1 "descending",
         ASCENDING_BY_FREQUENCY = 3 "ascendingByFrequency", DESCENDING_BY_FREQUENCY = 4 "descendingByfrequency",
     }
 
-    /// Whether case matters in a key.
+    /// Whether case matters in a sort key.
     pub integer CaseSensitivity { CASE_SENSITIVE = 0 "caseSensitive", CASE_INSENSITIVE = 1 "caseInsensitive" }
 
-    /// What to do with a record that lacks the key.
+    /// The treatment of records that lack the key.
     pub enum MissingValueAction {
         [1] Abort,
         [2] Null,
@@ -60,26 +60,26 @@ productions! {
 }
 
 described! {
-    /// Where a key is found: for all databases, or for each of them.
+    /// A sort key for all databases, or one for each database.
     pub enum SortElement {
         [1] Generic(SortKey),
         [2] DatabaseSpecific(Vec<DatabaseSpecificSort>),
     }
 
-    /// The key for one database.
+    /// The sort key for one database.
     pub struct DatabaseSpecificSort {
         database_name: DatabaseName,
         db_sort: SortKey,
     }
 
-    /// A key: the name of a field, elements, or attributes.
+    /// A sort key: the name of a field, elements, or attributes.
     pub enum SortKey {
         [0] SortField(InternationalString),
         [1] ElementSpec(Box<Specification>),
         [2] SortAttributes(SortAttributes),
     }
 
-    /// A key that consists of attributes.
+    /// A sort key that consists of attributes.
     pub struct SortAttributes {
         id: Oid,
         list: AttributeList,
@@ -87,7 +87,7 @@ described! {
 }
 
 impl SortRequest {
-    /// Creates a request to sort one result set by keys, most important first.
+    /// Creates a request to sort one result set by keys, with the most important key first.
     pub fn in_place(result_set: impl Into<InternationalString>, keys: Vec<SortKeySpec>) -> Self {
         let name = result_set.into();
         Self {

@@ -1,27 +1,29 @@
-//! Bib-1 attributes: the six types, and the values of each by name (Z39.50-2003 §ATR.1; Bib-1 Attribute Set of the Maintenance
-//! Agency). Use values up to 63 and from 1000 on; the names of GILS and NORZIG values begin with the name of the community.
+//! Bib-1 attributes: the six types, and the named values of each type (Z39.50-2003 §ATR.1; Bib-1 Attribute Set of the
+//! Maintenance Agency). The table has the Use values up to 63 and from 1000 on; the names of GILS and NORZIG values
+//! begin with the name of the community.
 
 use super::find;
 
 /// Type 1: the access point in which the term is searched.
 pub const USE: i64 = 1;
-/// Type 2: how the term compares with the access point.
+/// Type 2: the comparison of the term with the access point.
 pub const RELATION: i64 = 2;
 /// Type 3: the position of the term in the field.
 pub const POSITION: i64 = 3;
 /// Type 4: the form of the term.
 pub const STRUCTURE: i64 = 4;
-/// Type 5: the end at which the term is truncated.
+/// Type 5: the side of the term on which it is truncated.
 pub const TRUNCATION: i64 = 5;
-/// Type 6: whether the term is the whole of a field or subfield.
+/// Type 6: whether the term is the complete field or subfield.
 pub const COMPLETENESS: i64 = 6;
 
-/// Returns the name of an attribute type: `Use` for 1. `None` for types other than the six of Bib-1.
+/// Returns the name of an attribute type: `Use` for 1. Returns `None` for a type that is not one of the six of Bib-1.
 pub fn type_name(attribute_type: i64) -> Option<&'static str> {
     find(TYPES, attribute_type).map(|(name, _)| name)
 }
 
-/// Returns the name of a value of an attribute type: `Urx` for type 4 and value 104. `None` if Bib-1 does not assign the value.
+/// Returns the name of a value of an attribute type: `Urx` for type 4 and value 104. Returns `None` if Bib-1 does not
+/// assign the value.
 pub fn name(attribute_type: i64, value: i64) -> Option<&'static str> {
     find(find(TYPES, attribute_type)?.1, value)
 }
@@ -34,7 +36,7 @@ pub fn use_name(value: i64) -> Option<&'static str> {
 /// A sorted table of numbers and names.
 type NameTable = &'static [(i64, &'static str)];
 
-/// Defines the values of a type by name, and a constant for each value that code refers to.
+/// Defines the named values of an attribute type, and a constant for each value that is used in the code.
 macro_rules! values {
     ($table:ident: $($value:literal $name:literal $(= $constant:ident)?;)*) => {
         $($(#[doc = concat!($value, ": ", $name, ".")] pub const $constant: i64 = $value;)?)*

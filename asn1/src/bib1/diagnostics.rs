@@ -1,29 +1,31 @@
-//! Bib-1 diagnostics: the meaning of each condition in plain words, and of its addinfo (Z39.50-2003 §ERR.1; Bib-1 Diagnostics
-//! of the Maintenance Agency). The texts are written by this project, for people who do not know the protocol.
+//! Bib-1 diagnostics: the meaning of each condition and of its addinfo, in plain words (Z39.50-2003 §ERR.1; Bib-1
+//! Diagnostics of the Maintenance Agency). The wording is that of this project, for people who do not know the
+//! protocol.
 
 use std::fmt;
 
 use super::find;
 
-/// A condition of the Bib-1 diagnostic set, known or not.
+/// A condition of the Bib-1 diagnostic set, which may be unassigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Condition(pub i64);
 
 impl Condition {
-    /// Returns the meaning of the condition as a lower-case phrase for people: `there is no database of this name` for 235.
-    /// `None` for a code that the set does not assign.
+    /// Returns the meaning of the condition as a lower-case phrase for people, such as `there is no database of this
+    /// name` (235). Returns `None` for a code that Bib-1 does not assign.
     pub fn message(self) -> Option<&'static str> {
         find(CONDITIONS, self.0).map(|(message, _)| message)
     }
 
-    /// Returns the meaning of the condition's addinfo: `database name` for 235. `None` if the set does not define it.
+    /// Returns the meaning of the condition's addinfo, such as `database name` (235). Returns `None` if Bib-1 does not
+    /// define it.
     pub fn addinfo(self) -> Option<&'static str> {
         find(CONDITIONS, self.0).and_then(|(_, addinfo)| addinfo.first().copied())
     }
 }
 
 impl fmt::Display for Condition {
-    /// Writes, for example, `235 (there is no database of this name)`, or the number alone.
+    /// Writes, for example, `235 (there is no database of this name)`, or only the number of an unassigned condition.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.message() {
             Some(message) => write!(f, "{} ({message})", self.0),
@@ -38,17 +40,17 @@ impl From<i64> for Condition {
     }
 }
 
-/// A message, and the meaning of the addinfo if the diagnostic set defines it.
+/// A message, and the meaning of the addinfo if Bib-1 defines it.
 type Meaning = (&'static str, &'static [&'static str]);
 
-/// Defines the table of conditions, and a constant for each condition that code refers to.
+/// Defines the table of conditions, and a constant for each condition that is used in the code.
 macro_rules! conditions {
     ($($code:literal $($constant:ident)? $message:literal $(, $addinfo:literal)?;)*) => {
         impl Condition {
             $($(#[doc = concat!($code, ": ", $message, ".")] pub const $constant: Self = Self($code);)?)*
         }
 
-        /// Each condition with its message and the meaning of its additional information.
+        /// Each condition with its message, and the meaning of its addinfo if Bib-1 defines one.
         const CONDITIONS: &[(i64, Meaning)] = &[$(($code, ($message, &[$($addinfo)?])),)*];
     };
 }

@@ -1,19 +1,19 @@
-//! A listing of BER values for people: one line for each value, with offset, tag, length and contents. Any octets can be listed
-//! (X.690 §8.1). The secrets of Z39.50-2003 §3.2.1 and §3.2.5 are left out.
+//! A listing of BER values for people: one line for each value, with its offset, tag, length and contents. Any octets
+//! can be listed (X.690 §8.1). The secrets of Z39.50-2003 §3.2.1 and §3.2.5 are redacted.
 
 use std::fmt::Write;
 
 use super::frame::{CONSTRUCTED, Header, Length};
 use crate::apdu::Apdu;
 
-/// The maximum number of contents octets shown of a primitive value.
+/// The maximum number of octets shown from the contents of a primitive value.
 const MAX_SHOWN: usize = 64;
-/// Values nested deeper than this are shown as octets.
+/// The maximum nesting depth; values at deeper levels are shown as octets.
 const MAX_DEPTH: usize = 64;
 
-/// Lists the values in `octets`; anything that is not a BER value is marked as such and ends the listing.
+/// Lists the values in `octets`. Octets that are not a BER value are marked as such and end the listing.
 ///
-/// The contents of idAuthentication and of a security challenge's response are shown as `<redacted>`.
+/// The contents of idAuthentication and of the response to a security challenge are shown as `<redacted>`.
 pub fn dump(octets: &[u8]) -> String {
     let mut listing = String::new();
     let mut open: Vec<Option<usize>> = Vec::new();
@@ -77,7 +77,8 @@ pub fn dump(octets: &[u8]) -> String {
     listing
 }
 
-/// Returns whether the element is secret: idAuthentication [7] of Init, the challenge's response [38] or [0] of access control.
+/// Returns whether the element is secret: idAuthentication `[7]` of Init, or the response to a challenge (`[38]` or
+/// `[0]` of access control).
 fn is_secret(apdu: u32, tag: u32) -> bool {
     matches!((apdu, tag), (20, 7) | (29, 0 | 38))
 }

@@ -1,9 +1,9 @@
-//! Writes values in BER (X.690 §8.1) in one pass: nothing is moved once it is written, and octets borrowed from the caller are
-//! copied only once.
+//! Encodes values in BER (X.690 §8.1) in one pass: octets are not moved after they are written, and octets borrowed
+//! from the caller are copied only once.
 //!
-//! rasn's own encoder reserves one octet for a length and moves the contents if the long form is needed, so that each octet
-//! of a record is moved once per level of nesting. Here a long length is noted, and inserted when the result is copied out.
-//! The octets are the same: definite lengths in their shortest form.
+//! The encoder of rasn reserves one octet for a length and moves the contents if the long form is needed, so each octet
+//! of a record is moved once per level of nesting. This encoder stores a mark for a long length, and inserts the length
+//! when the result is copied out. The octets are the same as those of rasn: definite lengths in their shortest form.
 
 use rasn::error::{EncodeError, EncodeErrorKind};
 use rasn::types::{
@@ -15,47 +15,47 @@ use rasn::{Codec, Encode};
 
 /// An encoder of one value.
 pub(super) struct Encoder<'a> {
-    /// Everything except the octets that the marks insert.
+    /// All octets of the value, except those that the marks insert.
     octets: Vec<u8>,
-    /// The marks, in ascending order of their positions.
+    /// The marks, in ascending order of their positions in `octets`.
     marks: Vec<Mark<'a>>,
-    /// The number of octets that the marks insert.
+    /// The number of octets that all marks insert.
     inserted: usize,
-    /// Borrowed octets that have not been encountered yet.
+    /// The octet strings lent by the caller that have not been encountered yet.
     lent: std::iter::Peekable<std::vec::IntoIter<&'a [u8]>>,
 }
 
-/// Octets to insert before the octet at `at`.
+/// The octets to insert before the octet at index `at`.
 struct Mark<'a> {
     at: usize,
     insertion: Insertion<'a>,
 }
 
 enum Insertion<'a> {
-    /// The octets of a length after the first octet; none for a length below 128.
+    /// A length; its first octet is already written, and the others are inserted. None are needed for a length below
+    /// 128.
     Length(usize),
     Lent(&'a [u8]),
 }
 
 /// A constructed value whose contents are being written.
 struct OpenValue {
-    /// The index of the mark for the length of this value.
+    /// The index of the mark for the length of the value.
     mark: usize,
     contents: usize,
     inserted: usize,
 }
 
-/// Most APDUs have at most this many octets, not counting records.
+/// The size of most APDUs in octets, at most, without their records.
 const USUAL_SIZE: usize = 256;
-/// Most APDUs have at most this many constructed values, not counting records.
+/// The number of constructed values in most APDUs, at most, without their records.
 const USUAL_MARKS: usize = 8;
-/// The largest length or tag number that takes one octet.
+/// The largest length or tag number that fits into one octet.
 const SHORT: usize = 127;
 
 impl<'a> Encoder<'a> {
-    /// Creates an encoder for a value that holds the octet strings `lent`, in this order. An octet string that is not
-    /// encountered in order is copied like any other octets.
-    /// other octets.
+    /// Creates an encoder for a value that contains the octet strings `lent`, in this order. An octet string that is
+    /// not encountered in this order is copied like any other octets.
     pub(super) fn new(lent: Vec<&'a [u8]>) -> Self {
         Self {
             octets: Vec::with_capacity(USUAL_SIZE),
@@ -168,19 +168,19 @@ impl<'a> Encoder<'a> {
     }
 }
 
-/// Stands for a length that fits into its first octet, so that nothing is inserted.
+/// A placeholder for a length that fits into its first octet, so that nothing is inserted.
 const SHORT_FORM: usize = 0;
 const LONG_TAG: u8 = 0x1f;
 const PRIMITIVE: u8 = 0;
 const CONSTRUCTED: u8 = 0x20;
 
-/// Returns a number, which is greater than 0, without its leading zero octets.
+/// Returns a number greater than 0 without its leading zero octets.
 fn significant(octets: &[u8]) -> &[u8] {
     let zeros = octets.iter().take_while(|octet| **octet == 0).count();
     octets.get(zeros..).unwrap_or_default()
 }
 
-/// Types that Z39.50 does not use, or that this crate encodes as OCTET STRINGs.
+/// Implements the encoding of types that Z39.50 does not use, or that this crate encodes as OCTET STRINGs.
 macro_rules! unused {
     ($($name:ident $([$($parameters:tt)*])? ($($argument:ty),*);)*) => {$(
         fn $name $(<$($parameters)*>)? (&mut self, tag: Tag, $(_: $argument,)* _: Identifier) -> Result<(), EncodeError> {
@@ -402,7 +402,7 @@ mod tests {
     use crate::oid::{SUTRS, USMARC};
     use crate::types::{Any, Bits};
 
-    /// Checks that the encoder writes the same octets as rasn, after the previous contents of the buffer.
+    /// Checks that the encoder writes the same octets as rasn, and keeps the previous contents of the buffer.
     fn check(apdu: &Apdu) {
         let mut octets = vec![7];
         codec::encode_into(apdu, &mut octets).expect("encodes");

@@ -1,17 +1,17 @@
-//! Finds the end of an APDU in a stream of octets by its tags and lengths (X.690 §8.1), without decoding.
+//! Finds the end of an APDU in a stream of octets from tags and lengths (X.690 §8.1), without decoding.
 
 use crate::error::{FrameError, FrameErrorKind};
 
-/// The tag and length that begin a BER value.
+/// The header of a BER value: its tag and length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// The class and form bits of the first octet, `& 0xe0`.
+    /// The class and form bits of the first octet (`& 0xe0`).
     pub class: u8,
     /// The tag number.
     pub tag: u32,
-    /// The length of the contents.
+    /// The length of the contents, definite or indefinite.
     pub length: Length,
-    /// The number of octets in tag and length.
+    /// The number of octets in the header.
     pub octets: usize,
 }
 
@@ -26,16 +26,16 @@ pub enum Length {
 
 /// The bit that marks a value as constructed.
 pub const CONSTRUCTED: u8 = 0x20;
-/// Class and form of a constructed value with a context tag, as every APDU is.
+/// The class and form of a constructed value with a context tag; every APDU has them.
 pub const CONTEXT_CONSTRUCTED: u8 = 0xa0;
-/// The maximum number of octets in a tag number after the first.
+/// The maximum number of octets in a tag number after the first octet.
 const MAX_TAG_OCTETS: usize = 4;
 
 impl Header {
     /// Reads a header; returns `Ok(None)` if more octets are needed.
     ///
     /// # Errors
-    /// A tag number above 28 bits, more than 4 length octets, or a primitive value of indefinite length.
+    /// A tag number above 28 bits, more than 4 octets of length, or a primitive value of indefinite length.
     pub fn read(input: &[u8]) -> Result<Option<Self>, FrameErrorKind> {
         let Some((&first, mut rest)) = input.split_first() else {
             return Ok(None);
@@ -86,7 +86,7 @@ impl Header {
         }))
     }
 
-    /// Returns whether these are end-of-contents octets.
+    /// Returns whether the header is that of end-of-contents octets.
     pub fn is_end_of_contents(&self) -> bool {
         self.class == 0 && self.tag == 0 && self.length == Length::Definite(0)
     }
@@ -94,7 +94,8 @@ impl Header {
 
 /// Finds the end of an APDU in a growing buffer, reading each header only once.
 ///
-/// A value of definite length is skipped as a whole, so that open values of indefinite length need only be counted.
+/// A value of definite length is skipped without looking at its contents, so only open values of indefinite length have
+/// to be counted.
 #[derive(Debug, Clone)]
 pub struct Scanner {
     /// The maximum length of an APDU in octets.
@@ -104,8 +105,8 @@ pub struct Scanner {
 }
 
 impl Scanner {
-    /// The maximum number of values of indefinite length open at once: enough for a query of [`crate::apdu::MAX_RPN_DEPTH`]
-    /// operators, each of which is such a value, and for the values around it.
+    /// The maximum number of values of indefinite length that may be open at the same time. It is enough for a query of
+    /// [`crate::apdu::MAX_RPN_DEPTH`] operators, each of which is such a value, and for the values around it.
     pub const MAX_OPEN: usize = 1100;
 
     /// Creates a scanner at the start of an APDU of at most `max_apdu_size` octets.
@@ -119,10 +120,11 @@ impl Scanner {
 
     /// Returns the length in octets of the APDU at the start of `input`; `Ok(None)` if it is incomplete.
     ///
-    /// Call it again with the same octets followed by more of them, or call [`Scanner::reset`] before another APDU.
+    /// After an incomplete APDU, call it again with the same octets followed by more octets. Call [`Scanner::reset`]
+    /// before another APDU.
     ///
     /// # Errors
-    /// A [`FrameErrorKind`], as soon as the header at fault has arrived.
+    /// A [`FrameError`], as soon as the header at fault has arrived.
     pub fn scan(&mut self, input: &[u8]) -> Result<Option<usize>, FrameError> {
         if let Some(&first) = input.first()
             && first & 0xe0 != CONTEXT_CONSTRUCTED
@@ -132,7 +134,7 @@ impl Scanner {
         self.end(input)
     }
 
-    /// Returns the end of the value at the start of `input`, whatever its tag.
+    /// Returns the end of the value at the start of `input`, which may have any tag.
     pub(super) fn end(&mut self, input: &[u8]) -> Result<Option<usize>, FrameError> {
         while self.at == 0 || self.open > 0 {
             let Some(rest) = input.get(self.at..) else {
@@ -168,7 +170,7 @@ impl Scanner {
         Ok((input.len() >= self.at).then_some(self.at))
     }
 
-    /// Prepares for the next APDU.
+    /// Prepares the scanner for the next APDU.
     pub fn reset(&mut self) {
         self.at = 0;
         self.open = 0;
@@ -192,7 +194,7 @@ pub enum StreamError {
     /// The peer sent something that is not an APDU.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// The peer ended the stream in the middle of an APDU, after this many of its octets.
+    /// The peer ended the stream within an APDU, after this many of its octets.
     #[error("the connection ended {0} octets into an APDU")]
     CutOff(usize),
 }
@@ -201,7 +203,7 @@ pub enum StreamError {
 mod tests {
     use super::*;
 
-    /// Passes the octets one by one; after all but the last, the scanner must ask for more.
+    /// Passes the octets to a scanner one by one. Before the last octet, the scanner must ask for more.
     fn check(octets: &[u8], max: usize, expected: Result<usize, (FrameErrorKind, usize)>) {
         let mut scanner = Scanner::new(max);
         let mut outcome = None;

@@ -7,7 +7,8 @@ use super::frame::{Scanner, StreamError};
 
 /// Splits a stream of octets into APDUs and writes encoded APDUs, for `tokio_util::codec::Framed`.
 ///
-/// Yields each APDU's octets; [`super::decode`] decodes them. No more memory is reserved than for the octets that have arrived.
+/// Yields the octets of each APDU, which [`super::decode`] decodes. Memory is reserved only for octets that have
+/// arrived.
 #[derive(Debug, Clone)]
 pub struct ApduCodec {
     scanner: Scanner,
@@ -21,7 +22,7 @@ impl ApduCodec {
         }
     }
 
-    /// Changes the limit, starting with the APDU that is being read.
+    /// Changes the size limit; the new limit also applies to an APDU that is partly read.
     pub fn set_max_apdu_size(&mut self, max_apdu_size: usize) {
         self.scanner.max_apdu_size = max_apdu_size;
     }

@@ -1,4 +1,5 @@
-//! Single values in BER (X.690 §8), as in an EXTERNAL; and rasn's decode errors with the standard's names.
+//! Encodes and decodes single values in BER (X.690 §8), such as the contents of an EXTERNAL, and translates rasn's
+//! decode errors to the standard's names.
 
 use rasn::error::{BerDecodeErrorKind, CodecDecodeError, DecodeErrorKind};
 use rasn::types::Tag;
@@ -7,7 +8,7 @@ use super::encoder::Encoder;
 use crate::error::{DecodeError, EncodeError};
 use crate::spelling::standard_name;
 
-/// A type of this crate that has a BER encoding, for [`encode_value`] and [`decode_value`]. Sealed.
+/// A type of this crate that has a BER encoding, for [`encode_value`] and [`decode_value`]. This trait is sealed.
 pub trait BerValue: sealed::Ber {}
 
 impl<T: sealed::Ber> BerValue for T {}
@@ -21,7 +22,7 @@ mod sealed {
 /// Decodes a value of a type of this crate, such as the contents of an EXTERNAL.
 ///
 /// # Errors
-/// The error gives the path of elements to the fault; the offset is that of the value.
+/// The error contains the path of elements to the fault. Its offset is the offset of the value.
 pub fn decode_value<T: BerValue>(octets: &[u8]) -> Result<T, DecodeError> {
     rasn::ber::decode(octets).map_err(|error| {
         let Fault { path, reason, .. } = Fault::of(&error);
@@ -47,7 +48,7 @@ pub fn encode_value<T: BerValue>(value: &T) -> Result<Vec<u8>, EncodeError> {
     })
 }
 
-/// Appends the octets of a value that holds the octet strings `lent`; see [`Encoder`].
+/// Encodes a value that contains the octet strings `lent` and appends its octets; see [`Encoder`].
 pub(super) fn write<T: rasn::Encode>(
     value: &T,
     lent: Vec<&[u8]>,
@@ -61,17 +62,17 @@ pub(super) fn write<T: rasn::Encode>(
     Ok(())
 }
 
-/// A fault found by rasn: the fields on the way to it, in Rust's spelling, and the reason.
+/// A fault found by rasn: the path of fields to it, in Rust's spelling, and the reason.
 pub(super) struct Fault {
     pub(super) path: Vec<&'static str>,
     pub(super) reason: String,
     /// The element that was found instead of the expected one.
     pub(super) found: Option<Tag>,
-    /// The offset of the fault, if it is after the APDU instead of in an element.
+    /// The offset of the fault, if it is after the APDU and not in an element.
     pub(super) offset: Option<usize>,
 }
 
-/// The maximum length of a reason in characters.
+/// The maximum length of an error's reason in characters.
 const MAX_REASON: usize = 200;
 
 impl Fault {
@@ -128,7 +129,7 @@ impl Fault {
     }
 }
 
-/// Returns the name of a field without its type; rasn writes `SearchRequest.query`.
+/// Returns the name of a field without its type, since rasn names both, as in `SearchRequest.query`.
 pub(super) fn bare(field: &'static str) -> &'static str {
     field.rsplit('.').next().unwrap_or(field)
 }

@@ -1,4 +1,4 @@
-//! APDUs as text: one element per line, `preferredMessageSize: 1048576`, with nested elements indented.
+//! APDUs as text, with one element per line, such as `preferredMessageSize: 1048576`; nested elements are indented.
 
 use std::fmt::Write;
 
@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use crate::apdu::Apdu;
 
-/// Returns the elements of an APDU, one on each line; secrets are left out, and control characters are escaped.
+/// Returns the elements of an APDU, one per line. Secrets are redacted, and control characters are escaped.
 pub fn to_text(apdu: &Apdu) -> String {
     let mut text = String::new();
     put(&super::to_json(apdu), 0, &mut text);
     text
 }
 
-/// Adds the elements of an object or array, each on its own lines.
+/// Adds the elements of an object or array, each on its own line.
 fn put(value: &Value, indent: usize, text: &mut String) {
     match value {
         Value::Object(elements) => {
@@ -38,7 +38,7 @@ fn put(value: &Value, indent: usize, text: &mut String) {
     }
 }
 
-/// Adds a value after its name or dash: on the same line if it fits.
+/// Adds a value after its name or dash; the value is on the same line if it fits there.
 fn put_value(value: &Value, indent: usize, text: &mut String) {
     let is_nested = |value: &Value| value.is_object() || value.is_array();
     match value {
@@ -82,7 +82,7 @@ fn put_scalar(value: &Value, text: &mut String) {
     }
 }
 
-/// Adds text, with escapes for characters that control terminals.
+/// Adds text, with escapes in place of characters that control terminals.
 fn put_escaped(string: &str, text: &mut String) {
     for character in string.chars() {
         let controls = character.is_control()

@@ -6,7 +6,7 @@ use crate::describe::described;
 use crate::types::InternationalString;
 
 described! {
-    /// ExportInvocation.
+    /// ExportInvocation: the client's request, or the task package at the server.
     pub enum ExportInvocation {
         [1] EsRequest(Box<EsRequest>),
         [2] TaskPackage(Box<TaskPackage>),
@@ -30,7 +30,7 @@ described! {
         [2] number_of_copies: i64,
     }
 
-    /// How records are delivered: according to another package, or as specified here.
+    /// The specification of the delivery: in another package, or given here.
     pub enum ExportSpec {
         [1] PackageName(InternationalString),
         [explicit 2] PackageSpec(Box<ExportSpecification>),
@@ -42,19 +42,20 @@ described! {
         [2] records: RecordsWanted,
     }
 
-    /// The records of the result set that are delivered.
+    /// The records of the result set to deliver.
     pub enum RecordsWanted {
         [1] All,
         [2] Ranges(Vec<RecordRange>),
     }
 
-    /// Records from the 1-based `start`; a last range without `count` extends to the end of the result set.
+    /// A range of records, from the 1-based position `start`. If the last range has no `count`, it extends to the end
+    /// of the result set.
     pub struct RecordRange {
         [1] start: i64,
         [2] count: Option<i64>,
     }
 
-    /// The server's part of the package.
+    /// The server's part of the task package.
     #[derive(Default)]
     pub struct TargetPart {
         [1] estimated_quantity: Option<IntUnit>,

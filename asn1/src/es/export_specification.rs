@@ -1,5 +1,5 @@
-//! Export Specification: the form and destination of delivered records, kept for other tasks
-//! (Z39.50-2003 Appendix EXT.6).
+//! Export Specification: the form and destination of delivered records, stored for use in other tasks (Z39.50-2003
+//! Appendix EXT.6).
 
 use super::Null;
 use crate::apdu::CompSpec;
@@ -7,7 +7,7 @@ use crate::describe::described;
 use crate::types::InternationalString;
 
 described! {
-    /// ExportSpecification.
+    /// ExportSpecification: the client's request, or the task package at the server.
     pub enum ExportSpecification {
         [1] EsRequest(Box<EsRequest>),
         [2] TaskPackage(Box<TaskPackage>),
@@ -25,13 +25,13 @@ described! {
         [2] target_part: Null,
     }
 
-    /// The part of the request that the package keeps: all of it.
+    /// The part of the request that the package keeps, which is the complete request.
     pub struct OriginPartToKeep {
         [1] composition: CompSpec,
         [2] export_destination: Destination,
     }
 
-    /// Destination: where records or documents are sent.
+    /// Destination: the address to which records or documents are sent.
     pub enum Destination {
         [1] PhoneNumber(InternationalString),
         [2] FaxNumber(InternationalString),

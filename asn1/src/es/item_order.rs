@@ -6,7 +6,7 @@ use crate::describe::{described, redacted};
 use crate::types::InternationalString;
 
 described! {
-    /// ItemOrder.
+    /// ItemOrder: the client's request, or the task package at the server.
     pub enum ItemOrder {
         [1] EsRequest(Box<EsRequest>),
         [2] TaskPackage(Box<TaskPackage>),
@@ -58,11 +58,11 @@ described! {
         [6] PrivateNotKnown(Box<External>),
     }
 
-    /// The ordered item; at least one of the two elements is present.
+    /// The ordered item, given by a request, by its position in a result set, or by both.
     #[derive(Default)]
     pub struct OriginPartNotToKeep {
         [1] result_set_item: Option<ResultSetItem>,
-        /// An ILL-Request travels as [`crate::oid::ILL`].
+        /// The request; an ILL-Request has the syntax [`crate::oid::ILL`].
         [2] item_request: Option<External>,
     }
 
@@ -72,7 +72,7 @@ described! {
         [2] item: i64,
     }
 
-    /// The server's part of the package.
+    /// The server's part of the task package.
     #[derive(Default)]
     pub struct TargetPart {
         [1] item_request: Option<External>,
@@ -80,7 +80,7 @@ described! {
         [3] auxiliary_status: Option<AuxiliaryStatus>,
     }
 
-    /// The status of the order, if no ISO 10161 report contains it.
+    /// The status of the order, if no status report of ISO 10161 contains it.
     pub integer AuxiliaryStatus {
         NOT_RECEIVED = 1 "notReceived", LOAN_QUEUE = 2 "loanQueue", FORWARDED = 3 "forwarded",
         UNFILLED_COPYRIGHT = 4 "unfilledCopyright", FILLED_COPYRIGHT = 5 "filledCopyright",
@@ -88,7 +88,7 @@ described! {
 }
 
 redacted! {
-    /// CreditCardInfo; redacted by Debug and by [`Describe`](crate::describe::Describe).
+    /// CreditCardInfo; `Debug` and [`Describe`](crate::describe::Describe) redact its value.
     pub struct CreditCardInfo {
         [1] name_on_card: InternationalString,
         [2] expiration_date: InternationalString,

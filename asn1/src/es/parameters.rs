@@ -1,5 +1,5 @@
-//! The parameters of a task of any service, by the identifier of the EXTERNAL that holds them
-//! (Z39.50-2003 §3.2.9.1.2, Appendix EXT).
+//! The parameters of a task of any service, chosen by the identifier of the EXTERNAL that contains them (Z39.50-2003
+//! §3.2.9.1.2, Appendix EXT).
 
 use super::export_invocation::ExportInvocation;
 use super::export_specification::ExportSpecification;
@@ -20,15 +20,15 @@ macro_rules! services {
         #[derive(Clone, Debug, PartialEq)]
         pub enum TaskParameters {
             $($(#[$meta])* $service(Box<$service>),)*
-            /// XML ES: an XML document whose meaning the peers agree on.
+            /// XML ES: an XML document whose meaning the peers have agreed on.
             Xml(OctetString),
         }
 
         impl TaskParameters {
-            /// Reads the parameters in an EXTERNAL.
+            /// Decodes the parameters in an EXTERNAL.
             ///
             /// # Errors
-            /// Fails if the service is not one of these, or the EXTERNAL does not hold its type.
+            /// Fails if the service is unknown, or the EXTERNAL does not contain the type of its service.
             pub fn from_external(external: &External) -> Result<Self, ExternalError> {
                 let found = external.direct_reference;
                 $(if found.as_ref().is_some_and($service::is_syntax) {
@@ -40,7 +40,7 @@ macro_rules! services {
                 }
             }
 
-            /// Returns the parameters in an EXTERNAL; those of an update have the identifier of version 3.
+            /// Returns the parameters in an EXTERNAL. The parameters of an update have the identifier of version 3.
             ///
             /// # Errors
             /// Fails if BER cannot encode the value.
@@ -51,7 +51,7 @@ macro_rules! services {
                 }
             }
 
-            /// Returns the identifier of the service, which is also that of the package.
+            /// Returns the identifier of the service, which is also the type of the task package.
             pub fn package_type(&self) -> Oid {
                 match self {
                     $(Self::$service(_) => $service::SYNTAX,)*
@@ -78,9 +78,9 @@ macro_rules! services {
 }
 
 services! {
-    /// A result set kept beyond the session.
+    /// A result set that is kept beyond the session.
     PersistentResultSet,
-    /// A query kept beyond the session.
+    /// A query that is kept beyond the session.
     PersistentQuery,
     /// A query that is run periodically.
     PeriodicQuerySchedule,

@@ -7,7 +7,7 @@ use crate::describe::described;
 use crate::types::{GeneralizedTime, InternationalString};
 
 described! {
-    /// PeriodicQuerySchedule.
+    /// PeriodicQuerySchedule: the client's request, or the task package at the server.
     pub enum PeriodicQuerySchedule {
         [1] EsRequest(Box<EsRequest>),
         [2] TaskPackage(Box<TaskPackage>),
@@ -29,16 +29,16 @@ described! {
     pub struct OriginPartToKeep {
         [1] active_flag: bool,
         [2] database_names: Option<Vec<InternationalString>>,
-        /// Whether to replace or append, when the task is created with a result set.
+        /// Whether the records of each run replace or extend the result set, if the task is created with a result set.
         [3] result_set_disposition: Option<ResultSetDisposition>,
         [4] alert_destination: Option<Destination>,
         [5] export_parameters: Option<ExportParameters>,
     }
 
-    /// What happens to the records that were found earlier.
+    /// The treatment of records that were found in earlier runs.
     pub integer ResultSetDisposition { REPLACE = 1 "replace", APPEND = 2 "append", CREATE_NEW = 3 "createNew" }
 
-    /// How records are delivered: according to another package, or as specified here.
+    /// The specification of the delivery: in another package, or given here.
     pub enum ExportParameters {
         [1] PackageName(InternationalString),
         [explicit 2] ExportPackage(Box<ExportSpecification>),
@@ -47,9 +47,9 @@ described! {
     /// The part of the request that the package does not keep.
     #[derive(Default)]
     pub struct OriginPartNotToKeep {
-        /// Present when the task is created.
+        /// The query; present when the task is created.
         [1] query_spec: Option<QuerySpec>,
-        /// Present when the task is created.
+        /// The interval between runs that the client suggests; present when the task is created.
         [2] origin_suggested_period: Option<Period>,
         [3] expiration: Option<GeneralizedTime>,
         [4] result_set_package: Option<InternationalString>,
@@ -61,11 +61,11 @@ described! {
         [2] PackageName(InternationalString),
     }
 
-    /// The server's part of the package.
+    /// The server's part of the task package.
     pub struct TargetPart {
         [1] actual_query: Query,
         [2] target_stated_period: Period,
-        /// The end of the schedule; without it, the schedule does not end.
+        /// The end of the schedule. If it is absent, the schedule does not end.
         [3] expiration: Option<GeneralizedTime>,
         [4] result_set_package: Option<InternationalString>,
         [5] last_query_time: GeneralizedTime,
@@ -73,7 +73,7 @@ described! {
         [7] number_since_modify: Option<i64>,
     }
 
-    /// Period: how often the query runs.
+    /// Period: the interval between two runs of the query.
     pub enum Period {
         [1] Unit(IntUnit),
         [2] BusinessDaily,

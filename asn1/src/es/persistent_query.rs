@@ -1,11 +1,11 @@
-//! Persistent Query: a query kept beyond the session (Z39.50-2003 Appendix EXT.2).
+//! Persistent Query: a query that is kept beyond the session (Z39.50-2003 Appendix EXT.2).
 
 use crate::apdu::{OtherInformation, Query};
 use crate::describe::described;
 use crate::types::InternationalString;
 
 described! {
-    /// PersistentQuery.
+    /// PersistentQuery: the client's request, or the task package at the server.
     pub enum PersistentQuery {
         [1] EsRequest(EsRequest),
         [2] TaskPackage(TaskPackage),

@@ -1,11 +1,11 @@
-//! Persistent Result Set: a result set kept beyond the session (Z39.50-2003 Appendix EXT.1).
+//! Persistent Result Set: a result set that is kept beyond the session (Z39.50-2003 Appendix EXT.1).
 
 use super::Null;
 use crate::describe::described;
 use crate::types::InternationalString;
 
 described! {
-    /// PersistentResultSet.
+    /// PersistentResultSet: the client's request, or the task package at the server.
     pub enum PersistentResultSet {
         [1] EsRequest(EsRequest),
         [2] TaskPackage(TaskPackage),
@@ -28,19 +28,19 @@ described! {
     /// The part of the request that the package does not keep.
     #[derive(Default)]
     pub struct OriginPartNotToKeep {
-        /// The result set of the session to keep; present for any function except delete.
+        /// The result set of the session to keep; present unless the task is deleted.
         [1] origin_supplied_result_set: Option<InternationalString>,
-        /// Whether to replace or append; present for modify.
+        /// Whether to replace or append records; present when the task is modified.
         [2] replace_or_append: Option<ReplaceOrAppend>,
     }
 
-    /// What happens to the records that were kept earlier.
+    /// The treatment of records that were kept earlier.
     pub integer ReplaceOrAppend { REPLACE = 1 "replace", APPEND = 2 "append" }
 
-    /// The server's part of the package.
+    /// The server's part of the task package.
     #[derive(Default)]
     pub struct TargetPart {
-        /// A result set of this session with the records kept; present when the package is presented.
+        /// A result set of the current session that contains the kept records; present when the package is retrieved.
         [1] target_supplied_result_set: Option<InternationalString>,
         [2] number_of_records: Option<i64>,
     }

@@ -1,5 +1,5 @@
-//! TaskPackage: a task as the server keeps it, a record of the database IR-Extend-1
-//! (Z39.50-2003 Appendix REC, record syntax ESTaskPackage).
+//! TaskPackage: a task as kept by the server, which is a record of the database IR-Extend-1 (Z39.50-2003 Appendix REC,
+//! record syntax ESTaskPackage).
 
 use super::TaskParameters;
 use crate::apdu::{DiagRec, External, IntUnit, Permission};
@@ -9,7 +9,7 @@ use crate::production::productions;
 use crate::types::{GeneralizedTime, InternationalString, OctetString};
 
 productions! {
-    /// TaskPackage.
+    /// TaskPackage: a task as kept by the server.
     pub struct TaskPackage {
         [1] package_type: Oid,
         [2] package_name: Option<InternationalString>,
@@ -22,7 +22,7 @@ productions! {
         [8] creation_date_time: Option<GeneralizedTime>,
         [9] task_status: TaskStatus,
         [10] package_diagnostics: Option<Vec<DiagRec>>,
-        /// The alternative `taskPackage` of the service's type: [`TaskParameters`].
+        /// The parameters of the service: the alternative `taskPackage` of [`TaskParameters`].
         [11] task_specific_parameters: External,
     }
 }
@@ -33,7 +33,7 @@ described! {
 }
 
 impl Describe for TaskPackage {
-    /// Describes the package with decoded parameters, if the service is known.
+    /// Describes the package; its parameters are decoded if the service is known.
     fn describe(&self) -> Value {
         let parameters = &self.task_specific_parameters;
         let parameters = match TaskParameters::from_external(parameters) {

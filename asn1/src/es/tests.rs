@@ -1,5 +1,5 @@
-//! Tests for extended services: round trips of octets from yaz-client and yaz-ztest 5.34, each service in all its alternatives,
-//! and how a package is shown.
+//! Tests for extended services: round trips of octets from yaz-client and yaz-ztest 5.34, every alternative of each
+//! service, and the output for a package.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use crate::hex::octets_of_hex;
 use crate::oid;
 use crate::query::parse_pqf;
 
-/// Tests a captured exchange: the APDU, and its parameters as JSON.
+/// Decodes captured exchanges and compares the APDUs and their parameters as JSON.
 #[test]
 fn tasks_as_peers_send_them() {
     for (hex, shown) in [
@@ -104,7 +104,8 @@ fn parameters_of(apdu: &Apdu) -> TaskParameters {
     TaskParameters::from_external(&external.expect("parameters")).expect("parameters")
 }
 
-/// An order with an ILL-Request, which is not changed, and the first version of Update under its own identifier.
+/// Tests that an order with an ILL-Request is not changed, and that the first version of Update keeps its own
+/// identifier.
 #[test]
 fn values_are_kept_as_sent() {
     let order = "bf2e8083010184072a8648ce130904aa8006072a8648ce130904a077a175a1023000a26f306da106810131820101a263\
@@ -140,7 +141,7 @@ fn values_are_kept_as_sent() {
     );
 }
 
-/// Values whose octets libyaz 5.34 decodes, and encodes to the same octets.
+/// Tests round trips of values whose octets libyaz 5.34 decodes and encodes without change.
 #[test]
 fn every_service_round_trips() {
     check(
@@ -395,7 +396,7 @@ fn failed_update() -> update::Update {
     }))
 }
 
-/// A package as a record of IR-Extend-1, with decoded parameters.
+/// Tests the output for a package that is a record of IR-Extend-1, with decoded parameters.
 #[test]
 fn a_package_and_how_it_is_shown() {
     let package = TaskPackage {

@@ -1,5 +1,5 @@
-//! Database Update, all versions: inserts, replaces or deletes records (Z39.50-2003 Appendix EXT.5 and its revision 1, called
-//! version 3).
+//! Database Update in all its versions: inserts, replaces or deletes records (Z39.50-2003 Appendix EXT.5 and its
+//! revision 1, which is called version 3).
 //!
 //! On the wire, the first version is a subset of the third: it lacks `actionQualifier`, `specialUpdate` and
 //! `supplementalDiagnostics`, and has one surrogate diagnostic where the third version has a list. One type therefore reads all
@@ -12,7 +12,7 @@ use crate::oid::Oid;
 use crate::types::{GeneralizedTime, InternationalString, OctetString};
 
 described! {
-    /// Update.
+    /// Update: the client's request, or the task package at the server.
     pub enum Update {
         [1] EsRequest(Box<EsRequest>),
         [2] TaskPackage(Box<TaskPackage>),
@@ -35,9 +35,9 @@ described! {
         [1] action: Action,
         [2] database_name: InternationalString,
         [3] schema: Option<Oid>,
-        /// If present, the package contains the records after the update.
+        /// The element set of the updated records in the package. If it is absent, the package does not contain them.
         [4] element_set_name: Option<InternationalString>,
-        /// Present since version 3.
+        /// A qualifier of the action; only in version 3.
         [5] action_qualifier: Option<External>,
     }
 
@@ -47,7 +47,7 @@ described! {
         ELEMENT_UPDATE = 4 "elementUpdate", SPECIAL_UPDATE = 5 "specialUpdate",
     }
 
-    /// SuppliedRecords: a record, and its identifiers.
+    /// SuppliedRecords: a record with its identifiers.
     pub struct SuppliedRecord {
         [1] record_id: Option<RecordId>,
         [2] supplemental_id: Option<SupplementalId>,
@@ -55,53 +55,54 @@ described! {
         [4] record: External,
     }
 
-    /// The record's name in the database.
+    /// The identifier of the record in the database.
     pub enum RecordId {
         [1] Number(i64),
         [2] String(InternationalString),
         [3] Opaque(OctetString),
     }
 
-    /// The state of the record that the client has seen, so that no other client's change is lost.
+    /// The version of the record that the client has seen, by which the server detects that another client has changed
+    /// the record since.
     pub enum SupplementalId {
         [1] TimeStamp(GeneralizedTime),
         [2] VersionNumber(InternationalString),
         [3] PreviousVersion(Box<External>),
     }
 
-    /// CorrelationInfo: identifies the client's record in the package.
+    /// CorrelationInfo: identifies the client's record within the package.
     #[derive(Default)]
     pub struct CorrelationInfo {
         [1] note: Option<InternationalString>,
         [2] id: Option<i64>,
     }
 
-    /// The server's part of the package.
+    /// The server's part of the task package.
     pub struct TargetPart {
         [1] update_status: UpdateStatus,
-        /// Diagnostics for the task as a whole.
+        /// Diagnostics that concern the task and not a single record.
         [2] global_diagnostics: Option<Vec<DiagRec>>,
-        /// The result for each record supplied; version 3 requires it.
+        /// The result for each supplied record; required in version 3.
         [3] task_package_records: Option<Vec<TaskPackageRecordStructure>>,
     }
 
-    /// The result of the update.
+    /// The result of the complete update.
     pub integer UpdateStatus { SUCCESS = 1 "success", PARTIAL = 2 "partial", FAILURE = 3 "failure" }
 
     /// TaskPackageRecordStructure: the result for one record.
     pub struct TaskPackageRecordStructure {
         [1] record_or_sur_diag: Option<RecordOrSurDiag>,
-        /// The information that the client supplied.
+        /// The client's identification of the record.
         [2] correlation_info: Option<CorrelationInfo>,
         [3] record_status: RecordStatus,
-        /// Present since version 3.
+        /// Additional diagnostics; only in version 3.
         [4] supplemental_diagnostics: Option<Vec<DiagRec>>,
     }
 
     /// The record after the update, or the reason why the update failed.
     pub enum RecordOrSurDiag {
         [1] Record(Box<External>),
-        /// Diagnostics; exactly one in the first version.
+        /// Diagnostics for the record; the first version has exactly one.
         [2] SurrogateDiagnostics(Vec<DiagRec>),
     }
 
@@ -110,8 +111,8 @@ described! {
 }
 
 impl Update {
-    /// Returns the value under the identifier of a version, as in the package's type. The caller has to leave out the elements
-    /// that the first version does not have.
+    /// Returns the parameters in an EXTERNAL with the identifier of a version, which is also the package type. The
+    /// caller has to leave out elements that the first version does not have.
     ///
     /// # Errors
     /// Fails if BER cannot encode the value.
@@ -121,7 +122,7 @@ impl Update {
 }
 
 impl EsRequest {
-    /// Creates an action on records of a database.
+    /// Creates a request for an action on records of a database.
     pub fn new(
         action: Action,
         database: impl Into<InternationalString>,
@@ -141,8 +142,8 @@ impl EsRequest {
 }
 
 impl SuppliedRecord {
-    /// Creates a record with its identifier in the database, if it has one, and the number by which the task package refers to
-    /// it.
+    /// Creates a supplied record with its identifier in the database, if it has one, and the number that identifies it
+    /// in the task package.
     pub fn new(record: External, id: Option<RecordId>, number: Option<i64>) -> Self {
         Self {
             record_id: id,

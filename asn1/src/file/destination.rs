@@ -1,4 +1,4 @@
-//! Where a path leads: to a file or to a stream.
+//! Finds the destination of a path: a file or a stream.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -6,23 +6,23 @@ use std::path::{Path, PathBuf};
 
 use super::{Error, folder};
 
-/// The maximum number of links on the way to a file, as in Linux.
+/// The maximum number of symbolic links on the way to a file; the same as in Linux.
 const MAX_LINKS: usize = 40;
 
 /// The destination of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Destination {
-    /// The path leads to a file, which need not exist. This is the file's path without links.
+    /// A file, which need not exist, by its path without links.
     File(PathBuf),
-    /// The path leads to something that is written directly: a device, a pipe, or a stream of this process.
+    /// A device, a pipe, or a stream of this process, which is written directly.
     Stream(PathBuf),
 }
 
 impl Destination {
-    /// Resolves a path.
+    /// Resolves a path to its destination.
     ///
     /// # Errors
-    /// The path leads to a folder, its folder does not exist, or there are too many links.
+    /// Fails if the path leads to a folder, if the folder of the file does not exist, or if there are too many links.
     pub(super) fn of(path: &Path) -> Result<Self, Error> {
         let mut at = path.to_owned();
         for _ in 0..=MAX_LINKS {
@@ -52,8 +52,8 @@ impl Destination {
     }
 }
 
-/// Returns whether a path names a stream of this process: if standard output is redirected to a file, the output is appended to
-/// that file, which is not replaced.
+/// Returns whether a path names a stream of this process. If standard output is redirected to a file, output is
+/// appended to that file instead of replacing it.
 fn is_stream(path: &Path) -> bool {
     let own = ["/dev/stdout", "/dev/stderr"];
     own.iter().any(|own| path == Path::new(own))
@@ -61,7 +61,7 @@ fn is_stream(path: &Path) -> bool {
         || path.starts_with("/proc")
 }
 
-/// Returns a file's path with its folder resolved.
+/// Returns the path of a file, with the path of its folder resolved.
 fn in_folder(asked: &Path, path: &Path) -> Result<PathBuf, Error> {
     let Some(name) = path.file_name() else {
         return Err(Error::Folder {
@@ -106,8 +106,8 @@ pub fn is_named_pipe(path: &Path) -> bool {
     }
 }
 
-/// Returns whether two paths lead to the same file, which need not exist: through other folders, links, or a second name (hard
-/// link).
+/// Returns whether two paths lead to the same file, which need not exist. The paths may differ because of folders,
+/// symbolic links or hard links.
 pub fn same(one: &Path, other: &Path) -> bool {
     if one == other {
         return true;

@@ -1,4 +1,4 @@
-//! A new file next to the file that it will replace.
+//! A new file that is written next to the file it will replace.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -9,10 +9,10 @@ use tempfile::TempPath;
 
 use super::{Error, Existing, folder, sync_folder};
 
-/// The maximum number of drafts of one file that are kept; the next draft replaces the oldest.
+/// The maximum number of kept drafts for one file; the next draft replaces the oldest.
 const MAX_PARTS: u32 = 100;
 
-/// An unfinished file, which is newly created, and removed on drop.
+/// An unfinished file, which is newly created and is removed on drop.
 #[derive(Debug)]
 pub struct Draft {
     file: File,
@@ -21,8 +21,8 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Creates a draft that is useful even if unfinished: `NAME.part`, or `NAME.part.2` and so on up to 100 if earlier drafts
-    /// exist; after that, the oldest is replaced. `target` is a path without links.
+    /// Creates a draft that is useful even if unfinished: `NAME.part`, or `NAME.part.2` and so on up to 100 if earlier
+    /// drafts exist. If there are 100 drafts, the oldest is replaced. `target` is a path without links.
     ///
     /// # Errors
     /// Fails if the file cannot be created.
@@ -43,8 +43,8 @@ impl Draft {
         Ok(Self::of(file, path, target))
     }
 
-    /// Creates a draft that is useless unless finished: `.NAME.draft`. An existing draft was left by a killed process, since
-    /// the caller holds the [`Lock`](super::Lock) of the target or of its folder; it is removed.
+    /// Creates a draft that is useless unless finished: `.NAME.draft`. The caller holds the [`Lock`](super::Lock) of
+    /// the target or of its folder, so an existing draft was left by a killed process; it is removed.
     ///
     /// # Errors
     /// Fails if the file cannot be created.
@@ -54,7 +54,7 @@ impl Draft {
         Ok(Self::of(file, path, target))
     }
 
-    /// Removes a hidden draft that a killed process has left; the caller holds the lock.
+    /// Removes a hidden draft that a killed process has left. The caller holds the lock of the target.
     ///
     /// # Errors
     /// Fails if the draft cannot be removed.
@@ -72,12 +72,13 @@ impl Draft {
         Self { file, path, target }
     }
 
-    /// Returns the file, to write to.
+    /// Returns the open file of the draft, for writing.
     pub fn file(&mut self) -> &mut File {
         &mut self.file
     }
 
-    /// Sets the file that this draft will replace, in the same folder, if it was not known at first.
+    /// Sets the file that this draft will replace, for a draft that was created before the file was known. The file is
+    /// in the same folder.
     #[must_use]
     pub fn of_file(self, target: PathBuf) -> Self {
         Self { target, ..self }
@@ -88,12 +89,12 @@ impl Draft {
         &self.path
     }
 
-    /// Replaces the target with the draft, and keeps the target's permissions. With `sync`, the draft is written to the disk
-    /// first. Returns the open file, which is now the target.
+    /// Replaces the target with the draft, and keeps the target's permissions. If `sync` is set, the draft is first
+    /// written to the disk. Returns the open file, which is now the target.
     ///
     /// # Errors
-    /// [`Error::Exists`] for [`Existing::Refuse`]; errors from the operating system. In these cases the draft is kept, and the
-    /// error says where.
+    /// [`Error::Exists`] for [`Existing::Refuse`], or errors from the operating system. The draft is then kept, and the
+    /// error contains its path.
     pub fn persist(self, existing: Existing, sync: bool) -> Result<File, Error> {
         let Self { file, path, target } = self;
         let unwritable = Error::unwritable(&target);
@@ -148,7 +149,7 @@ impl Write for Draft {
     }
 }
 
-/// Returns the name of a draft that is kept.
+/// Returns the path of a kept draft.
 fn part(target: &Path, number: u32) -> PathBuf {
     let mut name = target.file_name().unwrap_or_default().to_owned();
     name.push(".part");
@@ -158,7 +159,7 @@ fn part(target: &Path, number: u32) -> PathBuf {
     folder(target).join(name)
 }
 
-/// Returns the name of a hidden draft.
+/// Returns the path of a hidden draft.
 fn hidden(target: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(target.file_name().unwrap_or_default());
@@ -166,7 +167,7 @@ fn hidden(target: &Path) -> PathBuf {
     folder(target).join(name)
 }
 
-/// Creates a file that must not exist. A link with that name is not followed.
+/// Creates a file. Fails if the path exists, even as a symbolic link, which is not followed.
 fn new(path: &Path) -> io::Result<(File, TempPath)> {
     let mut options = File::options();
     let file = options.read(true).write(true).create_new(true).open(path)?;

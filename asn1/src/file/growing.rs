@@ -8,22 +8,22 @@ use super::destination::{Destination, is_same};
 use super::whole::{cut, stream};
 use super::{Draft, Error, Existing, Lock, sync_folder};
 
-/// A file that grows. It is created when its first octet is written.
+/// A file that grows, such as a log. It is created when its first octet is written.
 #[derive(Debug)]
 pub struct Growing {
     path: PathBuf,
     /// The lock of the file; `None` for a stream.
     lock: Option<Lock>,
     file: Option<File>,
-    /// Whether the first octet written replaces the contents.
+    /// Whether the first octet written replaces the existing contents.
     is_replaced: bool,
 }
 
 impl Growing {
-    /// Begins a new file. If a file is replaced, it loses its contents when the first octet is written.
+    /// Prepares a new file. If it replaces a file, the old contents are removed when the first octet is written.
     ///
     /// # Errors
-    /// [`Error::Exists`], [`Error::Busy`]; any other reason why the path cannot be written.
+    /// [`Error::Exists`], [`Error::Busy`], or another reason why the path cannot be written.
     pub fn create(path: &Path, existing: Existing) -> Result<Self, Error> {
         let mut growing = Self::resume(path)?;
         if !growing.is_empty() {
@@ -37,10 +37,10 @@ impl Growing {
         Ok(growing)
     }
 
-    /// Continues a file at its end, if the file exists, unless [`Growing::cut`] sets another position.
+    /// Continues a file at its end, or creates it if it does not exist. [`Growing::cut`] sets another position.
     ///
     /// # Errors
-    /// [`Error::Busy`]; any other reason why the path cannot be written.
+    /// [`Error::Busy`], or another reason why the path cannot be written.
     pub fn resume(path: &Path) -> Result<Self, Error> {
         let unwritable = Error::unwritable(path);
         let target = match Destination::of(path)? {
@@ -67,7 +67,8 @@ impl Growing {
         })
     }
 
-    /// Returns the length in octets, including contents that will be replaced; 0 if there is no file, and for a stream.
+    /// Returns the length of the file in octets, including contents that will be replaced; 0 for a stream and for a
+    /// file that does not exist.
     pub fn len(&self) -> u64 {
         let data = self.regular().and_then(|file| file.metadata().ok());
         data.map_or(0, |data| data.len())
@@ -78,17 +79,18 @@ impl Growing {
         self.len() == 0
     }
 
-    /// Returns whether this is a file that exists.
+    /// Returns whether this is an existing file, and not a stream.
     pub fn exists(&self) -> bool {
         self.regular().is_some()
     }
 
-    /// Returns whether this is a file, and not a device or pipe.
+    /// Returns whether this is a file, and not a device or a pipe.
     pub fn is_file(&self) -> bool {
         self.lock.is_some()
     }
 
-    /// Returns the file, to be read from its beginning.
+    /// Returns the file, positioned at its beginning for reading. Returns `None` if it does not exist, and for a
+    /// stream.
     ///
     /// # Errors
     /// Errors from the operating system.
@@ -99,8 +101,8 @@ impl Growing {
         Ok(self.regular())
     }
 
-    /// Copies the octets from an offset on to a new file, `NAME.part`, and returns its path; `None` for a stream, and if there
-    /// is no file. Call [`Growing::cut`] afterwards to set where writing continues.
+    /// Copies the octets from an offset on to a new file, `NAME.part`, and returns its path. Returns `None` for a
+    /// stream and for a file that does not exist. Call [`Growing::cut`] afterwards, to set where writing continues.
     ///
     /// # Errors
     /// Errors from the operating system.
@@ -117,8 +119,8 @@ impl Growing {
         draft.keep().map(Some)
     }
 
-    /// Returns the octet before an offset; `None` if the file is shorter, and for a stream. Call [`Growing::cut`] afterwards to
-    /// set where writing continues.
+    /// Returns the octet before an offset; `None` for a stream, or if the file is shorter. Call [`Growing::cut`]
+    /// afterwards, to set where writing continues.
     ///
     /// # Errors
     /// Errors from the operating system.
@@ -130,8 +132,8 @@ impl Growing {
             .and_then(|octets| octets.first().copied()))
     }
 
-    /// Returns at most `most` octets from an offset on; none for a stream. Call [`Growing::cut`] afterwards to set where
-    /// writing continues.
+    /// Returns at most `most` octets from an offset on, or none for a stream. Call [`Growing::cut`] afterwards, to set
+    /// where writing continues.
     ///
     /// # Errors
     /// Errors from the operating system.
@@ -144,7 +146,8 @@ impl Growing {
         Ok(octets)
     }
 
-    /// Truncates the file to a length in octets; writing continues there. Does nothing to a stream, or if there is no file.
+    /// Truncates the file to a length in octets, after which writing continues at its end. Does nothing for a stream or
+    /// a file that does not exist.
     ///
     /// # Errors
     /// Errors from the operating system.
@@ -156,7 +159,8 @@ impl Growing {
         }
     }
 
-    /// Returns a second handle of the file, to be synced elsewhere; `None` if there is no file, and for a stream.
+    /// Returns a second handle of the file, which another thread can sync. Returns `None` for a stream and for a file
+    /// that does not exist.
     ///
     /// # Errors
     /// Errors from the operating system.
@@ -164,11 +168,11 @@ impl Growing {
         self.regular().map(File::try_clone).transpose()
     }
 
-    /// If the file was moved away or removed, continues in the file that its path leads to now, which is created if necessary.
-    /// Programs that rotate logs request this.
+    /// Reopens the path if the file was moved away or removed. The path then leads to another file, which is created if
+    /// necessary. Programs that rotate logs request this.
     ///
     /// # Errors
-    /// Errors from the operating system; in that case, the old file is continued.
+    /// Errors from the operating system. After an error, the old file is continued.
     pub fn follow(&mut self) -> io::Result<()> {
         let (Some(lock), Some(file)) = (&self.lock, &self.file) else {
             return Ok(());
@@ -213,12 +217,12 @@ impl Growing {
         self.file().map(drop)
     }
 
-    /// Returns the file, if there is one and it is not a stream.
+    /// Returns the open file; `None` for a stream and for a file that does not exist.
     fn regular(&self) -> Option<&File> {
         self.file.as_ref().filter(|_| self.lock.is_some())
     }
 
-    /// Returns the file, creating it if necessary.
+    /// Returns the open file, and creates it if necessary.
     fn file(&mut self) -> io::Result<&mut File> {
         if std::mem::take(&mut self.is_replaced)
             && let Some(file) = &mut self.file

@@ -1,12 +1,12 @@
-//! The limit on file sizes set by the shell (`ulimit -f`) or the system.
+//! The limit on file sizes that is set by the shell (`ulimit -f`) or the system.
 
 use std::io;
 
-/// Makes writes beyond the limit on file sizes fail with an error, as on a full disk, instead of ending the process with the
-/// signal SIGXFSZ. Programs call it once when they start.
+/// Makes writes beyond the limit on file sizes fail with an error, as on a full disk, instead of ending the process
+/// with the signal SIGXFSZ. Programs call this function once at their start.
 ///
 /// # Errors
-/// Fails if the handler of the signal cannot be installed.
+/// Fails if the signal handler cannot be installed.
 #[cfg(unix)]
 pub fn survive_size_limit() -> io::Result<()> {
     // Any handler will do: after the handler has run, the write fails.
@@ -14,7 +14,7 @@ pub fn survive_size_limit() -> io::Result<()> {
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, ignored).map(drop)
 }
 
-/// Does nothing, because only Unix has this signal.
+/// Does nothing, because only Unix has the signal SIGXFSZ.
 ///
 /// # Errors
 /// Never fails.

@@ -1,8 +1,9 @@
-//! Locks: only one part of one process writes a file at a time.
+//! Locks, by which only one part of one process writes a file at a time.
 //!
-//! A lock on the file itself would be lost when the file is replaced by renaming, and is impossible before the file exists. So
-//! the lock is on a file next to it, `.NAME.lock`, which is removed when the lock is released. If the file itself exists, it is
-//! locked too, against processes that open it by another name. Both locks end with the process, however the process ends.
+//! A lock on the file itself would be lost when the file is replaced by renaming, and would be impossible before the
+//! file exists. Therefore a file next to it, `.NAME.lock`, is locked, and removed when the lock is released. If the
+//! file itself exists, it is locked too, because other processes may open it by another name. Both locks end with the
+//! process, even if it is killed.
 
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
@@ -13,26 +14,27 @@ use super::destination::{Destination, is_same};
 use super::{Error, folder};
 use crate::input;
 
-/// The maximum number of attempts if the lock file is removed just when it is locked.
+/// The maximum number of attempts to lock, which fail if the lock file is removed just before it is locked.
 const TRIES: usize = 100;
 
-/// The exclusive right to write a file, which lasts until it is dropped.
+/// The exclusive right to write a file, until this value is dropped.
 #[derive(Debug)]
 pub struct Lock {
     target: PathBuf,
-    /// The lock file and its path. `None` if files cannot be created, and so cannot be renamed, in the folder.
+    /// The lock file and its path. `None` if files cannot be created in the folder; in this case, the file cannot be
+    /// renamed either.
     beside: Option<(File, PathBuf)>,
-    /// The file itself, if it exists.
+    /// The locked file itself, if it exists.
     file: Option<File>,
-    /// Whether the file is open for writing.
+    /// Whether `file` is open for writing.
     is_writable: bool,
 }
 
 impl Lock {
-    /// Locks the file that a path leads to, which need not exist.
+    /// Locks the file to which a path leads. The file need not exist.
     ///
     /// # Errors
-    /// [`Error::Busy`] if the file is already locked; another error if the path does not lead to a file.
+    /// [`Error::Busy`] if the file is already locked, or another error if the path does not lead to a file.
     pub fn take(path: &Path) -> Result<Self, Error> {
         match Destination::of(path)? {
             Destination::File(target) => Self::at(target, path),
@@ -45,7 +47,7 @@ impl Lock {
         }
     }
 
-    /// Locks a file by its resolved path; messages show the path `asked`.
+    /// Locks a file by its resolved path; error messages show the path `asked`.
     pub(super) fn at(target: PathBuf, asked: &Path) -> Result<Self, Error> {
         let fault = |error: io::Error| match error.kind() {
             ErrorKind::WouldBlock => Error::Busy {
@@ -76,13 +78,13 @@ impl Lock {
         Ok(lock)
     }
 
-    /// Returns the path of the file, without links.
+    /// Returns the path of the locked file, without links.
     pub fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Takes the file, which is open for reading and writing; `None` if it does not exist yet. It stays locked while it is
-    /// open.
+    /// Takes the locked file, open for reading and writing; `None` if it does not exist yet. The file stays locked
+    /// while it is open.
     ///
     /// # Errors
     /// Fails if the file cannot be written or created.
@@ -98,7 +100,7 @@ impl Lock {
         }
     }
 
-    /// Locks the file that has replaced the locked file.
+    /// Locks the new file that has replaced the locked file.
     pub fn renew(&mut self, file: File) {
         // No other process can have locked a draft, so a failure only means that locks are not supported.
         let _ = file.try_lock();
@@ -116,7 +118,7 @@ impl Drop for Lock {
     }
 }
 
-/// Creates and locks the lock file of a file; returns `None` if lock files cannot be created in its folder. The error is
+/// Creates and locks the lock file for a target. Returns `None` if files cannot be created in its folder. Fails with
 /// `WouldBlock` if another process holds the lock.
 fn beside(target: &Path) -> io::Result<Option<(File, PathBuf)>> {
     let mut name = OsString::from(".");
@@ -162,7 +164,7 @@ fn beside(target: &Path) -> io::Result<Option<(File, PathBuf)>> {
     )))
 }
 
-/// Opens an existing lock file. Nothing is ever written to it.
+/// Opens an existing lock file, to which nothing is ever written.
 fn existing(path: &Path) -> io::Result<File> {
     if !fs::symlink_metadata(path)?.is_file() {
         let words = format!("{} is not a lock file; remove it", path.display());
@@ -171,7 +173,8 @@ fn existing(path: &Path) -> io::Result<File> {
     open(path).map(|(file, _)| file)
 }
 
-/// Opens a file for reading and writing, or only for reading; returns whether it may be written.
+/// Opens a file for reading and writing, or only for reading if it is not writable. Returns the file and whether it may
+/// be written.
 fn open(path: &Path) -> io::Result<(File, bool)> {
     match File::options().read(true).write(true).open(path) {
         Ok(file) => Ok((file, true)),

@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// The state of a file. Writing to the file or replacing it changes the stamp; changing its permissions or linking to it
-/// does not.
+/// The state of a file. The stamp changes when the file is written or replaced, but not when its permissions change or
+/// a link to it is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     length: u64,

@@ -1,4 +1,4 @@
-//! Tests for files written whole and growing, by one run and by two.
+//! Tests for complete and growing files, written by one run or by two.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -12,7 +12,7 @@ fn folder() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Returns the names of the files in a folder, with their contents.
+/// Returns the name and contents of each file in a folder.
 fn files(folder: &Path) -> Vec<(String, String)> {
     let mut files: Vec<_> = fs::read_dir(folder)
         .expect("a folder")
@@ -117,7 +117,7 @@ fn audit_a1_a_growing_file_changes_with_its_first_octet() {
     has(&folder, &[("report.tsv", "3")]);
 }
 
-/// Imitates programs that rotate logs: they move the file away, and some create an empty file in its place.
+/// Imitates programs that rotate logs: they move the file away, and some of them create an empty file in its place.
 #[test]
 fn a_growing_file_follows_its_path() {
     let (_guard, folder) = folder();
@@ -376,7 +376,7 @@ fn audit_a8_a_change_by_others_is_seen() {
     }
 }
 
-/// A new link or different permissions do not change any octets of a file.
+/// Tests that a new link or different permissions do not count as a change, because no octet of the file changes.
 #[cfg(unix)]
 #[test]
 fn a_link_or_other_permissions_are_no_change() {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::destination::Destination;
 use super::{Draft, Error, Existing, Lock};
 
-/// A file that is being written. Afterwards it is finished, kept as `NAME.part`, or dropped without a trace.
+/// A file that is being written. At the end it is finished, kept as `NAME.part`, or dropped without a trace.
 #[derive(Debug)]
 pub struct Whole(Backing);
 
@@ -23,15 +23,16 @@ enum Backing {
 }
 
 impl Whole {
-    /// Begins a file.
+    /// Begins to write a file.
     ///
     /// # Errors
-    /// [`Error::Exists`], [`Error::Busy`]; any other reason why the path cannot be written.
+    /// [`Error::Exists`], [`Error::Busy`], or another reason why the path cannot be written.
     pub fn create(path: &Path, existing: Existing) -> Result<Self, Error> {
         Reserved::take(path, existing)?.begin()
     }
 
-    /// Truncates the octets written so far to a length in octets; writing continues there. Does nothing to a stream.
+    /// Truncates the octets written so far to a length in octets, after which writing continues. Does nothing for a
+    /// stream.
     ///
     /// # Errors
     /// Errors from the operating system.
@@ -42,10 +43,10 @@ impl Whole {
         }
     }
 
-    /// Completes the file.
+    /// Completes the file and moves it to its path.
     ///
     /// # Errors
-    /// Errors from the operating system; in that case, the draft is kept, and the error says where.
+    /// Errors from the operating system. After an error, the draft is kept, and the error contains its path.
     pub fn finish(self) -> Result<(), Error> {
         match self.0 {
             Backing::Draft {
@@ -57,7 +58,7 @@ impl Whole {
         }
     }
 
-    /// Keeps the octets written so far as `NAME.part` and returns the path; `None` for a stream.
+    /// Keeps the octets written so far as `NAME.part`, and returns the path of that file; `None` for a stream.
     ///
     /// # Errors
     /// Errors from the operating system.
@@ -76,7 +77,7 @@ impl Whole {
     }
 }
 
-/// The right to write a file later. Until then, there is nothing next to the file except its lock.
+/// The right to write a file later. Until it is written, only the lock file is next to it.
 #[derive(Debug)]
 pub struct Reserved {
     path: PathBuf,
@@ -91,10 +92,10 @@ enum ReservedPlace {
 }
 
 impl Reserved {
-    /// Locks a file that can be written.
+    /// Locks a file, after checking that it can be written.
     ///
     /// # Errors
-    /// [`Error::Exists`], [`Error::Busy`]; any other reason why the path cannot be written.
+    /// [`Error::Exists`], [`Error::Busy`], or another reason why the path cannot be written.
     pub fn take(path: &Path, existing: Existing) -> Result<Self, Error> {
         let place = match Destination::of(path)? {
             Destination::Stream(path) => ReservedPlace::Stream(stream(&path)?),
@@ -118,7 +119,7 @@ impl Reserved {
         })
     }
 
-    /// Begins the file.
+    /// Begins to write the reserved file.
     ///
     /// # Errors
     /// Fails if the path can no longer be written.
@@ -134,7 +135,7 @@ impl Reserved {
     }
 }
 
-/// Creates the draft of a locked file; messages show the path `asked`.
+/// Creates the draft of a locked file; error messages show the path `asked`.
 fn draft(lock: &Lock, asked: &Path) -> Result<Draft, Error> {
     Draft::visible(lock.target()).map_err(|error| match error {
         Error::Unwritable { source, .. } => Error::unwritable(asked)(source),
@@ -152,21 +153,21 @@ impl Write for Whole {
     }
 }
 
-/// Truncates a file; writing continues there.
+/// Truncates a file and moves to its new end.
 pub(super) fn cut(file: &mut File, length: u64) -> io::Result<()> {
     file.set_len(length)?;
     file.seek(SeekFrom::Start(length))?;
     Ok(())
 }
 
-/// Opens something that is written directly. Standard output may be a file with contents.
+/// Opens a stream for writing. Standard output may be redirected to a file with contents, which are kept.
 pub(super) fn stream(path: &Path) -> Result<File, Error> {
     let file = own(path).unwrap_or_else(|| File::options().append(true).open(path));
     file.map_err(Error::unwritable(path))
 }
 
-/// Opens a stream of this process by its name so that both share one position: a file opened by path would have its own
-/// position, and later output of other programs would overwrite it.
+/// Opens a stream of this process by its name, so that it shares the position of the process's own handle. A file
+/// opened by path would have its own position, and later output of other programs would overwrite it.
 #[cfg(unix)]
 fn own(path: &Path) -> Option<io::Result<File>> {
     use std::os::fd::AsFd;

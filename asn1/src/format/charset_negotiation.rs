@@ -1,8 +1,9 @@
-//! Negotiation of character set and language, version 3: in the otherInfo of Init, a proposal of the client and a response
-//! of the server (negotiation record CharSetandLanguageNegotiation-3; Z39.50-2003 Appendix NEG).
+//! Negotiation of character set and language, version 3. The otherInfo of Init contains a proposal of the client and a
+//! response of the server (negotiation record CharSetandLanguageNegotiation-3; Z39.50-2003 Appendix NEG).
 //!
-//! A character set is ISO 10646 in one of its encodings, a combination of ISO 2022 sets by their registration numbers, or
-//! private. In practice, a private set is an EXTERNAL of Index Data with a name in octets, such as `iso-8859-1` or `marc-8`.
+//! A character set is ISO 10646 in one of its encodings, a combination of ISO 2022 sets by their registration numbers,
+//! or a private set. In practice, a private set is an EXTERNAL defined by Index Data that contains its name, such as
+//! `iso-8859-1` or `marc-8`.
 
 use std::borrow::Cow;
 
@@ -14,7 +15,7 @@ use crate::oid::{self, Oid};
 use crate::record::explain::LanguageCode;
 
 described! {
-    /// CharSetandLanguageNegotiation.
+    /// CharSetandLanguageNegotiation: the client's proposal or the server's response.
     pub enum CharSetandLanguageNegotiation {
         [1] Proposal(OriginProposal),
         [2] Response(TargetResponse),
@@ -23,14 +24,14 @@ described! {
     /// OriginProposal: the client's preferences, best first.
     #[derive(Default)]
     pub struct OriginProposal {
-        /// Absent if the client proposes version 2 of the protocol.
+        /// The proposed character sets; absent if the client proposes protocol version 2.
         [1] proposed_char_sets: Option<Vec<ProposedCharSet>>,
         [2] proposedlanguages: Option<Vec<LanguageCode>>,
-        /// Whether records should also be in the selected set; absent means no.
+        /// Whether records should also be in the selected set. If absent, they need not be.
         [3] records_in_selected_char_sets: Option<bool>,
     }
 
-    /// TargetResponse: the server's selection from the proposal, which must have the same elements.
+    /// TargetResponse: the server's selection from the elements of the proposal.
     #[derive(Default)]
     pub struct TargetResponse {
         [1] selected_char_sets: Option<SelectedCharSet>,
@@ -50,11 +51,11 @@ described! {
         [1] Iso2022(Iso2022),
         [2] Iso10646(Iso10646),
         [3] Private(PrivateCharacterSet),
-        /// The peers have not reached an agreement.
+        /// No character set, because the peers have not reached an agreement.
         [4] None,
     }
 
-    /// PrivateCharacterSet: sets other than ISO 2022 and ISO 10646.
+    /// PrivateCharacterSet: a set that is defined neither by ISO 2022 nor by ISO 10646.
     pub enum PrivateCharacterSet {
         [1] ViaOid(Vec<Oid>),
         [2] ExternallySpecified(Box<External>),
@@ -67,16 +68,16 @@ described! {
         [2] TargetResponse(Iso2022Response),
     }
 
-    /// The ISO 2022 sets that the client offers.
+    /// The ISO 2022 sets offered by the client.
     pub struct Iso2022Proposal {
-        /// The environment; if absent, any environment.
+        /// The environment; if absent, any environment is acceptable.
         [0] proposed_environment: Option<Environment>,
         [1] proposed_sets: Vec<i64>,
         [2] proposed_initial_sets: Vec<InitialSet>,
         [3] proposed_left_and_right: LeftAndRight,
     }
 
-    /// The ISO 2022 sets that the server selects.
+    /// The ISO 2022 sets selected by the server.
     pub struct Iso2022Response {
         [0] selected_environment: Environment,
         [1] selected_sets: Vec<i64>,
@@ -84,13 +85,13 @@ described! {
         [3] selected_left_and_right: LeftAndRight,
     }
 
-    /// Environment: the number of bits used in an octet.
+    /// Environment: the number of bits used in each octet.
     pub enum Environment {
         [1] SevenBit,
         [2] EightBit,
     }
 
-    /// InitialSet: the sets in force at the start.
+    /// InitialSet: the character sets in use at the start.
     #[derive(Default)]
     pub struct InitialSet {
         [0] g0: Option<i64>,
@@ -101,29 +102,31 @@ described! {
         [5] c1: Option<i64>,
     }
 
-    /// LeftAndRight: the sets that the two halves of the code table have at the start.
+    /// LeftAndRight: the character sets in the two halves of the code table at the start.
     pub struct LeftAndRight {
         [3] g_left: GraphicSet,
         [4] g_right: Option<GraphicSet>,
     }
 
-    /// A slot for a character set.
+    /// A slot of ISO 2022 to which a character set is designated.
     pub integer GraphicSet { G0 = 0 "g0", G1 = 1 "g1", G2 = 2 "g2", G3 = 3 "g3" }
 
-    /// Iso10646: Unicode, by repertoire and encoding.
+    /// Iso10646: Unicode, with its repertoire and encoding.
     pub struct Iso10646 {
-        /// The identifier 1.0.10646.1.level and the collections; if absent, all collections at level 3.
+        /// The repertoire, as the identifier 1.0.10646.1.level followed by the collections; if absent, all collections
+        /// at level 3.
         [1] collections: Option<Oid>,
-        /// The identifier 1.0.10646.1.0, followed by 2 for UCS-2, 4 for UCS-4, 5 for UTF-16, 8 for UTF-8.
+        /// The encoding, as the identifier 1.0.10646.1.0 followed by 2 for UCS-2, 4 for UCS-4, 5 for UTF-16 or 8 for
+        /// UTF-8.
         [2] encoding_level: Oid,
     }
 }
 
-/// The encodings of ISO 10646 by name, and the last arc of their identifiers.
+/// The names of the encodings of ISO 10646, each with the last arc of its identifier.
 const ENCODINGS: &[(&str, u32)] = &[("ucs-2", 2), ("ucs-4", 4), ("utf-16", 5), ("utf-8", 8)];
 
 impl Iso10646 {
-    /// Returns UTF-8 with all collections at level 3.
+    /// Returns UTF-8, with all collections at level 3.
     pub fn utf_8() -> Option<Self> {
         Self::named("utf-8")
     }
@@ -138,7 +141,7 @@ impl Iso10646 {
         })
     }
 
-    /// Returns the name of the encoding; `None` if the standard has no number for it.
+    /// Returns the name of the encoding; `None` if it has no number in the standard.
     pub fn name(&self) -> Option<&'static str> {
         let is_it = |form: u32| encoding_level(form) == Some(self.encoding_level);
         ENCODINGS
@@ -153,12 +156,12 @@ fn encoding_level(form: u32) -> Option<Oid> {
 }
 
 impl PrivateCharacterSet {
-    /// Creates a set with a name, as Index Data's programs send it.
+    /// Creates a private set with a name, in the form sent by Index Data's programs.
     pub fn named(name: &str) -> Self {
         Self::ExternallySpecified(Box::new(External::octet_aligned(oid::CHARSET_ID, name)))
     }
 
-    /// Returns the name, if the set has one.
+    /// Returns the name of the private set, if it has one.
     pub fn name(&self) -> Option<Cow<'_, str>> {
         let Self::ExternallySpecified(external) = self else {
             return None;
@@ -170,12 +173,12 @@ impl PrivateCharacterSet {
     }
 }
 
-/// Gives names to sets, in the same way for those proposed and those selected.
+/// Implements names for proposed and selected sets.
 macro_rules! named_sets {
     ($($set:ident),*) => {$(
         impl $set {
-            /// Returns a set by its name: an encoding of ISO 10646 (`utf-8`, `utf-16`, `ucs-2`, `ucs-4`), or otherwise a
-            /// private set.
+            /// Returns the set with this name: an encoding of ISO 10646 (`utf-8`, `utf-16`, `ucs-2`, `ucs-4`), or a
+            /// private set for any other name.
             pub fn named(name: &str) -> Self {
                 match Iso10646::named(name) {
                     Some(set) => Self::Iso10646(set),
@@ -183,7 +186,7 @@ macro_rules! named_sets {
                 }
             }
 
-            /// Returns the name as it was sent; `None` for sets without a name, and if there is no agreement.
+            /// Returns the name as sent by the peer; `None` for a set without a name, or if there is no agreement.
             pub fn name(&self) -> Option<Cow<'_, str>> {
                 match self {
                     Self::Iso10646(set) => set.name().map(Cow::Borrowed),
@@ -197,7 +200,8 @@ macro_rules! named_sets {
 named_sets!(ProposedCharSet, SelectedCharSet);
 
 impl OriginProposal {
-    /// Creates a proposal of sets and languages by name, best first; empty lists are left out.
+    /// Creates a proposal of sets and languages by name, best first; an empty list is left out. `records_too` asks for
+    /// records in the selected set.
     pub fn named(char_sets: &[&str], languages: &[&str], records_too: bool) -> Self {
         let sets = char_sets
             .iter()

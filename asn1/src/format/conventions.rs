@@ -1,24 +1,24 @@
-//! Units of OtherInformation that Index Data's programs understand: texts whose category has the identifier
+//! Units of OtherInformation defined by Index Data. Each unit is text whose category has an identifier from
 //! 1.2.840.10003.10.1000.81.1 to .4 and the value 1.
 
 use crate::apdu::{InfoCategory, Information, OtherInformation, OtherInformationUnit};
 use crate::oid::{self, Oid};
 use crate::types::InternationalString;
 
-/// The subject of such a unit of OtherInformation.
+/// The kind of a unit of OtherInformation that Index Data defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Convention {
-    /// In Init, to a proxy: the server to connect to, `tcp:host:port/database`.
+    /// In Init, to a proxy: the server to connect to, as `tcp:host:port/database`.
     Proxy,
-    /// In any APDU to or from a proxy: the proxy's session.
+    /// In any APDU to or from a proxy: the identifier of the proxy's session.
     Cookie,
     /// In Init from a gateway: the address of the gateway's user.
     ClientIp,
-    /// In Scan: the result set to which counting is restricted.
+    /// In Scan: the result set to whose records counts are restricted.
     ScanSet,
 }
 
-/// The value of the category.
+/// The value of the category, which is the same for all kinds.
 const CATEGORY_VALUE: i64 = 1;
 
 impl Convention {
@@ -47,7 +47,7 @@ impl Convention {
             })
     }
 
-    /// Sets the text, replacing units of this kind.
+    /// Sets the text of this kind, replacing existing units of this kind.
     pub fn put(self, information: &mut OtherInformation, text: impl Into<InternationalString>) {
         let stays = |unit: &OtherInformationUnit| {
             !unit

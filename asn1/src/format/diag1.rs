@@ -44,13 +44,13 @@ described! {
         [1013] RecordSyntax(RecordSyntax),
     }
 
-    /// The number of something exceeds a limit.
+    /// Too many items of some kind: the number of items exceeds a limit.
     pub struct TooMany {
         [1] too_many_what: TooManyWhat,
         [2] max: Option<i64>,
     }
 
-    /// The things that exceed the limit.
+    /// The kind of items whose number exceeds a limit.
     pub integer TooManyWhat {
         ARGUMENT_WORDS = 1 "argumentWords", TRUNCATED_WORDS = 2 "truncatedWords",
         BOOLEAN_OPERATORS = 3 "booleanOperators", INCOMPLETE_SUBFIELDS = 4 "incompleteSubfields",
@@ -59,7 +59,7 @@ described! {
         INDEX_TERMS_PROCESSED = 9 "indexTermsProcessed",
     }
 
-    /// An element set name or specification that is not supported, for one database or for all.
+    /// An element set name or specification that is not supported, for one database or for all databases.
     pub struct BadSpec {
         [1] spec: Specification,
         [2] db: Option<DatabaseName>,
@@ -72,7 +72,7 @@ described! {
         [2] why: UnavailableReason,
     }
 
-    /// The reason why a database cannot be used.
+    /// The reason why a database cannot be used, as a code, a message, or both.
     pub struct UnavailableReason {
         [1] reason_code: Option<UnavailableReasonCode>,
         [2] message: Option<InternationalString>,
@@ -89,14 +89,14 @@ described! {
 
     /// An attribute set, type or value that is not supported, or a term that does not fit the attribute.
     pub struct UnsupportedAttribute {
-        /// The attribute set. If it is the only element, the attribute set itself is not supported.
+        /// The attribute set. If the other elements are absent, the attribute set itself is not supported.
         [1] id: Oid,
         [2] r#type: Option<i64>,
         [3] value: Option<i64>,
         [4] term: Option<Term>,
     }
 
-    /// Attributes that cannot be combined.
+    /// A combination of attributes that is not supported.
     pub struct AttributeCombination {
         [1] unsupported_combination: AttributeList,
         [2] recommended_alternatives: Option<Vec<AttributeList>>,
@@ -108,14 +108,14 @@ described! {
         [2] term: Term,
     }
 
-    /// What is wrong with a term.
+    /// The problem with a term.
     pub integer TermProblem { CODED_VALUE = 1 "codedValue", UNPARSABLE = 2 "unparsable", TOO_SHORT = 3 "tooShort", TYPE = 4 "type" }
 
     /// The part of a proximity operator that is not supported.
     pub enum Proximity {
         [1] ResultSets,
         [2] BadSet(InternationalString),
-        /// The relation, from 1 to 6.
+        /// The unsupported relation, from 1 to 6.
         [3] Relation(i64),
         [4] Unit(i64),
         [5] Distance(i64),
@@ -124,7 +124,7 @@ described! {
         [8] Exclusion,
     }
 
-    /// The reason why a list of terms cannot be returned as requested.
+    /// The reason why the terms of a scan cannot be returned as requested.
     pub enum Scan {
         [0] NonZeroStepSize,
         [1] SpecifiedStepSize,
@@ -135,7 +135,7 @@ described! {
         [7] EndOfList,
     }
 
-    /// The supported positions of the term in the response.
+    /// The positions of the term in the response that the server supports.
     pub integer PositionInResponse {
         MUST_BE_ONE = 1 "mustBeOne", MUST_BE_POSITIVE = 2 "mustBePositive",
         MUST_BE_NON_NEGATIVE = 3 "mustBeNonNegative", OTHER = 4 "other",
@@ -145,7 +145,7 @@ described! {
     pub enum Sort {
         [0] Sequence,
         [1] NoRsName,
-        /// The maximum number of input sets.
+        /// There are too many input sets; this is the maximum.
         [2] TooMany(i64),
         [3] Incompatible,
         [4] Generic,
@@ -158,27 +158,27 @@ described! {
         [11] AggregateTooLarge,
     }
 
-    /// What is wrong with the keys of a sort.
+    /// The problem with the keys of a sort.
     pub integer SortKeyProblem { TOO_MANY = 1 "tooMany", DUPLICATE = 2 "duplicate" }
 
-    /// The part of a sort that has no legal value.
+    /// The part of a sort request whose value is not allowed.
     pub integer IllegalSort { RELATION = 1 "relation", CASE = 2 "case", ACTION = 3 "action", SORT = 4 "sort" }
 
     /// The reason why a record cannot be sent in segments as requested.
     pub enum Segmentation {
         [0] SegmentCount,
-        /// The smallest maxSegmentSize with which the record can be sent, in octets.
+        /// The segment size is too small; this is the smallest maxSegmentSize for the record, in octets.
         [1] SegmentSize(i64),
     }
 
-    /// The reason why a task is refused.
+    /// The reason why a task of an extended service is refused.
     pub enum ExtServices {
         [1] Req(BadTask),
         [2] Permission(PermissionDenied),
         [3] Immediate(ImmediateExecution),
     }
 
-    /// What is wrong with a request for a task.
+    /// The problem with a request for a task.
     pub integer BadTask { NAME_IN_USE = 1 "nameInUse", NO_SUCH_NAME = 2 "noSuchName", QUOTA = 3 "quota", TYPE = 4 "type" }
 
     /// The reason why the user has no access to the task.
@@ -192,9 +192,9 @@ described! {
         [1] NoUser,
         [2] Refused,
         [3] Simple,
-        /// The formats that are supported.
+        /// The supported formats.
         [4] Oid(Vec<Oid>),
-        /// The formats that the peer should use.
+        /// The formats that the peer should use instead.
         [5] Alternative(Vec<Oid>),
         [6] PwdInv,
         [7] PwdExp,
@@ -232,7 +232,7 @@ impl DiagnosticFormat {
 }
 
 impl Describe for DiagRec {
-    /// Describes a diagnostic in this format with its details.
+    /// Describes a diagnostic in an EXTERNAL of this format, with its details.
     fn describe(&self) -> Value {
         match self {
             Self::DefaultFormat(diagnostic) => diagnostic.describe(),

@@ -1,4 +1,4 @@
-//! Element specification format eSpec-1: the requested elements of a record, by their tags (Z39.50-2003 Appendix ESP.1).
+//! Element specification format eSpec-1: selects elements of a record by their tags (Z39.50-2003 Appendix ESP.1).
 
 use crate::apdu::StringOrNumeric;
 use crate::describe::described;
@@ -12,13 +12,13 @@ described! {
     pub struct Espec1 {
         [1] element_set_names: Option<Vec<InternationalString>>,
         [2] default_variant_set_id: Option<Oid>,
-        /// The variant for simple elements that do not request one.
+        /// The variant to use for simple elements that do not request a variant.
         [3] default_variant_request: Option<Variant>,
         [4] default_tag_type: Option<i64>,
         [5] elements: Option<Vec<ElementRequest>>,
     }
 
-    /// ElementRequest: one element, or several delivered as one element.
+    /// ElementRequest: one element, or several elements that are delivered as one.
     pub enum ElementRequest {
         [1] SimpleElement(SimpleElement),
         [2] CompositeElement(CompositeElement),
@@ -33,41 +33,41 @@ described! {
     /// Elements that are delivered together under one tag.
     pub struct CompositeElement {
         [1] element_list: ElementList,
-        /// A path without wildThing and wildPath.
+        /// The tag of the composite element, as a path without wildThing and wildPath.
         [2] delivery_tag: TagPath,
         [3] variant_request: Option<Variant>,
     }
 
-    /// The elements of a composite element, by element sets or individually.
+    /// The parts of a composite element, given by element sets or individually.
     pub enum ElementList {
         [1] Primitives(Vec<InternationalString>),
         [2] Specs(Vec<SimpleElement>),
     }
 
-    /// One step of a path.
+    /// One step of a path to an element.
     pub enum TagStep {
         [1] SpecificTag(SpecificTag),
-        /// The elements at these positions, whatever their tags.
+        /// The elements at these positions, with any tag.
         [2] WildThing(Occurrences),
-        /// Any number of levels, up to the next tag.
+        /// Any number of levels, down to the next tag in the path.
         [3] WildPath,
     }
 
-    /// Elements with a tag; without `occurrence`, the first such element.
+    /// Elements with a tag. If `occurrence` is absent, only the first such element is meant.
     pub struct SpecificTag {
         [1] tag_type: Option<i64>,
         [2] tag_value: StringOrNumeric,
         [3] occurrence: Option<Occurrences>,
     }
 
-    /// Occurrences: which of several elements are requested.
+    /// Occurrences: a selection among elements with the same tag.
     pub enum Occurrences {
         [1] All,
         [2] Last,
         [3] Values(OccurrenceRange),
     }
 
-    /// Consecutive elements from the 1-based `start`; only one element if `how_many` is absent.
+    /// Consecutive elements from the 1-based position `start`. If `how_many` is absent, only one element is meant.
     pub struct OccurrenceRange {
         [1] start: i64,
         [2] how_many: Option<i64>,

@@ -1,35 +1,37 @@
-//! Index Data's facets, 1.2.840.10003.10.1000.81.5: the terms in the records found, with their counts. A client requests
-//! them in `additionalSearchInfo` of a Search, as fields without terms; the response has the terms.
+//! Index Data's facets, 1.2.840.10003.10.1000.81.5: the terms that occur in the records of a result set, with their
+//! counts. A client requests facets in `additionalSearchInfo` of a Search, as fields without terms; the response has
+//! the terms.
 
 use crate::apdu::{AttributeElement, AttributeList, AttributeValue, StringOrNumeric, Term};
 use crate::describe::described;
 
 described! {
-    /// FacetList: the fields.
+    /// FacetList: the facets of a request or response.
     #[derive(Default)]
     pub struct FacetList(pub Vec<FacetField>)
 
-    /// FacetField: a field, and in a response its terms.
+    /// FacetField: the field of a facet, and in a response its terms.
     pub struct FacetField {
-        /// Types 1 (field), 2 (order), 3 (number of terms), 4 (first term, 1-based).
+        /// Attributes of the types 1 (field), 2 (order), 3 (maximum number of terms) and 4 (1-based position of the
+        /// first term).
         [1] attributes: AttributeList,
         [2] terms: Option<Vec<FacetTerm>>,
     }
 
-    /// FacetTerm: a term, and the number of records found that contain it.
+    /// FacetTerm: a term, and the number of records that contain it.
     pub struct FacetTerm {
         term: Term,
         count: i64,
     }
 }
 
-/// Attribute type of the field: a name, or a Use attribute of Bib-1.
+/// The attribute type for the field: a name, or a Use attribute of Bib-1.
 const FIELD: i64 = 1;
-/// Attribute type of the order: 0 by count, 1 by term.
+/// The attribute type for the order of terms: 0 by count, 1 alphabetically.
 const ORDER: i64 = 2;
-/// Attribute type of the maximum number of terms.
+/// The attribute type for the maximum number of terms.
 const LIMIT: i64 = 3;
-/// Attribute type of the first term requested, 1-based.
+/// The attribute type for the 1-based position of the first requested term.
 const START: i64 = 4;
 
 impl FacetField {
@@ -46,8 +48,8 @@ impl FacetField {
         }
     }
 
-    /// Creates a request for at most `limit` terms of the field of a Use attribute, from the 1-based `start` on, in the order
-    /// of the terms or the most frequent terms first.
+    /// Creates a request for at most `limit` terms of the field with a Use attribute, from the 1-based position `start`
+    /// on. They are in alphabetical order if `by_term` is set; if not, the most frequent terms come first.
     pub fn of_use(use_value: i64, limit: i64, start: i64, by_term: bool) -> Self {
         let attributes = [
             (FIELD, use_value),
@@ -62,7 +64,7 @@ impl FacetField {
         }
     }
 
-    /// Returns the field: a name, or the number of a Use attribute.
+    /// Returns the field, as a name or as the number of a Use attribute.
     pub fn field(&self) -> Option<StringOrNumeric> {
         match self.attribute(FIELD)? {
             AttributeValue::Numeric(number) => Some(StringOrNumeric::Numeric(*number)),
@@ -70,17 +72,17 @@ impl FacetField {
         }
     }
 
-    /// Returns the maximum number of terms requested, if there is a maximum.
+    /// Returns the maximum number of requested terms, if it is given.
     pub fn limit(&self) -> Option<i64> {
         self.number(LIMIT)
     }
 
-    /// Returns the 1-based position of the first term requested, if it is given.
+    /// Returns the 1-based position of the first requested term, if it is given.
     pub fn start(&self) -> Option<i64> {
         self.number(START)
     }
 
-    /// Returns whether terms are requested in their own order instead of by count.
+    /// Returns whether terms are requested in alphabetical order instead of by count.
     pub fn by_term(&self) -> bool {
         self.number(ORDER) == Some(1)
     }

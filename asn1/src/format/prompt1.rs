@@ -1,12 +1,12 @@
-//! Access control format prompt-1: prompts for the user, and the answers (Z39.50-2003 Appendix ACC.1). Answers are redacted by
-//! Debug and by [`Describe`](crate::describe::Describe).
+//! Access control format prompt-1: prompts for the user, and the answers (Z39.50-2003 Appendix ACC.1). `Debug` and
+//! [`Describe`](crate::describe::Describe) redact the answers.
 
 use crate::apdu::{DiagRec, External};
 use crate::describe::{described, redacted};
 use crate::types::{InternationalString, OctetString};
 
 described! {
-    /// PromptObject: prompts, or the answers to them.
+    /// PromptObject: prompts of the server, or the client's answers to them.
     pub enum PromptObject {
         [1] Challenge(Vec<Prompt>),
         [2] Response(Vec<Answer>),
@@ -21,10 +21,10 @@ described! {
         [4] reg_expr: Option<InternationalString>,
         [5] response_required: Option<()>,
         [6] allowed_values: Option<Vec<InternationalString>>,
-        /// Present if the answer is likely to be requested again.
+        /// Whether the client should save the answer, because it is likely to be requested again.
         [7] should_save: Option<()>,
         [8] data_type: Option<DataType>,
-        /// What was wrong with the previous answer.
+        /// The problem with the previous answer.
         [9] diagnostic: Option<External>,
     }
 
@@ -46,20 +46,20 @@ described! {
         [2] prompt_response: PromptResponse,
     }
 
-    /// PromptId: a prompt of a named kind, or its text.
+    /// PromptId: a prompt of a predefined kind, or the text of a prompt.
     pub enum PromptId {
-        /// An enumerated prompt, in the standard's spelling.
+        /// A prompt of a predefined kind. The spelling is that of the standard.
         [1] EnummeratedPrompt(EnumeratedPrompt),
         [2] NonEnumeratedPrompt(InternationalString),
     }
 
-    /// A prompt of a named kind, and a text to show for this prompt.
+    /// A prompt of a predefined kind, and the text to show for it.
     pub struct EnumeratedPrompt {
         [1] r#type: PromptType,
         [2] suggested_string: Option<InternationalString>,
     }
 
-    /// The kinds of prompts.
+    /// The predefined kinds of prompts.
     pub integer PromptType {
         GROUP_ID = 0 "groupId", USER_ID = 1 "userId", PASSWORD = 2 "password", NEW_PASSWORD = 3 "newPassword",
         COPYRIGHT = 4 "copyright", SESSION_ID = 5 "sessionId",
@@ -67,7 +67,7 @@ described! {
 }
 
 impl Prompt {
-    /// Creates a prompt of a kind that the standard names.
+    /// Creates a prompt of a predefined kind.
     pub fn enumerated(r#type: PromptType) -> Self {
         Self {
             prompt_id: PromptId::enumerated(r#type),
@@ -84,7 +84,7 @@ impl Prompt {
 }
 
 redacted! {
-    /// The answer to a prompt; never shown by Debug.
+    /// The answer to a prompt, which `Debug` never shows.
     pub enum PromptResponse {
         [1] String(InternationalString),
         [2] Accept(bool),
@@ -93,17 +93,17 @@ redacted! {
         [5] Encrypted(Encryption),
     }
 
-    /// Encryption: octets that only the peer can read; never shown by Debug.
+    /// Encryption: octets that only the peer can read, which `Debug` never shows.
     pub struct Encryption {
         [1] crypt_type: Option<OctetString>,
-        /// A random number, such as a salt.
+        /// A random number that was used for the encryption, such as a salt.
         [2] credential: Option<OctetString>,
         [3] data: OctetString,
     }
 }
 
 impl PromptId {
-    /// Creates a prompt of a kind that the standard names.
+    /// Creates the identifier of a prompt of a predefined kind.
     pub fn enumerated(r#type: PromptType) -> Self {
         Self::EnummeratedPrompt(EnumeratedPrompt {
             r#type,

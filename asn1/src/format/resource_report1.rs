@@ -1,4 +1,4 @@
-//! Resource report format resource-1: the cost of an operation so far and in the end, in fixed kinds of estimates
+//! Resource report format resource-1: estimates of an operation's cost, so far and in total, in fixed kinds
 //! (Z39.50-2003 Appendix RSC.1).
 
 use crate::describe::described;
@@ -11,16 +11,17 @@ described! {
         [2] message: InternationalString,
     }
 
-    /// Estimate: a single figure.
+    /// Estimate: one estimated number.
     pub struct Estimate {
         [1] r#type: EstimateType,
-        /// Records, thousandths of a second, per cent or units of a currency, depending on the type.
+        /// The estimated number: records, thousandths of a second, per cent, or units of a currency, depending on
+        /// `type`.
         [2] value: i64,
-        /// The currency by its ISO 4217 number, for costs.
+        /// The currency of a cost, by its ISO 4217 number.
         [3] currency_code: Option<i64>,
     }
 
-    /// EstimateType: the quantity estimated; times are in thousandths of a second.
+    /// EstimateType: the estimated quantity; times are in thousandths of a second.
     pub integer EstimateType {
         CURRENT_SEARCH_RECORDS = 1 "currentSearchRecords", FINAL_SEARCH_RECORDS = 2 "finalSearchRecords",
         CURRENT_PRESENT_RECORDS = 3 "currentPresentRecords", FINAL_PRESENT_RECORDS = 4 "finalPresentRecords",

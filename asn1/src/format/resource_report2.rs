@@ -1,4 +1,5 @@
-//! Resource report format resource-2: like resource-1, with estimates of any kind and unit (Z39.50-2003 Appendix RSC.2).
+//! Resource report format resource-2: like resource-1, but with estimates of any kind and unit (Z39.50-2003 Appendix
+//! RSC.2).
 
 use crate::apdu::{IntUnit, StringOrNumeric};
 use crate::describe::described;
@@ -12,9 +13,9 @@ described! {
         [2] message: Option<InternationalString>,
     }
 
-    /// Estimate: a single figure.
+    /// Estimate: one estimated number.
     pub struct Estimate {
-        /// The type of the estimate; numbers 1 to 16 are those of resource-1.
+        /// The type of the estimate; the numbers 1 to 16 have the same meaning as in resource-1.
         [1] r#type: StringOrNumeric,
         [2] value: IntUnit,
     }

@@ -5,34 +5,34 @@ use crate::describe::described;
 use crate::types::InternationalString;
 
 described! {
-    /// SearchInfoReport: an entry for each part of the query, and optionally for the whole query.
+    /// SearchInfoReport: an entry for each part of the query, and optionally for the complete query.
     #[derive(Default)]
     pub struct SearchInfoReport(pub Vec<SubqueryReport>)
 
-    /// A part of the query: how it was understood, and how many records it found.
+    /// A part of the query, the server's interpretation of it, and the number of records it found.
     #[derive(Default)]
     pub struct SubqueryReport {
         [1] subquery_id: Option<InternationalString>,
-        /// Whether the part is the whole query.
+        /// Whether the part is the complete query.
         [2] full_query: bool,
         [3] subquery_expression: Option<QueryExpression>,
         [4] subquery_interpretation: Option<QueryExpression>,
         [5] subquery_recommendation: Option<QueryExpression>,
-        /// The number of records found in all databases together.
+        /// The total number of records found in all databases.
         [6] subquery_count: Option<i64>,
         [7] subquery_weight: Option<IntUnit>,
         [8] results_by_db: Option<Vec<ResultsByDb>>,
     }
 
-    /// The results of the part in some of the databases.
+    /// The results of a part of the query in some of the databases.
     pub struct ResultsByDb {
         [1] databases: Databases,
         [2] count: Option<i64>,
-        /// The result set in which the server keeps these records.
+        /// The result set in which the server keeps the records found.
         [3] result_set_name: Option<InternationalString>,
     }
 
-    /// All databases of the search, or some of them.
+    /// All databases of the search, or a list of databases.
     pub enum Databases {
         [1] All,
         [2] List(Vec<DatabaseName>),
@@ -52,7 +52,7 @@ described! {
 }
 
 impl SubqueryReport {
-    /// Returns the number of records that a term of the query found.
+    /// Returns a report on a term of the query, which found this number of records.
     pub fn of_term(term: Term, count: i64) -> Self {
         Self {
             subquery_expression: Some(QueryExpression::Term(TermExpression {

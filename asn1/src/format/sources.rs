@@ -1,6 +1,6 @@
-//! The results of each source of a search's records, as they travel in additionalSearchInfo (Z39.50-2003 §3.2.2.1.12): the
-//! counts in SearchResult-1 (Appendix USR.1), the failures as diag-1 (Appendix DIAG.2), whose messages begin with the name of
-//! the source.
+//! The results of a search at each of its sources, as sent in additionalSearchInfo (Z39.50-2003 §3.2.2.1.12): Counts
+//! are in SearchResult-1 (Appendix USR.1); failures are in diag-1 (Appendix DIAG.2), with messages that begin with the
+//! name of the source.
 
 use std::fmt;
 
@@ -10,39 +10,39 @@ use crate::apdu::{DatabaseName, DefaultDiagFormat, OtherInformation};
 use crate::bib1::diagnostics::Condition;
 use crate::error::EncodeError;
 
-/// The maximum number of sources and of remarks that are read.
+/// The maximum number of sources and of remarks that are read; further ones are ignored.
 pub const MAX_SOURCES: usize = 1000;
 
 /// A source of the records of a search, such as one of the servers to which the search was passed on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchSource {
-    /// The name of the source, which is also the name of the database of its records.
+    /// The name of the source, which is also the database name of its records.
     pub name: String,
     /// The number of records found by the source, if it is known.
     pub records: Option<u64>,
-    /// The reason why the source did not answer.
+    /// The reason why the source did not answer; `None` if it did.
     pub failure: Option<DefaultDiagFormat>,
 }
 
-/// The sources of a search, and further remarks in its answer.
+/// The sources of a search, and further remarks in its response.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchSources {
-    /// The sources; empty if all records come from one source.
+    /// The sources; empty if all records come from a single source.
     pub sources: Vec<SearchSource>,
-    /// Remarks for people.
+    /// Remarks on the search, for people.
     pub remarks: Vec<String>,
 }
 
 impl SearchSource {
-    /// Returns in words why the source did not answer: `union@closed: cannot connect: connection refused`, `union@town: the
-    /// server has no such search field (Use attribute) (114) 9999`.
+    /// Returns a message that says why the source did not answer: `union@closed: cannot connect: connection refused`,
+    /// `union@town: the server has no such search field (Use attribute) (114) 9999`. Returns `None` if it did answer.
     pub fn failed(&self) -> Option<String> {
         let failure = self.failure.as_ref()?;
         Some(format!("{}: {}", self.name, reason(failure)))
     }
 }
 
-/// Returns a failure in words. For an unavailable database, this is the addinfo alone.
+/// Returns the message for a failure. For an unavailable database, this is only the addinfo.
 pub fn reason(failure: &DefaultDiagFormat) -> String {
     let addinfo = failure.addinfo.to_string_lossy();
     if failure.condition == Condition::DATABASE_UNAVAILABLE.0 && !addinfo.is_empty() {
@@ -78,7 +78,7 @@ impl SearchSources {
         found
     }
 
-    /// Adds a failure of a source, or a remark.
+    /// Adds the failure of a source, or a remark, from a diagnostic.
     fn take(&mut self, unit: DiagnosticUnit) {
         let message = unit.message.map(|text| text.to_string_lossy().into_owned());
         let message = message.unwrap_or_default();
@@ -103,7 +103,8 @@ impl SearchSources {
         }
     }
 
-    /// Returns the entry of SearchResult-1 for the whole query, which found `total` records; `None` if there are no sources.
+    /// Returns the entry of SearchResult-1 for the complete query, which found `total` records; `None` if there are no
+    /// sources.
     pub fn report(&self, total: i64) -> Option<SubqueryReport> {
         let results = self.sources.iter().map(|source| ResultsByDb {
             databases: Databases::List(vec![DatabaseName::from(source.name.as_str())]),
@@ -138,7 +139,7 @@ impl SearchSources {
     /// Adds the sources to the information about a search that found `total` records.
     ///
     /// # Errors
-    /// Fails only for values that cannot be encoded.
+    /// Fails if BER cannot encode the values.
     pub fn put(&self, total: i64, information: &mut OtherInformation) -> Result<(), EncodeError> {
         if let Some(report) = self.report(total) {
             information.put_value(&SearchInfoReport(vec![report]))?;
@@ -149,19 +150,19 @@ impl SearchSources {
         Ok(())
     }
 
-    /// Returns the sources that failed, each with the reason.
+    /// Returns the sources that failed, each with its diagnostic.
     pub fn failures(&self) -> impl Iterator<Item = (&str, &DefaultDiagFormat)> {
         let sources = self.sources.iter();
         sources.filter_map(|source| Some((&*source.name, source.failure.as_ref()?)))
     }
 
-    /// Returns whether a source failed.
+    /// Returns whether any source failed.
     pub fn has_failed(&self) -> bool {
         self.failures().next().is_some()
     }
 
-    /// Adds the sources of another search for the same records, made in a different way: a source has failed only if it failed
-    /// both times.
+    /// Adds the sources of a second search for the same records, made in a different way. A source counts as failed
+    /// only if it failed in both searches.
     pub fn join(&mut self, later: Self) {
         for source in later.sources {
             let mut known = self.sources.iter_mut();
@@ -189,7 +190,7 @@ impl fmt::Display for SearchSources {
     }
 }
 
-/// Returns results as a source; `None` if they are not for exactly one database.
+/// Returns results as a source; `None` if they do not belong to exactly one database.
 fn source(found: ResultsByDb) -> Option<SearchSource> {
     let Databases::List(names) = &found.databases else {
         return None;

@@ -1,5 +1,5 @@
-//! Tests for the formats: round trips of octets from yaz-client and yaz-ztest 5.34, and of values whose octets libyaz decodes
-//! and encodes to the same octets; what the values contain, and what is redacted.
+//! Tests for the formats: round trips of octets from yaz-client and yaz-ztest 5.34, and of values whose octets libyaz
+//! decodes and encodes without change. The contents and the redaction of values are tested too.
 
 mod reports;
 
@@ -48,7 +48,7 @@ fn term(text: &str) -> Term {
     Term::General(text.into())
 }
 
-/// The request that yaz-client 5.34 sends after `negcharset utf-8,iso-8859-1 1`, and the answer of yaz-ztest.
+/// Tests the request that yaz-client 5.34 sends after `negcharset utf-8,iso-8859-1 1`, and the response of yaz-ztest.
 #[test]
 fn negotiation_of_character_sets() {
     let proposal = "bf81493c303aa43806072a8648ce130f03a02da12ba126a208820628d316010008a31aa218060a2a8648ce130f8768510181\
@@ -153,7 +153,7 @@ fn character_sets_of_other_kinds() {
     assert_eq!(Iso10646::utf_8().and_then(|set| set.name()), Some("utf-8"));
 }
 
-/// The answer of yaz-ztest to yaz-client's request for facets.
+/// Tests the response of yaz-ztest to yaz-client's request for facets.
 #[test]
 fn facets_as_peers_send_them() {
     let response = "b780970103980100990101960101bf814b7d307ba479060a2a8648ce130a87685105a06b30693067a11d30089f7801039f790105\

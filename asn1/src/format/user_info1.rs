@@ -1,4 +1,4 @@
-//! User information format userInfo-1: OtherInformation in one EXTERNAL, as in the userInformationField of an
+//! User information format userInfo-1: OtherInformation in an EXTERNAL, for use in the userInformationField of an
 //! InitializeResponse (Z39.50-2003 Appendix USR.3; implementors' agreement on Init diagnostics).
 
 use super::diag1::DiagnosticFormat;
@@ -7,13 +7,14 @@ use crate::describe::described;
 use crate::error::EncodeError;
 
 described! {
-    /// UserInfo-1.
+    /// UserInfo-1: OtherInformation in an EXTERNAL.
     #[derive(Default)]
     pub struct UserInfo1(pub OtherInformation)
 }
 
 impl UserInfo1 {
-    /// Returns a diagnostic as in the response to Init: userInfo-1 containing diag-1 containing the default form.
+    /// Returns a diagnostic in the form used in an InitializeResponse: userInfo-1 that contains diag-1 with the default
+    /// form.
     ///
     /// # Errors
     /// Fails if BER cannot encode the value.
@@ -23,7 +24,8 @@ impl UserInfo1 {
         Self(information).to_external()
     }
 
-    /// Returns the first diagnostic of a response to Init, in the form that [`UserInfo1::diagnostic`] writes.
+    /// Returns the first diagnostic in the userInformationField of an InitializeResponse, in the form written by
+    /// [`UserInfo1::diagnostic`].
     pub fn diagnostic_of(external: &External) -> Option<DefaultDiagFormat> {
         let Self(information) = Self::from_external(external).ok()?;
         let format: DiagnosticFormat = information.value()?;

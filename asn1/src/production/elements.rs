@@ -1,13 +1,13 @@
-//! The functions called by the macros of productions: SEQUENCEs, their elements and tags.
+//! The functions that the macros for productions call, to decode and encode SEQUENCEs, their elements and tags.
 
 use rasn::de::Error as _;
 use rasn::types::fields::{Field, Fields};
 use rasn::types::{Class, Constructed, Identifier, Tag, TagTree};
 use rasn::{Decode, Decoder, Encode, Encoder};
 
-/// A SEQUENCE that is read and written element by element.
+/// A SEQUENCE that is decoded and encoded element by element.
 pub(crate) trait Sequence: Sized {
-    /// The name of each element in Rust's spelling, and the tags that it may have.
+    /// The Rust name of each element, with its possible tags.
     const ELEMENTS: &'static [(&'static str, TagTree)];
 
     fn decode_elements<D: Decoder>(decoder: &mut D) -> Result<Self, D::Error>;
@@ -15,7 +15,7 @@ pub(crate) trait Sequence: Sized {
     fn encode_elements<'e, E: Encoder<'e>>(&self, encoder: &mut E) -> Result<(), E::Error>;
 }
 
-/// Reads a SEQUENCE.
+/// Decodes a SEQUENCE.
 pub(crate) fn decode_sequence<T: Sequence, D: Decoder>(
     decoder: &mut D,
     tag: Tag,
@@ -36,8 +36,8 @@ type Read<'r, D> =
 type Write<'w, 'b, 'e, E> = dyn Fn(&mut <E as Encoder<'e>>::AnyEncoder<'b, 1, 0>) -> Result<(), <E as Encoder<'e>>::Error>
     + 'w;
 
-/// Reads the contents of a SEQUENCE. The function that reads them is passed by reference, so that this code is compiled only
-/// once and not for each type.
+/// Decodes the contents of a SEQUENCE. The function for the contents is passed as a trait object, so that this code is
+/// compiled only once and not for each type.
 fn decode_contents<D: Decoder>(
     decoder: &mut D,
     tag: Tag,
@@ -51,7 +51,7 @@ fn decode_contents<D: Decoder>(
     Ok(())
 }
 
-/// Writes a SEQUENCE.
+/// Encodes a SEQUENCE.
 pub(crate) fn encode_sequence<'e, T: Sequence, E: Encoder<'e>>(
     value: &T,
     encoder: &mut E,
@@ -60,7 +60,7 @@ pub(crate) fn encode_sequence<'e, T: Sequence, E: Encoder<'e>>(
     encode_contents(encoder, tag, &|encoder| value.encode_elements(encoder))
 }
 
-/// Writes the contents of a SEQUENCE; compiled only once, like [`decode_contents`].
+/// Encodes the contents of a SEQUENCE. Like [`decode_contents`], it is compiled only once.
 fn encode_contents<'b, 'e, E: Encoder<'e>>(
     encoder: &'b mut E,
     tag: Tag,
@@ -70,8 +70,9 @@ fn encode_contents<'b, 'e, E: Encoder<'e>>(
     Ok(())
 }
 
-/// Stands for the contents of any SEQUENCE. `rasn` only asks whether all elements may be absent, and would then refuse
-/// a SEQUENCE without contents. Here the type of each element decides whether it may be absent.
+/// A placeholder for the contents of any SEQUENCE. `rasn` only asks it whether all elements may be absent; if not,
+/// `rasn` would refuse a SEQUENCE without contents. Here the type of each element decides whether the element may be
+/// absent.
 struct Contents;
 
 impl Constructed<1, 0> for Contents {
@@ -81,7 +82,7 @@ impl Constructed<1, 0> for Contents {
     };
 }
 
-/// Reads an element with the tag of its type.
+/// Decodes an element that has the tag of its type.
 pub(crate) fn untagged<T: Decode, D: Decoder>(
     decoder: &mut D,
     name: &'static str,
@@ -89,7 +90,7 @@ pub(crate) fn untagged<T: Decode, D: Decoder>(
     T::decode(decoder).map_err(|error| in_element(decoder, name, error))
 }
 
-/// Reads an element with a tag that replaces the tag of its type, or precedes it if the type is a CHOICE.
+/// Decodes an element whose tag replaces the tag of its type, or precedes it if the type is a CHOICE.
 pub(crate) fn tagged<T: Decode, D: Decoder>(
     decoder: &mut D,
     tag: u32,
@@ -98,7 +99,7 @@ pub(crate) fn tagged<T: Decode, D: Decoder>(
     T::decode_with_tag(decoder, context(tag)).map_err(|error| in_element(decoder, name, error))
 }
 
-/// Reads an element with a tag before the tag of its type.
+/// Decodes an element with a tag before the tag of its type.
 pub(crate) fn explicit<T: Decode, D: Decoder>(
     decoder: &mut D,
     tag: u32,
@@ -109,7 +110,7 @@ pub(crate) fn explicit<T: Decode, D: Decoder>(
         .map_err(|error| in_element(decoder, name, error))
 }
 
-/// Reads an OPTIONAL element with a tag before the tag of its type.
+/// Decodes an OPTIONAL element with a tag before the tag of its type.
 pub(crate) fn optional_explicit<T: Decode, D: Decoder>(
     decoder: &mut D,
     tag: u32,
@@ -120,7 +121,7 @@ pub(crate) fn optional_explicit<T: Decode, D: Decoder>(
         .map_err(|error| in_element(decoder, name, error))
 }
 
-/// Returns the error with the name of the element in which it occurred.
+/// Adds to an error the name of the element in which it occurred.
 fn in_element<D: Decoder>(decoder: &D, name: &'static str, error: D::Error) -> D::Error {
     D::Error::field_error(name, error.into(), decoder.codec())
 }
@@ -140,7 +141,7 @@ pub(crate) fn encode_explicit<'e, T: Encode, E: Encoder<'e>>(
         .map(drop)
 }
 
-/// Returns the context-specific tag with that number.
+/// Returns the context-specific tag with this number.
 pub(crate) const fn context(number: u32) -> Tag {
     Tag::new(Class::Context, number)
 }

@@ -1,5 +1,5 @@
-//! CCL, the Common Command Language (ISO 8777), in YAZ's dialect: it is read with a bib file that defines its qualifiers, and
-//! printed if it can express a query.
+//! CCL, the Common Command Language (ISO 8777), in YAZ's dialect. It is parsed with a bib file that defines its
+//! qualifiers, and printed if it can express the query.
 //!
 //! ```
 //! use z3950_asn1::query::ccl::{self, Bib};

@@ -1,5 +1,5 @@
-//! CQL 1.1 and 1.2, the Contextual Query Language of the Library of Congress (type-104 queries, Z39.50-2003 §3.7): its syntax
-//! tree, and its translation to RPN and back with the same properties as in YAZ.
+//! CQL 1.1 and 1.2, the Contextual Query Language of the Library of Congress (type-104 queries, Z39.50-2003 §3.7): its
+//! syntax tree, and its translation to RPN and back with the properties of YAZ.
 //!
 //! ```
 //! use z3950_asn1::query::cql;
@@ -29,14 +29,15 @@ pub use to_rpn::{MAX_OPERANDS, sort_keys, to_rpn};
 /// The index of a clause that does not name an index (CQL 1.2 §Search Clause).
 pub const SERVER_CHOICE: &str = "cql.serverChoice";
 
-/// A query, and the keys by which its result is sorted.
+/// A query with the keys for sorting its result.
 ///
-/// [`Display`](std::fmt::Display) prints CQL that [`parse`] reads as the same tree.
+/// [`Display`](std::fmt::Display) prints CQL that [`parse`] parses to the same tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cql {
-    /// The query itself.
+    /// The query without its sort keys.
     pub query: Node,
-    /// The keys after `sortby`, primary key first; [`sort_keys`] translates them because RPN has no place for them.
+    /// The sort keys after `sortby`, primary key first. RPN cannot express them, so [`sort_keys`] translates them to
+    /// the keys of a Sort.
     pub sort: Vec<SingleSpec>,
 }
 
@@ -51,46 +52,46 @@ impl Cql {
 /// A part of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
-    /// An index, a relation and a term.
+    /// A search clause: an index, a relation and a term.
     Clause(Clause),
-    /// Two parts and the operator between them.
+    /// Two parts with an operator between them.
     Boolean(Box<Boolean>),
     /// A part with a prefix for a context set.
     Prefixed(Box<Prefixed>),
 }
 
-/// A search clause.
+/// A search clause: a term, and the index and relation before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clause {
-    /// Where and how the terms are searched for; shared by the clauses of `title = (war or peace)`.
+    /// The index and relation of the terms; shared by the clauses of `title = (war or peace)`.
     pub relation: Arc<Relation>,
-    /// The term.
+    /// The term to search for.
     pub term: Word,
-    /// Unquoted words after the term, all of which must also occur: YAZ's addition to the grammar.
+    /// Unquoted words after the term, which must occur too: an extension of the grammar by YAZ.
     pub extra_terms: Vec<Word>,
 }
 
 /// The index, relation and modifiers before a term.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Relation {
-    /// The index; `cql.serverChoice` if none was written.
+    /// The index; `cql.serverChoice` if the clause has none.
     pub index: Word,
-    /// The relation: a sign, or a name such as `all`, `exact` or `cql.any`; `=` if none was written.
+    /// The relation: a symbol, or a name such as `all`, `exact` or `cql.any`; `=` if the clause has none.
     pub name: Word,
     /// The modifiers of the relation, in the order written.
     pub modifiers: Vec<Modifier>,
 }
 
-/// `/name` or `/name=value`.
+/// A modifier: `/name` or `/name=value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Modifier {
     /// The name of the modifier, with its prefix if it has one.
     pub name: Word,
-    /// The sign and the value.
+    /// The comparison symbol and the value, if the modifier has a value.
     pub value: Option<(Sign, Word)>,
 }
 
-/// A comparison sign.
+/// A comparison symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
     /// `=`
@@ -110,7 +111,7 @@ pub enum Sign {
 }
 
 impl Sign {
-    /// Returns the sign as it is written.
+    /// Returns the symbol as it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Equal => "=",
@@ -124,7 +125,7 @@ impl Sign {
     }
 }
 
-/// Two parts and the operator between them; all operators have the same rank and are applied from left to right.
+/// Two parts with an operator between them. All operators have the same rank and are applied from left to right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boolean {
     /// The operator.
@@ -140,18 +141,18 @@ pub struct Boolean {
 /// An operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BooleanOperator {
-    /// Both parts.
+    /// Finds records that match both parts.
     And,
-    /// Either part, or both.
+    /// Finds records that match either part, or both.
     Or,
-    /// The left part without the right part.
+    /// Finds records that match the left part but not the right part.
     Not,
-    /// Both parts, near each other.
+    /// Finds records that match both parts near each other.
     Prox,
 }
 
 impl BooleanOperator {
-    /// Returns the operator as it is written; the letters may be in any case.
+    /// Returns the operator in its usual spelling; in a query, its letters may be in any case.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::And => "and",
@@ -162,10 +163,10 @@ impl BooleanOperator {
     }
 }
 
-/// `> prefix = "uri"` and the part of the query to which it applies.
+/// A prefix map, `> prefix = "uri"`, and the part of the query to which it applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prefixed {
-    /// The prefix; `None` for names without a prefix.
+    /// The prefix; `None` if the map is for names without a prefix.
     pub prefix: Option<Word>,
     /// The identifier of the context set.
     pub uri: Word,
@@ -173,7 +174,7 @@ pub struct Prefixed {
     pub query: Node,
 }
 
-/// A key after `sortby`: `singleSpec` in the grammar.
+/// A sort key after `sortby`; called `singleSpec` in the grammar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SingleSpec {
     /// The index to sort by.
@@ -182,17 +183,18 @@ pub struct SingleSpec {
     pub modifiers: Vec<Modifier>,
 }
 
-/// A word of a query and its offset. Words that differ only in their offset are equal.
+/// A word of a query with its offset. Words that differ only in their offsets are equal.
 #[derive(Debug, Clone)]
 pub struct Word {
-    /// The text as written between its quotes: a backslash distinguishes a character from a mask, anchor or quote.
+    /// The text between the quotes, as written. A backslash marks a literal character that would otherwise be a mask,
+    /// anchor or quote.
     pub text: String,
-    /// The offset of the word or its quote from the start of the query, in octets.
+    /// The offset of the word, or of its opening quote, from the start of the query in octets.
     pub offset: usize,
 }
 
 impl Word {
-    /// Creates a word that was not parsed, with its backslashes.
+    /// Creates a word from text in which special characters already have their backslashes.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -200,7 +202,7 @@ impl Word {
         }
     }
 
-    /// Returns the characters without backslashes.
+    /// Returns the text of the word without its backslashes.
     pub fn unescaped(&self) -> String {
         unescaped(&self.text)
     }

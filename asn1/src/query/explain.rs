@@ -1,5 +1,5 @@
-//! A query explained in English (Z39.50-2003 §3.7, §ATR.1): as a tree with named attributes, and as a sentence. These
-//! forms cannot be parsed.
+//! Explains a query in English (Z39.50-2003 §3.7, §ATR.1): as a tree with named attributes, or as a sentence. Neither
+//! can be parsed.
 
 use std::convert::Infallible;
 use std::fmt::Write;
@@ -12,13 +12,13 @@ use crate::apdu::{
 use crate::bib1::attributes::{self, RELATION, RELATION_EQUAL, USE};
 use crate::oid::{BIB_1, Oid};
 
-/// The deepest level that is indented; lines of deeper levels begin with the number of the level.
+/// The deepest level that is indented. Lines of deeper levels begin with the number of the level instead.
 const MAX_INDENTED: usize = 32;
 
-/// Returns the query as a tree: an operator or operand on each line, with operands indented below their operator. A term is
-/// followed by its attributes in the order of the wire, as in `"war"  Use=4 title`.
+/// Returns the query as a tree: an operator or operand on each line, with operands indented below their operator. A
+/// term is followed by its attributes in the order in which they are sent, as in `"war" Use=4 title`.
 ///
-/// Lines are separated by line ends; the last line has none.
+/// Lines are separated by line ends; there is none after the last line.
 pub fn tree(query: &RpnQuery) -> String {
     let mut lines = Vec::new();
     if query.attribute_set != BIB_1 {
@@ -75,7 +75,7 @@ fn operator_in_words(operator: &Operator) -> String {
     }
 }
 
-/// Returns, for example, `at most 3 words before`.
+/// Returns the distance of a proximity operator: for example, `at most 3 words before`.
 fn distance(proximity: &ProximityOperator) -> String {
     let exclusion = match proximity.exclusion {
         Some(true) => "not ",
@@ -125,7 +125,7 @@ fn result_set_in_words(name: &ResultSetId) -> String {
     format!("result set {}", quoted(name.0.as_bytes()))
 }
 
-/// Returns `Use=4 title`, or `GILS 1=4` for a set whose values have no names here.
+/// Returns the attribute as `Use=4 title`, or as `GILS 1=4` if the names of its set are not known.
 fn attribute_in_words(attribute: &AttributeElement, default_set: Oid) -> String {
     let set = attribute.attribute_set.unwrap_or(default_set);
     let attribute_type = attribute.attribute_type;
@@ -186,7 +186,7 @@ fn operand_in_sentence(operand: &Operand, default_set: Oid) -> String {
     words
 }
 
-/// Returns the Relation attribute as a verb, if it has one.
+/// Returns the verb for a Relation attribute; `None` for other attributes and unknown values.
 fn relation_in_words(attribute: &AttributeElement, default_set: Oid) -> Option<&'static str> {
     let value = bib1_value(attribute, default_set)?;
     Some(match value {
@@ -204,13 +204,13 @@ fn relation_in_words(attribute: &AttributeElement, default_set: Oid) -> Option<&
     })
 }
 
-/// Returns the name of the value in Bib-1, in lower case.
+/// Returns the name of the attribute's value in Bib-1, in lower case.
 fn value_name(attribute: &AttributeElement, default_set: Oid) -> Option<String> {
     let value = bib1_value(attribute, default_set)?;
     attributes::name(attribute.attribute_type, value).map(in_small_letters)
 }
 
-/// Returns the value of an attribute of Bib-1, if it is a number.
+/// Returns the value of the attribute, if it is a number and the attribute is from Bib-1.
 fn bib1_value(attribute: &AttributeElement, default_set: Oid) -> Option<i64> {
     match attribute.attribute_value {
         AttributeValue::Numeric(value) => {
@@ -220,7 +220,7 @@ fn bib1_value(attribute: &AttributeElement, default_set: Oid) -> Option<i64> {
     }
 }
 
-/// Returns `title` for `Title`, but `ISBN` unchanged.
+/// Returns a name in lower case, such as `title` for `Title`; names in capitals, such as `ISBN`, are unchanged.
 fn in_small_letters(name: &str) -> String {
     let words = name.split(' ').map(|word| {
         let is_capitalised = word.chars().skip(1).all(|letter| !letter.is_uppercase());

@@ -1,4 +1,4 @@
-//! The query languages by name, and functions to read and print queries in any of them.
+//! The query languages and their names, with functions to parse and print queries in any of them.
 
 use std::borrow::Cow;
 
@@ -14,11 +14,11 @@ pub enum Language {
     /// PQF, the prefix query format.
     #[default]
     Pqf,
-    /// The Common Command Language, ISO 8777.
+    /// CCL, the Common Command Language (ISO 8777).
     Ccl,
-    /// The Contextual Query Language of the Library of Congress.
+    /// CQL, the Contextual Query Language of the Library of Congress.
     Cql,
-    /// Words with index names: `ti:war au:tolstoy`.
+    /// Words with index names, such as `ti:war au:tolstoy`.
     Names,
 }
 
@@ -26,7 +26,7 @@ impl Language {
     /// All query languages.
     pub const ALL: [Self; 4] = [Self::Pqf, Self::Ccl, Self::Cql, Self::Names];
 
-    /// Returns the name in lower case: `pqf`.
+    /// Returns the name of the language in lower case, such as `pqf`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pqf => "pqf",
@@ -36,7 +36,8 @@ impl Language {
         }
     }
 
-    /// Returns the language named by a prefix such as `ccl:`, and the text after the prefix.
+    /// Returns the language given by a prefix such as `ccl:`, and the text after the prefix; `None` if there is no such
+    /// prefix.
     pub fn prefixed(text: &str) -> Option<(Self, &str)> {
         let (name, rest) = text.split_once(':')?;
         let mut languages = Self::ALL.into_iter();
@@ -44,8 +45,8 @@ impl Language {
         Some((language, rest.trim_start()))
     }
 
-    /// Returns the language of a text as people type it, and the text without its prefix. The language is the one named by a
-    /// prefix, PQF if the text begins with `@`, and otherwise words with index names.
+    /// Returns the language of text that a person typed, and the text without its prefix. The prefix names the
+    /// language. Without a prefix, the language is PQF if the text begins with `@`, and words with index names if not.
     pub fn of_typed(text: &str) -> (Self, &str) {
         Self::prefixed(text).unwrap_or_else(|| {
             if text.trim_ascii_start().starts_with('@') {
@@ -57,8 +58,8 @@ impl Language {
     }
 }
 
-/// Reads and prints queries in every language, with the tables for CCL and CQL. The built-in tables are parsed only if a query
-/// needs them.
+/// Parses and prints queries in every language, with the tables for CCL and CQL. The built-in tables are parsed only if
+/// a query needs them.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Dialects {
@@ -69,7 +70,7 @@ pub struct Dialects {
 }
 
 impl Dialects {
-    /// Returns dialects with the built-in tables, which are parsed now and kept: for programs that read many queries.
+    /// Returns dialects with the built-in tables already parsed, for programs that parse many queries.
     pub fn built_in() -> Self {
         Self {
             properties: Some(Properties::default()),
@@ -77,10 +78,10 @@ impl Dialects {
         }
     }
 
-    /// Parses a query in the language.
+    /// Parses a query in the given language.
     ///
     /// # Errors
-    /// The error says what is wrong, and at which octet.
+    /// [`QueryError`], with the fault and its offset.
     pub fn read(&self, language: Language, text: &str) -> Result<RpnQuery, QueryError> {
         match language {
             Language::Pqf => parse_pqf(text),
@@ -102,16 +103,16 @@ impl Dialects {
             .map_or_else(|| Cow::Owned(Properties::default()), Cow::Borrowed)
     }
 
-    /// Returns whether the text requests a sorted result by CQL's `sortby`, which [`Dialects::read`] leaves out because RPN has
-    /// no place for it; see [`sort_keys`](Self::sort_keys).
+    /// Returns whether the text requests a sorted result with CQL's `sortby`. [`Dialects::read`] ignores `sortby`
+    /// because RPN cannot express it; see [`sort_keys`](Self::sort_keys).
     pub fn sorts(&self, language: Language, text: &str) -> bool {
         language == Language::Cql && cql::parse(text).is_ok_and(|query| !query.sort.is_empty())
     }
 
-    /// Returns the sort keys of a query in CQL, most important first; none in other languages.
+    /// Returns the sort keys of a query in CQL, most important key first. There are none in the other languages.
     ///
     /// # Errors
-    /// The error says what is wrong, and at which octet.
+    /// [`QueryError`], with the fault and its offset.
     pub fn sort_keys(
         &self,
         language: Language,
@@ -126,7 +127,7 @@ impl Dialects {
     /// Returns the query in CCL, on one line.
     ///
     /// # Errors
-    /// The error says what CCL cannot express with these qualifiers.
+    /// [`CannotSay`], with the part that CCL cannot express with these qualifiers.
     pub fn to_ccl(&self, query: &RpnQuery) -> Result<String, CannotSay> {
         ccl::print(query, &self.bib())
     }
@@ -134,7 +135,7 @@ impl Dialects {
     /// Returns the query in CQL, on one line.
     ///
     /// # Errors
-    /// The error says what CQL cannot express with these properties.
+    /// [`CannotSay`], with the part that CQL cannot express with these properties.
     pub fn to_cql(&self, query: &RpnQuery) -> Result<String, CannotSay> {
         cql::from_rpn(query, &self.properties()).map(|query| query.to_string())
     }

@@ -1,25 +1,25 @@
-//! The words of a PQF text: separated by blanks, quoted with `"…"` or `{…}`, and with `\` escapes. As in YAZ, tabs and line
-//! ends do not separate words.
+//! Splits PQF into words, which are separated by spaces, may be quoted with `"…"` or `{…}`, and may have escapes with
+//! `\`. As in YAZ, tabs and line ends do not separate words.
 
 use super::{QueryError, QueryErrorKind};
 
-/// A word, as written between its quotes.
+/// A word, with the text between its quotes as written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token<'a> {
     pub(super) text: &'a str,
-    /// The offset of the word or its quote from the start of the query, in octets.
+    /// The offset of the word, or of its opening quote, from the start of the query in octets.
     pub(super) offset: usize,
     pub(super) quoted: bool,
 }
 
 impl Token<'_> {
-    /// Returns the octets with escapes resolved: `\xHH` and `\OOO` as numbers, `\t \n \r \f`, and `\` before literal
-    /// characters.
+    /// Returns the octets of the word with escapes replaced: `\xHH` and `\OOO` give an octet by its number, `\t \n \r
+    /// \f` are control characters, and `\` before any other character makes it literal.
     pub(super) fn unescaped(&self) -> Result<Vec<u8>, QueryError> {
         self.unescaped_from(0)
     }
 
-    /// Returns the octets of the word's text from `start` on, with escapes resolved.
+    /// Returns the octets of the word from `start` on, with escapes replaced.
     pub(super) fn unescaped_from(&self, start: usize) -> Result<Vec<u8>, QueryError> {
         unescape(self.text.get(start..).unwrap_or_default()).map_err(|(kind, at)| QueryError {
             kind,
@@ -28,7 +28,7 @@ impl Token<'_> {
     }
 }
 
-/// Returns the octets of a text with its escapes resolved, or the fault and its offset.
+/// Returns the octets of text with escapes replaced; or the fault, and its offset in the text.
 fn unescape(text: &str) -> Result<Vec<u8>, (QueryErrorKind, usize)> {
     let mut octets = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -76,7 +76,7 @@ impl<'a> Lexer<'a> {
         Self { text, at: 0 }
     }
 
-    /// Returns the next word; `None` at the end.
+    /// Returns the next word; `None` at the end of the query.
     pub(super) fn next(&mut self) -> Result<Option<Token<'a>>, QueryError> {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let start = rest.trim_start_matches(' ');
@@ -115,7 +115,7 @@ impl<'a> Lexer<'a> {
         }))
     }
 
-    /// Returns the next word, which is required.
+    /// Returns the next word, or an error that says `what` is missing.
     pub(super) fn expect(&mut self, what: &'static str) -> Result<Token<'a>, QueryError> {
         let offset = self.text.len();
         self.next()?.ok_or(QueryErrorKind::Missing(what).at(offset))

@@ -14,17 +14,17 @@ use crate::bib1::attributes::{
     TRUNCATION_RIGHT, USE, USE_ANY,
 };
 
-/// An index with its names.
+/// An index and its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexName {
-    /// The full name.
+    /// The full name of the index.
     pub name: &'static str,
     /// Abbreviations and other names of the index.
     pub aliases: &'static [&'static str],
     /// The Bib-1 Use value of the index.
     pub use_value: i64,
-    /// The Bib-1 structure of the index's terms, if they need one.
+    /// The Bib-1 structure of the index's terms, if servers need it.
     pub structure: Option<i64>,
 }
 
@@ -37,7 +37,7 @@ const fn index(name: &'static str, aliases: &'static [&'static str], use_value: 
     }
 }
 
-/// The names that every query language knows.
+/// The index names that all query languages share.
 pub const TABLE: &[IndexName] = &[
     index("any", &["kw", "keyword"], USE_ANY),
     index("anywhere", &[], 1035),
@@ -87,25 +87,26 @@ pub const TABLE: &[IndexName] = &[
     index("added", &[], 1011),
 ];
 
-/// Index names and their Use values: the names of a profile, which take precedence, and those of [`TABLE`].
+/// Index names and their Use values: those of a profile, which take precedence, and those of [`TABLE`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
-    /// The names of the profile, in lower case.
+    /// The index names of the profile, in lower case, with their Use values.
     own: BTreeMap<String, i64>,
 }
 
 impl Names {
-    /// Returns the same names and one more, which takes precedence over the table.
+    /// Returns the same names with an additional name, which takes precedence over [`TABLE`].
     #[must_use]
     pub fn with(mut self, name: &str, use_value: i64) -> Self {
         self.own.insert(name.to_lowercase(), use_value);
         self
     }
 
-    /// Returns the attributes of a name, in any case: Use, and structure if the table has it, in the order of the wire.
+    /// Returns the attributes for an index name; case is ignored. They are Use, and structure if the table has it, in
+    /// the order in which they are sent.
     ///
     /// # Errors
-    /// The error is the most similar known name, if there is a similar one.
+    /// If the name is unknown, the error is the most similar known name, if there is one.
     pub fn attributes(&self, name: &str) -> Result<Vec<AttributeElement>, Option<String>> {
         let lower = name.to_lowercase();
         if let Some(&use_value) = self.own.get(&lower) {
@@ -130,10 +131,10 @@ impl Names {
         Ok(attributes)
     }
 
-    /// Reads words with index names; see [`parse`].
+    /// Parses words with index names; see [`parse`].
     ///
     /// # Errors
-    /// The error says what is wrong, and at which octet.
+    /// [`QueryError`], with the fault and its offset.
     pub fn parse(&self, text: &str) -> Result<RpnQuery, QueryError> {
         check_length(text)?;
         let mut reader = Reader {
@@ -145,28 +146,29 @@ impl Names {
     }
 }
 
-/// Reads words that must all occur: `ti:"pride and prejudice" au:austen`.
+/// Parses words that must all occur, with optional index names: `ti:"pride and prejudice" au:austen`.
 ///
-/// A name before a colon, in any case, sets the index of the word, quoted phrase or parenthesis after it; the default index is
-/// anywhere (Use 1016). `AND`, `OR` and `NOT` in capitals are operators, evaluated from left to right like adjacent words; in
-/// lower case they are words, as in `war and peace`. Between quotes, `\` escapes a quote or a backslash.
+/// A name before a colon is the index of the word, quoted phrase or group in parentheses after it; case is ignored. The
+/// default index is anywhere (Use 1016). `AND`, `OR` and `NOT` in capitals are operators, evaluated from left to right
+/// like adjacent words; in lower case they are words, as in `war and peace`. Between quotes, `\` escapes a quote or a
+/// backslash.
 ///
-/// In the index `year` or `date`, `1850-1860` is a range of years, as are `1850-` and `-1860`: Bib-1 relations 4 (at least) and
-/// 2 (at most); `–` and `..` also stand for the hyphen, and `185?` and `18??` for a decade and a century. Between quotes, such
-/// text is a term.
+/// In the index `year` or `date`, `1850-1860` is a range of years, as are `1850-` and `-1860`. They use the Bib-1
+/// relations 4 (at least) and 2 (at most). A range can also be written with `–` or `..`, and `185?` and `18??` are a
+/// decade and a century. Between quotes, such text is a term.
 ///
-/// `libr*` finds words with this beginning, `*ology` those with this end, and `*port*` those that contain it (Bib-1 type 5,
-/// which some servers refuse). Between quotes, an asterisk is part of the term.
+/// `libr*` finds words that begin with `libr`, `*ology` words that end with `ology`, and `*port*` words that contain
+/// `port` (Bib-1 type 5, which some servers refuse). Between quotes, an asterisk is part of the term.
 ///
 /// # Errors
-/// The error says what is wrong, and at which octet.
+/// [`QueryError`], with the fault and its offset.
 pub fn parse(text: &str) -> Result<RpnQuery, QueryError> {
     Names::default().parse(text)
 }
 
-/// The whole text or a parenthesis, as far as read.
+/// The complete text or a group in parentheses, as far as it has been read.
 struct Scope {
-    /// The attributes of words without an index name.
+    /// The attributes of words that have no index name.
     attributes: Vec<AttributeElement>,
     /// The offset of the opening parenthesis.
     offset: usize,
@@ -198,7 +200,7 @@ impl Scope {
         Ok(())
     }
 
-    /// Returns the tree and its depth, if every operator has its right side.
+    /// Returns the tree and its depth, or an error if an operator has no right operand.
     fn close(self, end: usize) -> Result<(RpnStructure, usize), QueryError> {
         match (self.tree, self.operator) {
             (Some(tree), None) => Ok(tree),
@@ -297,8 +299,8 @@ impl<'a> Reader<'a> {
         rest
     }
 
-    /// Reads a name and its colon, if they come next, and returns the attributes of the name. A name has letters, digits, `-`,
-    /// `_` and `.`, and begins with a letter.
+    /// Parses a name and its colon, if they come next, and returns the attributes of the name. A name consists of
+    /// letters, digits, `-`, `_` and `.`, and begins with a letter.
     fn name(&mut self) -> Result<Option<Vec<AttributeElement>>, QueryError> {
         let rest = self.rest();
         let Some((name, after)) = rest.split_once(':') else {
@@ -319,7 +321,7 @@ impl<'a> Reader<'a> {
         Ok(Some(attributes))
     }
 
-    /// Reads a phrase between quotes, or a word up to a blank or parenthesis.
+    /// Parses a phrase between quotes, or a word up to a space or parenthesis.
     fn term(&mut self) -> Result<String, QueryError> {
         let start = self.at;
         let rest = self.rest();
@@ -355,8 +357,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns a word, truncated (Bib-1 type 5) if there is an asterisk at its end, its beginning or both. Anywhere else, an
-/// asterisk is part of the word, as are the asterisks of a docid.
+/// Returns the operand for a word. An asterisk at its beginning, its end or both truncates the word (Bib-1 type 5). An
+/// asterisk within the word, or in a docid, is part of the term.
 fn word(mut attributes: Vec<AttributeElement>, text: &str) -> RpnStructure {
     let (left, stem) = match text.strip_prefix('*') {
         Some(stem) => (true, stem),
@@ -382,7 +384,7 @@ fn word(mut attributes: Vec<AttributeElement>, text: &str) -> RpnStructure {
     RpnStructure::term(attributes, stem)
 }
 
-/// Returns the operator in capitals that comes next, and its length.
+/// Returns the operator at the start of the text, if there is one in capitals, and its length.
 fn operator(rest: &str) -> Option<(Operator, usize)> {
     [
         ("AND", Operator::And),

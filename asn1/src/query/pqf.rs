@@ -21,19 +21,20 @@ impl FromStr for RpnQuery {
     }
 }
 
-/// The maximum number of attributes that apply to a term.
+/// The maximum number of attributes of a single term.
 pub const MAX_ATTRIBUTES: usize = 512;
 
-/// The maximum size in octets of attributes, counted again for each term to which they apply.
+/// The maximum size of all attributes in octets. Attributes that apply to several terms count once for each term.
 pub const MAX_SPREAD: usize = 1 << 22;
 
-/// Reads a PQF text. The attribute set is Bib-1 unless `@attrset` names another set.
+/// Parses a query in PQF. Its attribute set is Bib-1 unless `@attrset` names another set.
 ///
-/// An attribute applies to every operand after it in its branch; on the wire, the nearest attribute is first, and an outer
-/// attribute of the same type is left out. `@term` applies to all terms after it. `@1=4` is short for `@attr 1=4`.
+/// An attribute applies to every operand after it in its branch. When it is sent, the nearest attribute comes first,
+/// and an outer attribute of the same type is left out. `@term` applies to all terms after it. `@1=4` is short for
+/// `@attr 1=4`.
 ///
 /// # Errors
-/// The error says what is wrong, and at which octet.
+/// [`QueryError`], with the fault and its offset.
 pub fn parse(text: &str) -> Result<RpnQuery, QueryError> {
     check_length(text)?;
     let mut parser = Parser {
@@ -55,20 +56,20 @@ pub fn parse(text: &str) -> Result<RpnQuery, QueryError> {
     }
 }
 
-/// An operator whose operands have not all been read.
+/// An operator whose operands have not all been read yet.
 struct OpenOperator {
     op: Operator,
     rpn1: Option<RpnStructure>,
-    /// The number of attributes that apply to both operands.
+    /// The number of attributes that apply to both operands, because they precede the operator.
     attributes: usize,
 }
 
 struct Parser<'a> {
     lexer: Lexer<'a>,
-    /// The attributes in force, in the order written.
+    /// The attributes that apply to the next operand, in the order of the text.
     attributes: Vec<AttributeElement>,
     term_type: MakeTerm,
-    /// The approximate size of the attributes so far on the wire, in octets.
+    /// The approximate size in octets of all attributes so far, as they will be sent.
     spread: usize,
 }
 
@@ -161,7 +162,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads `[SET] TYPE=VALUE`, of which the first word has been read.
+    /// Parses `[SET] TYPE=VALUE`, whose first word is `token`.
     fn attribute(&mut self, mut token: Token<'a>) -> Result<(), QueryError> {
         if self.attributes.len() == MAX_ATTRIBUTES {
             return Err(QueryErrorKind::TooManyAttributes(MAX_ATTRIBUTES).at(token.offset));
@@ -204,7 +205,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads `EXCLUSION DISTANCE ORDERED RELATION WHICH UNIT`.
+    /// Parses `EXCLUSION DISTANCE ORDERED RELATION WHICH UNIT`.
     fn proximity(&mut self) -> Result<ProximityOperator, QueryError> {
         let exclusion = match self.one_of(
             "the exclusion of @prox",
@@ -235,7 +236,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Reads the next argument of `@prox`, which must be one of `words`.
+    /// Parses the next argument of `@prox`, which must be one of `words`.
     fn one_of(&mut self, what: &'static str, words: &[&str]) -> Result<&'a str, QueryError> {
         let token = self.lexer.expect(what)?;
         if words.contains(&token.text) {
@@ -251,7 +252,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Makes a term from octets, if they are valid for the type of the term.
+/// A function that makes a term from octets, if they are valid for the type of the term.
 type MakeTerm = fn(&[u8]) -> Option<Term>;
 
 const TERM_TYPES: [(&str, MakeTerm); 6] = [
@@ -273,7 +274,7 @@ fn parsed<T: FromStr>(octets: &[u8]) -> Option<T> {
     std::str::from_utf8(octets).ok()?.parse().ok()
 }
 
-/// Returns the word, if it is a PQF keyword and not a term.
+/// Returns the text of a word that may be a keyword of PQF; `None` for a word that can only be a term.
 fn word<'a>(token: &Token<'a>) -> Option<&'a str> {
     (!token.quoted && token.text.starts_with('@')).then_some(token.text)
 }
@@ -282,7 +283,7 @@ fn named_set(token: &Token<'_>) -> Result<Oid, QueryError> {
     sets::attribute_set(token.text).ok_or_else(|| error(token, QueryErrorKind::AttributeSet))
 }
 
-/// Returns the approximate size of an attribute on the wire, in octets.
+/// Returns the approximate size of an attribute in octets, as it will be sent.
 fn size(attribute: &AttributeElement) -> usize {
     const WITHOUT_STRINGS: usize = 16;
     let strings = match &attribute.attribute_value {
@@ -304,7 +305,7 @@ fn refuse<T>(token: &Token<'_>, kind: impl Fn(String) -> QueryErrorKind) -> Resu
     Err(error(token, kind))
 }
 
-/// Returns a word for a message, or the beginning of a long word.
+/// Returns a word for use in a message; a long word is shortened.
 fn shortened(text: &str) -> String {
     const MAX_SHOWN: usize = 60;
     let mut characters = text.chars();

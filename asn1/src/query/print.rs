@@ -1,10 +1,11 @@
-//! Prints an RPN query as PQF text (Z39.50-2003 §3.7). The text parses as the same query or is refused; it never parses as a
+//! Prints an RPN query as PQF (Z39.50-2003 §3.7). Parsing the text gives the same query or an error, but never a
 //! different query.
 //!
-//! PQF cannot express the following, which are printed in a form that the parser refuses: terms of an external type or with a
-//! unit, a result set restricted by attributes, negative numbers of attributes and proximity, attribute values that are empty
-//! or have alternatives or a semantic action, and two attributes of one type on a term. An attribute of the default set before
-//! an attribute that names another set is printed with the name of the default set, which means the same.
+//! PQF cannot express some parts of a query, which are printed in a form that the parser refuses. These are terms of an
+//! external type or with a unit, a result set restricted by attributes, negative numbers of attributes and proximity,
+//! attribute values that are empty or have alternatives or a semantic action, and two attributes of one type on a term.
+//! An attribute of the default set before an attribute that names another set is printed with the name of the default
+//! set, which means the same.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -40,7 +41,7 @@ impl Display for RpnQuery {
     }
 }
 
-/// Writes the operator in PQF.
+/// Prints the operator as in PQF.
 impl Display for Operator {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let proximity = match self {
@@ -86,7 +87,7 @@ fn print_operand(
     }
 }
 
-/// Prints attributes in the order of PQF, which is the reverse of the order on the wire.
+/// Prints attributes in the order of PQF, which is the reverse of the order in which they are sent.
 fn print_attributes(
     f: &mut Formatter<'_>,
     attributes: &[AttributeElement],
@@ -121,7 +122,8 @@ fn print_attributes(
     Ok(())
 }
 
-/// Prints `TYPE=VALUE` as one word. A name that consists of digits only is escaped so that it is not taken for a number.
+/// Prints `TYPE=VALUE` as one word. A name that consists of digits only is escaped, so that it is not taken for a
+/// number.
 fn print_named(f: &mut Formatter<'_>, attribute_type: i64, name: &[u8]) -> fmt::Result {
     let quotation_mark = if name.contains(&b' ') { "\"" } else { "" };
     write!(f, "{quotation_mark}{attribute_type}=")?;
@@ -135,7 +137,7 @@ fn print_named(f: &mut Formatter<'_>, attribute_type: i64, name: &[u8]) -> fmt::
     write!(f, "{}{quotation_mark} ", Escaped(rest))
 }
 
-/// Returns the only alternative, if it is a name that PQF can express.
+/// Returns the name in a value with only one alternative, if PQF can express it.
 fn only_name(complex: &ComplexAttribute) -> Option<&[u8]> {
     match (complex.list.as_slice(), &complex.semantic_action) {
         ([StringOrNumeric::String(name)], None) => Some(name.as_bytes()),
@@ -144,7 +146,7 @@ fn only_name(complex: &ComplexAttribute) -> Option<&[u8]> {
     .filter(|name| !name.is_empty())
 }
 
-/// Returns the alternatives of the value, separated by `|`.
+/// Returns the alternatives of a value, separated by `|`, in a form for people.
 fn for_people(value: &AttributeValue) -> Vec<u8> {
     let complex = match value {
         AttributeValue::Numeric(value) => return value.to_string().into_bytes(),
@@ -184,7 +186,7 @@ pub(super) fn set_name(set: &Oid) -> String {
     attribute_set_name(set).map_or_else(|| set.to_string(), str::to_owned)
 }
 
-/// A word that reads back as the same octets, quoted if necessary.
+/// Displays octets as a word that is parsed to the same octets, quoted if necessary.
 struct Quoted<'a>(&'a [u8]);
 
 impl Display for Quoted<'_> {
@@ -206,7 +208,8 @@ impl Display for Quoted<'_> {
     }
 }
 
-/// Octets in a word: UTF-8 is unchanged; quotes, backslashes, controls and other octets are escaped.
+/// Displays octets as a part of a word. UTF-8 is unchanged; quotes, backslashes, control characters and octets that are
+/// not UTF-8 are escaped.
 pub(super) struct Escaped<'a>(pub(super) &'a [u8]);
 
 impl Display for Escaped<'_> {

@@ -1,10 +1,10 @@
-//! Attribute sets by their common names, in addition to the names in the registry in [`crate::oid`] (Z39.50-2003 Appendix OID;
-//! the Maintenance Agency's later registrations).
+//! Attribute sets by their common names, which extend the names of the registry in [`crate::oid`] (Z39.50-2003 Appendix
+//! OID; later registrations by the Maintenance Agency).
 
 use super::suggest::nearest;
 use crate::oid::{self, Oid};
 
-/// Other names of registered sets, and sets that were registered later.
+/// Further names of registered sets, and the names of sets that were registered later.
 const FURTHER_NAMES: &[(&str, Oid)] = &[
     ("GILS-attset", oid::GILS),
     ("STAS-attset", oid::STAS),
@@ -24,7 +24,7 @@ fn known() -> impl Iterator<Item = (&'static str, Oid)> {
     Oid::registered(3).chain(FURTHER_NAMES.iter().copied())
 }
 
-/// Returns the attribute set of a name, or of an identifier in dotted form; `None` if the name is unknown.
+/// Returns the attribute set with a name, or with an identifier in dotted form; `None` if the name is unknown.
 ///
 /// As in YAZ, case and hyphens are ignored: `bib1` is Bib-1.
 pub fn attribute_set(text: &str) -> Option<Oid> {
@@ -44,13 +44,13 @@ fn is_same(name: &str, text: &str) -> bool {
     letters(name) == letters(text)
 }
 
-/// Returns `; did you mean …?` for an unknown name, if a similar name is known.
+/// Returns `; did you mean …?` if a known name is similar to this unknown name.
 pub(super) fn suggestion(text: &str) -> String {
     nearest(text, known().map(|(name, _)| name))
         .map_or_else(String::new, |name| format!("; did you mean {name}?"))
 }
 
-/// Returns the name of an attribute set, if [`attribute_set`] knows it.
+/// Returns the name of an attribute set, if it has one that [`attribute_set`] accepts.
 pub fn attribute_set_name(set: &Oid) -> Option<&'static str> {
     known()
         .find(|(_, known)| known == set)

@@ -2,14 +2,15 @@
 
 use strsim::osa_distance;
 
-/// The maximum length of a word that is compared, in characters.
+/// The maximum length in characters of a word that is compared with the candidates.
 const MAX_LENGTH: usize = 64;
 
-/// Returns the candidate most similar to `word`, ignoring case; `None` if no candidate is similar.
+/// Returns the candidate that is most similar to `word`, ignoring case; `None` if no candidate is similar.
 ///
-/// Similar means that at most a third of the word's letters, but at least one, have to be changed, removed, added or swapped
-/// with their neighbour. If no candidate is similar, the result is the shortest one that begins with the word (of at least two
-/// letters), or else the shortest one from which the word results by leaving out letters (at least three: `ttl` for `title`).
+/// A candidate is similar if at most a third of the word's letters (but at least one letter) have to be changed,
+/// removed, added or swapped with their neighbour. If there is none, the shortest candidate that begins with the word
+/// is returned, for a word of at least two letters. The last resort is the shortest candidate from which the word
+/// results by leaving out letters, for a word of at least three letters: `ttl` for `title`.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().take(MAX_LENGTH + 1).count();
     if !(1..=MAX_LENGTH).contains(&length) {
@@ -41,7 +42,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
-/// Returns whether a word is another word with letters left out after the first letter.
+/// Returns whether a word results from another word by leaving out letters after the first letter.
 fn is_contraction(word: &str, other: &str) -> bool {
     let mut letters = other.chars();
     word.chars().next() == other.chars().next()

@@ -1,5 +1,6 @@
-//! A record inside another one, such as the bibliographic record in an OPAC record (Z39.50-2003 Appendix REC.3): MARC, SUTRS
-//! and XML are shown as usual, any other syntax is shown by its octets, so that nesting ends after one level.
+//! A record within another record, such as the bibliographic record in an OPAC record (Z39.50-2003 Appendix REC.3).
+//! MARC, SUTRS and XML are shown as usual. Of any other syntax, only the octets are shown, so that nesting ends after
+//! one level.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +13,8 @@ use z3950_marc::{MarcRecord, iso2709, marcjson, marcline, marcxml};
 use super::retrieved::RetrievedRecord;
 use crate::apdu::External;
 
-/// Returns the record as lines; for other syntaxes, only the syntax and the number of octets.
+/// Returns the record as lines. For any syntax other than MARC, SUTRS and XML, the line has the syntax and the number
+/// of octets.
 pub(super) fn text(external: &External) -> String {
     let octets = RetrievedRecord::octets_of(external);
     match RetrievedRecord::of(external) {
@@ -30,7 +32,7 @@ pub(super) fn text(external: &External) -> String {
     }
 }
 
-/// Returns MARC-in-JSON, or `{"syntax", "text"}` or `{"syntax", "base64"}`.
+/// Returns the record as MARC-in-JSON, or as `{"syntax", "text"}` or `{"syntax", "base64"}`.
 pub(super) fn json(external: &External) -> Value {
     if let Some(record) = marc(external) {
         return marcjson::to_value(&record);
@@ -42,8 +44,8 @@ pub(super) fn json(external: &External) -> Value {
     }
 }
 
-/// Adds MARCXML, or an element `value` with the syntax and its text or base64. XML is escaped as text because it may be
-/// malformed.
+/// Adds the record as MARCXML, or as an element `value` with the syntax and the text or base64. XML is escaped as text,
+/// because it may be malformed.
 pub(super) fn put_xml(external: &External, out: &mut String) {
     if let Some(record) = marc(external) {
         out.push('\n');
@@ -66,7 +68,7 @@ pub(super) fn put_xml(external: &External, out: &mut String) {
     out.push_str("</value>");
 }
 
-/// Returns the MARC record in UTF-8; `None` if it is in another syntax or cannot be read.
+/// Returns the MARC record, converted to UTF-8; `None` if it is in another syntax or cannot be parsed.
 fn marc(external: &External) -> Option<MarcRecord> {
     let RetrievedRecord::Marc(octets) = RetrievedRecord::of(external) else {
         return None;

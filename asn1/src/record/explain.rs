@@ -1,5 +1,5 @@
-//! The Explain record syntax (Z39.50-2003 Appendix REC.1): a server's description of itself, its databases and the requests
-//! that they support. Order and names follow the ASN.1 module.
+//! The Explain record syntax (Z39.50-2003 Appendix REC.1): a server's description of itself, its databases and the
+//! requests that they support. The types have the order and names of the ASN.1 module.
 #![allow(
     missing_docs,
     reason = "fields and variants are the standard's; a type's doc names its part"
@@ -17,7 +17,7 @@ pub use self::info::*;
 use crate::describe::described;
 
 described! {
-    /// Explain-Record: one record of the Explain database, by its category.
+    /// Explain-Record: one record of the Explain database, of any category.
     pub enum ExplainRecord {
         [0] TargetInfo(Box<TargetInfo>),
         [1] DatabaseInfo(Box<DatabaseInfo>),

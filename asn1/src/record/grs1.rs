@@ -16,9 +16,10 @@ use crate::optional::OptionalChoice;
 use crate::production::productions;
 use crate::types::{GeneralizedTime, InternationalString, OctetString};
 
-/// The maximum depth of nested elements; a leaf of the record is at depth 1. A record with deeper elements is not decoded.
+/// The maximum depth of nested elements. An element of the record itself is at depth 1. A record with deeper elements
+/// is not decoded.
 ///
-/// This limit follows from the decoder's own limit of 128 nested values, of which each level takes five.
+/// The decoder of rasn allows 128 nested values, and each level of elements takes five of them.
 pub const MAX_DEPTH: usize = 25;
 
 productions! {
@@ -26,9 +27,10 @@ productions! {
     #[derive(Default)]
     pub struct GenericRecord(pub Vec<TaggedElement>)
 
-    /// TaggedElement: an element, by its tag.
+    /// TaggedElement: an element with its tag.
     pub struct TaggedElement {
-        /// By convention, 1 is tagSet-M, 2 is tagSet-G, 3 a string defined by the server.
+        /// The tag set of the tag. By convention, 1 is tagSet-M, 2 is tagSet-G, and 3 is for strings defined by the
+        /// server.
         [1] tag_type: Option<i64>,
         [2] tag_value: StringOrNumeric,
         [3] tag_occurrence: Option<i64>,
@@ -37,15 +39,15 @@ productions! {
         [6] applied_variant: Option<Variant>,
     }
 
-    /// Variant: the form of an element, as a list of properties.
+    /// Variant: the variant of an element, as a list of properties.
     #[derive(Default)]
     pub struct Variant {
-        /// The variant set of triples that do not name one; Variant-1 if absent.
+        /// The variant set of triples that do not name a set. If absent, it is Variant-1.
         [1] global_variant_set_id: Option<Oid>,
         [2] triples: Vec<Triple>,
     }
 
-    /// A property of a variant: class, type and value.
+    /// A property of a variant, with its class, type and value.
     pub struct Triple {
         [0] variant_set_id: Option<Oid>,
         [1] class: i64,
@@ -69,13 +71,13 @@ described! {
         [2] ElementNotThere,
         /// The element is present, but empty.
         [3] ElementEmpty,
-        /// The data was not requested.
+        /// The data is left out because it was not requested.
         [4] NoDataRequested,
         [5] Diagnostic(Box<External>),
         [explicit 6] Subtree(Vec<TaggedElement>),
     }
 
-    /// ElementMetaData: information on an element besides its content.
+    /// ElementMetaData: information about an element, in addition to its content.
     #[derive(Default)]
     pub struct ElementMetaData {
         [1] series_order: Option<Order>,
@@ -90,27 +92,27 @@ described! {
         [99] other: Option<External>,
     }
 
-    /// A tag on the way to an element.
+    /// One tag on the path to an element.
     pub struct TagStep {
         [1] tag_type: Option<i64>,
         [2] tag_value: StringOrNumeric,
         [3] tag_occurrence: Option<i64>,
     }
 
-    /// Order: the order of the subelements.
+    /// Order: the order of an element's subelements.
     pub struct Order {
         [1] ascending: bool,
-        /// The order, as in `elementOrdering` of tagSet-M.
+        /// The order, with the values of `elementOrdering` in tagSet-M.
         [2] order: i64,
     }
 
-    /// Usage: permitted uses of the element.
+    /// Usage: the permitted uses of the element.
     pub struct Usage {
         [1] r#type: UsageType,
         [2] restriction: Option<InternationalString>,
     }
 
-    /// Whether use is restricted.
+    /// Whether use of the element is restricted.
     pub integer UsageType { REDISTRIBUTABLE = 1 "redistributable", RESTRICTED = 2 "restricted", LICENSE_POINTER = 3 "licensePointer" }
 
     /// HitVector: a place within the element that matches the query.
@@ -124,7 +126,7 @@ described! {
 }
 
 bare_choices! {
-    /// The value of a property.
+    /// The value of a property of a variant.
     pub enum TripleValue {
         Integer(i64),
         InternationalString(InternationalString),
@@ -141,7 +143,7 @@ bare_choices! {
 pub type TagPath = Vec<TagStep>;
 
 impl TaggedElement {
-    /// Creates an element of tagSet-M or another numbered set.
+    /// Creates an element with a numeric tag of tagSet-M or another tag set.
     pub fn numbered(tag_type: i64, tag_value: i64, content: ElementData) -> Self {
         Self::of(tag_type, StringOrNumeric::Numeric(tag_value), content)
     }

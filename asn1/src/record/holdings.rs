@@ -1,5 +1,5 @@
-//! Copies, and whether they are available, in one form for all records with this information: OPAC records (Z39.50-2003
-//! Appendix REC.3) and fields 852 to 878 of MARC 21 (Format for Holdings Data).
+//! Copies and their availability, in one form for all records with this information: OPAC records (Z39.50-2003 Appendix
+//! REC.3), and the fields 852 to 878 of MARC 21 (Format for Holdings Data).
 
 mod table;
 
@@ -16,11 +16,11 @@ use super::retrieved::RetrievedRecord;
 use crate::apdu::External;
 use crate::types::InternationalString;
 
-/// The maximum number of octets of text in the holdings of one record; further holdings are left out. Items repeat the data of
-/// their location, so that a small record could otherwise become very large.
+/// The maximum number of octets of text in the holdings of one record; further holdings are left out. The data of a
+/// location is repeated in each of its items, so without this limit a small record could become very large.
 const MAX_OCTETS: usize = 16 << 20;
 
-/// A copy that a library holds: an item, or a location whose items are unknown. Each text is on one line.
+/// A copy held by a library: an item, or a location whose items are unknown. Each text in it is one line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holding {
@@ -34,21 +34,21 @@ pub struct Holding {
     pub temporary_location: Option<String>,
     /// The call number (852 $h and $i).
     pub call_number: Option<String>,
-    /// The volume or issue of the item, or all volumes at this location (853 to 868).
+    /// The volume or issue of the item, or all volumes at the location (853 to 868).
     pub volume: Option<String>,
     /// The number of the copy (852 or 876 $t).
     pub copy: Option<String>,
     /// The number of the item, such as its barcode (852 or 876 $p).
     pub item_id: Option<String>,
-    /// Whether the item can be lent now, if the record says so.
+    /// Whether the item can be borrowed now, if the record shows this.
     pub available: Option<bool>,
-    /// The date on which the item is due back, as the server writes it.
+    /// The date on which the item is due back, as written by the server.
     pub due: Option<String>,
     /// Whether a reader is waiting for the item.
     pub on_hold: Option<bool>,
     /// The number of readers who are waiting for the item.
     pub holds: Option<u32>,
-    /// The status in the words of the server (876 $j).
+    /// The status, as written by the server (876 $j).
     pub status: Option<String>,
     /// The restrictions on loans (876 $h).
     pub restrictions: Option<String>,
@@ -56,8 +56,8 @@ pub struct Holding {
     pub note: Option<String>,
 }
 
-/// Returns the holdings of an OPAC record, or if it has none, those in its bibliographic record. MARC records inside are read
-/// in `charset`, or otherwise in the character set that they declare.
+/// Returns the holdings of an OPAC record. If it has none, returns those in its bibliographic record. MARC records in
+/// it are read in `charset`, or in the character set that they declare if this is `None`.
 pub fn of_opac(record: &OpacRecord, charset: Option<Charset>) -> Vec<Holding> {
     let holdings = record.holdings_data.iter().flatten();
     let found = bounded(holdings.flat_map(|holding| {
@@ -80,7 +80,7 @@ pub fn of_opac(record: &OpacRecord, charset: Option<Charset>) -> Vec<Holding> {
     }
 }
 
-/// Returns the holdings in a MARC 21 record in UTF-8. UNIMARC does not have these fields.
+/// Returns the holdings in a MARC 21 record in UTF-8. UNIMARC records have no such fields.
 pub fn of_marc(record: &MarcRecord) -> Vec<Holding> {
     if is_unimarc(record) {
         return Vec::new();
@@ -98,7 +98,7 @@ pub fn of_marc(record: &MarcRecord) -> Vec<Holding> {
 }
 
 impl Holding {
-    /// Returns an object with all elements under their names; null for unknown values.
+    /// Returns a JSON object with every field by its name; unknown values are null.
     pub fn to_json(&self) -> Value {
         json!({
             "library": self.library,
@@ -119,7 +119,7 @@ impl Holding {
         })
     }
 
-    /// Makes a holding from the data about a location.
+    /// Makes a holding from the data of a location.
     fn at(data: &HoldingsAndCircData) -> Self {
         Self {
             library: text(&data.nuc_code),
@@ -133,8 +133,8 @@ impl Holding {
         }
     }
 
-    /// Returns the location as a copy. Innovative's servers do not send items, but the status of the only item as the public
-    /// note.
+    /// Returns the location as a copy, for records without items. Innovative's servers do not send items, but send the
+    /// status of the only item as the public note.
     fn without_items(self) -> Self {
         let status = CircStatus::of(self.note.as_deref().unwrap_or_default());
         if status.available.is_none() {
@@ -158,7 +158,8 @@ impl Holding {
         }
     }
 
-    /// Returns an item at this location. The only item has the volumes of the location, unless it names its own.
+    /// Returns the holding with the data of an item at this location. If it is the only item and does not name its
+    /// volume, it gets the volumes of the location.
     fn with_item(self, item: &CircRecord, is_only: bool) -> Self {
         let of_note = || CircStatus::of(self.note.as_deref()?).due;
         let due = text(&item.availability_date).or_else(of_note);
@@ -174,7 +175,7 @@ impl Holding {
         }
     }
 
-    /// Returns an item of a MARC record at this location.
+    /// Returns the holding with the data of an item in a MARC record.
     fn with_marc(self, item: &MarcItem) -> Self {
         let status = text(&item.status);
         let said = CircStatus::of(status.as_deref().unwrap_or_default());
@@ -220,7 +221,7 @@ fn bounded(holdings: impl Iterator<Item = Holding>) -> Vec<Holding> {
     holdings.take_while(fits).collect()
 }
 
-/// Returns the items of a holding in an OPAC record, or the holding without items.
+/// Returns a holding for each item in this part of an OPAC record, or one holding if it has no items.
 fn of_data(data: &HoldingsAndCircData) -> impl Iterator<Item = Holding> {
     let items = data.circulation_data.as_deref().unwrap_or_default();
     let location = Holding::at(data);
@@ -232,7 +233,7 @@ fn of_data(data: &HoldingsAndCircData) -> impl Iterator<Item = Holding> {
     alone.into_iter().chain(items)
 }
 
-/// Returns the holdings in a holdings record inside an OPAC record: MARC, or text.
+/// Returns the holdings in a holdings record of an OPAC record, which is MARC or text.
 fn of_record(external: &External, charset: Option<Charset>) -> Vec<Holding> {
     match RetrievedRecord::of(external) {
         RetrievedRecord::Sutrs(words) => vec![Holding {
@@ -243,7 +244,7 @@ fn of_record(external: &External, charset: Option<Charset>) -> Vec<Holding> {
     }
 }
 
-/// Returns the MARC record in UTF-8.
+/// Returns the MARC record in an EXTERNAL, converted to UTF-8.
 fn marc(external: &External, charset: Option<Charset>) -> Option<MarcRecord> {
     let RetrievedRecord::Marc(octets) = RetrievedRecord::of(external) else {
         return None;

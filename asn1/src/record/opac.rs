@@ -22,48 +22,49 @@ described! {
         [2] holdings_data: Option<Vec<HoldingsRecord>>,
     }
 
-    /// HoldingsRecord: a MARC holdings record, or the elements of such a record with the circulation of its items.
+    /// HoldingsRecord: a MARC holdings record, or the elements of one together with the circulation data of its items.
     pub enum HoldingsRecord {
         [1] MarcHoldingsRecord(Box<External>),
         [2] HoldingsAndCirc(Box<HoldingsAndCircData>),
     }
 
-    /// HoldingsAndCircData: one holding. The comment on each element names the MARC 21 holdings field that corresponds to it.
+    /// HoldingsAndCircData: one holding. The comment on each element names the corresponding place in a MARC 21
+    /// holdings record.
     #[derive(Default)]
     pub struct HoldingsAndCircData {
-        /// Leader/06.
+        /// The type of the record (MARC 21 holdings, leader/06).
         [1] type_of_record: Option<InternationalString>,
-        /// Leader/17.
+        /// The encoding level (MARC 21 holdings, leader/17).
         [2] encoding_level: Option<InternationalString>,
-        /// 007/00-01.
+        /// The physical format (MARC 21 holdings, 007/00-01).
         [3] format: Option<InternationalString>,
-        /// 008/06.
+        /// The receipt or acquisition status (MARC 21 holdings, 008/06).
         [4] receipt_acq_status: Option<InternationalString>,
-        /// 008/12.
+        /// The retention policy (MARC 21 holdings, 008/12).
         [5] general_retention: Option<InternationalString>,
-        /// 008/16.
+        /// The completeness of the holdings (MARC 21 holdings, 008/16).
         [6] completeness: Option<InternationalString>,
-        /// 008/26-31.
+        /// The date of the report (MARC 21 holdings, 008/26-31).
         [7] date_of_report: Option<InternationalString>,
-        /// 852 $a.
+        /// The code of the library (MARC 21 holdings, 852 $a).
         [8] nuc_code: Option<InternationalString>,
-        /// 852 $b.
+        /// The branch or collection (MARC 21 holdings, 852 $b).
         [9] local_location: Option<InternationalString>,
-        /// 852 $c.
+        /// The shelving location (MARC 21 holdings, 852 $c).
         [10] shelving_location: Option<InternationalString>,
-        /// 852 $h and $i.
+        /// The call number (MARC 21 holdings, 852 $h and $i).
         [11] call_number: Option<InternationalString>,
-        /// 852 $j to $m.
+        /// The shelving data (MARC 21 holdings, 852 $j to $m).
         [12] shelving_data: Option<InternationalString>,
-        /// 852 $t.
+        /// The copy number (MARC 21 holdings, 852 $t).
         [13] copy_number: Option<InternationalString>,
-        /// 852 $z.
+        /// The public note (MARC 21 holdings, 852 $z).
         [14] public_note: Option<InternationalString>,
-        /// 843.
+        /// The note on reproductions (MARC 21 holdings, 843).
         [15] reproduction_note: Option<InternationalString>,
-        /// 845.
+        /// The terms of use and reproduction (MARC 21 holdings, 845).
         [16] terms_use_repro: Option<InternationalString>,
-        /// 853 to 868.
+        /// The enumeration and chronology (MARC 21 holdings, 853 to 868).
         [17] enum_and_chron: Option<InternationalString>,
         [18] volumes: Option<Vec<Volume>>,
         [19] circulation_data: Option<Vec<CircRecord>>,
@@ -77,7 +78,7 @@ described! {
         [3] enum_and_chron: Option<InternationalString>,
     }
 
-    /// CircRecord: an item, and whether it can be lent.
+    /// CircRecord: the circulation data of an item, such as whether it can be borrowed.
     #[derive(Default)]
     pub struct CircRecord {
         [1] available_now: bool,
@@ -94,8 +95,8 @@ described! {
 }
 
 impl HoldingsAndCircData {
-    /// Adds a public note. If the existing note is the status of the only copy, as some servers write it, it is first moved to
-    /// circulation data.
+    /// Adds a public note. If the existing note is the status of the only copy, as with some servers, the status is
+    /// first moved to the circulation data.
     pub fn add_note(&mut self, note: &str) {
         let known = self.public_note.take();
         let known = known.filter(|known| !known.as_bytes().trim_ascii().is_empty());

@@ -1,4 +1,4 @@
-//! A retrieved record by its record syntax (Z39.50-2003 Appendix REC): the contents of its EXTERNAL.
+//! Decodes retrieved records: the contents of an EXTERNAL, according to its record syntax (Z39.50-2003 Appendix REC).
 
 use bytes::Bytes;
 use z3950_marc::crosswalk::is_unimarc;
@@ -13,15 +13,15 @@ use crate::codec::{BerValue, decode_value, encode_value};
 use crate::oid::{self, Oid};
 use crate::types::InternationalString;
 
-/// A record, decoded according to its syntax; a malformed record or one of unknown syntax is kept unchanged.
+/// A record, decoded according to its syntax. A malformed record, or a record in an unknown syntax, is kept unchanged.
 ///
 /// This enum is exhaustive on purpose: the syntaxes are those of Z39.50-2003 Appendix REC and XML, and code that shows records
 /// has to handle each of them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RetrievedRecord {
-    /// ISO 2709 octets: USMARC and the other MARC formats.
+    /// The octets of an ISO 2709 record, in USMARC or another MARC format.
     Marc(Bytes),
-    /// Simple unstructured text, in the character set of the server.
+    /// Simple unstructured text, in the server's character set.
     Sutrs(InternationalString),
     /// An XML document.
     Xml(Bytes),
@@ -38,7 +38,7 @@ pub enum RetrievedRecord {
 }
 
 impl RetrievedRecord {
-    /// Decodes a record by the syntax named in its EXTERNAL.
+    /// Decodes a record according to the syntax named in its EXTERNAL.
     pub fn of(external: &External) -> Self {
         let other = || Self::Other(Box::new(external.clone()));
         let Some(syntax) = external.direct_reference else {
@@ -63,7 +63,7 @@ impl RetrievedRecord {
         }
     }
 
-    /// Decodes a record that is a BER value; `None` if its syntax is unknown or the value is malformed.
+    /// Decodes a record that is a BER value; `None` if the syntax is unknown or the value is malformed.
     fn of_value(syntax: &Oid, value: &[u8]) -> Option<Self> {
         match *syntax {
             oid::SUTRS => decode_value(value).ok().map(Self::Sutrs),
@@ -75,7 +75,8 @@ impl RetrievedRecord {
         }
     }
 
-    /// Returns the octets of a record as the server sent them: the text of SUTRS, and the encoding of any other single value.
+    /// Returns the octets of a record as sent by the server: the text of a SUTRS record, and the BER encoding of any
+    /// other single value.
     pub fn octets_of(external: &External) -> Bytes {
         match &external.encoding {
             ExternalEncoding::OctetAligned(octets) => octets.to_bytes(),
@@ -91,8 +92,8 @@ impl RetrievedRecord {
         }
     }
 
-    /// Returns the octets of the record: the text of SUTRS, and the encoding of any other single value. Decoded values are
-    /// encoded again.
+    /// Returns the octets of the record: the text of a SUTRS record, and the BER encoding of any other single value.
+    /// Decoded values are encoded again.
     pub fn octets(&self) -> Bytes {
         match self {
             Self::Marc(octets) | Self::Xml(octets) => octets.clone(),
@@ -106,12 +107,14 @@ impl RetrievedRecord {
     }
 }
 
-/// Encodes a value again. Decoded values can always be encoded, although lengths may be encoded differently.
+/// Encodes a decoded value again. This always succeeds, although the lengths may be encoded differently from the
+/// original.
 fn encoded(value: &impl BerValue) -> Bytes {
     encode_value(value).unwrap_or_default().into()
 }
 
-/// Returns whether records of the syntax are ISO 2709: 1.2.840.10003.5.1 to .29, UNIMARC to HUNMARC.
+/// Returns whether records of the syntax are in ISO 2709, as those of 1.2.840.10003.5.1 to .29 are (UNIMARC to
+/// HUNMARC).
 pub fn is_marc(syntax: &Oid) -> bool {
     let family = Oid::z3950(&[5]);
     match syntax.as_bytes().strip_prefix(family.as_bytes()) {
@@ -120,7 +123,7 @@ pub fn is_marc(syntax: &Oid) -> bool {
     }
 }
 
-/// Returns the syntax of a MARC record: UNIMARC if its leader and fields show this, otherwise USMARC.
+/// Returns the syntax of a MARC record: UNIMARC if its leader and fields show this, and USMARC for all other records.
 pub fn marc_syntax(record: &MarcRecord) -> Oid {
     if is_unimarc(record) {
         oid::UNIMARC
@@ -129,7 +132,7 @@ pub fn marc_syntax(record: &MarcRecord) -> Oid {
     }
 }
 
-/// Makes a SUTRS record with the given text: one InternationalString.
+/// Makes a SUTRS record from text, as one InternationalString.
 pub fn sutrs_external(text: &str) -> Option<External> {
     External::of_value(oid::SUTRS, &InternationalString::from(text)).ok()
 }

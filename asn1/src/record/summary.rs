@@ -9,7 +9,7 @@ use crate::describe::described;
 use crate::types::InternationalString;
 
 described! {
-    /// BriefBib: the data that distinguishes records in a list.
+    /// BriefBib: the data by which a person distinguishes records in a list.
     #[derive(Default)]
     pub struct BriefBib {
         [1] title: InternationalString,
@@ -28,7 +28,7 @@ described! {
         other_info: Option<OtherInformation>,
     }
 
-    /// FormatSpec: a format of the document; the size is in octets.
+    /// FormatSpec: a format of the document, with the size in octets.
     pub struct FormatSpec {
         [1] r#type: InternationalString,
         [2] size: Option<i64>,

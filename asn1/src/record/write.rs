@@ -1,4 +1,4 @@
-//! Writes ASN.1 values for people and programs, with one writer for each form that works for all types.
+//! Writes ASN.1 values for people and programs. Each output format has one writer, which works for all types.
 
 use serde_json::{Map, json};
 use z3950_marc::xmltext::put_content;
@@ -7,14 +7,14 @@ use super::embedded::{self, base64};
 use crate::describe::Value;
 
 impl Value {
-    /// Returns indented lines, `Call number: QA76`; embedded records have their own lines.
+    /// Returns the value as indented lines, such as `Call number: QA76`; embedded records have their own lines.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
         self.put_text("", 0, &mut out);
         out
     }
 
-    /// Returns a JSON value: groups are objects, OCTET STRINGs are base64.
+    /// Returns the value as JSON: groups are objects, and OCTET STRINGs are in base64.
     pub fn to_json(&self) -> serde_json::Value {
         match self {
             Self::Nothing => serde_json::Value::Null,
@@ -33,14 +33,15 @@ impl Value {
         }
     }
 
-    /// Returns an XML element with the given name and a newline: elements of a list repeat, flags are `true` and `false`.
+    /// Returns the value as an XML element with the given name, followed by a newline. The elements of a list are
+    /// repeated, and flags are `true` or `false`.
     pub fn to_xml(&self, name: &str) -> String {
         let mut out = String::new();
         self.put_xml(name, 0, &mut out);
         out
     }
 
-    /// Adds the value under its label; a value without a name is part of the enclosing list or record.
+    /// Adds the value with its label. A value without a name is added to the enclosing list or record.
     fn put_text(&self, name: &str, indent: usize, out: &mut String) {
         match self {
             Self::Nothing => {}
@@ -112,7 +113,7 @@ impl Value {
         }
     }
 
-    /// Appends a scalar as the content of an element.
+    /// Appends a scalar value as the content of an element.
     pub(super) fn put_xml_content(&self, out: &mut String) {
         match self {
             Self::Flag(flag) => out.push_str(&flag.to_string()),
@@ -126,14 +127,14 @@ impl Value {
 /// The number of spaces by which each level is indented.
 pub(super) const INDENT: usize = 2;
 
-/// Adds a line and its newline.
+/// Adds a line, followed by a newline.
 pub(super) fn put_line(text: &str, indent: usize, out: &mut String) {
     out.extend(std::iter::repeat_n(' ', indent));
     out.push_str(text);
     out.push('\n');
 }
 
-/// Returns octets for a line of text: unchanged if they are UTF-8, otherwise in base64 and marked as such.
+/// Returns octets for use in a line of text: unchanged if they are UTF-8, or in base64 and marked as such.
 fn octets_line(octets: &[u8]) -> String {
     match std::str::from_utf8(octets) {
         Ok(text) => text.to_owned(),
@@ -141,7 +142,7 @@ fn octets_line(octets: &[u8]) -> String {
     }
 }
 
-/// Returns the label of `callNumber` for people, `Call number`; consecutive capitals are kept.
+/// Returns a label for people, such as `Call number` for `callNumber`. Consecutive capitals are kept.
 fn label(name: &str) -> String {
     let mut label = String::with_capacity(name.len() + 4);
     let mut before = ' ';

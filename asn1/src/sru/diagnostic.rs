@@ -1,5 +1,5 @@
-//! Diagnostics of SRU (the list of the Library of Congress, `info:srw/diagnostic/1/`, and that of Record Update,
-//! `info:srw/diagnostic/12/`).
+//! Diagnostics of SRU: the general set of the Library of Congress (`info:srw/diagnostic/1/`), and the set of Record
+//! Update (`info:srw/diagnostic/12/`).
 
 mod bib1;
 mod conditions;
@@ -9,35 +9,35 @@ use std::fmt;
 
 pub use self::conditions::SruCondition;
 
-/// The diagnostic set of searchRetrieve, scan and explain: the part of the URI before the number.
+/// The diagnostic set of searchRetrieve, scan and explain, as the part of the URI before the number.
 pub const DIAGNOSTIC_SET: &str = "info:srw/diagnostic/1/";
-/// The diagnostic set of Record Update: the part of the URI before the number.
+/// The diagnostic set of Record Update, as the part of the URI before the number.
 pub const UPDATE_DIAGNOSTIC_SET: &str = "info:srw/diagnostic/12/";
 
-/// A report of an error or a possible error.
+/// A diagnostic: an error or a warning in a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SruDiagnostic {
-    /// The set and the number, such as `info:srw/diagnostic/1/16`.
+    /// The diagnostic set and the number of the condition, such as `info:srw/diagnostic/1/16`.
     pub uri: String,
-    /// The subject of the diagnostic, such as the name of an index; may be empty.
+    /// The subject of the diagnostic, such as the name of an index. It may be empty.
     pub details: String,
     /// The server's message, if it sent one.
     pub message: Option<String>,
 }
 
 impl SruDiagnostic {
-    /// Creates a diagnostic with a condition of the general set, about `details`.
+    /// Creates a diagnostic about `details`, with a condition of the general set.
     pub fn new(condition: SruCondition, details: impl Into<String>) -> Self {
         Self::with_uri(format!("{DIAGNOSTIC_SET}{}", condition.0), details)
     }
 
-    /// Creates a diagnostic with a condition of Record Update.
+    /// Creates a diagnostic about `details`, with a condition of Record Update.
     pub fn update(number: u16, details: impl Into<String>) -> Self {
         Self::with_uri(format!("{UPDATE_DIAGNOSTIC_SET}{number}"), details)
     }
 
-    /// Creates a diagnostic of any set.
+    /// Creates a diagnostic of any set, given by its URI.
     pub fn with_uri(uri: impl Into<String>, details: impl Into<String>) -> Self {
         Self {
             uri: uri.into(),
@@ -46,7 +46,7 @@ impl SruDiagnostic {
         }
     }
 
-    /// Returns the same diagnostic with this message.
+    /// Returns the same diagnostic, but with this message.
     pub fn with_message(self, message: impl Into<String>) -> Self {
         Self {
             message: Some(message.into()),
@@ -54,19 +54,20 @@ impl SruDiagnostic {
         }
     }
 
-    /// Returns the condition, if it belongs to the general set.
+    /// Returns the condition, if the diagnostic belongs to the general set.
     pub fn condition(&self) -> Option<SruCondition> {
         let number = self.uri.trim().strip_prefix(DIAGNOSTIC_SET)?;
         number.parse().ok().map(SruCondition)
     }
 
-    /// Returns the number, if it is a condition of Record Update.
+    /// Returns the number of the condition, if the diagnostic belongs to Record Update.
     pub fn update_number(&self) -> Option<u16> {
         let number = self.uri.trim().strip_prefix(UPDATE_DIAGNOSTIC_SET)?;
         number.parse().ok()
     }
 
-    /// Returns the server's message, or otherwise the meaning of the condition; empty for an unknown condition.
+    /// Returns the server's message, or the meaning of the condition if there is no message. The result is empty for an
+    /// unknown condition.
     pub fn words(&self) -> &str {
         let own = self.message.as_deref().filter(|words| !words.is_empty());
         let known = || match self.update_number() {

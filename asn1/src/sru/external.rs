@@ -1,5 +1,5 @@
-//! Converts SRU records to Z39.50 records: MARCXML and MarcXchange to ISO 2709, OPAC XML to the OPAC record syntax, and all
-//! other schemas to XML (Z39.50-2003 Appendix REC).
+//! Converts SRU records to Z39.50 records. MARCXML and MarcXchange become ISO 2709, OPAC XML becomes the OPAC record
+//! syntax, and other schemas have the record syntax XML (Z39.50-2003 Appendix REC).
 
 use bytes::Bytes;
 
@@ -11,9 +11,9 @@ use crate::record::marc_syntax;
 use crate::record::opac::OpacRecord;
 
 impl SruRecord {
-    /// Returns the record as Z39.50 would have delivered it: MARC as ISO 2709, an `opacRecord` as an OPAC record. All other
-    /// records, MARC that is too long for ISO 2709, and MARC of which a field or a part of a field would be lost, are XML.
-    /// `None` for a diagnostic.
+    /// Returns the record as it would be sent in Z39.50: MARC as ISO 2709, and an `opacRecord` as an OPAC record. Any
+    /// other record is sent as XML, as is MARC that is too long for ISO 2709 or would lose a field or a part of a
+    /// field. Returns `None` for a diagnostic.
     pub fn to_external(&self, limits: &SruLimits) -> Option<External> {
         if self.diagnostic.is_some() {
             return None;
@@ -28,14 +28,15 @@ impl SruRecord {
         external.or_else(|| self.to_xml_external())
     }
 
-    /// Returns the record in the syntax XML, whatever its schema is. `None` for a diagnostic.
+    /// Returns the record in the record syntax XML, for every schema; `None` for a diagnostic.
     pub fn to_xml_external(&self) -> Option<External> {
         let is_record = self.diagnostic.is_none();
         is_record.then(|| External::octet_aligned(oid::XML, self.data.clone()))
     }
 }
 
-/// Converts a MARCXML or MarcXchange record to ISO 2709, if it is such a record and can be converted.
+/// Converts a MARCXML or MarcXchange record to ISO 2709. Returns `None` for other records, and if the record cannot be
+/// converted.
 pub(super) fn marc_external(data: &Bytes) -> Option<External> {
     if ![&b"datafield"[..], b"controlfield", b"leader"]
         .into_iter()
@@ -52,13 +53,13 @@ pub(super) fn marc_external(data: &Bytes) -> Option<External> {
     Some(External::octet_aligned(marc_syntax(&read.record), octets))
 }
 
-/// Returns whether the name of an element, with or without a prefix, may occur near the beginning.
+/// Returns whether the name of an element, with or without a prefix, may occur in the first [`BEGIN`] octets.
 fn has(data: &[u8], name: &[u8]) -> bool {
     let begin = data.get(..BEGIN).unwrap_or(data);
     memchr::memmem::find(begin, name).is_some()
 }
 
-/// The maximum offset of the element that shows the schema, in octets.
+/// The number of octets in which the element that identifies the schema must begin.
 const BEGIN: usize = 2048;
 
 #[cfg(test)]

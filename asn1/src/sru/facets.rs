@@ -4,23 +4,23 @@ use std::fmt;
 
 use super::{SruCondition, SruDiagnostic};
 
-/// The maximum number of indexes that are read.
+/// The maximum number of indexes that are accepted.
 pub const MAX_FACETS: usize = 64;
 
-/// The number of terms to count, and the indexes to count them in.
+/// The numbers of terms to return as facets, and their indexes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FacetLimit {
     /// The number of terms for indexes that the server chooses.
     pub general: Option<u64>,
-    /// The number of terms for each of these indexes.
+    /// The number of terms for each named index.
     pub indexes: Vec<(String, u64)>,
 }
 
 impl FacetLimit {
-    /// Reads the parameter; the number may come before or after the index.
+    /// Parses the parameter; in a part, the number may come before or after the index.
     ///
     /// # Errors
-    /// A part without a number, or more than [`MAX_FACETS`] parts.
+    /// A diagnostic for a part without a number, or for more than [`MAX_FACETS`] parts.
     pub fn parse(text: &str) -> Result<Self, SruDiagnostic> {
         let refused = |message: String| {
             let one = SruDiagnostic::new(SruCondition::PARAMETER_VALUE, "facetLimit");

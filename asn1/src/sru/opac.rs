@@ -1,4 +1,4 @@
-//! Reads the OPAC record in XML, as SRU servers send it (`opacRecord` of YAZ's `opacxml.xsd`, which has no namespace).
+//! Reads OPAC records in the XML that SRU servers send (`opacRecord` of YAZ's `opacxml.xsd`, which has no namespace).
 
 use bytes::Bytes;
 use quick_xml::events::BytesStart;
@@ -12,10 +12,11 @@ use crate::record::opac::{CircRecord, HoldingsAndCircData, HoldingsRecord, OpacR
 use crate::types::InternationalString;
 
 impl OpacRecord {
-    /// Reads an `opacRecord` element. Its bibliographic record becomes ISO 2709 if it is MARCXML. Unknown elements are skipped.
+    /// Parses an `opacRecord` element. Its bibliographic record becomes ISO 2709 if it is MARCXML. Unknown elements are
+    /// skipped.
     ///
     /// # Errors
-    /// [`XmlError`] for another element, and for XML beyond `limits`.
+    /// [`XmlError`] for any other element, and for XML that exceeds `limits`.
     pub fn from_xml(octets: impl Into<Bytes>, limits: &SruLimits) -> Result<Self, XmlError> {
         let octets = document(octets.into(), limits)?;
         let mut xml = XmlReader::new(&octets, limits);
@@ -51,7 +52,7 @@ impl OpacRecord {
     }
 }
 
-/// Reads a record within the record; `None` if there is only text.
+/// Parses a record within an OPAC record; `None` if there is only text.
 fn embedded(xml: &mut XmlReader<'_>) -> Result<Option<External>, XmlError> {
     Ok(match xml.content()? {
         ElementContent::Markup(data) => {
@@ -65,7 +66,7 @@ fn text(xml: &mut XmlReader<'_>) -> Result<Option<InternationalString>, XmlError
     Ok(Some(xml.text()?.as_str().into()))
 }
 
-/// Reads a flag such as `<onHold value="1"/>`.
+/// Parses a flag such as `<onHold value="1"/>`.
 fn flag(xml: &mut XmlReader<'_>, start: &BytesStart<'_>) -> Result<bool, XmlError> {
     let value = attribute(start, "value").unwrap_or_default();
     xml.skip()?;

@@ -1,5 +1,6 @@
-//! The databases that contain a record that is merged from several: in the `extraRecordData` of SRU, and in the otherInfo of
-//! Z39.50 answers. Neither standard has elements for this; these elements are defined by this project.
+//! The databases that contain a record, if it is merged from several records: in the `extraRecordData` of SRU, and in
+//! the otherInfo of Z39.50 responses. This project defines the elements, because neither standard has elements for this
+//! purpose.
 //!
 //! ```xml
 //! <sources xmlns="urn:x-z3950d:source" record="3">
@@ -15,36 +16,36 @@ use super::xml::{Writer, XmlError, XmlReader, attribute, document, local_name};
 use crate::apdu::{External, Information, OtherInformation, OtherInformationUnit};
 use crate::oid::XML;
 
-/// The namespace of these elements.
+/// The XML namespace of the elements defined here.
 pub const SOURCE_NAMESPACE: &str = "urn:x-z3950d:source";
 
-/// The maximum number of sources of a record that are read.
+/// The maximum number of sources of a record that are accepted.
 pub const MAX_SOURCES: usize = 256;
 
 /// The databases that contain a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordSources {
-    /// The number of the record in an answer, from 1; `None` if the record itself is next to this element.
+    /// The number of the record in a response, counted from 1; `None` if the sources are sent with the record itself.
     pub record: Option<u64>,
-    /// The databases.
+    /// The databases that contain the record.
     pub sources: Vec<RecordSource>,
 }
 
-/// A database that contains a record.
+/// A database that contains a record, and the record's position and number there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordSource {
-    /// The name by which the database can be searched.
+    /// The name of the database, by which it can be searched.
     pub database: String,
-    /// The position of the database's record among those that the same query finds there, from 1.
+    /// The position of the record in the database's own result for the same query, counted from 1.
     pub position: Option<u64>,
-    /// The control number of the database's record.
+    /// The control number of the record in the database.
     pub id: Option<String>,
 }
 
 impl RecordSource {
-    /// Creates a source with this database.
+    /// Creates a source with the name of a database only.
     pub fn new(database: impl Into<String>) -> Self {
         Self {
             database: database.into(),
@@ -59,7 +60,7 @@ impl RecordSources {
         Self { record, sources }
     }
 
-    /// Returns the sources as an element.
+    /// Returns the sources as an XML element.
     pub fn to_xml(&self) -> Bytes {
         let mut out = Vec::new();
         let mut xml = Writer {
@@ -82,10 +83,10 @@ impl RecordSources {
         out.into()
     }
 
-    /// Reads an element; sources after the first [`MAX_SOURCES`] are left out.
+    /// Parses the sources from an XML element. At most [`MAX_SOURCES`] sources are kept.
     ///
     /// # Errors
-    /// Fails if this is not such an element, or if it exceeds `limits`.
+    /// [`XmlError`] for any other element, and for XML that exceeds `limits`.
     pub fn from_xml(octets: impl Into<Bytes>, limits: &SruLimits) -> Result<Self, XmlError> {
         let octets = document(octets.into(), limits)?;
         let mut xml = XmlReader::new(&octets, limits);
@@ -112,7 +113,7 @@ impl RecordSources {
         Ok(read)
     }
 
-    /// Returns the sources as a unit of the otherInfo of an answer.
+    /// Returns the sources as a unit of the otherInfo of a response.
     pub fn to_unit(&self) -> OtherInformationUnit {
         let external = External::octet_aligned(XML, self.to_xml());
         OtherInformationUnit {
@@ -121,7 +122,7 @@ impl RecordSources {
         }
     }
 
-    /// Returns the sources of each record in an answer.
+    /// Returns the sources of each record in a response, from its otherInfo.
     pub fn all(information: &OtherInformation) -> impl Iterator<Item = Self> {
         let limits = SruLimits::default();
         information.0.iter().filter_map(move |unit| {

@@ -1,4 +1,4 @@
-//! Requests (SRU 1.1, 1.2 and 2.0, searchRetrieve, scan and explain; Record Update 1.0).
+//! Requests of SRU (SRU 1.1, 1.2 and 2.0: searchRetrieve, scan and explain; Record Update 1.0).
 
 mod elements;
 mod encoding;
@@ -12,33 +12,33 @@ pub(super) use self::read::Fields;
 pub use self::soap::SoapRequestError;
 use super::{Packing, SruDiagnostic, SruRecord, Version};
 
-/// A request. The database is in the path of its URL.
+/// A request. The path of the URL, which is not part of it, names the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Request {
-    /// The version of the answer.
+    /// The version to use in the response.
     pub version: Version,
     /// The requested operation.
     pub operation: SruOperation,
-    /// The URL of a stylesheet to be named at the beginning of the answer.
+    /// The URL of a stylesheet to name at the beginning of the response.
     pub stylesheet: Option<String>,
-    /// 2.0: which side applies the stylesheet, `client` or `server`.
+    /// Whether the `client` or the `server` applies the stylesheet; only in 2.0.
     pub rendered_by: Option<String>,
-    /// 2.0: the value of the header Accept, for clients that cannot set the header.
+    /// The value of the header Accept, for clients that cannot set the header; only in 2.0.
     pub http_accept: Option<String>,
-    /// 2.0: the schema of the answer within its media type.
+    /// The schema of the response within its media type; only in 2.0.
     pub response_type: Option<String>,
-    /// The database, which YAZ's programs can name in SOAP.
+    /// The name of the database. Only YAZ's programs send it, in SOAP.
     pub database: Option<String>,
-    /// `x-username` and `x-password`, as YAZ's programs send them.
+    /// The user and password in `x-username` and `x-password`, which YAZ's programs send.
     pub login: Option<SruLogin>,
-    /// The other parameters whose names begin with `x-`, including this prefix; in SOAP, these are elements of
+    /// All other parameters whose names begin with `x-`, including this prefix. In SOAP, they are elements of
     /// `extraRequestData`.
     pub extra: Vec<(String, String)>,
 }
 
 impl Request {
-    /// Creates a request without the parameters that all operations have.
+    /// Creates a request for an operation, without any of the parameters common to all operations.
     pub fn new(version: Version, operation: impl Into<SruOperation>) -> Self {
         Self {
             version,
@@ -54,17 +54,17 @@ impl Request {
     }
 }
 
-/// The operations.
+/// An operation, with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant, reason = "most requests are searches")]
 pub enum SruOperation {
-    /// A search, with the first records.
+    /// A search that returns the first records.
     SearchRetrieve(SearchRetrieve),
     /// A request for terms of an index.
     Scan(ScanRequest),
     /// A request for the server's description.
     Explain(ExplainRequest),
-    /// A change to a record, in SOAP only.
+    /// A change to a record; only in SOAP.
     Update(UpdateRequest),
 }
 
@@ -84,7 +84,7 @@ macro_rules! operations {
                 }
             }
 
-            /// Returns the name of the answer's element.
+            /// Returns the name of the response's root element.
             pub fn response_name(&self) -> &'static str {
                 match self {
                     $(Self::$variant(_) => $response,)*
@@ -101,7 +101,7 @@ operations! {
     Update(UpdateRequest) "update" "updateResponse";
 }
 
-/// A search. Values missing in the request are `None`.
+/// A search. Parameters that are missing in the request are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SearchRetrieve {
@@ -109,28 +109,28 @@ pub struct SearchRetrieve {
     pub query: String,
     /// The language of the query.
     pub query_type: QueryType,
-    /// The position of the first record, from 1.
+    /// The position of the first requested record, counted from 1.
     pub start_record: Option<u64>,
-    /// The maximum number of records.
+    /// The maximum number of records to return.
     pub maximum_records: Option<u64>,
-    /// How records are embedded.
+    /// The embedding of records in the response.
     pub packing: Option<Packing>,
-    /// 2.0: whether the server may arrange the parts of a record as it likes (`recordPacking=unpacked`).
+    /// Whether the server may arrange the parts of a record as it likes (`recordPacking=unpacked`); only in 2.0.
     pub unpacked: Option<bool>,
-    /// The schema of the records: an identifier, or a short name defined by the server.
+    /// The requested schema of the records: an identifier, or a short name defined by the server.
     pub record_schema: Option<String>,
-    /// 1.1: the part of the records.
+    /// The requested part of the records, as an XPath; only in 1.1.
     pub record_xpath: Option<String>,
-    /// The time for which the result set is kept, in seconds.
+    /// The time in seconds for which the server should keep the result set.
     pub result_set_ttl: Option<u64>,
     /// The sort keys; see [`super::parse_sort_keys`].
     pub sort_keys: Option<String>,
-    /// 2.0: the facets to count.
+    /// The requested facets; only in 2.0.
     pub facets: FacetParameters,
 }
 
 impl SearchRetrieve {
-    /// Creates a search in CQL.
+    /// Creates a search with a query in CQL.
     pub fn cql(query: impl Into<String>) -> Self {
         Self {
             query: query.into(),
@@ -138,7 +138,7 @@ impl SearchRetrieve {
         }
     }
 
-    /// Returns the position of the first record.
+    /// Returns the position of the first requested record, which is 1 by default.
     pub fn start(&self) -> u64 {
         self.start_record.unwrap_or(1)
     }
@@ -150,9 +150,10 @@ pub enum QueryType {
     /// CQL.
     #[default]
     Cql,
-    /// PQF: `queryType=pqf`, and `x-pquery` or `x-pScanClause` in 1.1 and 1.2. Supported by YAZ and programs based on it.
+    /// PQF: `queryType=pqf`, or `x-pquery` and `x-pScanClause` in 1.1 and 1.2. It is supported by YAZ and programs
+    /// based on YAZ.
     Pqf,
-    /// Any other language.
+    /// Another language, by its name.
     Other(String),
 }
 
@@ -167,15 +168,15 @@ impl QueryType {
     }
 }
 
-/// The facet parameters of 2.0, as written.
+/// The facet parameters of 2.0, as written in the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FacetParameters {
-    /// The number of terms, and their indexes.
+    /// The numbers of terms, and their indexes; see [`super::FacetLimit`].
     pub limit: Option<String>,
-    /// The position of the first term, from 1.
+    /// The position of the first requested term, counted from 1.
     pub start: Option<String>,
-    /// The order of the terms.
+    /// The requested order of the terms.
     pub sort: Option<String>,
     /// The index whose values are counted by range.
     pub range_field: Option<String>,
@@ -187,17 +188,17 @@ pub struct FacetParameters {
     pub count: Option<String>,
 }
 
-/// A request for terms.
+/// A request for terms of an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScanRequest {
-    /// Index, relation and start term, as a search clause.
+    /// The index, relation and start term, as a search clause.
     pub clause: String,
     /// The language of the clause.
     pub query_type: QueryType,
-    /// The position of the start term in the list, from 1; 0 is before the list.
+    /// The requested position of the start term in the list, counted from 1; 0 is the position before the list.
     pub response_position: Option<u64>,
-    /// The maximum number of terms.
+    /// The maximum number of terms to return.
     pub maximum_terms: Option<u64>,
 }
 
@@ -215,7 +216,7 @@ impl ScanRequest {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExplainRequest {
-    /// How the description is embedded.
+    /// The embedding of the description in the response.
     pub packing: Option<Packing>,
 }
 
@@ -227,14 +228,14 @@ pub struct UpdateRequest {
     pub action: UpdateAction,
     /// The identifier of the record.
     pub record_identifier: Option<String>,
-    /// The versions of the record on which the change is based: type and value.
+    /// The versions of the record on which the change is based, each with its type and value.
     pub record_versions: Vec<(String, String)>,
-    /// The record.
+    /// The new record, if the action needs one.
     pub record: Option<SruRecord>,
 }
 
 impl UpdateRequest {
-    /// Creates a change without a record.
+    /// Creates a request for a change, without a record.
     pub fn new(action: UpdateAction) -> Self {
         Self {
             action,
@@ -245,12 +246,12 @@ impl UpdateRequest {
     }
 }
 
-/// An action on a record.
+/// An action of Record Update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UpdateAction {
-    /// Insert the record.
+    /// Insert the record into the database.
     Create,
-    /// Replace another record by this record.
+    /// Replace an existing record with this record.
     Replace,
     /// Delete the record.
     Delete,
@@ -263,14 +264,14 @@ impl UpdateAction {
         (Self::Delete, "info:srw/action/1/delete"),
     ];
 
-    /// Returns the identifier of the action.
+    /// Returns the URI that identifies the action.
     pub fn uri(self) -> &'static str {
         let mut all = Self::ALL.iter();
         all.find(|(action, _)| *action == self)
             .map_or("", |(_, uri)| uri)
     }
 
-    /// Returns the action with this identifier.
+    /// Returns the action that a URI identifies.
     pub fn by_uri(uri: &str) -> Option<Self> {
         let mut all = Self::ALL.iter();
         all.find(|(_, known)| *known == uri)
@@ -278,12 +279,12 @@ impl UpdateAction {
     }
 }
 
-/// A user and a password.
+/// The user name and password of a client.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct SruLogin {
-    /// The user.
+    /// The name of the user.
     pub user: String,
-    /// The password.
+    /// The password of the user.
     pub password: String,
 }
 
@@ -293,16 +294,16 @@ impl fmt::Debug for SruLogin {
     }
 }
 
-/// A request with faults, which is answered with diagnostics and never carried out.
+/// A request with faults. Its response contains diagnostics; the request is never performed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The parts of the request that could be read: version and operation of the answer, and the correct values.
+    /// The parts of the request that could be read: the version and operation of the response, and the correct values.
     pub request: Box<Request>,
-    /// The faults; at least one.
+    /// The faults as diagnostics; there is at least one.
     pub diagnostics: Vec<SruDiagnostic>,
 }
 
-/// The maximum number of unknown parameters named in a refusal.
+/// The maximum number of unknown parameters for which diagnostics are returned.
 pub const MAX_UNKNOWN_PARAMETERS: usize = 10;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Answers (SRU 1.1, 1.2 and 2.0: `searchRetrieveResponse`, `scanResponse`, `explainResponse`; Record Update 1.0:
-//! `updateResponse`).
+//! Responses of SRU (SRU 1.1, 1.2 and 2.0: `searchRetrieveResponse`, `scanResponse`, `explainResponse`; Record Update
+//! 1.0: `updateResponse`).
 
 mod read;
 mod write;
@@ -14,17 +14,17 @@ pub(super) use self::read::{
 pub(super) use self::write::{put_identity, put_record};
 use super::{Packing, Request, SruDiagnostic, Version};
 
-/// An answer.
+/// A response of any kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant, reason = "most answers are to searches")]
 pub enum Response {
-    /// An answer to a search.
+    /// The response to a search.
     SearchRetrieve(SearchRetrieveResponse),
-    /// An answer to a scan.
+    /// The response to a scan.
     Scan(ScanResponse),
-    /// An answer with the server's description.
+    /// The response with the server's description.
     Explain(ExplainResponse),
-    /// An answer to a change to a record.
+    /// The response to a change of a record.
     Update(UpdateResponse),
 }
 
@@ -37,14 +37,14 @@ macro_rules! responses {
         })*
 
         impl Response {
-            /// Returns the version of the answer.
+            /// Returns the version of the response.
             pub fn version(&self) -> Version {
                 match self {
                     $(Self::$variant(response) => response.version,)*
                 }
             }
 
-            /// Returns the errors in the request as a whole.
+            /// Returns the diagnostics that concern the complete request.
             pub fn diagnostics(&self) -> &[SruDiagnostic] {
                 match self {
                     $(Self::$variant(response) => &response.diagnostics,)*
@@ -61,37 +61,37 @@ responses! {
     Update(UpdateResponse);
 }
 
-/// The result of a search, with all or some of the records that it found.
+/// The result of a search, with all or some of the records found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SearchRetrieveResponse {
-    /// The version of the answer.
+    /// The version of the response.
     pub version: Version,
-    /// The number of records found. If it is `None`, 0 is written in 1.1 and 1.2, where it is mandatory.
+    /// The number of records found. If it is `None`, 0 is written in 1.1 and 1.2, where the element is mandatory.
     pub number_of_records: Option<u64>,
-    /// The name of the result set, for `cql.resultSetId`.
+    /// The name of the result set, which queries can refer to by `cql.resultSetId`.
     pub result_set_id: Option<String>,
-    /// The time for which the result set is kept, in seconds.
+    /// The time in seconds for which the result set is kept.
     pub result_set_ttl: Option<u64>,
-    /// The records.
+    /// The returned records.
     pub records: Vec<SruRecord>,
-    /// The position of the record after the last of `records`, if there is such a record.
+    /// The position of the record after the last record in `records`, if there is such a record.
     pub next_record_position: Option<u64>,
-    /// The request.
+    /// The request, as repeated in the response.
     pub echo: Option<Box<Request>>,
-    /// The diagnostics of the request as a whole.
+    /// The diagnostics that concern the complete request.
     pub diagnostics: Vec<SruDiagnostic>,
-    /// The server's own XML: elements with their namespaces.
+    /// Additional XML of the server: elements with their namespace declarations.
     pub extra: Bytes,
-    /// 2.0: the precision of `number_of_records`, such as `exact` or an identifier that ends in it.
+    /// The precision of `number_of_records`, such as `exact` or an identifier that ends in it; only in 2.0.
     pub result_count_precision: Option<String>,
-    /// 2.0: terms in the records found, with counts.
+    /// Terms that occur in the records found, with their counts; only in 2.0.
     pub facets: Vec<SruFacet>,
 }
 
 impl SearchRetrieveResponse {
-    /// Creates an answer with `records` from the position `start` on, of `total` records; sets the positions of the records and
-    /// of the next record.
+    /// Creates a response with `records` out of `total` records found. `start` is the position of the first of them,
+    /// from which the positions of all records and of the next record are set.
     pub fn new(version: Version, total: u64, start: u64, mut records: Vec<SruRecord>) -> Self {
         let mut next = start;
         for record in &mut records {
@@ -107,7 +107,7 @@ impl SearchRetrieveResponse {
         }
     }
 
-    /// Creates the answer to a search that failed.
+    /// Creates the response to a search that failed.
     pub fn failed(version: Version, diagnostics: Vec<SruDiagnostic>) -> Self {
         Self {
             version,
@@ -123,19 +123,19 @@ impl SearchRetrieveResponse {
 pub struct SruRecord {
     /// The identifier of the record's schema.
     pub schema: String,
-    /// How the record is embedded.
+    /// The embedding of the record in the response.
     pub packing: Packing,
-    /// The record: XML as octets, never escaped, whatever the packing is.
+    /// The record as XML, which is not escaped for either packing.
     ///
-    /// If the record was read from an answer, it shares the octets of the answer.
+    /// The data of a record that was read from a response shares the octets of the response.
     pub data: Bytes,
-    /// The position of the record in the result set, from 1.
+    /// The position of the record in the result set, counted from 1.
     pub position: Option<u64>,
-    /// The identifier of the record; the schemas of 1.2 and 2.0 do not have it, but servers send it.
+    /// The identifier of the record. The schemas of 1.2 and 2.0 do not have this element, but servers send it.
     pub identifier: Option<String>,
-    /// The server's own XML.
+    /// Additional XML of the server.
     pub extra: Bytes,
-    /// An error in this record, in place of its data (a surrogate diagnostic).
+    /// A diagnostic in place of the record's data (surrogate diagnostic).
     pub diagnostic: Option<SruDiagnostic>,
 }
 
@@ -143,7 +143,7 @@ impl SruRecord {
     /// The schema of surrogate diagnostics.
     pub const DIAGNOSTIC_SCHEMA: &str = "info:srw/schema/1/diagnostics-v1.1";
 
-    /// Creates a record embedded as elements.
+    /// Creates a record that is embedded as elements.
     pub fn new(schema: impl Into<String>, data: impl Into<Bytes>) -> Self {
         Self {
             schema: schema.into(),
@@ -165,24 +165,24 @@ impl SruRecord {
     }
 }
 
-/// Terms of an index, with counts.
+/// Terms of an index that occur in the result, with their counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SruFacet {
-    /// The index, written as in a query.
+    /// The name of the index, as in a query.
     pub index: String,
     /// The terms of the index.
     pub terms: Vec<SruFacetTerm>,
 }
 
-/// A term and its count.
+/// A term and the number of records that contain it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SruFacetTerm {
-    /// The term.
+    /// The term itself.
     pub term: String,
-    /// A query for the records with the term.
+    /// A query that finds the records with the term.
     pub query: Option<String>,
-    /// The number of records in the result that have the term.
+    /// The number of records in the result that contain the term.
     pub count: u64,
 }
 
@@ -197,24 +197,24 @@ impl SruFacetTerm {
     }
 }
 
-/// The terms of an index around a term.
+/// The terms of an index that surround a given term.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScanResponse {
-    /// The version of the answer.
+    /// The version of the response.
     pub version: Version,
-    /// The terms.
+    /// The returned terms.
     pub terms: Vec<SruTerm>,
-    /// The request.
+    /// The request, as repeated in the response.
     pub echo: Option<Box<Request>>,
-    /// The diagnostics of the request as a whole.
+    /// The diagnostics that concern the complete request.
     pub diagnostics: Vec<SruDiagnostic>,
-    /// The server's own XML.
+    /// Additional XML of the server.
     pub extra: Bytes,
 }
 
 impl ScanResponse {
-    /// Creates an answer with terms.
+    /// Creates a response with terms.
     pub fn new(version: Version, terms: Vec<SruTerm>) -> Self {
         Self {
             version,
@@ -228,15 +228,15 @@ impl ScanResponse {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SruTerm {
-    /// The term as it is searched for.
+    /// The term in the form used for searching.
     pub value: String,
-    /// The number of records that have the term.
+    /// The number of records that contain the term.
     pub number_of_records: Option<u64>,
-    /// The term as it is displayed, if different.
+    /// The term in the form used for display, if it is different.
     pub display_term: Option<String>,
     /// Whether the term is at an end of the index.
     pub where_in_list: Option<WhereInList>,
-    /// The server's own XML.
+    /// Additional XML of the server.
     pub extra: Bytes,
 }
 
@@ -251,23 +251,23 @@ impl SruTerm {
     }
 }
 
-/// The place of a term in its index.
+/// The position of a term in its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WhereInList {
-    /// The first term.
+    /// The first term of the index.
     First,
-    /// The last term.
+    /// The last term of the index.
     Last,
-    /// The only term.
+    /// The only term of the index.
     Only,
-    /// A term between the first and the last.
+    /// A term between the first and the last term.
     Inner,
 }
 
 impl WhereInList {
     const ALL: [Self; 4] = [Self::First, Self::Last, Self::Only, Self::Inner];
 
-    /// Returns the value of the element.
+    /// Returns the value of the element `whereInList`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::First => "first",
@@ -277,7 +277,7 @@ impl WhereInList {
         }
     }
 
-    /// Returns the place with this name.
+    /// Returns the position with this name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -285,27 +285,27 @@ impl WhereInList {
     }
 }
 
-/// A server's description of itself: a record of ZeeRex; see [`super::zeerex`].
+/// A server's description of itself, which is a record in ZeeRex; see [`super::zeerex`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExplainResponse {
-    /// The version of the answer.
+    /// The version of the response.
     pub version: Version,
-    /// The description. An answer without a description has diagnostics.
+    /// The description. If it is missing, `diagnostics` gives the reason.
     pub record: Option<SruRecord>,
-    /// The request.
+    /// The request, as repeated in the response.
     pub echo: Option<Box<Request>>,
-    /// The diagnostics of the request as a whole.
+    /// The diagnostics that concern the complete request.
     pub diagnostics: Vec<SruDiagnostic>,
-    /// The server's own XML.
+    /// Additional XML of the server.
     pub extra: Bytes,
 }
 
 impl ExplainResponse {
-    /// The schema of descriptions: ZeeRex 2.0.
+    /// The schema of descriptions, which is ZeeRex 2.0.
     pub const SCHEMA: &str = "http://explain.z3950.org/dtd/2.0/";
 
-    /// Creates an answer with a description: an `explain` element.
+    /// Creates a response with a description, which is an `explain` element.
     pub fn new(version: Version, description: impl Into<Bytes>) -> Self {
         Self {
             version,
@@ -315,28 +315,28 @@ impl ExplainResponse {
     }
 }
 
-/// The result of a change.
+/// The result of a change to a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UpdateResponse {
-    /// The version of the answer.
+    /// The version of the response.
     pub version: Version,
     /// Whether the record was changed (`operationStatus`).
     pub success: bool,
     /// The identifier of the record.
     pub record_identifier: Option<String>,
-    /// The versions of the record: type and value.
+    /// The versions of the record after the change, each with its type and value.
     pub record_versions: Vec<(String, String)>,
     /// The record after the change.
     pub record: Option<SruRecord>,
     /// The diagnostics of the request.
     pub diagnostics: Vec<SruDiagnostic>,
-    /// The server's own XML.
+    /// Additional XML of the server.
     pub extra: Bytes,
 }
 
 impl UpdateResponse {
-    /// Creates an answer without a record.
+    /// Creates a response without a record.
     pub fn new(version: Version, success: bool) -> Self {
         Self {
             version,

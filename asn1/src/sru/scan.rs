@@ -1,12 +1,12 @@
-//! The text form of a scan's start: index, relation and term, as a search clause of CQL (SRU, "Scan").
+//! The start of a scan as text: index, relation and term, in the form of a search clause of CQL (SRU, "Scan").
 
 use super::{SruCondition, SruDiagnostic};
 use crate::query::cql::{Cql, Node, parse};
 
-/// Reads a scan clause, such as `dc.title = "war"`; for a term alone, the server chooses the index.
+/// Parses a scan clause, such as `dc.title = "war"`. If it is only a term, the server chooses the index.
 ///
 /// # Errors
-/// Faults of CQL, operators between clauses, and `sortby`.
+/// A diagnostic for invalid CQL, operators between clauses, or `sortby`.
 pub fn scan_clause(text: &str) -> Result<Cql, SruDiagnostic> {
     let clause = parse(text).map_err(|error| SruDiagnostic::from_query_error(&error, text))?;
     match (&clause.query, &*clause.sort) {

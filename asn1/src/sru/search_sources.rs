@@ -1,5 +1,5 @@
-//! The origin of the records of a search, in the `extraResponseData` of its answer, and the origin of a single record, in its
-//! `extraRecordData`. SRU has no elements for this; these elements are defined by this project.
+//! The origin of the records of a search, in the `extraResponseData` of a response, and the origin of a single record,
+//! in its `extraRecordData`. This project defines the elements, because SRU has no elements for this purpose.
 //!
 //! ```xml
 //! <searched xmlns="urn:x-z3950d:source">
@@ -20,7 +20,7 @@ use crate::apdu::DefaultDiagFormat;
 use crate::format::sources::{MAX_SOURCES, SearchSource, SearchSources};
 
 impl SearchRetrieveResponse {
-    /// Returns the answer with the sources of its records as extra data.
+    /// Returns the response with the sources of its records added as extra data.
     #[must_use]
     pub fn with_sources(mut self, sources: &SearchSources) -> Self {
         if *sources != SearchSources::default() {
@@ -29,7 +29,7 @@ impl SearchRetrieveResponse {
         self
     }
 
-    /// Returns the sources named in the extra data. Sources that cannot be read are left out.
+    /// Returns the sources named in the extra data. Malformed sources are left out.
     pub fn sources(&self, limits: &SruLimits) -> SearchSources {
         let mut found = SearchSources::default();
         // On an error, the rest of the extra data is not about sources, so the sources read so far are kept.
@@ -39,7 +39,7 @@ impl SearchRetrieveResponse {
 }
 
 impl SruRecord {
-    /// Returns the database named in the extra data.
+    /// Returns the name of the database in the extra data.
     pub fn database(&self, limits: &SruLimits) -> Option<String> {
         if self.extra.is_empty() {
             return None;

@@ -1,18 +1,18 @@
-//! SOAP 1.1 around requests and answers, which YAZ's programs use by default; and faults (§4).
+//! SOAP 1.1 envelopes around requests and responses, which YAZ's programs use by default, and SOAP faults (§4).
 
 use std::fmt;
 
 use super::xml::{Writer, namespace};
 use super::{DECLARATION, Response};
 
-/// The reason why a request in SOAP was not carried out.
+/// The reason why a request in SOAP was not performed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SoapFault {
-    /// `Client` if the request is wrong, `Server` if the request may succeed later; includes a prefix.
+    /// The code, which may have a prefix: `Client` if the request is wrong, `Server` if it may succeed later.
     pub code: String,
     /// The reason, for people.
     pub reason: String,
-    /// Further details; may be empty.
+    /// Further details. The text may be empty.
     pub detail: String,
 }
 
@@ -22,7 +22,7 @@ impl SoapFault {
         Self::new("SOAP:Client", reason)
     }
 
-    /// Creates a fault for a request that the server could not carry out.
+    /// Creates a fault for a request that the server could not perform.
     pub fn server(reason: impl Into<String>) -> Self {
         Self::new("SOAP:Server", reason)
     }
@@ -35,7 +35,7 @@ impl SoapFault {
         }
     }
 
-    /// Returns the fault as an envelope.
+    /// Returns the fault in an envelope.
     pub fn to_soap(&self) -> Vec<u8> {
         let mut out = Vec::new();
         envelope(&mut out, |to| {
@@ -64,7 +64,7 @@ impl fmt::Display for SoapFault {
 }
 
 impl Response {
-    /// Returns the answer as an envelope.
+    /// Returns the response in an envelope.
     pub fn to_soap(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.capacity());
         envelope(&mut out, |to| self.write(to.out));
@@ -72,7 +72,7 @@ impl Response {
     }
 }
 
-/// Writes an envelope and the content of its body.
+/// Writes an envelope, whose body is written by `write`.
 pub(super) fn envelope(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'_>)) {
     out.extend_from_slice(DECLARATION.as_bytes());
     let mut to = Writer {

@@ -1,43 +1,43 @@
-//! The text form of `sortKeys` (SRU 1.1, "Sorting"): keys separated by blanks, each
+//! Sort keys in the parameter `sortKeys` (SRU 1.1, "Sorting"): keys are separated by spaces, and each key is
 //! `path,schema,ascending,caseSensitive,missingValue`.
 
 use super::{SruCondition, SruDiagnostic};
 
-/// The maximum number of keys that are read.
+/// The maximum number of keys that are accepted.
 pub const MAX_SORT_KEYS: usize = 16;
 
-/// A key to sort by.
+/// A sort key of `sortKeys`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SruSortKey {
     /// The name of an index, or a path in the schema.
     pub path: String,
-    /// The schema of the path; may be empty.
+    /// The schema of the path. The text may be empty.
     pub schema: String,
-    /// Whether to sort from high to low.
+    /// Whether to sort in descending order.
     pub descending: bool,
-    /// Whether capital letters differ from small letters.
+    /// Whether upper and lower case letters are different.
     pub case_sensitive: bool,
-    /// The place of records without the key, if it is specified.
+    /// The treatment of records without the key, if it is specified.
     pub missing: Option<MissingValue>,
 }
 
-/// The treatment of records that do not have a key.
+/// The treatment of records without a sort key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MissingValue {
     /// The sort fails.
     Abort,
-    /// These records come after all others.
+    /// Records without the key come after all other records.
     High,
-    /// These records come before all others.
+    /// Records without the key come before all other records.
     Low,
-    /// These records are left out.
+    /// Records without the key are left out.
     Omit,
-    /// These records are sorted as if they had this value.
+    /// Records without the key are sorted as if they had this value.
     Value(String),
 }
 
 impl MissingValue {
-    /// Returns the name, or the value in quotes.
+    /// Returns the name of the treatment, or the value in quotes.
     fn to_text(&self) -> String {
         match self {
             Self::Abort => "abort".into(),
@@ -49,10 +49,10 @@ impl MissingValue {
     }
 }
 
-/// Reads sort keys. Parts that are left out have defaults: ascending, and ignoring case.
+/// Parses sort keys. The defaults of parts that are left out are ascending order and ignoring case.
 ///
 /// # Errors
-/// A key without a path, an unknown value, or more than [`MAX_SORT_KEYS`] keys.
+/// A diagnostic for a key without a path, an unknown value, or more than [`MAX_SORT_KEYS`] keys.
 pub fn parse_sort_keys(text: &str) -> Result<Vec<SruSortKey>, SruDiagnostic> {
     let mut keys = Vec::new();
     for key in split(text, ' ').filter(|key| !key.is_empty()) {
@@ -87,7 +87,7 @@ pub fn parse_sort_keys(text: &str) -> Result<Vec<SruSortKey>, SruDiagnostic> {
     Ok(keys)
 }
 
-/// Writes sort keys, without the defaults at the end of a key.
+/// Writes sort keys. Parts at the end of a key that have their default are left out.
 pub fn sort_keys_to_text(keys: &[SruSortKey]) -> String {
     let keys = keys.iter().map(|key| {
         let flag = |is: bool, default: bool| match (is == default, is) {
@@ -108,7 +108,8 @@ pub fn sort_keys_to_text(keys: &[SruSortKey]) -> String {
     keys.collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the keys as they follow `sortby` in CQL 1.2, such as `date/sort.descending title`; paths are used as indexes.
+/// Returns the keys in the form that follows `sortby` in CQL 1.2, such as `date/sort.descending title`. The paths are
+/// used as names of indexes.
 pub fn sort_keys_to_cql(keys: &[SruSortKey]) -> String {
     let keys = keys.iter().map(|key| {
         let mut text = quoted_if_needed(&key.path);
@@ -136,7 +137,7 @@ pub fn sort_keys_to_cql(keys: &[SruSortKey]) -> String {
     keys.collect::<Vec<_>>().join(" ")
 }
 
-/// Splits a text at signs that are not in quotes.
+/// Splits text at a character, except within quotes.
 fn split(text: &str, sign: char) -> impl Iterator<Item = &str> {
     let mut is_quoted = false;
     let mut is_escaped = false;

@@ -1,16 +1,16 @@
-//! CQL queries as elements, which echoes in 1.1 and 1.2 contain in addition to the text (XCQL,
-//! `http://www.loc.gov/zing/cql/xcql/`).
+//! Writes CQL queries as XML elements (XCQL, `http://www.loc.gov/zing/cql/xcql/`), which echoes in 1.1 and 1.2 contain
+//! in addition to the text.
 
 use super::xml::Writer;
 use crate::query::cql::{Clause, Modifier, Node, Word, parse};
 
 const XCQL: (&str, &str) = ("xcql", "http://www.loc.gov/zing/cql/xcql/");
 
-/// The maximum depth of operators in a tree that is written: readers limit the depth of elements, and each operator takes two
+/// The maximum depth of operators that are written. Readers limit the depth of elements, and each operator takes two
 /// levels.
 const DEEPEST: usize = 40;
 
-/// Appends the query as `xQuery`, unless it is not CQL or too deep.
+/// Appends the query as `xQuery`, unless it is too deep or not CQL.
 pub(super) fn put_query(to: &mut Writer<'_>, query: &str) {
     let Some(tree) = parse(query).ok().map(|query| query.query) else {
         return;
@@ -27,7 +27,7 @@ pub(super) fn put_query(to: &mut Writer<'_>, query: &str) {
     }
 }
 
-/// Appends the clause of a scan as `xScanClause`, unless it is not a clause.
+/// Appends the clause of a scan as `xScanClause`, unless it is not valid.
 pub(super) fn put_scan_clause(to: &mut Writer<'_>, clause: &str) {
     if let Ok(query) = parse(clause)
         && let Node::Clause(clause) = &query.query
@@ -38,7 +38,7 @@ pub(super) fn put_scan_clause(to: &mut Writer<'_>, clause: &str) {
     }
 }
 
-/// A step that has yet to be done.
+/// A step that remains to be done.
 enum XcqlStep<'a> {
     Operand(&'a Node, usize),
     Open(&'static str),

@@ -1,4 +1,4 @@
-//! XML for the needs of SRU: read without a tree and within limits, and written.
+//! XML for SRU: a reader that builds no tree and keeps to limits, and a writer.
 
 mod check;
 mod names;
@@ -11,14 +11,14 @@ pub(super) use self::read::{
 };
 pub(super) use self::write::{Writer, put_attribute, put_text};
 
-/// The reason why a document cannot be read. Offsets count octets from the start of the document, in UTF-8.
+/// The reason why a document cannot be read. Offsets count octets from the start of the document, converted to UTF-8.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum XmlError {
     /// The document is longer than [`SruLimits::document`](super::SruLimits::document).
     #[error("the document is longer than {limit} octets")]
     TooLong {
-        /// The limit.
+        /// The limit in octets.
         limit: usize,
     },
     /// The document is not well-formed XML.
@@ -26,7 +26,7 @@ pub enum XmlError {
     Syntax {
         /// The offset of the fault.
         offset: u64,
-        /// What is wrong at the offset.
+        /// The description of the fault.
         fault: String,
     },
     /// The document has a document type, which might define entities.
@@ -38,9 +38,9 @@ pub enum XmlError {
     /// Elements are nested deeper than [`SruLimits::depth`](super::SruLimits::depth).
     #[error("elements nested more than {limit} levels deep (octet {offset})")]
     TooDeep {
-        /// The limit.
+        /// The maximum depth.
         limit: usize,
-        /// The offset of the element.
+        /// The offset of the element beyond the maximum depth.
         offset: usize,
     },
     /// There are more elements or records than the limits allow.
@@ -48,7 +48,7 @@ pub enum XmlError {
     TooMany {
         /// The kind of items that exceed the limit.
         what: &'static str,
-        /// The limit.
+        /// The maximum number of items.
         limit: usize,
         /// The offset of the first item beyond the limit.
         offset: usize,
@@ -56,27 +56,27 @@ pub enum XmlError {
     /// A number of records is invalid: below 0, too large, or not a number.
     #[error("{name} is {value:?}, which is not a number of records")]
     Count {
-        /// The name of the element.
+        /// The name of the element with the number.
         name: &'static str,
         /// The beginning of the element's text.
         value: String,
     },
-    /// The document ends too early.
+    /// The document ends before its root element.
     #[error("the document ends within an element")]
     Unfinished,
-    /// The document has no XML at all.
+    /// The document does not contain an XML element.
     #[error("the document has no element")]
     NoElement,
-    /// The document is a page for people, such as an error of a proxy.
+    /// The document is an HTML page for people, such as an error message of a proxy.
     #[error("an HTML page instead of XML{}", titled(title))]
     Html {
-        /// The title of the page; may be empty.
+        /// The title of the page. The text may be empty.
         title: String,
     },
     /// The document is XML, but not an element of SRU.
     #[error("an element {name:?}, which SRU does not have there")]
     Element {
-        /// The name of the element.
+        /// The name of the document's root element.
         name: String,
     },
 }
@@ -96,12 +96,12 @@ fn titled(title: &str) -> String {
     }
 }
 
-/// Returns whether a namespace belongs to 2.0.
+/// Returns whether a namespace belongs to SRU 2.0.
 pub(super) fn is_new(namespace: &str) -> bool {
     namespace.contains("docs.oasis-open.org/ns/search-ws")
 }
 
-/// The namespaces (SRU 1.1 and 1.2; OASIS searchRetrieve 1.0; SOAP 1.1).
+/// The namespaces of SRU (SRU 1.1 and 1.2; OASIS searchRetrieve 1.0; SOAP 1.1).
 pub(super) mod namespace {
     use crate::sru::Version;
 
@@ -119,7 +119,7 @@ pub(super) mod namespace {
     const NEW_SCAN: &str = "http://docs.oasis-open.org/ns/search-ws/scan";
     const NEW_DIAGNOSTIC: &str = "http://docs.oasis-open.org/ns/search-ws/diagnostic";
 
-    /// Returns the namespace of answers to searches and of explain.
+    /// Returns the namespace of responses to searches and of explain.
     pub(in crate::sru) fn response(version: Version) -> &'static str {
         match version {
             Version::V1_1 | Version::V1_2 => SRU,
@@ -135,7 +135,7 @@ pub(super) mod namespace {
         }
     }
 
-    /// Returns the namespace of diagnostics that concern a request as a whole.
+    /// Returns the namespace of diagnostics that concern a complete request.
     pub(in crate::sru) fn diagnostic(version: Version) -> &'static str {
         match version {
             Version::V1_1 | Version::V1_2 => DIAGNOSTIC,

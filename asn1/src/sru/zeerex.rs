@@ -1,29 +1,30 @@
-//! A server's description of itself and a database: the record of an explain (ZeeRex 2.0, `http://explain.z3950.org/dtd/2.0/`).
+//! A server's description of itself and of a database, which is the record of an explain response (ZeeRex 2.0,
+//! `http://explain.z3950.org/dtd/2.0/`).
 
 mod read;
 mod write;
 
-/// A description.
+/// A server's description of itself and of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ZeeRex {
-    /// The address of the database.
+    /// The address of the server and the database.
     pub server: ZeeRexServer,
     /// The title and description of the database.
     pub database: ZeeRexDatabase,
-    /// The date of the description, and its origin.
+    /// The date and origin of the description.
     pub meta: ZeeRexMeta,
-    /// The context sets of the indexes.
+    /// The CQL context sets of the indexes.
     pub sets: Vec<ContextSet>,
-    /// The indexes.
+    /// The indexes of the database.
     pub indexes: Vec<ZeeRexIndex>,
-    /// The schemas of records.
+    /// The schemas in which records can be retrieved or sorted.
     pub schemas: Vec<ZeeRexSchema>,
     /// The defaults, settings and supported features of the server.
     pub config: ZeeRexConfig,
 }
 
-/// `serverInfo`.
+/// `serverInfo`: the address of the server and the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ZeeRexServer {
@@ -33,13 +34,13 @@ pub struct ZeeRexServer {
     pub version: String,
     /// The transport: `http` or `https`.
     pub transport: String,
-    /// The methods: `GET POST SOAP`.
+    /// The HTTP methods, such as `GET POST SOAP`.
     pub method: String,
-    /// The host.
+    /// The host name or address.
     pub host: String,
-    /// The port.
+    /// The port, if it is given.
     pub port: Option<u16>,
-    /// The name of the database: the path of its URL.
+    /// The name of the database, which is the path of its URL.
     pub database: String,
     /// The number of records in the database.
     pub records: Option<u64>,
@@ -60,64 +61,64 @@ impl Default for ZeeRexServer {
     }
 }
 
-/// `databaseInfo`.
+/// `databaseInfo`: the title and description of the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ZeeRexDatabase {
-    /// The title.
+    /// The title of the database.
     pub title: String,
-    /// The description; may be empty.
+    /// The description of the database. The text may be empty.
     pub description: String,
-    /// The contact for the database; may be empty.
+    /// The contact for the database. The text may be empty.
     pub contact: String,
-    /// The program: identifier, version and title.
+    /// The server's program.
     pub implementation: Option<ZeeRexImplementation>,
-    /// Links to the same database elsewhere, and to other databases of the server: type and URL, such as `z39.50` and
-    /// `z39.50s://lib.example:210/books`.
+    /// Links to the same database with other protocols, and to other databases of the server. Each link has a type and
+    /// a URL, such as `z39.50` and `z39.50s://lib.example:210/books`.
     pub links: Vec<(String, String)>,
 }
 
-/// `implementation`.
+/// `implementation`: the server's program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ZeeRexImplementation {
-    /// The identifier of the program; may be empty.
+    /// The identifier of the program. The text may be empty.
     pub identifier: String,
-    /// The version of the program; may be empty.
+    /// The version of the program. The text may be empty.
     pub version: String,
     /// The name of the program.
     pub title: String,
 }
 
-/// `metaInfo`.
+/// `metaInfo`: the dates and the origin of the description.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ZeeRexMeta {
-    /// When the description was changed, such as `2026-11-22 02:00:00`.
+    /// The date and time of the last change to the description, such as `2026-11-22 02:00:00`.
     pub date_modified: Option<String>,
-    /// The source from which the description was copied: the `z39.50r` URL of a record.
+    /// The source from which the description was copied, as the `z39.50r` URL of a record.
     pub aggregated_from: Option<String>,
-    /// When the description was copied.
+    /// The date and time at which the description was copied.
     pub date_aggregated: Option<String>,
 }
 
 /// `set`: a context set of CQL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContextSet {
-    /// The prefix.
+    /// The prefix of the context set.
     pub name: String,
-    /// The identifier.
+    /// The identifier of the context set.
     pub identifier: String,
-    /// The title; may be empty.
+    /// The title of the context set. The text may be empty.
     pub title: String,
 }
 
-/// `index`.
+/// `index`: an index of the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ZeeRexIndex {
-    /// The title; may be empty.
+    /// The title of the index. The text may be empty.
     pub title: String,
-    /// Whether the index can be searched, if the description says so.
+    /// Whether the index can be searched; `None` if the description does not say so.
     pub search: Option<bool>,
     /// Whether the index can be scanned.
     pub scan: Option<bool>,
@@ -125,7 +126,7 @@ pub struct ZeeRexIndex {
     pub sort: Option<bool>,
     /// The names of the index in queries.
     pub maps: Vec<ZeeRexMap>,
-    /// The features that the index supports: type and value, such as `relation` and `=`.
+    /// The supported features of the index, each with a type and value, such as `relation` and `=`.
     pub supports: Vec<(String, String)>,
 }
 
@@ -141,49 +142,49 @@ impl ZeeRexIndex {
     }
 }
 
-/// `map`: a name of an index in one language.
+/// `map`: a name for an index, in CQL or as attributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ZeeRexMap {
-    /// A name in CQL: the prefix of the context set, which may be empty, and the name.
+    /// A name in CQL, with the prefix of its context set, which may be empty.
     Name {
-        /// The prefix.
+        /// The prefix of the context set.
         set: String,
-        /// The name.
+        /// The name within the context set.
         name: String,
     },
-    /// Attributes in type-1 queries.
+    /// Attributes for type-1 queries.
     Attributes(Vec<ZeeRexAttribute>),
 }
 
 /// `attr`: an attribute of a type-1 query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZeeRexAttribute {
-    /// The attribute set, such as `bib-1`; may be empty.
+    /// The attribute set, such as `bib-1`. The text may be empty.
     pub set: String,
-    /// The type: 1 is Use.
+    /// The type of the attribute, such as 1 for Use.
     pub attribute_type: i64,
-    /// The value: a number, or a name.
+    /// The value of the attribute, which is a number or a name.
     pub value: String,
 }
 
-/// `schema`.
+/// `schema`: a schema of records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ZeeRexSchema {
-    /// The short name.
+    /// The short name of the schema.
     pub name: String,
-    /// The identifier.
+    /// The identifier of the schema.
     pub identifier: String,
-    /// The title; may be empty.
+    /// The title of the schema. The text may be empty.
     pub title: String,
-    /// Whether records can be retrieved in this schema, if the description says so.
+    /// Whether records can be retrieved in this schema; `None` if the description does not say so.
     pub retrieve: Option<bool>,
     /// Whether results can be sorted by the schema.
     pub sort: Option<bool>,
 }
 
 impl ZeeRexSchema {
-    /// Creates a schema for retrieval.
+    /// Creates a schema in which records can be retrieved.
     pub fn new(name: &str, identifier: &str, title: &str) -> Self {
         Self {
             name: name.into(),
@@ -195,15 +196,15 @@ impl ZeeRexSchema {
     }
 }
 
-/// `configInfo`: types and values.
+/// `configInfo`: the configuration of the server, as pairs of types and values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ZeeRexConfig {
-    /// The values that apply if a request does not specify them, such as `numberOfRecords` and `10`.
+    /// The values that apply unless a request specifies them, such as `numberOfRecords` and `10`.
     pub defaults: Vec<(String, String)>,
     /// The values that always apply, such as `maximumRecords` and `50`.
     pub settings: Vec<(String, String)>,
-    /// The features that the server supports, such as `scan`; values may be empty.
+    /// The supported features, such as `scan`. The values may be empty.
     pub supports: Vec<(String, String)>,
 }
 
@@ -218,7 +219,7 @@ impl ZeeRexConfig {
         find(&self.settings, name)
     }
 
-    /// Returns whether a feature is supported, whatever its value.
+    /// Returns whether a feature is supported; its value does not matter.
     pub fn supports(&self, name: &str) -> bool {
         find(&self.supports, name).is_some()
     }

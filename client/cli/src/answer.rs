@@ -1,7 +1,7 @@
-//! The answer to one input of `get`, `lookup` or `search`: its pieces as they arrive, then how it ended.
+//! The answer to one input of `get`, `lookup` or `search`: its pieces as they arrive, and the outcome at the end.
 //!
-//! [`Job::work`] is the function by which a command answers. [`Job::print`] writes the pieces to standard output; a batch writes
-//! them to the destination that its options name.
+//! A command answers in [`Job::work`]. [`Job::print`] writes the pieces to standard output, and a batch writes them to
+//! the destination given by its options.
 
 mod envelope;
 mod print;
@@ -28,39 +28,40 @@ use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output, Words};
 use crate::render::{Format, Style, render, shown};
 
-/// The maximum length of an input, in octets; a longer input is refused.
+/// The maximum length of an input in octets; a longer input is an error.
 pub(crate) const MAX_INPUT: usize = 65_536;
 
-/// The maximum number of control numbers in an answer.
+/// The maximum number of control numbers that an answer lists.
 const MAX_NUMBERS: usize = 20;
 
-/// The separator between the names of several targets that are asked in turn.
+/// The separator between the names of several targets that are asked one after the other.
 pub(crate) const OR: &str = " or ";
 
-/// An input that is to be answered by one target.
+/// An input, with the target that has to answer it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ask {
-    /// The number of the input, 1-based. If the same text occurs again, it is another input.
+    /// The 1-based number of the input. Inputs with the same text have different numbers.
     pub(crate) position: u64,
     /// The index of the target.
     pub(crate) target: usize,
     /// The input, shared by all targets.
     pub(crate) input: Arc<[u8]>,
-    /// Whether the input is longer than [`MAX_INPUT`]. If it is such a line of a file, `input` has only its beginning.
+    /// Whether the input is longer than [`MAX_INPUT`]. Of such an input from a file, `input` contains only the
+    /// beginning.
     pub(crate) is_cut: bool,
-    /// The place where the input was read; `None` if it was given on the command line.
+    /// The line or record from which the input was read; `None` if it was given on the command line.
     pub(crate) origin: Option<Origin>,
-    /// The record that `input` names, if the input comes from a file of records.
+    /// The record from which `input` was made, if the file contains records.
     pub(crate) record: Option<Arc<MarcRecord>>,
 }
 
-/// The place of a line or record in a file.
+/// The position of a line or record in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub(crate) name: Arc<str>,
-    /// The number of the line or record, 1-based.
+    /// The 1-based number of the line or record.
     pub(crate) number: u64,
-    /// Whether this is a record.
+    /// Whether the position is that of a record, and not of a line.
     pub(crate) is_record: bool,
 }
 
@@ -71,11 +72,11 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Returns the name of a record in a file, for a command that takes records as inputs.
+/// A function that returns the input for a record of a file, for a command that takes records as inputs.
 pub(crate) type NameRecord = fn(&MarcRecord) -> String;
 
 impl Ask {
-    /// Returns the control number of an input that is a record, on one line.
+    /// Returns the control number of the record if the input is a record, on one line.
     pub(crate) fn control_number(&self) -> Option<String> {
         let number = self.record.as_ref()?.control_number()?;
         (!number.is_empty()).then(|| shown(number))
@@ -83,7 +84,7 @@ impl Ask {
 }
 
 impl fmt::Display for Ask {
-    /// Writes the input, with octets that are not text as `\xNN`.
+    /// Writes the input on one line; octets that are not text become `\xNN`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&shown(&self.input))
     }
@@ -94,11 +95,11 @@ impl fmt::Display for Ask {
 pub(crate) struct Piece {
     /// Messages for standard error.
     pub(crate) words: Vec<Words>,
-    /// The line written before the octets on a terminal, if they are a record in a format for people.
+    /// The line to write before the octets on a terminal, if they are a record in a format for people.
     pub(crate) heading: Option<String>,
-    /// Data for the output, which may be empty.
+    /// Data for the output. It may be empty.
     pub(crate) octets: Vec<u8>,
-    /// Whether the octets are a record, and not a line of text or JSON.
+    /// Whether `octets` are a record, and not a line of text or JSON.
     pub(crate) is_record: bool,
     /// Whether the record had to be repaired.
     pub(crate) is_repaired: bool,
@@ -123,7 +124,7 @@ impl From<Words> for Piece {
     }
 }
 
-/// The result for an input: how its search ended, and what is printed about it.
+/// The result for one input: the outcome of its search, and the messages about it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Answer {
     pub(crate) ending: Ending,
@@ -131,14 +132,14 @@ pub(crate) struct Answer {
     pub(crate) exit: Exit,
     /// The control numbers (001) of the first records delivered.
     pub(crate) records: Vec<String>,
-    /// The targets and sources that did not answer, although others may have, each with the reason in words.
+    /// The targets and sources that did not answer, each with the reason. Other targets may have answered.
     pub(crate) failed: Vec<(String, String)>,
-    /// The outcome, in words.
+    /// The message about the outcome.
     pub(crate) message: Option<String>,
 }
 
 impl Answer {
-    /// Returns the same answer with another outcome, and the exit code for that outcome.
+    /// Returns the same answer with another outcome, and its exit code.
     pub(crate) fn ended(mut self, outcome: OutcomeName) -> Self {
         self.ending.outcome = outcome;
         self.exit = outcome.into();
@@ -151,7 +152,7 @@ impl Answer {
         self
     }
 
-    /// Returns the same answer with a message.
+    /// Returns the same answer with another message.
     pub(crate) fn saying(self, message: impl Into<String>) -> Self {
         Self {
             message: Some(message.into()),
@@ -159,7 +160,7 @@ impl Answer {
         }
     }
 
-    /// Returns the same answer with a message added after the one it has.
+    /// Returns the same answer with text added to its message.
     pub(crate) fn adding(self, more: &str) -> Self {
         let message = match &self.message {
             Some(message) => format!("{message}; {more}"),
@@ -168,13 +169,13 @@ impl Answer {
         self.saying(message)
     }
 
-    /// Returns the same answer with these diagnostics.
+    /// Returns the same answer with diagnostics of the server.
     pub(crate) fn diagnosed(mut self, diagnostics: &[DiagRec]) -> Self {
         self.ending.diagnostics = Diagnostics(diagnostics.to_vec());
         self
     }
 
-    /// Reports why there is no record: as a message after `subject`, or as the object of `--json`.
+    /// Reports the reason why there is no record: as a message after `subject`, or as the object of `--json`.
     pub(crate) fn report(
         self,
         json: bool,
@@ -187,9 +188,9 @@ impl Answer {
         Ok(self.exit)
     }
 
-    /// Returns the more serious of two answers: that to an input, and that for one of its records.
+    /// Returns the more serious of two answers: the answer to an input, and the answer for one of its records.
     ///
-    /// The control numbers of both are kept, at most [`MAX_NUMBERS`].
+    /// The control numbers of both answers are kept, up to [`MAX_NUMBERS`].
     pub(crate) fn graver(mut self, mut of_record: Self) -> Self {
         let mut records = std::mem::take(&mut self.records);
         records.append(&mut of_record.records);
@@ -207,7 +208,8 @@ impl Answer {
     }
 }
 
-/// Answers an invalid input with a message but without a JSON object. The report has the first line of the message.
+/// Answers an invalid input with a message on standard error, without a JSON object. The report gets the first line of
+/// the message.
 pub(crate) async fn refuse(ask: &Ask, words: String, recipient: &mut Recipient) -> Answer {
     let mut answer = Answer::default().ended(OutcomeName::NotSent);
     answer.message = words.lines().next().map(str::to_owned);
@@ -219,7 +221,7 @@ pub(crate) async fn refuse(ask: &Ask, words: String, recipient: &mut Recipient) 
     answer
 }
 
-/// Answers an ask, unless its input is too long.
+/// Answers an ask, or reports an error if its input is too long.
 async fn answer(
     work: &impl AsyncFn(&Ask, &mut Recipient) -> Answer,
     ask: &Ask,
@@ -238,20 +240,20 @@ async fn answer(
     work(ask, recipient).await
 }
 
-/// How the answers of `get`, `lookup` and `search` are written.
+/// The options for writing the answers of `get`, `lookup` and `search`.
 #[derive(Debug, Clone)]
 pub(crate) struct Writing {
     /// Whether answers are written as JSON objects.
     pub(crate) json: bool,
-    /// How records are written if `json` is false.
+    /// The format of records and related options, which apply if `json` is false.
     pub(crate) style: Style,
     /// The character set of the records, if the command line or the profile names one.
     pub(crate) charset: Option<Charset>,
 }
 
 impl Writing {
-    /// Writes a record, or the reason why the format cannot represent it. `answer` is what is known so far, and `envelope` is its
-    /// JSON object. Messages begin with `subject`.
+    /// Writes a record, or the reason why the format cannot represent it. `answer` is the answer so far, and `envelope`
+    /// is its JSON object. Messages begin with `subject`.
     pub(crate) fn record(
         &self,
         answer: Answer,
@@ -290,8 +292,8 @@ impl Writing {
         (piece, answer)
     }
 
-    /// Writes a record sent by a server, possibly in another form than the requested one, or the diagnostic in its place.
-    /// Messages in the answer name the record as `which`.
+    /// Writes a record sent by a server, or the diagnostic in its place. The server may have sent another record syntax
+    /// than the requested one. Messages in the answer refer to the record by `which`.
     pub(crate) fn slot(
         &self,
         answer: Answer,
@@ -340,8 +342,8 @@ impl Writing {
         (piece, answer)
     }
 
-    /// Adds a line with the target to a record that people read in a file or a pipe. Programs that read such records skip this
-    /// line.
+    /// Adds a line with the target before a record in a format for people, if it is written to a file or a pipe.
+    /// Programs that read such records skip this line.
     pub(crate) fn head(&self, piece: &mut Piece, is_written: bool) {
         let is_read = piece.is_record && !self.json && self.style.format().is_to_read();
         let is_seen = !is_written && io::stdout().is_terminal();
@@ -355,7 +357,7 @@ impl Writing {
         }
     }
 
-    /// Writes an answer without a record: its message after `subject`, or its JSON object.
+    /// Writes an answer without a record, as a message after `subject` or as a JSON object.
     pub(crate) fn end(
         &self,
         answer: Answer,
@@ -367,7 +369,7 @@ impl Writing {
         self.end_with(answer, envelope, words)
     }
 
-    /// Like [`end`](Self::end), with another message.
+    /// Writes an answer like [`end`](Self::end), but with another message.
     pub(crate) fn end_with(
         &self,
         answer: Answer,

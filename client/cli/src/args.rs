@@ -1,4 +1,4 @@
-//! The command line: defines all commands, and parses the arguments.
+//! The command line: the definition of all commands, and the parser of arguments.
 
 pub(crate) mod examples;
 mod help;
@@ -108,10 +108,10 @@ pub(crate) enum Command {
 }
 
 impl Cli {
-    /// Parses the arguments of the process. For a URL without a command, the command for its scheme is added.
+    /// Parses the arguments of the process. If a URL is given without a command, the command for its scheme is added.
     ///
     /// # Errors
-    /// What clap wants to print: an error, the help or the version.
+    /// An error, help or version that clap wants to print.
     pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut arguments: Vec<OsString> = arguments.into_iter().collect();
         if let Some(command) = implied_command(arguments.get(1..).unwrap_or_default()) {
@@ -125,7 +125,7 @@ impl Cli {
         }
     }
 
-    /// Parses the arguments by the definition of all commands.
+    /// Parses the arguments with the definition of all commands.
     fn read_whole(arguments: &[OsString]) -> Result<Self, clap::Error> {
         Self::try_parse_from(arguments).map_err(|error| {
             let answer = match error.kind() {
@@ -140,8 +140,8 @@ impl Cli {
         })
     }
 
-    /// Parses the arguments by the definition of one command, because building all definitions takes longer than a lookup.
-    /// Returns `None` for other commands, errors and requests for help.
+    /// Parses the arguments with the definition of only one command, because building all definitions takes longer than
+    /// a lookup. Returns `None` for other commands, errors and requests for help.
     fn read_alone(arguments: &[OsString]) -> Option<Self> {
         let [_, name, arguments @ ..] = arguments else {
             return None;
@@ -159,14 +159,14 @@ impl Cli {
     }
 }
 
-/// The name of a command, a function that adds its options, and one that makes the command from arguments.
+/// The name of a command, a function that adds its options, and a function that makes the command from arguments.
 type Definition = (
     &'static str,
     fn(clap::Command) -> clap::Command,
     fn(&mut ArgMatches) -> Result<Command, clap::Error>,
 );
 
-/// The commands that scripts run thousands of times.
+/// The commands that scripts may run thousands of times, and that therefore have to start fast.
 const ALONE: [Definition; 4] = [
     ("get", Get::augment_args, |given| {
         Get::from_arg_matches_mut(given).map(|get| Command::Get(Box::new(get)))
@@ -182,7 +182,7 @@ const ALONE: [Definition; 4] = [
     }),
 ];
 
-/// Returns the message for a target given in place of a command.
+/// Returns the error message if a target was given in place of a command.
 fn target_alone(error: &clap::Error) -> Option<clap::Error> {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
@@ -204,7 +204,7 @@ fn target_alone(error: &clap::Error) -> Option<clap::Error> {
     Some(Cli::command().error(ErrorKind::InvalidSubcommand, message))
 }
 
-/// Returns `get` or `open`, if a URL comes before any command name.
+/// Returns the command `get` or `open`, if a URL comes before any name of a command.
 fn implied_command(arguments: &[OsString]) -> Option<&'static str> {
     for argument in arguments {
         if leading::is_command(argument) {

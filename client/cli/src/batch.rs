@@ -1,26 +1,26 @@
-//! Many inputs in one run: they are read as lines, answered in order, and resumed after an interruption.
+//! Many inputs in one run: they are read as lines, answered in order, and can be resumed after an interruption.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `arguments` | the options, and whether they can be combined |
 //! | `run` | a run from the first input to the last, and its results so far |
-//! | `destination` | where records go: standard output, a file or a folder |
+//! | `destination` | the destination of records: standard output, a file or a folder |
 //! | `progress` | the progress of a run, shown on a line of a terminal |
 //! | `inputs` | lines of files and standard input, of bounded length; each input for each target |
 //! | `column`, `utf16` | one column of a table; text in UTF-16 |
 //! | `sinks` | one file, or a file for each input |
-//! | `report` | the report, and how a later run resumes from it |
+//! | `report` | the report, from which a later run can resume |
 //! | `report/form` | a line for each answer, as a table or as JSON |
-//! | `report/resume` | how far a report goes, and whether it belongs to the same inputs |
-//! | `report/later` | the answers after an input that had none, which is asked again |
+//! | `report/resume` | the complete part of a report, after a check that it belongs to the same inputs |
+//! | `report/later` | the answers after an input that had no answer and is asked again |
 //! | `sync` | syncing to disk |
 //!
-//! Output and report agree at any time, even after the process is killed: a line of the report is written when its records are
-//! complete in the output, and it contains the length of the output at that point. To resume a run, an incomplete last line is
-//! cut from the report, the output is cut to the length in the line before it, and the inputs after that are asked again. After a
-//! power cut, the report may be ahead of the output; then it is cut to what the output contains. Both are in the order of the
-//! inputs, so the lines of the report tell which inputs are done. When an input that had no answer is asked again, its answer is
-//! put before those of later inputs.
+//! Output and report always agree, even after the process is killed: a line of the report is written when its records
+//! are complete in the output, and it contains the length of the output at that point. To resume a run, an incomplete
+//! last line is cut from the report, the output is cut to the length in the line before it, and the inputs after this
+//! line are asked again. After a power cut, the report may be ahead of the output, and is then cut to the part that the
+//! output contains. Report and output are in the order of the inputs, so the lines of the report show which inputs are
+//! done. When an input that had no answer is asked again, its answer is inserted before those of later inputs.
 
 mod arguments;
 mod column;

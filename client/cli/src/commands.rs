@@ -1,4 +1,4 @@
-//! The commands, with a file for each: its arguments and its work.
+//! The commands, with a file for the arguments and the implementation of each command.
 
 pub(crate) mod connection;
 pub(crate) mod convert;

@@ -1,5 +1,5 @@
 #![forbid(unsafe_code)]
-//! The program z3950: takes arguments, and returns an exit code. Data goes to standard output, messages to standard error.
+//! The program z3950, with its arguments and exit code. Data is written to standard output, messages to standard error.
 
 // Nothing sent by a peer may end the program; `.clippy.toml` exempts tests.
 #![deny(
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     run(std::env::args_os()).into()
 }
 
-/// Runs the program with the arguments of the process, of which the first is the program's name.
+/// Runs the program with the arguments of the process, whose first argument is the name of the program.
 fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let cli = match Cli::read(arguments) {
         Ok(cli) => cli,
@@ -103,7 +103,7 @@ fn execute(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
     }
 }
 
-/// Runs a command that needs the network in this thread, because starting threads takes as long as a request.
+/// Runs a command that uses the network in the current thread, because starting threads takes as long as a request.
 // It is not inlined, because otherwise `execute` would reserve stack for the futures of all commands.
 #[inline(never)]
 fn connecting<W>(command: impl FnOnce() -> W) -> Result<Exit, Failure>
@@ -115,12 +115,12 @@ where
     })
 }
 
-/// Runs a command with threads in which sessions continue while the command waits for input.
+/// Runs a command with threads, so that sessions continue while the command waits for input.
 fn threaded(command: impl FnOnce(&Runtime) -> Result<Exit, Failure>) -> Result<Exit, Failure> {
     on(Builder::new_multi_thread().worker_threads(2), command)
 }
 
-/// The time that background tasks may take to end.
+/// The time within which background tasks must end.
 const SHUTDOWN: Duration = Duration::from_millis(100);
 
 fn on(

@@ -1,7 +1,7 @@
-//! `z3950 open` and its prompt (RFC 2056 §3): runs commands from a terminal, a pipe or a file, until `quit` or the end of input,
-//! and handles Ctrl-C (Z39.50-2003 §3.2.6.2).
+//! `z3950 open` and its prompt (RFC 2056 §3): runs commands from a terminal, a pipe or a file until `quit` or the end
+//! of the input, and handles Ctrl-C (Z39.50-2003 §3.2.6.2).
 //!
-//! `table` lists and finds the commands; each group of commands has a file.
+//! `table` has the list of commands and finds a command by its name; each group of commands has its own file.
 
 mod browse;
 mod command;
@@ -54,10 +54,10 @@ use crate::console::output::{Failure, Output};
 use crate::console::waiting::WaitingLine;
 use crate::render::Format;
 
-/// The maximum depth of nested files.
+/// The maximum depth of files that run each other with `source`.
 const MAX_DEPTH: usize = 8;
 
-/// How long to wait when asking the server to stop an operation.
+/// The maximum time to wait until a request to stop an operation is sent.
 const LONGEST_TRIGGER: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Args)]
@@ -125,7 +125,7 @@ pub(crate) fn open(
     exit.and_then(|exit| ended.map(|()| exit))
 }
 
-/// The source of commands, and of answers to the questions of servers.
+/// The source of commands, and of answers to questions of servers.
 struct Input {
     source: CommandSource,
     questions: mpsc::Receiver<Question>,
@@ -159,7 +159,7 @@ impl Input {
         }
     }
 
-    /// Carries out work while answering questions of servers; a signal ends the work.
+    /// Runs work, and answers questions of servers meanwhile. A signal interrupts the work.
     async fn attend<T>(
         &mut self,
         waiting: &WaitingLine,
@@ -183,7 +183,7 @@ impl Input {
         }
     }
 
-    /// After Ctrl-C, discards the lines that were pasted with the current one.
+    /// Discards the lines that were pasted together with the current line, after Ctrl-C.
     fn give_up(&mut self) {
         if let CommandSource::Terminal(terminal) = &mut self.source {
             terminal.give_up();
@@ -191,8 +191,8 @@ impl Input {
     }
 }
 
-/// Completes a typed line: an empty line continues `show` and `scan`, and the user is asked for a missing password. Lines with
-/// secrets are not added to the history.
+/// Completes a typed line: an empty line continues `show` and `scan`, and a missing password is requested from the
+/// user. A line with a secret is not added to the history.
 fn typed(terminal: &mut Terminal, state: &mut Prompt, line: String) -> Result<Typed, Failure> {
     let has_stopped = terminal.has_stopped();
     let Some((name, arguments)) = command::split(&line) else {
@@ -232,17 +232,17 @@ fn typed(terminal: &mut Terminal, state: &mut Prompt, line: String) -> Result<Ty
     }
 }
 
-/// Quotes a text so that it is one argument.
+/// Quotes text so that it is parsed as one argument.
 fn kept_together(text: &str) -> String {
     text.chars()
         .flat_map(|character| ['\\', character])
         .collect()
 }
 
-/// Opens the target given on the command line, if there is one, and runs commands until the last one, or with `--stop-on-error`
-/// until one fails.
+/// Opens the target given on the command line, if there is one, and runs commands until the last one. With
+/// `--stop-on-error`, a failed command ends the run.
 ///
-/// A script ends with the most serious exit code of its commands, and a terminal session with success.
+/// A script ends with the most serious exit code of its commands; a terminal session always ends with success.
 fn run(
     state: &mut Prompt,
     mut input: Input,
@@ -277,12 +277,12 @@ fn run(
     })
 }
 
-/// Returns whether a signal ends the whole program, and not only one request.
+/// Returns whether a signal ends the program, and not only the current request.
 fn is_to_end(exit: Exit) -> bool {
     exit.is_by_signal() && exit != Exit::Interrupted
 }
 
-/// Runs the user's `.z3950rc` and opens the target given on the command line.
+/// Runs the user's `.z3950rc`, and opens the target given on the command line.
 async fn begin(
     state: &mut Prompt,
     target: Option<&[u8]>,
@@ -363,7 +363,7 @@ fn read(
 }
 
 impl Prompt {
-    /// Runs one line.
+    /// Runs the command on a line.
     async fn line(&mut self, line: &str, output: &mut Output) -> Result<Exit, Failure> {
         let Some((name, arguments)) = command::split(line) else {
             return Ok(Exit::Delivered);
@@ -388,8 +388,8 @@ impl Prompt {
         self.line(&line, output).await
     }
 
-    /// After Ctrl-C, asks the server to stop the current operation; if the server does not stop it, its answer is ignored.
-    /// Returns the message.
+    /// Asks the server to stop the current operation after Ctrl-C. If the server does not stop, its answer will be
+    /// ignored. Returns a message for the user.
     async fn interrupted(&mut self) -> &'static str {
         self.depth = 0;
         let words = self.take_back();

@@ -1,4 +1,5 @@
-//! Writes records in the formats of `--format`, alone or several as one document, and makes text safe for a terminal.
+//! Writes records in the formats of `--format`, one at a time or several as a document, and makes text safe for a
+//! terminal.
 
 mod indent;
 mod other;
@@ -60,10 +61,11 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Returns the format for a file: `asked` unless that is the default, else the format for the file's extension.
+    /// Returns the format for a file: `asked`, unless it is the default and the extension of the file determines a
+    /// format.
     ///
     /// # Errors
-    /// A message about an unknown extension.
+    /// Fails with a message if the extension is unknown.
     pub(crate) fn for_file(path: &Path, asked: Self) -> Result<Self, String> {
         if asked != Self::default() {
             return Ok(asked);
@@ -87,7 +89,8 @@ impl Format {
         })
     }
 
-    /// Returns the format for a file's extension. If the extension is unknown, returns `other` unless that is the default.
+    /// Returns the format for the extension of a file. If the extension is unknown, returns `other`, unless that is the
+    /// default.
     pub(crate) fn by_extension(path: &Path, other: Self) -> Result<Self, String> {
         Self::for_file(path, Self::default()).or_else(|words| {
             if other == Self::default() {
@@ -98,12 +101,12 @@ impl Format {
         })
     }
 
-    /// Returns the format with a name that `--format` accepts, in any letter case.
+    /// Returns the format with a name that `--format` accepts; case is ignored.
     pub(crate) fn by_name(name: &str) -> Option<Self> {
         clap::ValueEnum::from_str(name, true).ok()
     }
 
-    /// Returns the name that `--format` accepts.
+    /// Returns the name of the format for `--format`.
     pub(crate) fn name(self) -> &'static str {
         match (self, self.form()) {
             (Self::Text, _) => "text",
@@ -115,12 +118,12 @@ impl Format {
         }
     }
 
-    /// Returns whether the format is read by people rather than by programs.
+    /// Returns whether the format is for people and not for programs.
     pub(crate) fn is_to_read(self) -> bool {
         matches!(self, Self::Text | Self::Brief)
     }
 
-    /// Returns the form in which MARC records are written; `None` for tables and raw octets.
+    /// Returns the MARC form of the format; `None` for tables and raw octets.
     pub(crate) fn form(self) -> Option<Form> {
         Some(match self {
             Self::Text => Form::Line,
@@ -141,21 +144,20 @@ impl Format {
 pub(crate) struct Rendered {
     /// Data for standard output.
     pub(crate) octets: Vec<u8>,
-    /// Messages for standard error, about repairs and text that cannot be shown.
+    /// Messages for standard error, about repairs and about text that cannot be shown.
     pub(crate) notes: Vec<String>,
-    /// The reason why the format cannot represent the record; in that case there are no octets.
+    /// The reason why the format cannot represent the record. If it is set, `octets` are empty.
     pub(crate) failure: Option<String>,
-    /// Whether data is lost: octets are missing or belong to no field, cannot be decoded, or cannot be represented in the format.
-    /// A wrong length that could be repaired is not a loss.
+    /// Whether data is lost: octets are missing or belong to no field, cannot be decoded, or cannot be represented in
+    /// the format. A wrong length that was repaired is not a loss.
     pub(crate) is_loss: bool,
-    /// Whether something was repaired; the notes say what.
+    /// Whether something was repaired; `notes` has the details.
     pub(crate) is_repaired: bool,
     /// The control number of a MARC record, on one line.
     pub(crate) control_number: Option<String>,
 }
 
-/// Renders one record. [`Document`] adds what combines several records into one document. `origin` says where the record comes
-/// from.
+/// Renders one record. [`Document`] adds the text between several records. `origin` is the source of the record.
 ///
 /// Text is written in UTF-8 and read in `charset`, or else in the character set that the record declares or its octets show.
 /// Without a readable MARC structure, `text` and `json` give the octets, with a note. Records of other syntaxes are text in
@@ -220,7 +222,7 @@ pub(crate) fn render(
     }
 }
 
-/// Renders a MARC record, which is parsed leniently from its ISO 2709 octets.
+/// Renders a MARC record, which is leniently parsed from its ISO 2709 octets.
 fn marc(octets: &Bytes, style: &Style, context: RecordContext<'_>) -> Rendered {
     let parsed = match iso2709::parse(octets) {
         Ok(parsed) => parsed,
@@ -277,8 +279,8 @@ fn marc(octets: &Bytes, style: &Style, context: RecordContext<'_>) -> Rendered {
     }
 }
 
-/// Renders the first MARCXML record inside an XML record, or the MARC record inside an OPAC record. Returns `None` if there is
-/// none.
+/// Renders the first MARCXML record within an XML record, or the MARC record within an OPAC record. Returns `None` if
+/// there is no such record.
 fn within(record: &RetrievedRecord, style: &Style, context: RecordContext<'_>) -> Option<Rendered> {
     match record {
         RetrievedRecord::Xml(octets) => {
@@ -360,8 +362,8 @@ fn written(
     }
 }
 
-/// Several records as one document: a collection in XML, texts with blank lines between them, or a JSON object or a table row per
-/// line.
+/// Several records as one document: an XML collection, texts separated by blank lines, or one JSON object or table row
+/// per line.
 #[derive(Debug, Clone)]
 pub(crate) struct Document {
     style: Style,
@@ -379,7 +381,8 @@ impl Document {
         self.records
     }
 
-    /// Continues a document that already has this many records, if this one is empty.
+    /// Continues a document that already contains this number of records, unless records have been added to this
+    /// document.
     pub(crate) fn go_on(&mut self, records: u64) {
         if self.records == 0 {
             self.records = records;
@@ -390,13 +393,13 @@ impl Document {
         self.style.format()
     }
 
-    /// Begins the next record, and returns the text that precedes it.
+    /// Begins the next record, and returns the text that the document needs before it.
     pub(crate) fn next(&mut self) -> String {
         self.records += 1;
         self.style.before(self.records == 1).to_owned()
     }
 
-    /// Returns the text that follows the last record; nothing if there was no record.
+    /// Returns the text that the document needs after the last record. It is empty if there was no record.
     pub(crate) fn end(&mut self) -> &'static str {
         match std::mem::take(&mut self.records) {
             0 => "",

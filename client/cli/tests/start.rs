@@ -1,4 +1,5 @@
-//! The program starts. What its commands do is tested in `tests/tests`, whose programs rely on this test to have `z3950` built with them.
+//! Tests that the program starts. Its commands are tested in `tests/tests`, which needs this test so that `z3950` is
+//! built.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! The lookups of `tests/benches/python/measure.py` with the Rust library: `lookups TARGET COUNT`.
+//! Makes the lookups of `tests/benches/python/measure.py` with the Rust library: `lookups TARGET COUNT`.
 
 use std::error::Error;
 

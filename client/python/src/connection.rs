@@ -173,7 +173,7 @@ async fn found_at(
     }
 }
 
-/// Refuses an argument that is not a target.
+/// Raises an exception if an argument is not a target.
 #[pyfunction]
 pub(crate) fn check_target(py: Python<'_>, target: &str, options: &Options) -> PyResult<()> {
     let client = options.client(py, target)?;

@@ -41,7 +41,7 @@ impl Read for Watched {
     }
 }
 
-/// Octets from a file, from memory, or from an object with `read`.
+/// The source of octets: a file, memory, or a Python object with `read`.
 enum Octets {
     File(BufReader<File>),
     Memory(Cursor<Bytes>),

@@ -1,4 +1,4 @@
-//! The runtime and the client that all requests of a process share, and values that belong to one process.
+//! The runtime and the client for all requests of a process, and values that belong to one process.
 //!
 //! The runtime has no thread of its own: a thread that waits for a request drives it, and several such threads take turns. A
 //! thread is started only for requests that continue while nobody waits: those of asyncio, and lookups that run in parallel.

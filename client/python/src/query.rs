@@ -177,7 +177,7 @@ impl Query {
 }
 
 impl Hash for Query {
-    /// Equal queries are written in the same way.
+    /// Hashes the query as text, because equal queries have the same text.
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.meant.to_string().hash(state);
     }

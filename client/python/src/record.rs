@@ -122,7 +122,7 @@ impl Record {
 
 #[pymethods]
 impl Record {
-    /// The title on one line, of MARC, XML, GRS-1 and Summary records.
+    /// The title on one line, from a MARC, XML, GRS-1 or Summary record.
     #[getter]
     fn title(&self) -> PyResult<Option<String>> {
         guarded(|| {

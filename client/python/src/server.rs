@@ -18,7 +18,7 @@ use crate::error::{Error, guarded, panicked};
 use crate::process::Local;
 use crate::request::SIGNAL_TICK;
 
-/// A server on a free port of 127.0.0.1, until it is stopped.
+/// A server on a free port of 127.0.0.1, which runs until it is stopped.
 #[pyclass(frozen, module = "z3950._z3950")]
 pub(crate) struct Server(Local<Mutex<State>>);
 
@@ -116,7 +116,7 @@ impl Server {
         self.view(py, |server| server.addr().to_string())
     }
 
-    /// The APDUs of all sessions so far, as the lines of a recording.
+    /// Returns the APDUs of all sessions so far, as the lines of a recording.
     #[getter]
     fn apdus<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let said = self.look(py, |state| {

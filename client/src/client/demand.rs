@@ -1,4 +1,4 @@
-//! Shows who is waiting for sessions of a client's pool.
+//! The demand for sessions in a client's pool.
 
 use super::Client;
 use crate::pool::SessionDemand;

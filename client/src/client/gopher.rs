@@ -1,4 +1,4 @@
-//! Fetches Gopher items by way of the client's gateway.
+//! Fetches Gopher items through the client's gateway.
 
 #![cfg(feature = "sru")]
 
@@ -7,11 +7,13 @@ use crate::gopher::{GopherError, GopherOptions, Reply};
 use crate::url::GopherUrl;
 
 impl Client {
-    /// Fetches the item named by a Gopher URL by way of this client's gateway, within the client's timeouts; `None` if the client
-    /// has no gateway. The gateway decides which ports are allowed and how a Gopher+ request is written.
+    /// Fetches the item named by a Gopher URL through this client's gateway, within the client's timeouts; returns
+    /// `None` if the client has no gateway. The gateway decides which ports are allowed and how a Gopher+ request is
+    /// written.
     ///
     /// # Errors
-    /// The errors of [`gopher::retrieve`](crate::gopher::retrieve); those of the gateway itself are in [`GopherError::Connect`].
+    /// The errors of [`gopher::retrieve`](crate::gopher::retrieve). Errors of the gateway itself are in
+    /// [`GopherError::Connect`].
     pub async fn gopher_by_gateway(
         &self,
         url: &GopherUrl,

@@ -1,4 +1,4 @@
-//! Sessions with targets: from the pool, shared, and outside the pool.
+//! Sessions with targets: from the pool, shared with other users, and outside the pool.
 
 use std::sync::Arc;
 
@@ -14,18 +14,20 @@ use crate::target::profile::{Resolved, TargetLimits};
 use crate::transport::Connect;
 
 impl Client {
-    /// Lends a session with a target to the caller alone, within the limits of the target's profile. The credentials are those of
-    /// `init`, or else those of the profile. If as many sessions are in use as the limits allow, the method waits until one is
-    /// returned; holding one lease while waiting for another may deadlock.
+    /// Lends a session with a target for exclusive use, within the limits of the target's profile. The credentials are
+    /// those of `init`, or those of the profile if it has none. If as many sessions are in use as the limits allow, the
+    /// method waits until a session is returned. Holding a lease while waiting for another one may deadlock.
     ///
     /// # Errors
-    /// [`Error::Credentials`]; the errors of [`Client::connect`]; in phase Connect also that the wait has reached its limit.
+    /// [`Error::Credentials`], the errors of [`Client::connect`], and an error in phase Connect if the wait reaches its
+    /// limit.
     pub async fn lease(&self, target: &Resolved, init: InitializeRequest) -> Result<Lease, Error> {
         self.lend(target, init, Sharing::Alone).await
     }
 
-    /// Lends a place in a session with a target. As long as the limits of the target's profile allow another session, the caller
-    /// gets a session alone; after that, a place in a session in use whose server carries out operations concurrently.
+    /// Lends a session with a target for shared use. As long as the limits of the target's profile allow another
+    /// session, the caller gets a session alone. After that, the caller shares a session in use, if its server performs
+    /// operations concurrently.
     ///
     /// # Errors
     /// The errors of [`lease`](Self::lease).
@@ -46,7 +48,8 @@ impl Client {
         lease.await
     }
 
-    /// Returns the options of a session with a target. The credentials are those of `init`, or else those of the profile.
+    /// Returns the options for sessions with a target. The credentials are those of `init`, or those of the profile if
+    /// it has none.
     ///
     /// # Errors
     /// [`Error::Credentials`].
@@ -63,12 +66,12 @@ impl Client {
         Ok(self.session_options(init, Some(&target.profile)))
     }
 
-    /// Opens a session outside the pool, through `proxy` if there is one. Only `options` apply, and not
+    /// Opens a session outside the pool, through `proxy` if it is given. Only `options` apply, and not
     /// [`ClientOptions`](super::ClientOptions).
     ///
     /// # Errors
-    /// The errors of [`Session::connect`]; in phase Connect also that a route cannot be used, for example TLS because a
-    /// certificate file is missing.
+    /// The errors of [`Session::connect`], and an error in phase Connect if a route cannot be used, for example if a
+    /// certificate file for TLS is missing.
     pub async fn session(
         &self,
         endpoint: &Endpoint,
@@ -78,11 +81,11 @@ impl Client {
         self.pool.connect(endpoint, proxy, options).await
     }
 
-    /// Returns the connector for an endpoint, through `proxy` if there is one, for programs that speak the protocol themselves.
-    /// No connection is made yet.
+    /// Returns the connector for an endpoint, through `proxy` if it is given, for programs that implement the protocol
+    /// themselves. No connection is made yet.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if a route cannot be used, for example TLS because a certificate file is missing.
+    /// [`Error::Unavailable`] if a route cannot be used, for example if a certificate file for TLS is missing.
     pub fn connector(
         &self,
         endpoint: &Endpoint,
@@ -97,7 +100,7 @@ impl Client {
         join_all(sessions.iter().map(|session| self.close(session))).await;
     }
 
-    /// Closes a session, and waits for the server's Close if the options say so.
+    /// Closes a session, and waits for the server's Close if this is set in the options.
     pub async fn close(&self, session: &Session) {
         // An error means that the session has already ended.
         let _ = if self.options.awaits_close {

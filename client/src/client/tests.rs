@@ -1,4 +1,4 @@
-//! The outcomes of URLs, scenario by scenario, against a scripted server (RFC 2056 §3, §4).
+//! Tests of the outcomes of URLs, with a scripted server for each scenario (RFC 2056 §3, §4).
 
 mod fallback;
 mod faults;
@@ -79,7 +79,8 @@ fn say(outcome: &Outcome) -> String {
     }
 }
 
-/// Checks a retrieval: the URL, the options, what the server does, the outcome, and the requests that the server received.
+/// Checks a retrieval with a URL and options: the actions of the server, the outcome, and the requests that the server
+/// received.
 async fn check(
     id: &str,
     text: &str,

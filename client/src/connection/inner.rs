@@ -1,6 +1,6 @@
-//! The state shared by a connection and its result sets: the target, the lent session, and the names of result sets (Z39.50-2003
-//! §3.2.2.1.4). At servers with named result sets, each set has its own name; at others, all sets share the name `default` and
-//! take turns.
+//! The state that a connection and its result sets share: the target, the lent session, and the names of result sets
+//! (Z39.50-2003 §3.2.2.1.4). At servers that support named result sets, each set has its own name. At other servers,
+//! all sets share the name `default`, and only one set can be used at a time.
 
 use std::sync::{self, Arc, PoisonError};
 
@@ -18,15 +18,16 @@ use crate::protocol::session::{Reconnect, Repeat, Session};
 use crate::record::Record;
 use crate::target::profile::Resolved;
 
-/// The shared state. The session goes back to the client's pool when the last reference to it is dropped.
+/// The state that a connection and its result sets share. The session returns to the client's pool when the last
+/// reference to the state is dropped.
 pub(crate) struct Inner {
     pub(super) plan: PlanOptions,
     pub(crate) target: Arc<Resolved>,
     pub(crate) names: Arc<Names>,
     pub(crate) reconnect: Arc<dyn Reconnect>,
-    /// Cancelled when the connection is closed.
+    /// The token that is cancelled when the connection is closed.
     closing: CancellationToken,
-    /// The lent session; `None` once the connection is closed.
+    /// The lent session; `None` after the connection is closed.
     lease: Mutex<Option<Lease>>,
 }
 
@@ -42,7 +43,7 @@ impl Inner {
         }
     }
 
-    /// Makes a request when those made before it have ended: see [`Lease::run`].
+    /// Makes a request after all earlier requests have ended; see [`Lease::run`].
     ///
     /// # Errors
     /// The errors of [`Lease::run`], and of [`until_closed`](Self::until_closed).
@@ -63,10 +64,10 @@ impl Inner {
         self.until_closed(work).await
     }
 
-    /// Carries out work in the session or a replacement for it.
+    /// Runs work in the session or in a replacement of it.
     ///
     /// # Errors
-    /// The errors of the work; [`Error::Ended`] if the connection is closed before the work has ended.
+    /// The errors of the work, or [`Error::Ended`] if the connection is closed before the work has ended.
     pub(crate) async fn until_closed<T>(
         &self,
         work: impl Future<Output = Result<T, Error>>,
@@ -75,12 +76,12 @@ impl Inner {
         ended.unwrap_or_else(|| Err(closed()))
     }
 
-    /// Returns the session in use; `None` once the connection is closed.
+    /// Returns the session in use; `None` after the connection is closed.
     pub(super) async fn session(&self) -> Option<Session> {
         Some(self.lease.lock().await.as_ref()?.session())
     }
 
-    /// Ends requests in progress, closes the session, and frees its place in the client's pool.
+    /// Ends the requests in progress, closes the session, and frees its place in the client's pool.
     ///
     /// # Errors
     /// The errors of [`Session::close`].
@@ -100,7 +101,7 @@ impl Inner {
     }
 }
 
-/// Returns the error for requests to a connection that has been closed.
+/// Returns the error for a request to a connection that has been closed.
 fn closed() -> Error {
     Error::Ended { cause: None }
 }
@@ -111,29 +112,29 @@ pub(crate) struct Names {
     /// Whether the server supports named result sets.
     is_named: bool,
     numbers: sync::Mutex<Numbers>,
-    /// The number of the set that is currently called `default`, if that is the only name.
+    /// The number of the set that is currently called `default`, for servers where this is the only name.
     holder: Arc<Mutex<Option<u64>>>,
 }
 
 #[derive(Debug, Default)]
 struct Numbers {
-    /// Numbers returned for reuse: a new set replaces the old set of the same name.
+    /// The numbers that can be used again, because a new set replaces an old set with the same name.
     free: Vec<u64>,
     next: u64,
 }
 
-/// The name of one result set. When it is dropped, it can be used again.
+/// The name of one result set. After it is dropped, another set can have the name.
 #[derive(Debug)]
 pub(crate) struct Name {
     names: Arc<Names>,
     number: u64,
 }
 
-/// The right to use a result set; meanwhile no other set with the same name is in use.
+/// The right to use a result set. While it exists, no other set with the same name is used.
 #[derive(Debug)]
 pub(crate) struct Turn {
     number: u64,
-    /// The lock of a shared name.
+    /// The lock of the shared name `default`; `None` for a set with its own name.
     holder: Option<OwnedMutexGuard<Option<u64>>>,
 }
 
@@ -146,7 +147,7 @@ impl Names {
         }
     }
 
-    /// Takes a name that no other result set has.
+    /// Takes a name that no other result set uses.
     pub(crate) fn take(self: &Arc<Self>) -> Name {
         let mut numbers = self.numbers();
         // Result sets may share a name, but the number identifies the set and must be unique.
@@ -171,7 +172,7 @@ impl Names {
 }
 
 impl Name {
-    /// Returns the name to send to the server.
+    /// Returns the name of the result set at the server.
     pub(crate) fn name(&self) -> InternationalString {
         if self.names.is_named {
             self.number.to_string().as_str().into()
@@ -180,7 +181,7 @@ impl Name {
         }
     }
 
-    /// Waits until no other result set with the same name is in use.
+    /// Waits until no other result set with the same name is used.
     pub(crate) async fn turn(&self) -> Turn {
         Turn {
             number: self.number,
@@ -202,7 +203,7 @@ impl Drop for Name {
 }
 
 impl Turn {
-    /// Returns whether another set has replaced this one, so that its search must be repeated.
+    /// Returns whether another set has replaced this set at the server, so that its search has to be repeated.
     pub(crate) fn is_taken(&self) -> bool {
         let holder = self.holder.as_deref();
         holder.is_some_and(|holder| *holder != Some(self.number))

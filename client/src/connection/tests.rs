@@ -1,4 +1,4 @@
-//! What has to stay in step with the session: closing it at any moment, and requesting records in a form.
+//! Tests of operations that interact with the session: closing it at any moment, and requesting records in a form.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::testing::*;
 use crate::transport::Routes;
 use crate::{Client, ClientOptions};
 
-/// Opens a connection to servers that follow the scripts, one after another.
+/// Opens a connection to scripted servers, which are used one after the other.
 async fn connected(
     scripts: impl IntoIterator<Item = Vec<Turn>>,
 ) -> (Client, Connection, Transcript) {

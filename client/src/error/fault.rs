@@ -1,11 +1,11 @@
-//! Violations of Z39.50-2003 by a server. Each one ends the session, in version 3 with Close(protocolError). The exceptions are
-//! the last four, after which the session continues.
+//! Violations of Z39.50-2003 by a server. A violation ends the session, in version 3 with Close(protocolError). After
+//! the last four violations, however, the session continues.
 
 use z3950_asn1::error::{DecodeError, EncodeError, FrameError};
 
 use super::sru::SruFault;
 
-/// A violation of the protocol.
+/// A violation of the protocol by one side.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtocolFault {
@@ -18,7 +18,7 @@ pub enum ProtocolFault {
     /// An APDU is not allowed at this point.
     #[error("unexpected {0}")]
     Unexpected(&'static str),
-    /// An answer has a referenceId that belongs to no request in progress.
+    /// An answer has a referenceId that does not belong to any request in progress.
     #[error("a response with a referenceId that was not sent")]
     ReferenceId,
     /// An answer has no referenceId, although several requests are in progress.
@@ -27,22 +27,22 @@ pub enum ProtocolFault {
     /// A count is negative, or differs from the number of records or entries received or requested.
     #[error("{0}")]
     Count(String),
-    /// A record is a fragment, although segmentation was not negotiated.
+    /// A record is a fragment, although segmentation is not in effect.
     #[error("a fragment of a record, although segmentation was not negotiated")]
     Fragment,
-    /// Fragments do not form a record: one of them is missing or out of order.
+    /// Fragments do not form a record, because a fragment is missing or out of order.
     #[error("fragments that do not form a record")]
     Fragments,
     /// The segments of an answer exceed this many octets.
     #[error("segments of more than {0} octets in total")]
     Segments(usize),
-    /// The server sent more than this many requests during one of our requests.
+    /// The server sent more than this many requests during one of the client's requests.
     #[error("more than {0} requests from the server during one of ours")]
     Interruptions(usize),
-    /// An answer over SRU is malformed.
+    /// A response over SRU is malformed.
     #[error(transparent)]
     Sru(#[from] SruFault),
-    /// A result set has changed after a reconnection.
+    /// A result set was different after a reconnection.
     #[error("the size of the result set has changed from {was} to {is} records")]
     ResultSetChanged {
         /// The number of records before the reconnection.
@@ -50,16 +50,16 @@ pub enum ProtocolFault {
         /// The number of records after the reconnection.
         is: u64,
     },
-    /// The request cannot be encoded; nothing was sent.
+    /// The request cannot be encoded, so nothing was sent.
     #[error(transparent)]
     Encode(#[from] EncodeError),
-    /// The server did not grant this option in Init; nothing was sent.
+    /// The server did not grant this option in Init, so nothing was sent.
     #[error("the server does not offer {0}")]
     NotGranted(&'static str),
 }
 
 impl ProtocolFault {
-    /// Returns whether an answer was wrong, so that the session has ended.
+    /// Returns whether the fault is in an answer, after which the session has ended.
     pub(crate) fn is_of_answer(&self) -> bool {
         !matches!(
             self,

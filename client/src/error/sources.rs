@@ -1,4 +1,4 @@
-//! Sources of a database that failed while the other sources found nothing.
+//! The error for sources of a database that failed while the other sources found nothing.
 
 use std::fmt;
 
@@ -8,14 +8,15 @@ use z3950_asn1::format::sources::SearchSources;
 
 use super::{Diagnostics, Error};
 
-/// The sources that failed, and the reasons. `Display` names them: `union@closed: cannot connect: connection refused`.
+/// The sources that failed, with the reasons. `Display` lists them, as in `union@closed: cannot connect: connection
+/// refused`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailedSources {
     sources: SearchSources,
     diagnostics: Diagnostics,
 }
 
-/// Conditions that may not apply at another time.
+/// Conditions that may be temporary.
 const TEMPORARY: [Condition; 4] = [
     Condition::DATABASE_UNAVAILABLE,
     Condition::TEMPORARY_SYSTEM_ERROR,
@@ -24,17 +25,18 @@ const TEMPORARY: [Condition; 4] = [
 ];
 
 impl FailedSources {
-    /// Returns all sources, including those that answered.
+    /// Returns all sources of the database, including those that answered.
     pub fn sources(&self) -> &SearchSources {
         &self.sources
     }
 
-    /// Returns the diagnostics of the sources; the additional information begins with the name of the source.
+    /// Returns the diagnostics of the failed sources. Their additional information begins with the name of the source.
     pub fn diagnostics(&self) -> &Diagnostics {
         &self.diagnostics
     }
 
-    /// Returns whether a source cannot be reached now. Otherwise all failed sources have refused.
+    /// Returns whether at least one source is temporarily unavailable. If not, all failed sources have refused the
+    /// search.
     pub fn is_unavailable(&self) -> bool {
         let mut temporary = TEMPORARY.into_iter();
         temporary.any(|condition| self.diagnostics.has(condition.0))
@@ -42,7 +44,8 @@ impl FailedSources {
 }
 
 impl Error {
-    /// Returns the error of a search that found nothing, which depends on whether sources have failed.
+    /// Returns the error for a search that found nothing: [`Error::Incomplete`] if sources have failed, and
+    /// [`Error::NoMatch`] if not.
     pub fn of_nothing(sources: &SearchSources) -> Self {
         if !sources.has_failed() {
             return Self::NoMatch;

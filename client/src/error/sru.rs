@@ -1,29 +1,29 @@
-//! Malformed answers of SRU servers. The session continues after them.
+//! Malformed responses of SRU servers, after which the session continues.
 
 use z3950_asn1::sru::ResponseError;
 
-/// What is wrong with the answer of an SRU server.
+/// The fault in the response of an SRU server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SruFault {
-    /// The HTTP status says that there is no answer, and the body does not say more (RFC 9110 §15).
+    /// The HTTP status is that of an error, and the body is not an SRU response (RFC 9110 §15).
     #[error("HTTP status {status}{}", titled(title))]
     Status {
-        /// The status, with the usual words for it.
+        /// The status code with its usual reason phrase.
         status: String,
-        /// The title of the page that was sent with the status; may be empty.
+        /// The title of the page in the body. The text may be empty.
         title: String,
     },
-    /// The answer is not XML, or not an SRU answer.
+    /// The response is not XML, or not from SRU.
     #[error(transparent)]
     Response(#[from] ResponseError),
-    /// The answer exceeds this many octets.
+    /// The response exceeds this many octets.
     #[error("an answer of more than {0} octets")]
     TooLong(usize),
-    /// The answer has a content coding, although none is accepted (RFC 9110 §8.4).
+    /// The response has a content coding, although the client accepts none (RFC 9110 §8.4).
     #[error("the answer is encoded as {0}, which was not asked for")]
     Encoding(String),
-    /// The server redirects this client to another server.
+    /// The server redirects the client to another server.
     #[error("redirected to {0}, which is another server")]
     Redirect(String),
     /// The server sends this client elsewhere, but its header Location is empty.
@@ -32,24 +32,24 @@ pub enum SruFault {
     /// The server sends this client from one address to the next.
     #[error("redirected more than {0} times")]
     Redirects(usize),
-    /// The answer is not HTTP, or cannot be read.
+    /// The response is not HTTP, or cannot be read.
     #[error("no answer of HTTP: {0}")]
     Http(String),
-    /// The answer to an explain request contains no description.
+    /// The response to an explain request contains no description.
     #[error("the server has no description of the database")]
     Undescribed,
-    /// The answer belongs to another operation.
+    /// The response belongs to another operation.
     #[error("the answer to another operation than {0}")]
     Operation(&'static str),
-    /// The server counts records that it does not send.
+    /// The server counted records, but did not send them.
     #[error("the server counts {hits} records and sends none from {start} on")]
     Missing {
         /// The number of records counted by the server.
         hits: u64,
-        /// The position of the first record requested.
+        /// The position of the first requested record.
         start: u64,
     },
-    /// The server sent the first record in place of a later one.
+    /// The server sent the first record in place of the requested record at this position.
     #[error("the server sends record 1 again in place of record {0}")]
     FirstAgain(u64),
     /// The same records came in place of later ones, as from a server that ignores `startRecord`.
@@ -65,17 +65,17 @@ pub enum SruFault {
     /// Other records came than were asked for.
     #[error("the server sends record {sent} in place of record {asked}")]
     Misplaced {
-        /// The position of the first record requested.
+        /// The position of the first requested record.
         asked: u64,
-        /// The position that the server gives for the first record it sent.
+        /// The position that the server states for the first record in the response.
         sent: u64,
     },
-    /// Earlier answers do not lead to the requested part of the records.
+    /// The requested records cannot be reached, because earlier responses do not extend to them.
     #[error("the server counts {hits} records, but its answers do not advance after record {end}")]
     Stalled {
         /// The number of records counted by the server.
         hits: u64,
-        /// The position of the last record received.
+        /// The position of the last received record.
         end: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! The messages of errors.
+//! Tests of the messages of errors.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Carries out a course at one target, in a session of the pool or in one that is already open.
+//! Makes the searches of a course at one target, in a session of the pool or in an open session.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::protocol::service::ResultRecord;
 use crate::protocol::service::search::SearchResult;
 use crate::protocol::session::Session;
 
-/// What is wanted from one target.
+/// The work of a search at one target.
 pub(crate) struct AtTarget<'a> {
     pub(super) lender: Lender<'a>,
     pub(super) wanted: &'a Wanted,
@@ -25,7 +25,7 @@ pub(crate) struct AtTarget<'a> {
     pub(super) target: usize,
     pub(super) events: &'a mpsc::Sender<Box<Event>>,
     pub(super) held: &'a HeldSet,
-    /// Whether the records with an identifier are kept instead of being sent as events.
+    /// Whether the records found by an identifier are kept instead of being sent as events.
     pub(super) keeps_records: bool,
     /// Whether the target is asked again, in other ways, if it has no record.
     pub(super) is_first_round: bool,
@@ -35,9 +35,9 @@ pub(crate) struct AtTarget<'a> {
 #[derive(Default)]
 pub(crate) struct TargetOutcome {
     pub(crate) found: Option<Arc<Found>>,
-    /// The first records, if they are kept.
+    /// The first records found, if they are kept.
     pub(crate) records: Vec<ResultRecord>,
-    /// The number of records received, without the diagnostics in place of records.
+    /// The number of records received, not counting diagnostics in place of records.
     pub(super) delivered: u64,
     pub(crate) error: Option<Error>,
 }
@@ -55,7 +55,7 @@ impl TargetOutcome {
 }
 
 impl AtTarget<'_> {
-    /// Searches, and sends events about what is found.
+    /// Searches, and sends events about the results.
     pub(super) async fn carry_out(&self) -> TargetOutcome {
         let (outcome, record_syntax) = match self.search().await {
             Ok(done) => done,
@@ -80,7 +80,7 @@ impl AtTarget<'_> {
         outcome
     }
 
-    /// Searches until something is found or nothing is left to try.
+    /// Makes the searches of the course until one finds something or none is left.
     async fn search(&self) -> Result<(TargetOutcome, Option<Oid>), Error> {
         let mut course = self.place.course(self.wanted)?;
         let lent = self.lender.lend(self.place).await?;
@@ -134,7 +134,7 @@ impl AtTarget<'_> {
         }
     }
 
-    /// Reports a query that found nothing, although a later search failed.
+    /// Reports that a query found nothing, after a later search has failed.
     async fn nothing(
         &self,
         empty: SearchResult,
@@ -154,7 +154,7 @@ impl AtTarget<'_> {
         (outcome, None)
     }
 
-    /// Reports what was found, and sends the records.
+    /// Reports the records that were found, and sends them.
     async fn records(
         &self,
         course: &Course,
@@ -279,7 +279,7 @@ impl AtTarget<'_> {
         })
     }
 
-    /// Makes the current search of a course, and reads as many records as the course needs to continue.
+    /// Makes the current search of a course, and reads as many records as the course needs for its next decision.
     async fn search_once(&self, lent: &Lent, course: &Course) -> Result<FoundSet, Error> {
         let target = self.target;
         self.tell(Event::Asked { target }).await;
@@ -338,7 +338,7 @@ impl AtTarget<'_> {
         Ok(set)
     }
 
-    /// Reads the records with an identifier. An error becomes that of the search, unless a record was read before it.
+    /// Reads the records found by an identifier. An error fails the search, unless a record was read before it.
     async fn with_records(&self, mut set: FoundSet) -> Result<FoundSet, Error> {
         if set.count() == Some(0) {
             return Ok(set);
@@ -355,7 +355,7 @@ impl AtTarget<'_> {
         Ok(set)
     }
 
-    /// Checks whether the first record is refused because of its element set, if that matters.
+    /// Requests the first record if `minds_first` is set, to find out whether it is refused because of its element set.
     async fn with_first(&self, mut set: FoundSet, minds_first: bool) -> Result<FoundSet, Error> {
         if minds_first && set.count() != Some(0) {
             let first = set.pager.record(self.wanted.start).await;
@@ -389,7 +389,7 @@ fn is_record(record: &ResultRecord) -> bool {
     matches!(record, ResultRecord::Record { .. })
 }
 
-/// Returns the refusal of a record because of its element set.
+/// Returns the error if it is the refusal of a record because of its element set.
 fn of_element_set(first: Result<ResultRecord, Error>) -> Option<Error> {
     let diagnostics = match first {
         Ok(ResultRecord::Diagnostic { diagnostic, .. }) => diagnostic.into(),

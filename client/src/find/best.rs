@@ -1,4 +1,4 @@
-//! Chooses one of the records found for copy cataloguing, and gives the reason.
+//! Chooses one of several records for copy cataloguing, and gives the reason for the choice.
 
 use super::at_target::TargetOutcome;
 use super::event::{Best, Found};
@@ -14,7 +14,7 @@ struct Candidate<'a> {
     record: &'a ResultRecord,
 }
 
-/// Returns the best of the records that were found, with the reason for the choice; `None` if there are only diagnostics.
+/// Returns the best of the records found, with the reason for the choice; `None` if there are only diagnostics.
 pub(super) fn best<'a>(
     outcomes: &'a [TargetOutcome],
     targets: &[SearchTarget],

@@ -14,7 +14,7 @@ use crate::connection::inner::Inner;
 use crate::error::Error;
 use crate::record::Record;
 
-/// The maximum number of records returned by a lookup.
+/// The maximum number of records that a lookup returns.
 const SHOWN: u64 = 20;
 
 /// The result of [`Connection::lookup`].
@@ -25,20 +25,21 @@ pub struct LookupResult {
     pub query: String,
     /// The number of matching records.
     pub hits: u64,
-    /// The sources of the records, if the records come from several sources and the server says so.
+    /// The sources of the records, if the server reports several sources.
     pub sources: SearchSources,
-    /// The first records, at most 20; a diagnostic in place of a record is an error.
+    /// The first records, at most 20. A diagnostic in place of a record is an error.
     pub records: Vec<Result<Record, Error>>,
 }
 
 impl Connection {
-    /// Looks up an identifier: `isbn:0-14-143951-3`, `issn:`, `lccn:`, `oclc:`, `local:`, `docid:`, or a number whose form tells
-    /// its kind. Several searches are tried in turn until one finds something; returns `None` if none does. [`Client::find`] does
-    /// more: it searches at several targets, with fallbacks, and chooses the best record.
+    /// Looks up an identifier: `isbn:0-14-143951-3`, `issn:`, `lccn:`, `oclc:`, `local:`, `docid:`, or a number whose
+    /// form shows its kind. Several searches are made one after the other until one finds something. Returns `None` if
+    /// none of them does. [`Client::find`] does more: it searches at several targets, with fallbacks, and chooses the
+    /// best record.
     ///
     /// # Errors
-    /// [`Error::Identifier`]; [`Error::Refused`] if every search was refused; [`Error::Incomplete`] if nothing was found and a
-    /// source of the records failed; other errors if the connection failed.
+    /// [`Error::Identifier`]; [`Error::Refused`] if every search was refused; [`Error::Incomplete`] if nothing was
+    /// found and a source of the records failed; or another error if the connection failed.
     ///
     /// [`Client::find`]: crate::Client::find
     pub async fn lookup(&self, identifier: &str) -> Result<Option<LookupResult>, Error> {

@@ -1,4 +1,4 @@
-//! The searches for what is wanted at one target, and what follows each answer. This file sends nothing itself.
+//! The searches at one target, and the next step after each answer. This module sends nothing itself.
 //!
 //! ```text
 //!                 next attempt                       another way (Fallback)
@@ -10,7 +10,8 @@
 //!               +------------------------------------------------+
 //! ```
 //!
-//! A query has a single attempt in each way; an identifier has several attempts: its forms in the indexes that may contain it.
+//! For a query, each way has one attempt. For an identifier, each way has several attempts: the forms of the identifier
+//! in the indexes that may contain it.
 
 use z3950_asn1::apdu::{DiagRec, Query, RpnQuery};
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -22,7 +23,7 @@ use crate::lookup::Attempt;
 use crate::protocol::pager::PagerOptions;
 use crate::protocol::service::search::{SearchOptions, SearchResult};
 
-/// The searches at one target.
+/// The searches to make at one target.
 #[derive(Debug)]
 pub(super) struct Course {
     subject: Subject,
@@ -33,27 +34,28 @@ pub(super) struct Course {
 enum Subject {
     /// A query that is sent as it is: CQL for a server of SRU. The ways may have others instead.
     Fixed(Query),
-    /// A query of type 1, which is stored in the ways.
+    /// A query of type 1, which is stored in `ways`.
     Query,
     Identifiers(Box<Identifiers>),
 }
 
-/// Identifiers, and which of their searches is made next.
+/// The identifiers to look up, and the position of the current search.
 #[derive(Debug)]
 struct Identifiers {
     /// The searches for each identifier.
     attempts: Vec<Vec<Attempt>>,
     current: usize,
     attempt: usize,
-    /// Whether the forms of the identifier are searched for one by one, because the search for all of them was refused.
+    /// Whether the forms of the identifier are searched one by one, because the search for all of them together was
+    /// refused.
     one_by_one: bool,
-    /// The answers to the searches made in the current way.
+    /// The answers to the searches in the current way.
     answers: Answers,
     /// The answers to the searches for earlier identifiers.
     earlier: Answers,
 }
 
-/// The results of several searches that found no record.
+/// The answers to several searches that found no record.
 #[derive(Debug, Default)]
 struct Answers {
     refusal: Option<Error>,
@@ -62,7 +64,7 @@ struct Answers {
 }
 
 impl Answers {
-    /// Returns the reason why there is no record: the last refusal if no search was answered.
+    /// Returns the reason why there is no record. If no search was answered, it is the last refusal.
     fn end(&mut self) -> Error {
         let Self {
             refusal,
@@ -76,18 +78,18 @@ impl Answers {
     }
 }
 
-/// What to do after an answer.
+/// The step after an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Make the same search in the next index or for the next identifier.
+    /// Make the same search in the next index, or for the next identifier.
     Search,
     /// Search in another way, for this reason.
     Again(String),
-    /// Stop, because nothing is left to try.
+    /// Stop, because no search is left.
     End,
 }
 
-/// The reason for searching in another way if a search found nothing.
+/// The reason for searching in another way after a search that found nothing.
 const NOTHING: &str = "no record matches";
 
 impl Course {
@@ -103,7 +105,7 @@ impl Course {
         Self { subject, ways }
     }
 
-    /// Creates the searches for identifiers. There must be at least one identifier, and each has searches of its own.
+    /// Creates the searches for identifiers. At least one identifier is required, and each must have searches.
     pub(super) fn of_identifiers(attempts: Vec<Vec<Attempt>>, ways: Ways) -> Self {
         let mut identifiers = Identifiers {
             attempts,
@@ -118,8 +120,8 @@ impl Course {
         Self { subject, ways }
     }
 
-    /// Returns the current search: the query, how to search, and how to fetch records. Returns `None` if there is nothing to
-    /// search for.
+    /// Returns the current search: the query, the options of the search, and the options for fetching records. Returns
+    /// `None` if there are no searches.
     pub(super) fn search(&self) -> Option<(Query, SearchOptions, PagerOptions)> {
         let query = match &self.subject {
             Subject::Fixed(query) => {
@@ -132,7 +134,7 @@ impl Course {
         Some((query, self.ways.search(), self.ways.records()))
     }
 
-    /// Returns the index of the identifier that is being looked up, and the current search for it.
+    /// Returns the index of the current identifier, and the current search for it.
     pub(super) fn attempt(&self) -> Option<(usize, &Attempt)> {
         match &self.subject {
             Subject::Identifiers(identifiers) => {
@@ -142,12 +144,12 @@ impl Course {
         }
     }
 
-    /// Returns how the current way deviates from the request as given; `None` if it does not.
+    /// Returns the difference between the current way and the original request; `None` if there is none.
     pub(super) fn form(&self) -> Option<String> {
         self.ways.form()
     }
 
-    /// Returns the query of the current way in PQF, if it differs from the query as given.
+    /// Returns the query of the current way in PQF, if it differs from the original query.
     pub(super) fn other_query(&self) -> Option<String> {
         let query = match self.subject {
             Subject::Fixed(_) => self.ways.other_query()?,
@@ -156,12 +158,12 @@ impl Course {
         Some(query.to_string())
     }
 
-    /// Returns whether it matters if the first record is refused.
+    /// Returns whether the next step depends on whether the first record is refused.
     pub(super) fn minds_first_record(&self) -> bool {
         matches!(self.subject, Subject::Identifiers(_)) || self.ways.minds_records()
     }
 
-    /// Advances after a search that found nothing.
+    /// Moves to the next search after a search that found nothing.
     pub(super) fn after_nothing(&mut self, found: &SearchResult) -> Next {
         let Subject::Identifiers(identifiers) = &mut self.subject else {
             return self.another_way(NOTHING.to_owned(), Ways::after_nothing);
@@ -172,7 +174,7 @@ impl Course {
         self.next_attempt()
     }
 
-    /// Advances after an error. Something is left to try only if the error is a refusal.
+    /// Moves to the next search after an error. Only after a refusal are there further searches.
     pub(super) fn after_error(&mut self, error: &Error) -> Next {
         let Error::Refused { phase, diagnostics } = error else {
             return Next::End;
@@ -199,7 +201,7 @@ impl Course {
         }
     }
 
-    /// Advances after a diagnostic in place of the first record.
+    /// Moves to the next search after a diagnostic in place of the first record.
     pub(super) fn after_first_refused(&mut self, diagnostic: &DiagRec) -> Next {
         self.another_way(diagnostic.to_string(), |ways| {
             ways.after_refusal(std::slice::from_ref(diagnostic))
@@ -224,7 +226,7 @@ impl Course {
         Next::Again(reason)
     }
 
-    /// Advances to the next search for the identifier in the current way. If there is none, returns what follows.
+    /// Moves to the next search for the identifier in the current way. If there is none, moves to the next way.
     fn next_attempt(&mut self) -> Next {
         if let Subject::Identifiers(identifiers) = &mut self.subject {
             identifiers.attempt += 1;
@@ -236,7 +238,7 @@ impl Course {
         self.next_way()
     }
 
-    /// Advances to the next way to search for the identifier. If there is none, returns what follows.
+    /// Moves to the next way for the identifier. If there is none, moves to the next identifier.
     fn next_way(&mut self) -> Next {
         let Subject::Identifiers(identifiers) = &mut self.subject else {
             return Next::End;
@@ -275,7 +277,7 @@ impl Identifiers {
         self.attempts.get(self.current)?.get(self.attempt)
     }
 
-    /// Begins with the first search for the current identifier.
+    /// Moves to the first search for the current identifier.
     fn begin(&mut self) {
         self.attempt = 0;
         self.one_by_one = false;
@@ -283,7 +285,7 @@ impl Identifiers {
         self.skip_single();
     }
 
-    /// Skips the searches for single forms, unless they are wanted.
+    /// Skips the searches for single forms, unless forms are searched one by one.
     fn skip_single(&mut self) {
         while !self.one_by_one && self.attempt().is_some_and(|attempt| attempt.is_single) {
             self.attempt += 1;

@@ -10,41 +10,43 @@ use crate::protocol::service::ResultRecord;
 use crate::protocol::service::search::SearchResult;
 use crate::retrieve::OutcomeName;
 
-/// An event of a search for records. Targets are named by their index in the list given to [`Client::find`](crate::Client::find).
+/// An event of a search for records. A target is given by its index in the list passed to
+/// [`Client::find`](crate::Client::find).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Event {
-    /// A search is being sent.
+    /// A search will be sent.
     Asked {
         /// The index of the target.
         target: usize,
     },
-    /// A search found nothing or was refused, and another one follows, as a [`Fallback`](crate::plan::Fallback) allows.
+    /// A search found nothing or was refused, and another search follows, as allowed by
+    /// [`Fallback`](crate::plan::Fallback).
     Again {
         /// The index of the target.
         target: usize,
-        /// The index of the identifier, if identifiers are looked up.
+        /// The index of the identifier; `None` if no identifiers are looked up.
         identifier: Option<usize>,
-        /// The reason for the other search.
+        /// The reason for the next search.
         reason: String,
-        /// How the next search differs: `@attr 1=1016 war;database=books;esn=none`.
+        /// The differences of the next search: `@attr 1=1016 war;database=books;esn=none`.
         step: String,
     },
-    /// The records could not be sorted as wanted.
+    /// The records could not be sorted by the requested keys.
     Unsorted {
         /// The index of the target.
         target: usize,
-        /// The reason.
+        /// The reason why they could not be sorted.
         error: Error,
     },
-    /// A search was answered. If it was a query, it may have found nothing.
+    /// A search was answered. A query may have found nothing.
     Found(Arc<Found>),
-    /// A record, or the diagnostic in its place. With [`Wanted::best`](super::Wanted::best), only the best record is sent, and
-    /// diagnostics.
+    /// A record, or the diagnostic in its place. With [`Wanted::best`](super::Wanted::best), only the best record and
+    /// diagnostics are sent.
     Record {
         /// The index of the target.
         target: usize,
-        /// The position in the result set, 1-based.
+        /// The 1-based position in the result set.
         position: u64,
         /// The record or diagnostic.
         record: ResultRecord,
@@ -53,31 +55,33 @@ pub enum Event {
     Done {
         /// The index of the target.
         target: usize,
-        /// The record syntax in which records were requested last; `None` leaves the choice to the server.
+        /// The record syntax that was requested last; `None` leaves the choice to the server.
         record_syntax: Option<Oid>,
-        /// The number of records received, without the diagnostics in place of records.
+        /// The number of records received, not counting diagnostics in place of records.
         delivered: u64,
-        /// The reason why no record was received, or why there are no more.
+        /// The reason why no record was received, or why there are no further records.
         error: Option<Error>,
     },
-    /// The best of several records has been chosen; that record is the next event.
+    /// The best of several records was chosen. The next event has this record.
     Best(Box<Best>),
-    /// The end of the search, which is always the last event.
+    /// The search has ended. This is always the last event.
     Ended(Box<Ending>),
 }
 
-/// The result of a search.
+/// The result of a search at one target.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Found {
     /// The index of the target.
     pub target: usize,
-    /// The index of the identifier that was found, if identifiers are looked up.
+    /// The index of the identifier that was found; `None` if no identifiers are looked up.
     pub identifier: Option<usize>,
-    /// The search that found something: the attributes of a lookup or retrieval, such as `1=7`, then how the search differs from
-    /// the request as given, such as `@attr 1=1016 war;database=books;esn=none`. `None` for a query as given.
+    /// The search that found something: the attributes of a lookup or retrieval, such as `1=7`, followed by the
+    /// differences from the original request, such as `@attr 1=1016 war;database=books;esn=none`. `None` for the
+    /// original query.
     pub step: Option<String>,
-    /// The same as `step`, with the name of the index, such as `ISBN with right truncation`, if identifiers are looked up.
+    /// The search in [`Found::step`] with the name of the index, such as `ISBN with right truncation`, if identifiers
+    /// are looked up.
     pub step_name: Option<String>,
     /// The search for the identifier, or the query that was sent instead of the one given, in PQF; empty for a query as given.
     pub query: String,
@@ -85,7 +89,7 @@ pub struct Found {
     pub terms: Vec<String>,
     /// The server's result, without the records.
     pub result: SearchResult,
-    /// The sources of the records in all searches at the target, if the records come from several sources and the server says so.
+    /// The sources of the records in all searches at the target, if the server reports several sources.
     pub sources: SearchSources,
 }
 
@@ -95,11 +99,11 @@ pub struct Found {
 pub struct Best {
     /// The index of the target.
     pub target: usize,
-    /// The position of the record in its result set, 1-based.
+    /// The 1-based position of the record in its result set.
     pub position: u64,
-    /// The number of matching records at all targets that have any.
+    /// The total number of matching records at all targets.
     pub hits: u64,
-    /// The reason: `b1 is the best of 2 records: its encoding level is full, that of b2 is minimal`.
+    /// The reason for the choice: `b1 is the best of 2 records: its encoding level is full, that of b2 is minimal`.
     pub choice: String,
 }
 
@@ -107,28 +111,29 @@ pub struct Best {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Ending {
-    /// The outcome. Several records are [`OutcomeName::Ambiguous`] only where an identifier should have found one.
+    /// The outcome. If several records match, it is [`OutcomeName::Ambiguous`] only if an identifier should have found
+    /// a single record.
     pub outcome: OutcomeName,
-    /// The number of matching records at all targets that were asked; `None` if no server has reported it.
+    /// The total number of matching records at all targets that were asked; `None` if no server has reported a number.
     pub hits: Option<u64>,
     /// The name of the first target that had a record, or of the target that has the best record; `None` for a URL.
     pub target: Option<String>,
-    /// The search that found something at this target: see [`Found::step`].
+    /// The search that found something at `target`; see [`Found::step`].
     pub step: Option<String>,
-    /// The same search in words: see [`Found::step_name`].
+    /// The search in [`Ending::step`] in words; see [`Found::step_name`].
     pub step_name: Option<String>,
-    /// The reason why the best record was chosen from several.
+    /// The reason why the best record was chosen; `None` if no choice was made.
     pub choice: Option<String>,
-    /// The sources of the records, if the records come from several sources and the servers say so.
+    /// The sources of the records, if the servers report several sources.
     pub sources: SearchSources,
-    /// The names of the targets that did not answer, each with the reason.
+    /// The names of the targets that did not answer, each with the error.
     pub failed: Vec<(String, Error)>,
     /// The diagnostics of the first target that refused the search.
     pub diagnostics: Diagnostics,
 }
 
 impl From<&Found> for Ending {
-    /// Creates an ending from what is known before any record is received.
+    /// Creates an ending from a result, before any record is received.
     fn from(found: &Found) -> Self {
         Self {
             hits: found.result.count(),

@@ -1,4 +1,4 @@
-//! Carries out the courses at all targets, and returns a stream of events.
+//! Runs the courses at all targets, and returns a stream of events.
 
 use std::fmt;
 use std::pin::Pin;
@@ -20,12 +20,13 @@ use crate::lookup::holds;
 use crate::protocol::service::ResultRecord;
 use crate::retrieve::{Outcome, OutcomeName};
 
-/// The events of a search for records, in order. The search continues while an event is awaited, so that at most one record is in
-/// memory beyond those that the reader has. The exception is identifiers, for which [`Wanted::count`] records are read at once.
+/// The events of a search for records, in order. The search continues while an event is awaited, so that at most one
+/// record is in memory beyond those that the reader has. For identifiers, however, [`Wanted::count`] records are read
+/// together.
 pub struct Events {
-    /// Boxed, since a channel allocates room for many events when it is created.
+    /// The channel of events. They are boxed, because a channel allocates memory for many events when it is created.
     events: mpsc::Receiver<Box<Event>>,
-    /// The work that sends the events; `None` when it has ended.
+    /// The future that sends the events; `None` after it has ended.
     work: Option<BoxFuture<'static, ()>>,
     held: Arc<[HeldSet]>,
 }
@@ -38,7 +39,7 @@ impl Events {
         Self::of(events, work.boxed(), held)
     }
 
-    /// Creates the stream of the events sent by `work`.
+    /// Creates a stream of the events that are sent by `work`.
     pub(super) fn of(
         events: mpsc::Receiver<Box<Event>>,
         work: BoxFuture<'static, ()>,
@@ -51,13 +52,14 @@ impl Events {
         }
     }
 
-    /// Returns the next event; `None` after the last.
+    /// Returns the next event; `None` after the last event.
     pub async fn next(&mut self) -> Option<Event> {
         StreamExt::next(self).await
     }
 
-    /// Gives back the session in which a target's records would be read, after [`Event::Found`] and before the next event. When
-    /// the next event is requested, the search is made and reported again. This is for a reader that has no room for records yet.
+    /// Returns to the pool the session in which a target's records would be read. A reader without room for records can
+    /// call this after [`Event::Found`] and before it requests the next event. The next request then repeats the search
+    /// and reports it again.
     pub fn let_go(&self, target: usize) {
         if let Some(held) = self.held.get(target) {
             held.let_go();
@@ -91,7 +93,7 @@ impl fmt::Debug for Events {
     }
 }
 
-/// Asks all targets at once, or one after another until one has a record.
+/// Asks all targets at the same time, or one after the other until one has a record.
 async fn carry_out(
     client: Client,
     targets: Vec<SearchTarget>,

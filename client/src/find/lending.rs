@@ -1,4 +1,4 @@
-//! The session in which a search is made, lent by the pool or already open, and the result set found in it.
+//! The session of a search, lent by the pool or already open, and the result set found in it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,26 +15,26 @@ use crate::protocol::pager::Pager;
 use crate::protocol::service::ResultRecord;
 use crate::protocol::session::{Reconnect, Repeat, Session};
 
-/// What lends sessions.
+/// The lender of the session for a search.
 #[derive(Clone, Copy)]
 pub(crate) enum Lender<'a> {
     Client(&'a Client),
-    /// A connection; only for identifiers, whose records are read in one request.
+    /// A connection, which is used only for identifiers, because their records are read in one request.
     Connection(&'a Arc<Inner>),
 }
 
-/// A session lent for one search at a time.
+/// A session that is lent for one search at a time.
 pub(super) enum Lent {
-    /// A place in a session of the client's pool.
+    /// A share of a session from the client's pool.
     Pool(Lease),
-    /// The session of a connection, with a name that no other result set has.
+    /// The session of a connection, with a name that no other result set uses.
     Connection(Arc<Inner>, Name),
-    /// A session that somebody else opened and reopens if it is lost.
+    /// A session that the caller has opened and reopens if it is lost, with the name for the result set.
     Open(Session, InternationalString),
 }
 
 impl Lender<'_> {
-    /// Lends a session with a target, unless the target has a session of its own.
+    /// Lends a session with a target: the target's own open session if it has one, or a session from the lender.
     ///
     /// # Errors
     /// The errors of [`Client::share`].
@@ -65,7 +65,7 @@ impl Lent {
         }
     }
 
-    /// Returns how to reconnect if the session is lost.
+    /// Returns the function to reconnect if the session is lost; `None` if the session cannot be replaced.
     pub(super) fn reconnect(&self) -> Option<Arc<dyn Reconnect>> {
         match self {
             Self::Pool(lease) => Some(lease.reconnect()),
@@ -74,9 +74,9 @@ impl Lent {
         }
     }
 
-    /// Makes a request that changes nothing. If the server has dropped a session of the pool, the request is repeated in a new
-    /// session. If the record lacks the identifier that is looked up, it may be the answer to another user's request, sent by a
-    /// server that confuses referenceIds: then the request is repeated while no other user makes one.
+    /// Makes a request that changes nothing. If the server has dropped a session of the pool, the request is repeated
+    /// in a new session. If a record lacks the identifier that is looked up, a server that confuses referenceIds may
+    /// have sent the answer to another user's request, so the request is repeated while no other user makes one.
     pub(super) async fn read<F>(
         &self,
         identifier: Option<&Identifier>,
@@ -105,12 +105,12 @@ impl Lent {
 
 /// A result set, with the records read so far.
 pub(super) struct FoundSet {
-    /// The pager, boxed because several futures have room for a set.
+    /// The pager. It is boxed because the memory of several futures includes a set.
     pub(super) pager: Box<Pager>,
     pub(super) records: Vec<ResultRecord>,
     /// The reason why there are no further records.
     pub(super) failure: Option<Error>,
-    /// The reason why the set is not sorted.
+    /// The reason why the set could not be sorted.
     pub(super) unsorted: Option<Error>,
 }
 
@@ -127,7 +127,7 @@ impl FoundSet {
         }
     }
 
-    /// Returns whether one of the records lacks the identifier by which it was found.
+    /// Returns whether one of the records does not contain the identifier by which it was found.
     fn lacks(&self, identifier: &Identifier) -> bool {
         self.records.iter().any(|record| match record {
             ResultRecord::Record { external, .. } => !has_identifier(external, identifier),
@@ -136,17 +136,17 @@ impl FoundSet {
     }
 }
 
-/// The session and the result set of a query, which the reader of events may give back before reading records.
+/// The session and the result set of a query, which the reader of events may give up before it reads records.
 #[derive(Default)]
 pub(super) struct HeldSet(Mutex<Option<Box<(FoundSet, Lent)>>>);
 
 impl HeldSet {
-    /// Holds a set. The set is dropped before its session, since it comes first in the pair.
+    /// Stores a set and its session. The set is dropped before the session, because it is the first part of the pair.
     pub(super) fn hold(&self, held: (FoundSet, Lent)) {
         *self.lock() = Some(Box::new(held));
     }
 
-    /// Takes the set, unless it was given back.
+    /// Takes the set and its session, unless they were given up.
     pub(super) fn take(&self) -> Option<(FoundSet, Lent)> {
         self.lock().take().map(|held| *held)
     }

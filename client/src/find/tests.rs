@@ -1,4 +1,4 @@
-//! Lookups at a server that accepts some searches and refuses others: which searches are made, and which one is reported as
+//! Tests of lookups at a server that refuses some searches: which searches are made, and which search is reported as
 //! successful.
 
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use crate::protocol::service::DEFAULT_RESULT_SET;
 use crate::protocol::session::{Session, SessionOptions};
 use crate::testing::*;
 
-/// Looks up an identifier in a session; returns what was found, the number of records, and the error.
+/// Looks up an identifier in a session. Returns the result, the number of records, and the error.
 async fn look_up(
     session: Session,
     identifier: &str,
@@ -36,8 +36,8 @@ async fn look_up(
     (found, records, failure)
 }
 
-/// Looks up an identifier at a server that gives each query in PQF the hits returned by `answer`, or a diagnostic. `expected`
-/// lists the searches, then the result.
+/// Looks up an identifier at a server that answers each query in PQF with the hits or the diagnostic returned by
+/// `answer`. `expected` contains the searches, followed by the result.
 async fn check(identifier: &str, answer: fn(&str) -> Result<i64, i64>, expected: &[&str]) {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&asked);

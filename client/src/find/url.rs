@@ -1,4 +1,5 @@
-//! Retrieves the record named by a URL, with events: the searches, then the record or the reason why there is none (RFC 2056 §4).
+//! Retrieves the record named by a URL, with events: the searches, followed by the record or the reason why there is
+//! none (RFC 2056 §4).
 
 use std::sync::Arc;
 
@@ -15,8 +16,8 @@ use crate::protocol::service::search::SearchResult;
 use crate::retrieve::{Asked, Outcome, OutcomeName, Retrieval, Step};
 
 impl Client {
-    /// Fetches the record of a URL's plan, as [`retrieve_plan`](Self::retrieve_plan) does, and reports what happens. The server
-    /// of the URL is the only target; it has no name.
+    /// Retrieves the record of a URL's plan like [`retrieve_plan`](Self::retrieve_plan), and reports the progress. The
+    /// server of the URL is the only target; its name is empty.
     pub fn find_planned(&self, plan: Plan) -> Events {
         let (sender, events) = mpsc::channel(1);
         let work = carry_out(self.clone(), plan, sender);
@@ -24,7 +25,7 @@ impl Client {
     }
 }
 
-/// Fetches the record of a plan, and sends events about it.
+/// Retrieves the record of a plan, and sends events about it.
 async fn carry_out(client: Client, plan: Plan, events: mpsc::Sender<Box<Event>>) {
     let retrieval = client.retrieve_plan(&plan).await;
     let retrieval = retrieval.unwrap_or_else(|error| Outcome::Failed(Error::Plan(error)).into());
@@ -95,7 +96,7 @@ fn told(plan: &Plan, retrieval: Retrieval) -> Vec<Event> {
     events
 }
 
-/// Returns events for the searches, with the reason why each other form of the request was tried.
+/// Returns the events for the searches, with the reason for each attempt after the first.
 fn asked(target: usize, steps: &[Step]) -> Vec<Event> {
     let mut events = Vec::new();
     let mut last: Option<&Step> = None;
@@ -117,7 +118,7 @@ fn asked(target: usize, steps: &[Step]) -> Vec<Event> {
     events
 }
 
-/// Returns the number of matching records, if the outcome tells it.
+/// Returns the number of matching records, if the outcome contains it.
 fn hits(outcome: &Outcome) -> Option<u64> {
     match outcome {
         Outcome::Delivered(_) => Some(1),

@@ -1,4 +1,4 @@
-//! What to search for, where, and which records are wanted.
+//! The subject of a search, the targets, and the wanted records.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,37 +21,38 @@ use crate::target::adapt::RecordForm;
 use crate::target::profile::Resolved;
 use crate::target::redacted;
 
-/// What to search for.
+/// The subject of a search.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Sought {
     /// A query of type 1.
     Query(RpnQuery),
-    /// A query in CQL, as typed, with its sort keys; for SRU servers.
+    /// A query in CQL, as typed, with its sort keys. Only SRU servers accept it.
     Cql(String),
-    /// Identifiers of one record, which are looked up in order until one finds something.
+    /// Identifiers of one record, which are looked up one after the other until one finds something.
     Identifiers(Vec<Identifier>),
 }
 
-/// What to search for, and which records are wanted.
+/// The subject of a search, and the wanted records.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Wanted {
-    /// What to search for.
+    /// The subject of the search.
     pub sought: Sought,
-    /// The form of the records.
+    /// The requested form of the records.
     pub form: RecordForm,
-    /// What to try after a refusal, or if nothing is found.
+    /// The fallbacks after a refusal or an empty result.
     pub fallback: Fallback,
-    /// The preferences by which the best of several records is chosen; `None` if all records are wanted. Only for identifiers.
+    /// The preferences for choosing the best of several records, which is possible only for identifiers. With `None`,
+    /// all records are wanted.
     pub best: Option<Preferences>,
-    /// Whether to ask all targets at once. Otherwise they are asked one after another until one has a record.
+    /// Whether to ask all targets at the same time. If not, they are asked one after the other until one has a record.
     pub all_targets: bool,
-    /// The position of the first record wanted from a query, 1-based.
+    /// The 1-based position of the first wanted record, for a query.
     pub start: u64,
-    /// The maximum number of records from each target; 0 requests only the number of hits.
+    /// The maximum number of records from each target. If it is 0, only the number of hits is requested.
     pub count: u64,
-    /// The keys by which the result of a query is sorted, most important first.
+    /// The keys for sorting the result of a query, most important first.
     pub sort: Vec<SortKeySpec>,
     /// The facets wanted for the result of a query.
     pub facets: FacetList,
@@ -61,7 +62,7 @@ pub struct Wanted {
 const COUNT: u64 = 10;
 
 impl Wanted {
-    /// Asks for the first ten records, without fallbacks.
+    /// Requests the first ten records, without fallbacks.
     pub fn new(sought: Sought) -> Self {
         Self {
             sought,
@@ -76,7 +77,7 @@ impl Wanted {
         }
     }
 
-    /// Asks for the records that a query finds, sorted as the query says.
+    /// Requests the records found by a query, in the order of its sort keys.
     pub fn query(query: impl Into<Query>) -> Self {
         let query = query.into();
         let sort = query.sort_keys().to_vec();
@@ -95,13 +96,13 @@ impl Wanted {
         Ok(Self::new(Sought::Identifiers(identifiers)))
     }
 
-    /// Sets what to try after a refusal, or if nothing is found.
+    /// Sets the fallbacks after a refusal or an empty result.
     #[must_use]
     pub fn fallback(self, fallback: Fallback) -> Self {
         Self { fallback, ..self }
     }
 
-    /// Asks for the best record only.
+    /// Requests only the best record.
     #[must_use]
     pub fn best(self, preferences: Preferences) -> Self {
         Self {
@@ -110,13 +111,13 @@ impl Wanted {
         }
     }
 
-    /// Sets the maximum number of records from each target; 0 requests only the number of hits.
+    /// Sets the maximum number of records from each target. With 0, only the number of hits is requested.
     #[must_use]
     pub fn count(self, count: u64) -> Self {
         Self { count, ..self }
     }
 
-    /// Asks all targets at once.
+    /// Requests records from all targets at the same time.
     #[must_use]
     pub fn all_targets(self) -> Self {
         Self {
@@ -125,7 +126,8 @@ impl Wanted {
         }
     }
 
-    /// Returns how many of the records found are wanted. If `hits` is `None`, the number of hits is unknown.
+    /// Returns the number of records to request out of `hits` records. If `hits` is `None`, the number of hits is
+    /// unknown.
     pub fn wanted_of(&self, hits: Option<u64>) -> u64 {
         let after_start = hits
             .unwrap_or(u64::MAX)
@@ -133,7 +135,7 @@ impl Wanted {
         after_start.min(self.count)
     }
 
-    /// Returns the identifiers to look up.
+    /// Returns the identifiers to look up; none for a query.
     pub(super) fn identifiers(&self) -> &[Identifier] {
         match &self.sought {
             Sought::Identifiers(identifiers) => identifiers,
@@ -142,17 +144,17 @@ impl Wanted {
     }
 }
 
-/// Where to look for records: a target, in sessions of the client's pool or in a session that is already open.
+/// A target of a search, in sessions of the client's pool or in a session that is already open.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct SearchTarget {
     /// The name of the target in events.
     pub name: String,
-    /// The target.
+    /// The server and its profile.
     pub target: Arc<Resolved>,
-    /// The Init request; if it has no credentials, those of the target's profile are added.
+    /// The Init request. If it has no credentials, those of the target's profile are added.
     pub init: InitializeRequest,
-    /// An open session that is used instead of those of the pool, and the name for the result set in that session.
+    /// An open session to use in place of sessions of the pool, and the name for the result set in that session.
     pub session: Option<(Session, InternationalString)>,
 }
 
@@ -176,7 +178,7 @@ impl SearchTarget {
         }
     }
 
-    /// Creates the searches for what is wanted, with the attributes and the character set of the target's profile.
+    /// Creates the course of searches, with the attributes and the character set of the target's profile.
     ///
     /// # Errors
     /// [`Error::Term`] for a term that the character set cannot represent; [`Error::ProtocolError`] for facets that cannot be
@@ -208,7 +210,7 @@ impl SearchTarget {
         })
     }
 
-    /// Returns whether the search is carried out by an SRU server, which sorts the result as part of the search.
+    /// Returns whether the target is an SRU server, which sorts the result as part of the search.
     pub(super) fn is_sru(&self) -> bool {
         self.target.endpoint.is_sru()
     }
@@ -232,7 +234,7 @@ impl SearchTarget {
         (search, records)
     }
 
-    /// Returns the searches for an identifier.
+    /// Returns the searches for an identifier at this target.
     fn attempts(&self, identifier: &Identifier, fallback: Fallback) -> Result<Vec<Attempt>, Error> {
         let habits = &self.target.profile.docid;
         let of_profile = habits.iter().filter(|_| identifier.kind == Kind::Docid);

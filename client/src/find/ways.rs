@@ -1,5 +1,5 @@
-//! The ways in which a search may be made after a refusal or an empty result: what a [`Fallback`] allows, in order and bounded.
-//! Unlike the search for a docid, such a search may find several records.
+//! The changes to a search after a refusal or an empty result, as allowed by a [`Fallback`]. They have a fixed order
+//! and a bounded number. Unlike the search for a docid, such a search may find several records.
 
 use z3950_asn1::apdu::{AttributeElement, AttributeValue, DatabaseName, DiagRec, RpnQuery};
 use z3950_asn1::bib1::attributes::{RELATION, STRUCTURE, TRUNCATION, USE, USE_ANY};
@@ -10,11 +10,11 @@ use crate::plan::{Fallback, Objection, SearchOrder};
 use crate::protocol::pager::PagerOptions;
 use crate::protocol::service::search::SearchOptions;
 
-/// A search, and what may follow a refusal or an empty result.
+/// A search, and its changes after a refusal or an empty result.
 #[derive(Debug, Clone)]
 pub(super) struct Ways {
     order: SearchOrder,
-    /// The query as given, followed by wider ones; empty for a lookup, which has searches of its own.
+    /// The original query, followed by wider queries. Empty for a lookup, which has searches of its own.
     queries: Vec<RpnQuery>,
     /// How many of these may follow an empty result. The others follow a refusal only.
     for_nothing: usize,
@@ -24,8 +24,8 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    /// Begins with the request as given; a lookup has no `query`. If another syntax is allowed, the pager tries MARC 21, UNIMARC,
-    /// XML and the server's choice.
+    /// Creates the ways, which begin with the original request. A lookup has no `query`. If another record syntax is
+    /// allowed, the pager tries MARC 21, UNIMARC, XML and the server's choice.
     pub(super) fn new(
         query: Option<&RpnQuery>,
         search: SearchOptions,
@@ -91,7 +91,7 @@ impl Ways {
         self.queries.get(self.order.search)
     }
 
-    /// Returns how to search in the current way.
+    /// Returns the search options of the current way.
     pub(super) fn search(&self) -> SearchOptions {
         let mut search = self.search.clone();
         if let Some(name) = self.database() {
@@ -103,7 +103,7 @@ impl Ways {
         search
     }
 
-    /// Returns how to fetch records in the current way.
+    /// Returns the options for fetching records in the current way.
     pub(super) fn records(&self) -> PagerOptions {
         let mut records = self.records.clone();
         if !self.has_element_set {
@@ -112,8 +112,8 @@ impl Ways {
         records
     }
 
-    /// Returns how the current way deviates from the request as given: `@attr 1=1016 war;database=books;esn=none`. Returns `None`
-    /// for the request itself.
+    /// Returns the difference between the current way and the original request, such as `@attr 1=1016
+    /// war;database=books;esn=none`; `None` if there is none.
     pub(super) fn form(&self) -> Option<String> {
         let query = self.other_query().map(ToString::to_string);
         let database = self.database();
@@ -126,12 +126,12 @@ impl Ways {
         (!parts.is_empty()).then(|| parts.join(";"))
     }
 
-    /// Returns whether it is useful to know that the first record is refused.
+    /// Returns whether the next way depends on whether the first record is refused.
     pub(super) fn minds_records(&self) -> bool {
         self.order.fallback.element_set && self.has_element_set && self.search.element_set.is_some()
     }
 
-    /// Advances after a refused search or record. Returns false if nothing is left to try.
+    /// Moves to the next way after a refused search or record. Returns false if no way is left.
     pub(super) fn after_refusal(&mut self, diagnostics: &[DiagRec]) -> bool {
         let objection = Objection::of(diagnostics);
         let drops_element_set = objection == Objection::ElementSet && self.minds_records();
@@ -141,7 +141,7 @@ impl Ways {
         (drops_element_set || self.order.after_refusal(objection)) && self.order.spend()
     }
 
-    /// Advances after an empty result. Returns false if nothing is left to try.
+    /// Moves to the next way after an empty result. Returns false if no way is left.
     pub(super) fn after_nothing(&mut self) -> bool {
         let before = self.order.clone();
         let advances = self.order.after_nothing();
@@ -152,13 +152,13 @@ impl Ways {
         advances && self.order.spend()
     }
 
-    /// Begins again with the request as given.
+    /// Returns to the original request.
     pub(super) fn restart(&mut self) {
         self.order.restart();
         self.has_element_set = true;
     }
 
-    /// Returns the database that is searched alone.
+    /// Returns the single database that the current way searches, if it searches only one of several.
     fn database(&self) -> Option<&DatabaseName> {
         self.search.databases.get(self.order.database?)
     }
@@ -167,7 +167,7 @@ impl Ways {
 /// The attribute types for the position and completeness of terms in Bib-1 (Z39.50-2003 Appendix ATR.3).
 const POSITION: i64 = 3;
 const COMPLETENESS: i64 = 6;
-/// The relation "equal".
+/// The value "equal" of the Relation attribute.
 const EQUAL: i64 = 3;
 
 /// Narrow indexes, each with the broader index that contains it.
@@ -189,8 +189,8 @@ const USE_ANYWHERE: i64 = 1035;
 /// Indexes of words, for which any index may stand.
 const OF_WORDS: [i64; 6] = [4, 21, 62, 63, 1003, 1018];
 
-/// Returns a query and wider ones, each once: without Structure; without position, completeness and "equal"; without truncation;
-/// in broader indexes; in any index.
+/// Returns a query and wider queries, without duplicates: without Structure; without position, completeness and
+/// "equal"; without truncation; in broader indexes; in any index.
 fn wider(query: &RpnQuery, fallback: Fallback) -> Vec<RpnQuery> {
     let mut queries = vec![query.clone()];
     let mut change = |change: &dyn Fn(&mut Vec<AttributeElement>)| {
@@ -285,7 +285,7 @@ mod tests {
 
     use super::*;
 
-    /// Reports each condition, or 0 for an empty result, and compares the ways that follow with `expected`.
+    /// Reports each condition, or 0 for an empty result, and checks that the ways after them are as `expected`.
     fn check(query: &str, fallback: Fallback, conditions: &[i64], expected: &[Option<&str>]) {
         let search = SearchOptions {
             databases: vec!["a".into(), "b".into()],

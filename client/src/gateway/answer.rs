@@ -1,6 +1,6 @@
-//! Converts the answer of a gateway into an outcome: a record, identified by its media type, or the reason why there is none,
-//! given by the status (RFC 9110 §15) and possibly a description of the problem (RFC 9457), whose members `outcome`, `hits` and
-//! `diagnostic` are those of `z3950 get --json`.
+//! Converts the answer of a gateway to an outcome: a record, identified by its media type, or the reason why there is
+//! none. The reason is given by the status (RFC 9110 §15) and possibly a description of the problem (RFC 9457), whose
+//! members `outcome`, `hits` and `diagnostic` are those of `z3950 get --json`.
 
 use hyper::StatusCode;
 use serde_json::Value;
@@ -14,10 +14,10 @@ use crate::plan::Plan;
 use crate::retrieve::{Delivered, Outcome, OutcomeName};
 use crate::transport::http::HttpAnswer;
 
-/// The maximum number of characters of a gateway's own words in a message.
+/// The maximum number of characters of a gateway's text in a message.
 const MAX_WORDS: usize = 500;
 
-/// Returns the outcome of a plan.
+/// Returns the outcome for the answer to a plan's request.
 pub(super) fn outcome(answer: HttpAnswer, plan: &Plan) -> Outcome {
     // Only 200 is accepted: status 206, for example, would come with a part of a record.
     if answer.status == StatusCode::OK {
@@ -38,7 +38,7 @@ pub(super) fn outcome(answer: HttpAnswer, plan: &Plan) -> Outcome {
     failure(&answer)
 }
 
-/// Returns the reason why there is no record.
+/// Returns the outcome for an answer without a record.
 pub(super) fn failure(answer: &HttpAnswer) -> Outcome {
     let problem = ProblemDetails::of(answer);
     let name = problem.name();
@@ -79,8 +79,8 @@ pub(super) fn failure(answer: &HttpAnswer) -> Outcome {
     })
 }
 
-/// Returns the record in the syntax that its media type stands for; `None` for other media types. If the requested syntax is one
-/// of MARC, MARC is assumed to be in that syntax.
+/// Returns the record in the syntax given by its media type; `None` for other media types. If the requested syntax is a
+/// MARC format, MARC is assumed to be in that format.
 fn record(answer: &HttpAnswer, requested: Option<Oid>) -> Option<External> {
     let octets = answer.body.clone();
     match &*answer.media_type {
@@ -129,7 +129,7 @@ impl ProblemDetails {
         self.member("hits")?.as_u64()
     }
 
-    /// Returns the diagnostic of the server, if it is in the default format.
+    /// Returns the server's diagnostic, if it is in the default format.
     fn diagnostic(&self) -> Option<DiagRec> {
         let member = self.member("diagnostic")?;
         let text = |name: &str| member.get(name).and_then(Value::as_str);
@@ -142,7 +142,7 @@ impl ProblemDetails {
         }))
     }
 
-    /// Returns the refusal that the gateway received from the server.
+    /// Returns the error for a refusal that the gateway received from the server.
     fn refused(&self, phase: Phase) -> Error {
         Error::Refused {
             phase,
@@ -150,7 +150,7 @@ impl ProblemDetails {
         }
     }
 
-    /// Returns the gateway's own words, on one line, or else the words for the status.
+    /// Returns the gateway's text on one line, or the words for the status if there is no text.
     fn words(&self, status: StatusCode) -> String {
         let words = match self {
             Self::Object(object) => object.get("detail").and_then(Value::as_str),

@@ -1,4 +1,4 @@
-//! Fetches Gopher items by way of a gateway, which sends the reply of their server unchanged.
+//! Fetches Gopher items through a gateway, which returns the reply of their server unchanged.
 
 use hyper::StatusCode;
 
@@ -11,12 +11,12 @@ use crate::transport::Timeouts;
 use crate::transport::http::HttpRequest;
 use crate::url::GopherUrl;
 
-/// The accepted media types: the unchanged reply, or a description of the problem (RFC 9457).
+/// The accepted media types: that of the unchanged reply, and that of a description of the problem (RFC 9457).
 const OCTETS: &str = "application/octet-stream, application/problem+json;q=0.1";
 
 impl GatewayClient {
     /// # Errors
-    /// The errors of the reply; those of the gateway itself are in [`GopherError::Connect`].
+    /// The errors of the reply. Errors of the gateway itself are in [`GopherError::Connect`].
     pub(crate) async fn fetch(
         &self,
         url: &GopherUrl,

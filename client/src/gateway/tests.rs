@@ -1,4 +1,4 @@
-//! Retrieval by way of scripted gateways: which requests are sent, and what becomes of each answer.
+//! Tests of retrieval through scripted gateways: the requests that are sent, and the outcome of each answer.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -15,8 +15,8 @@ use crate::url::{Host, Mode, Z3950Url};
 
 const URL: &str = "z39.50r://lib.example/books+maps?id7;esn=f;rs=marc";
 
-/// A gateway that sends its answers in order, and records the request lines and the headers Accept and Authorization that it
-/// receives.
+/// A gateway that sends its answers in order. It records the request lines and the headers Accept and Authorization
+/// that it receives.
 #[derive(Clone, Default)]
 struct Peer {
     answers: Arc<Mutex<VecDeque<Vec<u8>>>>,

@@ -1,5 +1,5 @@
-//! Attributes of items in Gopher+: blocks that consist of a line `+NAME:` and indented lines. Source: the Gopher+ protocol (1993)
-//! for blocks, views and questions; Gopher URL draft §2.6–§3.1 for their names.
+//! Attributes of items in Gopher+, which are blocks of a line `+NAME:` and indented lines. Blocks, views and questions
+//! are defined by the Gopher+ protocol (1993), the names of attributes by the Gopher URL draft §2.6–§3.1.
 
 use super::is_wanted;
 use super::menu::MenuItem;
@@ -9,7 +9,7 @@ use crate::url::{GopherType, Octets, same_attribute};
 /// The attributes of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Attributes {
-    /// The blocks of attributes, in order.
+    /// The blocks, one for each attribute, in order.
     pub blocks: Vec<Block>,
 }
 
@@ -17,13 +17,13 @@ pub struct Attributes {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Block {
-    /// The name with its `+`, in upper case, such as `+ABSTRACT`.
+    /// The name of the attribute with its `+`, in upper case, such as `+ABSTRACT`.
     pub name: String,
-    /// The text after the colon, and the following lines without their indentation.
+    /// The text after the colon, and the lines after it without their indentation.
     pub lines: Vec<String>,
 }
 
-/// A view of an item, from a line of `+VIEWS`.
+/// A view of an item, as listed in `+VIEWS`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct View {
@@ -39,15 +39,15 @@ pub struct View {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Question {
-    /// The kind of answer that is expected.
+    /// The expected kind of answer.
     pub kind: QuestionKind,
     /// The text of the question.
     pub prompt: String,
-    /// The default answer, or the choices, which follow further tabs.
+    /// The default answer or the choices, separated by tabs on the line.
     pub options: Vec<String>,
 }
 
-/// The kinds of questions.
+/// The kind of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum QuestionKind {
@@ -59,16 +59,17 @@ pub enum QuestionKind {
     Lines,
     /// `AskF`, `ChooseF`: the name of a file.
     File,
-    /// `Select`: yes or no, which are sent as 1 or 0.
+    /// `Select`: yes or no, sent as 1 or 0.
     Select,
     /// `Choose`: one of the given options.
     Choose,
-    /// `Note`: a text for people, which is not answered.
+    /// `Note`: text for people, without an answer.
     Note,
 }
 
 impl Attributes {
-    /// Returns the lines of a block; empty if there is no such block. `name` includes the `+`.
+    /// Returns the lines of the block with a name, which includes the `+`. The result is empty if there is no such
+    /// block.
     pub fn lines(&self, name: &str) -> &[String] {
         let block = self
             .blocks
@@ -77,7 +78,7 @@ impl Attributes {
         block.map_or(&[], |block| &block.lines)
     }
 
-    /// Returns the item as it appears in its menu, from `+INFO`.
+    /// Returns the item's line in a menu, from `+INFO`.
     pub fn item(&self) -> Option<MenuItem> {
         let line = self.lines("+INFO").first()?;
         Some(MenuItem::read(line.as_bytes(), None))
@@ -89,7 +90,7 @@ impl Attributes {
         lines.filter_map(|line| View::read(line)).collect()
     }
 
-    /// Returns the abstract, with newlines between its lines.
+    /// Returns the abstract of the item, with newlines between its lines.
     pub fn abstract_text(&self) -> Option<String> {
         let lines = self.lines("+ABSTRACT");
         (!lines.is_empty()).then(|| lines.join("\n"))
@@ -101,7 +102,7 @@ impl Attributes {
         lines.filter_map(|line| Question::read(line)).collect()
     }
 
-    /// Removes all blocks except the named ones and `+INFO`, which identifies the item.
+    /// Removes all blocks except those with the given names and `+INFO`, which identifies the item.
     pub(super) fn keep(&mut self, names: &[Octets]) {
         self.blocks
             .retain(|block| block.name == "+INFO" || is_wanted(&block.name, names));
@@ -146,7 +147,8 @@ impl Question {
     }
 }
 
-/// Parses the attributes of one or several items, each of which begins with `+INFO`. Lines before the first block are ignored.
+/// Parses the attributes of one or more items, each of which begins with `+INFO`. Lines before the first block are
+/// ignored.
 pub(super) fn read(text: &[u8]) -> Vec<Attributes> {
     let mut items: Vec<Attributes> = Vec::new();
     for line in lines(text) {
@@ -173,7 +175,7 @@ pub(super) fn read(text: &[u8]) -> Vec<Attributes> {
     items
 }
 
-/// Creates the block that begins with a line such as `+INFO: 0About…`.
+/// Creates the block that begins with this line, such as `+INFO: 0About…`.
 fn begin(line: &str) -> Option<Block> {
     let (name, rest) = line.strip_prefix('+')?.split_once(':')?;
     let is_name = |each: char| GopherType::new(u8::try_from(each).unwrap_or(0)).is_some();
@@ -194,7 +196,7 @@ fn begin(line: &str) -> Option<Block> {
 mod tests {
     use super::*;
 
-    /// The answer of pygopherd 3.0.0 to `$`, with one item shortened.
+    /// The reply of pygopherd 3.0.0 to `$`, with one item shortened.
     const DIRECTORY: &[u8] = b"+INFO: 0about\t/about.txt\tlocalhost\t7072\t+\r\n+ADMIN:\r\n \
         Admin: Me <me@gopher.example>\r\n Mod-Date: Sat Nov 21 05:39:23 2026 <20261121053923>\r\n\
         +VIEWS:\r\n text/plain: <0k>\r\n application/postscript De_DE:<10k>\r\n+ABSTRACT:\r\n An abstract\r\n  of two\r\n\

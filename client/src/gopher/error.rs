@@ -1,48 +1,48 @@
-//! The errors of a Gopher retrieval: nothing to send, no connection, a reply that is too large or incomplete, or an error
-//! reported by the server (RFC 1736 §3 requires that these differ).
+//! The errors of Gopher retrievals, which RFC 1736 §3 requires to be distinguished: nothing to send, no connection, a
+//! reply that is too large or incomplete, or an error reported by the server.
 
 use std::fmt;
 
 use super::GopherPlanError;
 use crate::error::{Cause, Error};
 
-/// The reason why a retrieval failed. `Display` describes one level; `source` returns the next.
+/// The reason why a retrieval failed. `Display` describes one level; `source` returns the next level.
 ///
-/// Text from the server is not escaped: escape it before it reaches a terminal.
+/// Text from the server is not escaped, so escape it before it reaches a terminal.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum GopherError {
-    /// Nothing was sent.
+    /// No request can be sent for the URL.
     #[error(transparent)]
     Plan(#[from] GopherPlanError),
     /// There is no connection; it may help to try again later.
     #[error(transparent)]
     Connect(#[from] Error),
-    /// The connection failed during the reply.
+    /// The connection failed while the reply was received.
     #[error("{}", interrupted(*received))]
     Interrupted {
-        /// The number of octets received.
+        /// The number of octets received before the failure.
         received: usize,
-        /// The cause.
+        /// The cause of the failure.
         #[source]
         cause: Cause,
     },
-    /// The reply exceeds the size limit.
+    /// The reply exceeds this many octets.
     #[error("the reply is larger than {0} octets, the limit")]
     TooLarge(usize),
-    /// A menu or attributes have too many lines.
+    /// A menu or attributes have more lines than this limit.
     #[error("the reply has more than {0} lines, the limit for menus and attributes")]
     TooManyLines(usize),
-    /// The connection ended before the announced length or the lone dot was reached.
+    /// The connection ended before the announced length or the lone dot.
     #[error("the reply ended {received} octets into its body, before the end it announced")]
     CutOff {
-        /// The number of octets of the body received.
+        /// The number of received octets of the body.
         received: usize,
     },
-    /// Attributes were requested, but the server sent something else.
+    /// Attributes were requested, but the reply is not one of Gopher+.
     #[error("the server does not answer by Gopher+")]
     NotGopherPlus,
-    /// The server sent an error.
+    /// The server sent an error in place of the item.
     #[error(transparent)]
     Server(#[from] ServerError),
 }
@@ -58,16 +58,17 @@ fn interrupted(received: usize) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerError {
-    /// The error code of Gopher+: 1 not available, 2 try again later, 3 moved. `None` from a server without Gopher+.
+    /// The error code of Gopher+: 1 (not available), 2 (try again later) or 3 (moved). `None` from a server without
+    /// Gopher+.
     pub code: Option<u32>,
-    /// The person to contact, if named.
+    /// The person to contact, if the server names one.
     pub contact: Option<String>,
     /// The message, which may be empty.
     pub message: String,
 }
 
 impl ServerError {
-    /// Returns whether the item does not exist, so that the locator is invalid (RFC 1736 §3).
+    /// Returns whether the item does not exist, which makes the locator invalid (RFC 1736 §3).
     pub fn is_gone(&self) -> bool {
         !matches!(self.code, Some(code) if code != 1 && code != 3)
     }

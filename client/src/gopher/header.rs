@@ -1,24 +1,24 @@
-//! The first line of a Gopher+ reply: success or error, and how the body ends. Source: the Gopher+ protocol (Anklesaria et al.,
-//! 1993), on which the Gopher URL draft §2.4 is based.
+//! The first line of a Gopher+ reply, with success or error, and the length of the body. It is defined by the Gopher+
+//! protocol (Anklesaria et al., 1993), on which the Gopher URL draft §2.4 is based.
 
-/// The header line: `+` or `-`, a length, CR LF.
+/// The header line: `+` or `-`, followed by a length and CR LF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
-    /// Whether the line begins with `-`: the body is an error.
+    /// Whether the line begins with `-`, which means that the body is an error.
     pub(super) failed: bool,
     pub(super) length: Length,
     /// The length of the line, in octets.
     pub(super) size: usize,
 }
 
-/// How the body ends.
+/// The end of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Length {
     /// The body ends after this many octets.
     Octets(usize),
-    /// `-1`: the body ends with a lone dot.
+    /// The body ends with a lone dot (`-1`).
     ToDot,
-    /// `-2`: the body ends when the connection is closed.
+    /// The body ends when the connection is closed (`-2`).
     ToEnd,
 }
 
@@ -26,7 +26,7 @@ pub(super) enum Length {
 const MAX_HEADER: usize = 24;
 
 impl Header {
-    /// Parses the header of a reply. Returns `None` if the reply has no header, or if it is incomplete.
+    /// Parses the header of a reply. Returns `None` if the reply has no header, or only a part of one.
     pub(super) fn read(reply: &[u8]) -> Option<Self> {
         let head = reply.get(..MAX_HEADER).unwrap_or(reply);
         let end = head.iter().position(|&octet| octet == b'\n')?;
@@ -47,7 +47,7 @@ impl Header {
         })
     }
 
-    /// Returns the part of the body received so far.
+    /// Returns the part of the body that has been received so far.
     pub(super) fn body<'a>(&self, reply: &'a [u8]) -> &'a [u8] {
         reply.get(self.size..).unwrap_or_default()
     }

@@ -1,5 +1,5 @@
-//! Menus: each line is an item, with fields separated by tabs, which give its URL (RFC 1436 §3.2, Appendix). Informational lines
-//! (`i`) and links to other schemes (`URL:`) are common, but not in any standard.
+//! Menus: each line is an item, and its fields, separated by tabs, give the URL of the item (RFC 1436 §3.2, Appendix).
+//! Informational lines (`i`) and links to other schemes (`URL:`) are common, but not standardised.
 
 use std::num::NonZeroU16;
 
@@ -10,17 +10,17 @@ use crate::url::{GopherPlus, GopherType, GopherUrl, Host, Mode, Octets};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MenuItem {
-    /// The type, which is the first character of the line.
+    /// The type of the item, which is the first character of the line.
     pub item_type: char,
-    /// The text to display, decoded from UTF-8, or else from ISO 8859-1.
+    /// The text to display. It is decoded from UTF-8, or from ISO 8859-1 if it is not UTF-8.
     pub display: String,
-    /// The selector.
+    /// The selector, by which the item is requested.
     pub selector: Octets,
-    /// The host, as written.
+    /// The host, as written in the line.
     pub host: String,
     /// The port; `None` unless it is a number from 1 to 65535.
     pub port: Option<u16>,
-    /// The mark of Gopher+: `+`, or `?` for an item with a form.
+    /// The mark of Gopher+, which is `+`, or `?` for an item with a form.
     pub plus: Option<char>,
     /// The URL of the item; `None` for informational lines, errors, and incomplete lines.
     pub url: Option<String>,
@@ -29,12 +29,13 @@ pub struct MenuItem {
 }
 
 impl MenuItem {
-    /// Returns whether the line is informational, or has no fields.
+    /// Returns whether the line is only information for people, or has no fields.
     pub fn is_information(&self) -> bool {
         self.item_type == GopherType::INFO.as_char()
     }
 
-    /// Parses a line without its end. `primary` is the type of the item before it; an item of type `+` has the same type.
+    /// Parses a line without its line end. `primary` is the type of the last item with a type of its own; an item of
+    /// type `+` has the same type.
     pub(super) fn read(line: &[u8], primary: Option<GopherType>) -> Self {
         let mut fields = line.split(|&octet| octet == b'\t');
         let head = fields.next().unwrap_or_default();
@@ -97,7 +98,7 @@ impl MenuItem {
     }
 }
 
-/// Parses a menu up to its lone dot or its end, ignoring empty lines.
+/// Parses a menu up to its lone dot or the end of the text, ignoring empty lines.
 pub(super) fn read(text: &[u8]) -> Vec<MenuItem> {
     let mut primary = None;
     let lines = lines(text).filter(|line| !line.is_empty());
@@ -112,7 +113,7 @@ pub(super) fn read(text: &[u8]) -> Vec<MenuItem> {
         .collect()
 }
 
-/// Returns the URL in a selector such as `URL:http://www.example/`, escaping octets that are not allowed.
+/// Returns the URL in a selector such as `URL:http://www.example/`, with escapes for octets that are not allowed.
 fn link(selector: &[u8]) -> Option<String> {
     let selector = selector.strip_prefix(b"/").unwrap_or(selector);
     let (prefix, url) = selector.split_at_checked(b"URL:".len())?;

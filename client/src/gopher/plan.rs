@@ -1,5 +1,5 @@
-//! Computes the request for a Gopher URL and how to interpret its reply, without a connection. Source: Gopher URL draft
-//! §2.1–§2.8; RFC 1738 §6 for ports of other protocols.
+//! Plans the request for a Gopher URL and the interpretation of its reply, without a connection (Gopher URL draft
+//! §2.1–§2.8; RFC 1738 §6 for ports of other protocols).
 
 use super::GopherOptions;
 use super::header::{Header, Length};
@@ -9,7 +9,7 @@ use crate::url::{
     ReplyKind,
 };
 
-/// A request, and how to interpret its reply.
+/// A request, and the interpretation of its reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GopherPlan {
@@ -19,26 +19,26 @@ pub struct GopherPlan {
     pub port: u16,
     /// The octets to send.
     pub request: Vec<u8>,
-    /// How the reply is read.
+    /// The interpretation of the reply.
     pub reading: Reading,
     /// Whether Gopher+ is requested.
     pub is_plus: bool,
 }
 
-/// How to interpret the reply.
+/// The interpretation of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reading {
-    /// As lines of text, with or without a lone dot at the end.
+    /// Lines of text, with or without a lone dot at the end.
     Text,
-    /// As a menu.
+    /// A menu.
     Menu,
-    /// As octets.
+    /// Any octets.
     Binary,
-    /// As attributes of items.
+    /// Attributes of items.
     Attributes,
 }
 
-/// The reason why nothing is sent for a URL.
+/// The reason why no request can be sent for a URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GopherPlanError {
@@ -48,10 +48,10 @@ pub enum GopherPlanError {
     /// The item has a form (draft §2.5).
     #[error("the item has a form that must be filled in first")]
     NeedsAnswers,
-    /// Items of this type are not fetched by Gopher.
+    /// Items of this type are not fetched with Gopher.
     #[error("{}", not_retrievable(*.0))]
     NotRetrievable(GopherType),
-    /// A search term or answers cannot be put into a request.
+    /// A search term or an answer cannot be put into a request.
     #[error(transparent)]
     Unsendable(#[from] BuildError),
     /// The port is reserved for another protocol, and is not allowed.
@@ -118,12 +118,12 @@ fn by_format(format: &[u8]) -> Reading {
 }
 
 impl GopherPlan {
-    /// Returns the Gopher+ header of a reply, if one was requested and received.
+    /// Returns the Gopher+ header of a reply, if it was requested and received.
     pub(super) fn header(&self, reply: &[u8]) -> Option<Header> {
         Header::read(reply).filter(|_| self.is_plus)
     }
 
-    /// Returns whether the reply is complete. `dot` searches for the lone dot as the reply grows.
+    /// Returns whether the reply is complete. `dot` searches for the lone dot while the reply grows.
     pub(super) fn is_complete(&self, reply: &[u8], dot: &mut LoneDot) -> bool {
         match self.header(reply) {
             Some(header) => match header.length {
@@ -136,8 +136,8 @@ impl GopherPlan {
         }
     }
 
-    /// Returns whether a lone dot may be part of the reply, so that only the end of the connection decides. That is so in a text,
-    /// since some servers send files unchanged.
+    /// Returns whether a lone dot may be part of the contents, so that only the end of the connection ends the reply.
+    /// This is so for texts, because some servers send files unchanged.
     pub(super) fn may_go_on_after_dot(&self, reply: &[u8]) -> bool {
         self.reading == Reading::Text && self.header(reply).is_none()
     }

@@ -1,4 +1,4 @@
-//! Interprets a reply: the header, then text, a menu, octets, attributes, or the server's error.
+//! Parses a reply: the header, followed by text, a menu, octets, attributes, or the server's error.
 
 use bytes::Bytes;
 
@@ -14,44 +14,45 @@ use super::text;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reply {
-    /// The octets as received, including header and lone dot.
+    /// The octets as received, including the header and the lone dot.
     pub octets: Bytes,
-    /// The body.
+    /// The parsed body.
     pub body: Body,
-    /// Notes about deviations from the protocol.
+    /// Notes on deviations from the protocol.
     pub notes: Vec<Note>,
 }
 
 /// The body of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
-    /// A text without the lone dot at its end.
+    /// A text, without the lone dot at its end.
     Text(Bytes),
     /// A menu.
     Menu(Vec<MenuItem>),
-    /// Octets.
+    /// Octets of any kind.
     Binary(Bytes),
     /// The attributes of each item.
     Attributes(Vec<Attributes>),
 }
 
-/// A deviation in an accepted reply.
+/// A deviation from the protocol in a reply that is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Note {
     /// The reply is empty.
     #[error("the server sent nothing")]
     Empty,
-    /// A view was requested, but the reply has no header.
+    /// A view was requested, but the reply has no Gopher+ header.
     #[error("the server does not answer by Gopher+, so this is the item in its only view")]
     NoHeader,
     /// The server does not support attributes by name.
     #[error("the server cannot select attributes, so all were requested")]
     AllAttributes,
-    /// There are octets after the lone dot, from a server that keeps the connection open; more may follow.
+    /// This many octets follow the lone dot. They come from a server that keeps the connection open, so further octets
+    /// may follow.
     #[error("a lone dot ends the reply, and {} after it are left out; --format raw shows them", octets(*.0))]
     AfterDot(usize),
-    /// Lines of the menu have no host or port.
+    /// This many lines of the menu lack a host or port.
     #[error("{0} lines of the menu have no location")]
     IncompleteItems(usize),
 }
@@ -63,11 +64,11 @@ fn octets(count: usize) -> String {
     }
 }
 
-/// The maximum number of octets in an error that has the form of a menu.
+/// The maximum number of octets in an error in the form of a menu.
 const MAX_ERROR: usize = 4096;
 
-/// Parses a reply. A text ends at its last lone dot if the server closed the connection, and at its first lone dot if the
-/// connection is kept open (`is_open`).
+/// Parses a reply. A text ends at its last lone dot if the server closed the connection, and at its first lone dot if
+/// the connection is still open (`is_open`).
 pub(super) fn read(plan: &GopherPlan, octets: Bytes, is_open: bool) -> Result<Reply, GopherError> {
     let mut notes = Vec::new();
     if octets.is_empty() {
@@ -131,7 +132,7 @@ pub(super) fn read(plan: &GopherPlan, octets: Bytes, is_open: bool) -> Result<Re
     })
 }
 
-/// Returns the body after a header, and whether a lone dot ends it. If the length was announced, no lone dot ends it.
+/// Returns the body after a header, and whether it ends with a lone dot. A body with an announced length does not.
 fn headed(
     header: &Header,
     octets: &Bytes,
@@ -157,7 +158,7 @@ fn after_dot(excess: usize) -> Option<Note> {
     (excess > 0).then_some(Note::AfterDot(excess))
 }
 
-/// Parses the body of an error reply: a line `code contact`, then a message.
+/// Parses the body of a Gopher+ error: a line `code contact`, followed by a message.
 fn plus_error(body: &[u8]) -> ServerError {
     let mut lines = text::lines(body).map(text::decoded);
     let first = lines.next().unwrap_or_default();
@@ -178,7 +179,7 @@ fn plus_error(body: &[u8]) -> ServerError {
     }
 }
 
-/// Parses the error of a server without Gopher+: a menu of type 3.
+/// Parses the error of a server without Gopher+, which is a menu of type 3.
 fn menu_error(body: &[u8]) -> Option<ServerError> {
     if body.len() > MAX_ERROR || body.first() != Some(&b'3') {
         return None;

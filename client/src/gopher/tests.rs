@@ -1,5 +1,5 @@
-//! Retrieval from scripted servers, with every kind of reply and every way in which it can end. Streams are `tokio::io::duplex`
-//! and the clock is paused, so that waits take no time.
+//! Tests of retrieval from scripted servers, with every kind of reply and every possible end. Streams are
+//! `tokio::io::duplex`, and the clock is paused, so waits take no time.
 
 mod hostile;
 mod mutation;
@@ -14,10 +14,10 @@ use super::*;
 use crate::transport::{BoxStream, Connecting};
 use crate::url::{Host, Mode};
 
-/// What a server does after a request.
+/// An action of a server after a request.
 #[derive(Debug, Clone)]
 enum Turn {
-    /// Sends octets; after the last turn, closes the connection.
+    /// Sends octets. After the last action, the connection is closed.
     Send(Vec<u8>),
     /// Sends an octet at intervals, for ever.
     Trickle,
@@ -27,7 +27,8 @@ enum Turn {
     Silence,
 }
 
-/// A script for each connection; the last one serves all further connections. Records the requests.
+/// A server with a script for each connection. The last script is used for all further connections. Requests are
+/// recorded.
 #[derive(Debug, Clone)]
 struct Scripted {
     servers: Vec<Vec<Turn>>,
@@ -105,7 +106,7 @@ async fn get(path: &str, server: &Scripted) -> Result<Reply, GopherError> {
     retrieve(&url(path), &GopherOptions::default(), server).await
 }
 
-/// Returns the body in a few words, then the notes; or the error with its causes.
+/// Returns the body as a short text, followed by the notes; or the error with its causes.
 fn shown(result: Result<Reply, GopherError>) -> String {
     match result {
         Ok(reply) => {
@@ -294,8 +295,9 @@ async fn a_reply_with_its_own_end_needs_no_end_of_connection() {
     }
 }
 
-/// RFC 1436 §3.4: a lone dot ends a text even if the connection stays open; octets after it are reported. If a server closes the
-/// connection, it may have sent a file unchanged that contains such lines, so nothing is left out then.
+/// Tests that a lone dot ends text even if the connection stays open, and that octets after it are reported (RFC 1436
+/// §3.4). If a server closes the connection, it may have sent an unchanged file that contains such lines, so nothing is
+/// left out.
 #[tokio::test(start_paused = true)]
 async fn audit_b17_a_lone_dot_ends_a_text() {
     let note = |octets: &str| {
@@ -368,7 +370,8 @@ async fn audit_b17_a_lone_dot_ends_a_text() {
     }
 }
 
-/// Gopher URL draft §2.1: a selector may contain any octets except tab, CR and LF. So an octet 0 is sent, with a caution.
+/// Tests that an octet 0 in a selector is sent, with a caution, because a selector may contain any octets except tab,
+/// CR and LF (Gopher URL draft §2.1).
 #[tokio::test(start_paused = true)]
 async fn audit_b19_an_octet_0_in_a_selector_is_sent() {
     let server = Scripted::new(&[&[sent("a\r\n.\r\n")]]);

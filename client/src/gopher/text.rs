@@ -1,11 +1,12 @@
-//! Text as in RFC 1436 §3.4 and Appendix: lines whose leading dots are doubled, with a lone dot after the last line. Many servers
-//! just send a file, so a text without a lone dot is left unchanged.
+//! Text in the form of RFC 1436 §3.4 and Appendix: leading dots of lines are doubled, and a lone dot follows the last
+//! line. Many servers simply send a file, so text without a lone dot is left unchanged.
 
 use std::ops::Range;
 
 use bytes::Bytes;
 
-/// Returns the text without its final lone dot and with single leading dots; unchanged if there is no lone dot.
+/// Returns the text without its final lone dot, and with single leading dots. A text without a lone dot is returned
+/// unchanged.
 pub(super) fn unstuffed(text: &Bytes) -> Bytes {
     let without_dot = || {
         let line = text.strip_suffix(b"\n")?;
@@ -19,7 +20,7 @@ pub(super) fn unstuffed(text: &Bytes) -> Bytes {
     }
 }
 
-/// Replaces doubled leading dots by single ones.
+/// Replaces doubled leading dots with single dots.
 fn without_doubles(lines: Bytes) -> Bytes {
     let mut plain = Vec::with_capacity(lines.len());
     for line in lines.split_inclusive(|&octet| octet == b'\n') {
@@ -33,25 +34,25 @@ fn without_doubles(lines: Bytes) -> Bytes {
     }
 }
 
-/// Returns the text before the first lone dot, with single leading dots, and the number of octets after the dot's line. Returns
-/// `None` if there is no lone dot; then leading dots are not doubled either.
+/// Returns the text before the first lone dot, with single leading dots, and the number of octets after the line of the
+/// lone dot. Returns `None` if there is no lone dot, because leading dots are then not doubled either.
 pub(super) fn ended(octets: &Bytes) -> Option<(Bytes, usize)> {
     let dot = LoneDot::default().find(octets)?;
     let text = without_doubles(octets.slice(..dot.start));
     Some((text, octets.len() - dot.end))
 }
 
-/// Searches for a lone dot as octets arrive, examining each octet only once.
+/// A search for the lone dot while octets arrive, which examines each octet only once.
 #[derive(Debug, Default)]
 pub(super) struct LoneDot {
-    /// The start of the current line.
+    /// The offset of the start of the current line.
     line: usize,
-    /// The offset up to which the current line is known not to end.
+    /// The offset up to which no end of the current line was found.
     seen: usize,
 }
 
 impl LoneDot {
-    /// Returns whether the octets, which extend those of the last call, contain a lone dot.
+    /// Returns whether the octets contain a lone dot. They must begin with the octets of the last call.
     pub(super) fn is_in(&mut self, octets: &[u8]) -> bool {
         self.find(octets).is_some()
     }
@@ -85,7 +86,7 @@ pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(move |_| !text.is_empty())
 }
 
-/// Decodes octets as UTF-8, or else as ISO 8859-1, the charset of RFC 1436 §3.
+/// Decodes octets as UTF-8, or as ISO 8859-1, the charset of RFC 1436 §3, if they are not UTF-8.
 pub(super) fn decoded(octets: &[u8]) -> String {
     match std::str::from_utf8(octets) {
         Ok(text) => text.to_owned(),

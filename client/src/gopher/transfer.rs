@@ -1,5 +1,6 @@
-//! Makes one request and receives its reply over one connection, within the time and the size allowed (RFC 1436 §2). Each wait
-//! must bring a minimum number of octets, so that a server cannot stall by trickling.
+//! Makes one request and receives its reply over one connection, within limits of time and size (RFC 1436 §2). A
+//! minimum number of octets must arrive within each wait, so that a server cannot prolong the reply by sending single
+//! octets.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,14 +15,14 @@ use crate::transport::Connect;
 
 /// The number of octets that must arrive within each [`Timeouts::answer`](crate::Timeouts), unless the reply ends.
 const LEAST: usize = 1024;
-/// How long to wait after a lone dot for more octets or for the end of the connection, which shows whether the dot is part of a
-/// file.
+/// The time to wait after a lone dot for further octets or for the end of the connection, which shows whether the dot
+/// is part of a file.
 const LINGER: Duration = Duration::from_secs(1);
-/// The size of reads, in octets.
+/// The maximum number of octets to read at a time.
 const CHUNK: usize = 16 * 1024;
 
-/// Sends the request of a plan and receives the reply, until the end of the reply or of the connection. Returns whether the
-/// server keeps the connection open, so that the reply marks its own end.
+/// Sends the request of a plan, and receives the reply until its end or that of the connection. Returns the reply, and
+/// whether the server keeps the connection open.
 pub(super) async fn exchange(
     plan: &GopherPlan,
     options: &GopherOptions,
@@ -75,7 +76,7 @@ pub(super) async fn exchange(
     Ok((reply, true))
 }
 
-/// Returns the length announced in the header, in octets, or 0.
+/// Returns the length of the body announced in the header in octets, or 0 if none is announced.
 fn announces(plan: &GopherPlan, reply: &[u8]) -> usize {
     match plan.header(reply).map(|header| header.length) {
         Some(Length::Octets(length)) => length,

@@ -1,5 +1,5 @@
-//! The searches for an identifier, most likely first: its notations, the indexes that may contain it, and finally a truncated
-//! search.
+//! The searches for an identifier, most likely first: for its notations, in the indexes that may contain it, and
+//! finally with truncation.
 
 use z3950_asn1::apdu::{AttributeValue, Operator, RpnQuery, RpnStructure};
 use z3950_asn1::bib1::attributes::{
@@ -12,19 +12,20 @@ use z3950_marc::standard_number::{Isbn, Issn, lccn, oclc_number};
 use super::identifier::{Identifier, Kind};
 use crate::target::profile::Attributes;
 
-/// A search for an identifier.
+/// One search for an identifier.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Attempt {
     pub(crate) attributes: Attributes,
-    /// The forms of the identifier, joined by OR.
+    /// The notations of the identifier, which the query joins with OR.
     pub(crate) terms: Vec<String>,
-    /// The query.
+    /// The query to send.
     pub(crate) query: RpnQuery,
-    /// Whether the search is for a single form, and is made only if a search for several forms was refused.
+    /// Whether the search is for a single notation. It is made only if a search for several notations was refused.
     pub(crate) is_single: bool,
 }
 
-/// The searches for a docid, most likely first, as pairs of attribute type and value. The first is the search of RFC 2056 §4.
+/// The searches for a docid, most likely first, as pairs of attribute type and value. The first of them is the search
+/// of RFC 2056 §4.
 pub(crate) const DOCID_ATTRIBUTES: [&[(i64, i64)]; 4] = [
     &[(USE, USE_DOC_ID), (STRUCTURE, STRUCTURE_URX)],
     &[(USE, USE_DOC_ID)],
@@ -38,11 +39,11 @@ const LOCAL: (i64, i64) = (USE, USE_LOCAL_NUMBER);
 const STANDARD: (i64, i64) = (USE, USE_STANDARD_IDENTIFIER);
 const RIGHT: (i64, i64) = (TRUNCATION, TRUNCATION_RIGHT);
 
-/// Bib-1 values (Z39.50-2003 Appendix ATR.3) that have no constant elsewhere.
+/// Bib-1 values (Z39.50-2003 Appendix ATR.3) without a constant elsewhere.
 pub(crate) const LCCN: i64 = 9;
 pub(crate) const OCLC_NUMBER: i64 = 1211;
 
-/// Returns the searches for an identifier, in order.
+/// Returns the searches for an identifier, most likely first.
 pub(crate) fn attempts(identifier: &Identifier) -> Vec<Attempt> {
     let searches: &[&[(i64, i64)]] = match identifier.kind {
         Kind::Isbn => &[&[ISBN], &[STANDARD]],
@@ -65,7 +66,7 @@ pub(crate) fn attempts(identifier: &Identifier) -> Vec<Attempt> {
     attempts
 }
 
-/// Returns the notations in which the identifier occurs in records, most common first, each once.
+/// Returns the notations in which the identifier occurs in records, most common first, without duplicates.
 fn forms(identifier: &Identifier) -> Vec<String> {
     let written = identifier.text.clone();
     let mut forms = match identifier.kind {
@@ -139,12 +140,12 @@ fn held_forms(identifier: &Identifier) -> Vec<String> {
 }
 
 impl Attempt {
-    /// Creates a search for an identifier as written, with these attributes.
+    /// Creates a search with these attributes for an identifier as written.
     pub(crate) fn by(attributes: &Attributes, identifier: &Identifier) -> Self {
         Self::of(attributes, std::slice::from_ref(&identifier.text), false)
     }
 
-    /// Returns the name of the index, such as `ISBN`, with the other attributes: `ISBN with right truncation`.
+    /// Returns the name of the index with the other attributes, such as `ISBN` or `ISBN with right truncation`.
     pub(crate) fn name(&self) -> String {
         name(&self.attributes)
     }
@@ -163,7 +164,7 @@ impl Attempt {
     }
 }
 
-/// Returns the index in words, then the other attributes; attributes without a name are written as in PQF.
+/// Returns the name of the index, followed by the other attributes. Attributes without a name are written as in PQF.
 fn name(attributes: &Attributes) -> String {
     let mut index = "any index".to_owned();
     let mut others = Vec::new();

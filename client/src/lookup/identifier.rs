@@ -1,5 +1,5 @@
-//! Identifiers as users write them: `isbn:0306406152`, `issn:`, `lccn:`, `oclc:`, `local:`, `docid:`. Without a prefix, the form
-//! decides the kind.
+//! Parses identifiers as users write them: `isbn:0306406152`, `issn:`, `lccn:`, `oclc:`, `local:`, `docid:`. Without a
+//! prefix, the form of the identifier determines the kind.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,9 +19,9 @@ pub struct Identifier {
     pub kind: Kind,
     /// The identifier as written, without the prefix.
     pub text: String,
-    /// Whether the kind was determined by a prefix, and not by the form.
+    /// Whether the kind was given by a prefix, and not guessed from the form.
     pub is_certain: bool,
-    /// Whether the record contains the identifier only as a cancelled or invalid number.
+    /// Whether the identifier comes from a record that contains it only as a cancelled or invalid number.
     pub is_cancelled: bool,
 }
 
@@ -39,7 +39,7 @@ pub enum Kind {
     Oclc,
     /// The control number of the record in the catalogue itself.
     Local,
-    /// The docid of RFC 2056 §4; its meaning is up to the server.
+    /// The docid of RFC 2056 §4, whose meaning is defined by the server.
     Docid,
 }
 
@@ -54,7 +54,7 @@ impl Kind {
         Self::Docid,
     ];
 
-    /// Returns the prefix without its colon.
+    /// Returns the prefix of the kind, without its colon.
     pub fn name(self) -> &'static str {
         match self {
             Self::Isbn => "isbn",
@@ -79,13 +79,14 @@ impl Kind {
 }
 
 impl Identifier {
-    /// Parses an identifier. Without a prefix, it has this `kind`, or the kind that its form suggests.
+    /// Parses an identifier. Without a prefix, it is of the given `kind` or, if that is `None`, of the kind suggested
+    /// by its form.
     ///
-    /// An ISBN or ISSN is recognized in the forms that catalogues and tables print: `ISBN-13: 978-0-306-40615-7 (pbk.) : $9.95`.
-    /// If the kind is known, leading zeros that a spreadsheet program has removed are restored.
+    /// An ISBN or ISSN is recognized in the forms printed in catalogues and tables: `ISBN-13: 978-0-306-40615-7 (pbk.)
+    /// : $9.95`. If the kind is known, leading zeros that a spreadsheet program has removed are restored.
     ///
     /// # Errors
-    /// The text is empty, or nothing follows a prefix.
+    /// [`IdentifierError`] if the text is empty, or if nothing follows a prefix.
     pub fn read(text: &str, kind: Option<Kind>) -> Result<Self, IdentifierError> {
         let text = text.trim();
         let known = labelled(text).or(kind.map(|kind| (kind, text)));
@@ -199,9 +200,10 @@ impl Identifier {
         })
     }
 
-    /// Returns a reason to doubt the identifier: it is not a valid ISBN or ISSN, although it has the prefix or looks like one.
+    /// Returns the reason if the identifier is doubtful: it has the prefix or the form of an ISBN or ISSN, but is not a
+    /// valid one.
     ///
-    /// Eight digits without a hyphen look like an LCCN, and so do ten digits that begin with the year of one.
+    /// Eight digits without a hyphen are treated as an LCCN, as are ten digits that begin with the year of an LCCN.
     pub fn doubt(&self) -> Option<String> {
         let text = self.text.as_str();
         if self.is_cancelled {
@@ -250,8 +252,8 @@ impl Identifier {
     }
 }
 
-/// Splits a text that begins with the name of a kind into the kind and the rest: `isbn:…`, and as catalogues print it, `ISBN …`,
-/// `ISBN-13: …`, `ISSN0378-5955`.
+/// Splits text that begins with the name of a kind into the kind and the text after the name: `isbn:…`, or as printed
+/// in catalogues `ISBN …`, `ISBN-13: …`, `ISSN0378-5955`.
 fn labelled(text: &str) -> Option<(Kind, &str)> {
     let urn = text
         .get(..4)
@@ -383,7 +385,7 @@ fn with_zeros(kind: Kind, text: &str) -> Option<String> {
     }
 }
 
-/// Returns whether a text is a number in the form in which spreadsheet programs show large numbers: `9.78026E+12`.
+/// Returns whether text is a rounded number, as written by spreadsheet programs: `9.78026E+12`.
 fn is_rounded(text: &str) -> bool {
     let Some((number, power)) = text.split_once(['E', 'e']) else {
         return false;
@@ -394,7 +396,8 @@ fn is_rounded(text: &str) -> bool {
     is_power && number.split(['.', ',']).all(are_digits)
 }
 
-/// Counts the digits, including X. Returns `None` if there are characters other than digits, hyphens and blanks.
+/// Returns the number of digits, counting X as a digit; `None` if there are characters other than digits, hyphens and
+/// spaces.
 fn digits(text: &str) -> Option<usize> {
     let is_mark = |character: &char| matches!(character, '-' | ' ');
     let mut digits = text.chars().filter(|character| !is_mark(character));
@@ -409,7 +412,7 @@ fn wrong_check_digit(text: &str, name: &str, expected: char) -> String {
     format!("the {name} {text} has a wrong check digit ({expected} expected)")
 }
 
-/// Mentions the number of digits, unless it is one of the numbers in `right`: then an X is misplaced.
+/// Returns a message about a wrong number of digits. If the number is one of those in `right`, an X is misplaced.
 fn wrong_length(
     text: &str,
     name: &str,
@@ -426,7 +429,7 @@ fn wrong_length(
     }
 }
 
-/// Returns whether ten digits begin with a year, as in an LCCN assigned since 2001.
+/// Returns whether ten digits begin with a year, as in LCCNs assigned since 2001.
 fn begins_with_year(text: &str) -> bool {
     text.len() == 10
         && lccn(text).is_some()
@@ -439,7 +442,7 @@ fn is_hyphenated(text: &str) -> bool {
     halves.by_ref().eq([4, 4])
 }
 
-/// The error of a malformed identifier.
+/// The error for a malformed identifier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IdentifierError {
@@ -454,10 +457,10 @@ pub enum IdentifierError {
 impl FromStr for Identifier {
     type Err = IdentifierError;
 
-    /// Parses an identifier. Without a prefix, its form decides the kind.
+    /// Parses an identifier. Without a prefix, its form determines the kind.
     ///
     /// # Errors
-    /// The text is empty, or nothing follows a prefix.
+    /// [`IdentifierError`] if the text is empty, or if nothing follows a prefix.
     fn from_str(text: &str) -> Result<Self, IdentifierError> {
         Self::read(text, None)
     }

@@ -14,15 +14,15 @@ use z3950_marc::stream::{InputForm, RecordReader};
 
 use super::identifier::{Identifier, Kind, normal, printed};
 
-/// The place of an identifier in a record.
+/// The place in a record where an identifier was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Match {
-    /// The field, such as `020`.
+    /// The tag of the field, such as `020`.
     pub tag: &'static str,
-    /// The subfield; `None` in a control field.
+    /// The code of the subfield; `None` in a control field.
     pub code: Option<&'static str>,
-    /// The text found in this place.
+    /// The text found at this place.
     pub text: String,
     /// Whether the number is cancelled, wrong, or belongs to another form of the publication.
     pub is_cancelled: bool,
@@ -37,8 +37,8 @@ impl fmt::Display for Match {
     }
 }
 
-/// A field, its subfields (none in a control field), and whether the numbers there are cancelled or belong to another form.
-/// Places of valid numbers are listed first.
+/// A field, its subfields (none for a control field), and whether numbers at this place are cancelled or belong to
+/// another form. Places of valid numbers come first.
 type Location = (&'static str, &'static [&'static str], bool);
 
 const LOCAL: Location = ("001", &[], false);
@@ -83,8 +83,8 @@ const UNIMARC_PLACES: [&[Location]; 3] = [
     &[],
 ];
 
-/// Finds the identifier in a record, or in the bibliographic record inside an OPAC record. Returns `None` if that is not a MARC
-/// record, or does not contain the identifier in a known field.
+/// Finds the identifier in a MARC record, or in the bibliographic record of an OPAC record. Returns `None` for other
+/// records, or if no known field contains the identifier.
 pub fn matched(identifier: &Identifier, record: &External) -> Option<Match> {
     let (marc, syntax) = marc(record)?;
     matched_in(
@@ -94,7 +94,8 @@ pub fn matched(identifier: &Identifier, record: &External) -> Option<Match> {
     )
 }
 
-/// Returns whether a record contains a docid. In a MARC record, any field or subfield may contain it, since servers differ.
+/// Returns whether a record contains a docid. In a MARC record, any field or subfield may contain it, because servers
+/// use different fields.
 pub(crate) fn has_docid(record: &External, docid: &[u8]) -> bool {
     let docid = docid.trim_ascii();
     let Some((marc, _)) = marc(record) else {
@@ -169,7 +170,7 @@ pub(super) fn matched_in(
     })
 }
 
-/// Returns the MARC record sent by a server, with or without holdings, and its syntax.
+/// Returns the MARC record sent by a server, with or without holdings, and its record syntax.
 pub(super) fn marc(record: &External) -> Option<(MarcRecord, Option<Oid>)> {
     match RetrievedRecord::of(record) {
         RetrievedRecord::Opac(record) => {
@@ -230,7 +231,7 @@ mod tests {
         External::octet_aligned(USMARC, iso2709::encode(record).expect("fits"))
     }
 
-    /// Builds the same record with holdings.
+    /// Builds an OPAC record that contains the record given as lines.
     fn opac(lines: &str) -> External {
         let record = OpacRecord::of_marc(external(lines), &MarcRecord::default());
         record.to_external().expect("encodes")

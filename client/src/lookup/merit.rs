@@ -1,5 +1,5 @@
-//! Chooses the best of several records for copy cataloguing: by encoding level (leader position 17), and by source, language and
-//! rules of the cataloguing (MARC 21 field 040, UNIMARC field 801).
+//! Chooses the best of several records for copy cataloguing: by encoding level (leader position 17), and by the source,
+//! language and rules of cataloguing (MARC 21 field 040, UNIMARC field 801).
 
 use std::cmp::{Ordering, Reverse};
 
@@ -11,19 +11,20 @@ use z3950_marc::crosswalk::is_unimarc;
 use super::identifier::Identifier;
 use super::matched::{marc, matched_in, texts};
 
-/// What to prefer among records that are otherwise equal.
+/// The preferences between records that are otherwise equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Preferences {
-    /// The codes of cataloguing agencies (040 `$a`), most preferred first; by default those of [`SOURCES`].
+    /// The codes of cataloguing agencies (040 `$a`), most preferred first. The default is [`SOURCES`].
     pub sources: Vec<String>,
-    /// The language of cataloguing (040 `$b`) that is considered before the encoding level, such as `eng`; by default any.
+    /// The preferred language of cataloguing (040 `$b`), such as `eng`, which is compared before the encoding level. By
+    /// default, no language is preferred.
     pub language: Option<String>,
-    /// The language of cataloguing that is considered after the source; by default any.
+    /// The preferred language of cataloguing that is compared after the source. By default, no language is preferred.
     pub usual_language: Option<String>,
 }
 
-/// The agencies preferred by default: national libraries, by their codes in MARC, OCLC and ISIL.
+/// The cataloguing agencies preferred by default: national libraries, by their codes in MARC, OCLC and ISIL.
 pub const SOURCES: [&str; 11] = [
     "DLC",
     "DNLM",
@@ -38,23 +39,23 @@ pub const SOURCES: [&str; 11] = [
     "FR-751131015",
 ];
 
-/// How good a record is for copy cataloguing. Better records compare as less; the first criterion on which two records differ
-/// decides.
+/// The quality of a record for copy cataloguing. Better records compare as less. The first criterion on which two
+/// records differ decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Merit {
     /// Whether the record contains the identifier as a valid number, as a cancelled number, or not at all.
     number: Number,
-    /// Whether the language of cataloguing differs from the one that was requested.
+    /// Whether the language of cataloguing differs from the requested language.
     is_foreign: bool,
-    /// The rank of the encoding level, and the level in words.
+    /// The rank and name of the encoding level.
     level: (usize, &'static str),
-    /// The rank of the cataloguing source, and its code.
+    /// The rank and code of the cataloguing source.
     source: (usize, String),
-    /// Whether the language of cataloguing differs from the usual language, and its code.
+    /// Whether the language of cataloguing differs from the usual language, and the code of the language.
     language: (bool, String),
-    /// The rank of the cataloguing rules, and their code: RDA comes first, unknown rules last.
+    /// The rank and code of the cataloguing rules. RDA has the highest rank, unknown rules have the lowest.
     rules: (u8, String),
-    /// The number of fields; more fields are better.
+    /// The number of fields. A record with more fields is better.
     fields: Reverse<usize>,
     /// The control number of the record.
     control_number: String,
@@ -67,7 +68,7 @@ enum Number {
     Absent,
 }
 
-/// The encoding levels of MARC 21, with those of OCLC, best first.
+/// The encoding levels of MARC 21 and OCLC, best first.
 const LEVELS: [(u8, &str); 14] = [
     (b' ', "full"),
     (b'I', "full (OCLC)"),
@@ -94,7 +95,7 @@ const UNIMARC_LEVELS: [(u8, &str); 4] = [
 ];
 
 impl Merit {
-    /// Returns the merit of a record that was found by an identifier. A record that is not MARC has the least merit.
+    /// Returns the merit of a record found by an identifier. A record that is not MARC has the least merit.
     pub(crate) fn of(
         record: &External,
         identifier: &Identifier,
@@ -160,8 +161,8 @@ impl Merit {
         Some(self.control_number.as_str()).filter(|number| !number.is_empty())
     }
 
-    /// Returns why this record is better than another one, which is called `name`: `its encoding level is full, that of b2 is
-    /// minimal`.
+    /// Returns the reason why this record is better than another record, which is called `name`: `its encoding level is
+    /// full, that of b2 is minimal`.
     pub(crate) fn reason(&self, other: &Self, name: &str) -> String {
         let known = |code: &str| match code {
             "" => "unknown".to_owned(),
@@ -199,7 +200,7 @@ impl Merit {
         }
     }
 
-    /// Returns the comparisons in the order of the criteria.
+    /// Returns the comparison for each criterion, in the order of the criteria.
     fn comparisons(&self, other: &Self) -> [(Criterion, Ordering); 7] {
         [
             (Criterion::Number, self.number.cmp(&other.number)),
@@ -219,7 +220,7 @@ impl Merit {
         comparisons.find_map(differs)
     }
 
-    /// Compares two records; the better one is less.
+    /// Compares two records. The better record is less.
     pub(crate) fn compare(&self, other: &Self) -> Ordering {
         let comparisons = self.comparisons(other).into_iter();
         comparisons.fold(Ordering::Equal, |so_far, (_, next)| so_far.then(next))
@@ -236,7 +237,7 @@ enum Criterion {
     Fields,
 }
 
-/// Returns the language in which a record is catalogued: 040 `$b`, or in UNIMARC 100 `$a`.
+/// Returns the language of cataloguing of a record: 040 `$b`, or 100 `$a` in UNIMARC.
 pub fn cataloguing_language(record: &MarcRecord) -> Option<String> {
     let language = if is_unimarc(record) {
         language_of_unimarc(record)
@@ -246,7 +247,7 @@ pub fn cataloguing_language(record: &MarcRecord) -> Option<String> {
     (!language.is_empty()).then_some(language)
 }
 
-/// Returns the rank of an encoding level, and its name.
+/// Returns the rank and name of an encoding level.
 fn level(octet: u8, is_unimarc: bool) -> (usize, &'static str) {
     let octet = match octet {
         b'#' | b'|' => b' ',
@@ -259,7 +260,7 @@ fn level(octet: u8, is_unimarc: bool) -> (usize, &'static str) {
     (rank.unwrap_or(LEVELS.len()), name)
 }
 
-/// Returns the rank of a cataloguing source; all sources that are not preferred come last.
+/// Returns the rank of a cataloguing source. All sources that are not preferred have the last rank.
 fn rank(source: &str, preferences: &Preferences) -> usize {
     let is_it = |known: &str| known.eq_ignore_ascii_case(source);
     let known = match preferences.sources.as_slice() {
@@ -269,7 +270,7 @@ fn rank(source: &str, preferences: &Preferences) -> usize {
     known.unwrap_or(usize::MAX)
 }
 
-/// Returns the description conventions: 040 `$e`, or else those given by leader position 18.
+/// Returns the cataloguing rules: 040 `$e`, or those given by leader position 18 if there is no 040 `$e`.
 fn rules(record: &MarcRecord) -> String {
     match (first(record, "040", "e"), record.leader.octet(18)) {
         (code, b'a') if code.is_empty() => "aacr".to_owned(),
@@ -278,13 +279,13 @@ fn rules(record: &MarcRecord) -> String {
     }
 }
 
-/// Returns positions 22 to 24 of 100 `$a`.
+/// Returns the language code in positions 22 to 24 of 100 `$a`.
 fn language_of_unimarc(record: &MarcRecord) -> String {
     let general = first(record, "100", "a");
     general.get(22..25).unwrap_or_default().trim().to_owned()
 }
 
-/// Returns the first text of a subfield, or an empty text.
+/// Returns the text of the first subfield with this tag and code, or an empty text.
 fn first(record: &MarcRecord, tag: &str, code: &str) -> String {
     let mut found = record
         .fields_by_tag(tag)

@@ -1,4 +1,4 @@
-//! The identifiers that a MARC record contains, in the order in which they are looked up: 010, 020, 022, 035.
+//! The identifiers in a MARC record, in the order in which they are looked up: 010, 020, 022, 035.
 
 use z3950_marc::MarcRecord;
 use z3950_marc::crosswalk::is_unimarc;
@@ -9,8 +9,8 @@ use super::matched::texts;
 /// A field, the kind of its numbers, and the subfields of cancelled ones.
 type NumberField = (&'static str, Kind, &'static [&'static str]);
 
-/// The fields and their numbers. A number assigned by a library identifies one record; one assigned by a publisher may identify
-/// several.
+/// The fields with identifiers. The number assigned by a library comes first, because it identifies one record, while a
+/// number assigned by a publisher may identify several.
 const MARC_21: [NumberField; 4] = [
     ("010", Kind::Lccn, &["z"]),
     ("020", Kind::Isbn, &["z"]),
@@ -23,11 +23,12 @@ const UNIMARC: [NumberField; 3] = [
     ("035", Kind::Oclc, &["z"]),
 ];
 
-/// Returns the LCCN, ISBNs, ISSNs and OCLC numbers of a record, in this order and each once, in their normal forms.
+/// Returns the LCCN, ISBNs, ISSNs and OCLC numbers of a record, in this order, without duplicates and in their normal
+/// forms.
 ///
-/// They are taken from subfield `a` of 010, 020, 022 and 035, and in UNIMARC of 010, 011 and 035; those in 035 have the prefix of
-/// OCLC. Only if a record has none of these, numbers with a wrong check digit are taken, and then cancelled numbers in other
-/// subfields, which may belong to another edition. If there are more than [`MAX_IDENTIFIERS`], the first are taken.
+/// They are taken from subfield `a` of 010, 020, 022 and 035 (in UNIMARC, of 010, 011 and 035). Numbers in 035 need the
+/// prefix of OCLC. If a record has none of these, numbers with a wrong check digit are taken, and if there are none,
+/// cancelled numbers in other subfields, which may belong to another edition. At most [`MAX_IDENTIFIERS`] are returned.
 pub fn identifiers(record: &MarcRecord) -> Vec<Identifier> {
     let places = if is_unimarc(record) {
         &UNIMARC[..]
@@ -57,7 +58,7 @@ pub fn identifiers(record: &MarcRecord) -> Vec<Identifier> {
     distinct(wrong.chain(cancelled))
 }
 
-/// Returns the first identifiers, each once.
+/// Returns the first [`MAX_IDENTIFIERS`] identifiers, without duplicates.
 fn distinct(identifiers: impl Iterator<Item = Identifier>) -> Vec<Identifier> {
     let mut found = Vec::new();
     for identifier in identifiers {

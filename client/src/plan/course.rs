@@ -1,5 +1,5 @@
-//! The requests for a docid, in order and bounded: the search prescribed by RFC 2056 §4, then the [`Fallback`]s after a refusal
-//! or an empty result.
+//! The requests for a docid, in order and bounded: the search prescribed by RFC 2056 §4, followed by the [`Fallback`]s
+//! after a refusal or an empty result.
 //!
 //! ```text
 //!              23, 111: the databases one by one
@@ -12,7 +12,8 @@
 //!              syntax and element set, as for present
 //! ```
 //!
-//! A record that is too large or empty is requested in other forms, without a [`Fallback`] ([`Course::substitutes`]).
+//! A record that is too large or empty is also requested in other forms, which does not require a [`Fallback`]
+//! ([`Course::substitutes`]).
 //!
 //! [`Fallback`]: super::Fallback
 
@@ -40,19 +41,19 @@ use crate::url::{self, Octets};
 pub(crate) struct Course<'a> {
     plan: &'a Plan,
     docid: &'a Octets,
-    /// The access points to search, in order and never empty, without the attributes that the profile adds.
+    /// The access points to search, in order, without the attributes that the profile adds. The list is never empty.
     points: Vec<Attributes>,
     order: SearchOrder,
     /// The record syntaxes to request, in order; `None` leaves the choice to the server.
     syntaxes: Vec<Option<Oid>>,
     syntax: usize,
     has_element_set: bool,
-    /// The form that is requested because the record is too large or empty in the form that the URL asks for.
+    /// The form to request in place of that in the URL, because the record was too large or empty.
     substitute: Option<SubstituteForm>,
 }
 
 impl<'a> Course<'a> {
-    /// Returns `None` if the plan has no docid.
+    /// Creates the course for a plan; `None` if the plan has no docid.
     pub(crate) fn new(plan: &'a Plan) -> Option<Self> {
         let docid = plan.docid.as_ref()?;
         let points = access_points(plan, docid);
@@ -94,12 +95,12 @@ impl<'a> Course<'a> {
         options.request(self.query())
     }
 
-    /// Whether a record is requested if there is exactly one hit.
+    /// Returns whether the search requests a record if there is exactly one hit.
     fn wants_record(&self) -> bool {
         self.plan.kind == url::Kind::Retrieval || self.plan.options.auto_present
     }
 
-    /// The current Present, for the record at `position`, 1-based.
+    /// Returns the current Present request, for the record at a 1-based `position`.
     pub(crate) fn present(&self, position: u64) -> PresentRequest {
         present(position, self.element_set(), self.record_syntax())
     }
@@ -112,8 +113,8 @@ impl<'a> Course<'a> {
         self.syntaxes.get(self.syntax).copied().flatten()
     }
 
-    /// Returns a stable description of the current step: the attributes, then the deviations from the URL, such as
-    /// `1=1032,4=104`, `1=12;database=books;rs=1.2.840.10003.5.1`, `1=7;rs=none;esn=none`.
+    /// Returns a stable description of the current step: the attributes, followed by the deviations from the URL, such
+    /// as `1=1032,4=104`, `1=12;database=books;rs=1.2.840.10003.5.1`, `1=7;rs=none;esn=none`.
     pub(crate) fn form(&self) -> String {
         let point = self.points.get(self.order.search);
         let mut word = point.map_or_else(String::new, Attributes::to_string);
@@ -145,26 +146,26 @@ impl<'a> Course<'a> {
         self.points.iter().map(Attributes::to_string).collect()
     }
 
-    /// Advances after a refused search. Returns false if nothing is left to try.
+    /// Moves to the next step after a refused search. Returns false if no step is left.
     pub(crate) fn after_refusal(&mut self, diagnostics: &[DiagRec]) -> bool {
         let objection = Objection::of(diagnostics);
         let has_changed = self.change_form(objection) || self.order.after_refusal(objection);
         has_changed && self.order.spend()
     }
 
-    /// Advances after an empty result. Returns false if nothing is left to try.
+    /// Moves to the next step after an empty result. Returns false if no step is left.
     pub(crate) fn after_nothing(&mut self) -> bool {
         self.order.after_nothing() && self.order.spend()
     }
 
-    /// Advances after a refused record. Returns false if nothing is left to try.
+    /// Moves to the next step after a refused record. Returns false if no step is left.
     pub(crate) fn after_no_record(&mut self, diagnostics: &[DiagRec]) -> bool {
         self.change_form(Objection::of(diagnostics)) && self.order.spend()
     }
 
-    /// Returns other forms in which to request a record that is too large or empty, unless the URL names the form: the full and
-    /// the brief element set, then the other record syntaxes of the URL or, if it names none, MARC 21, UNIMARC, XML and the
-    /// server's choice.
+    /// Returns other forms in which to request a record that is too large or empty, unless the URL names the form.
+    /// These are the full and the brief element set, followed by the other record syntaxes in the URL or, if it names
+    /// none, MARC 21, UNIMARC, XML and the server's choice.
     pub(crate) fn substitutes(&self) -> Vec<SubstituteForm> {
         let sets = match self.plan.defaults.element_set {
             None => &["F", "B"][..],
@@ -187,18 +188,18 @@ impl<'a> Course<'a> {
         sets.chain(syntaxes.map(SubstituteForm::Syntax)).collect()
     }
 
-    /// Requests another form from now on. Returns false if too many requests have been made.
+    /// Requests another form from now on. Returns false if the maximum number of requests has been reached.
     pub(crate) fn substitute(&mut self, form: &SubstituteForm) -> bool {
         self.substitute = Some(form.clone());
         self.order.spend()
     }
 
-    /// Requests the form named by the URL again.
+    /// Returns to the form given by the URL.
     pub(crate) fn end_substitutes(&mut self) {
         self.substitute = None;
     }
 
-    /// Changes the record syntax or the element set, if the server refused it.
+    /// Changes the record syntax or the element set, if this is the part that the server refused.
     fn change_form(&mut self, objection: Objection) -> bool {
         let fallback = self.plan.options.fallback;
         match objection {
@@ -238,7 +239,7 @@ impl<'a> Course<'a> {
     }
 }
 
-/// Returns the Present for one record.
+/// Returns the Present request for one record.
 pub(super) fn present(
     position: u64,
     element_set: Option<InternationalString>,
@@ -252,7 +253,7 @@ pub(super) fn present(
     options.request(position, 1)
 }
 
-/// Returns the access points to try, each once.
+/// Returns the access points to try, without duplicates.
 fn access_points(plan: &Plan, docid: &Octets) -> Vec<Attributes> {
     let fallback = plan.options.fallback;
     if !fallback.attributes {
@@ -271,19 +272,19 @@ fn access_points(plan: &Plan, docid: &Octets) -> Vec<Attributes> {
     points
 }
 
-/// Returns whether a step such as [`Found::step`](crate::find::Found::step) makes the search prescribed by RFC 2056 §4, in
-/// whatever form it requests the record.
+/// Returns whether a step such as [`Found::step`](crate::find::Found::step) is the search prescribed by RFC 2056 §4.
+/// The requested form of the record does not matter.
 pub fn is_prescribed(step: &str) -> bool {
     let (search, rest) = step.split_once(';').unwrap_or((step, ""));
     search == prescribed().to_string() && !rest.starts_with("database=")
 }
 
-/// Returns the access point prescribed by RFC 2056 §4: Bib-1, Use Doc-id, Structure URx.
+/// Returns the access point prescribed by RFC 2056 §4: Bib-1 with Use Doc-id and Structure URx.
 fn prescribed() -> Attributes {
     Attributes::numeric(&[(USE, USE_DOC_ID), (STRUCTURE, STRUCTURE_URX)])
 }
 
-/// Returns the index for the kind of number that a docid looks like.
+/// Returns the index for the kind of number that a docid looks like; `None` if it looks like none.
 fn by_shape(docid: &Octets) -> Option<Attributes> {
     let text = std::str::from_utf8(docid.as_bytes()).ok()?;
     let identifier: Identifier = text.parse().ok()?;
@@ -299,7 +300,8 @@ fn by_shape(docid: &Octets) -> Option<Attributes> {
     Some(Attributes::numeric(&[(USE, index)]))
 }
 
-/// Returns the record syntaxes to request, each once: first the syntax of the plan, which may be `None`, then the others.
+/// Returns the record syntaxes to request, without duplicates: the syntax of the plan, which may be `None`, followed by
+/// the others.
 fn syntaxes(plan: &Plan) -> Vec<Option<Oid>> {
     let known = plan.profile.as_ref();
     let known = known.and_then(|profile| profile.record_syntax);

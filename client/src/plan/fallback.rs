@@ -1,11 +1,11 @@
-//! What to try after a refusal, and the Bib-1 diagnostics that trigger it (Z39.50-2003 Appendix ERR). RFC 2056 §4 prescribes one
-//! search and one record syntax, so all fallbacks are off by default.
+//! The fallbacks after a refusal, and the Bib-1 diagnostics that trigger them (Z39.50-2003 Appendix ERR). RFC 2056 §4
+//! prescribes one search and one record syntax, so all fallbacks are off by default.
 
 use z3950_asn1::apdu::DiagRec;
 use z3950_asn1::bib1::diagnostics::Condition;
 
-/// What to try after a refusal; by default nothing. [`Retrieval::steps`] lists what was tried. For searches other than
-/// retrievals, [`Client::find`](crate::Client::find) applies the fallbacks.
+/// The fallbacks after a refusal, which are all off by default. [`Retrieval::steps`] lists the attempts. For searches
+/// other than retrievals, [`Client::find`](crate::Client::find) applies the fallbacks.
 ///
 /// [`Retrieval::steps`]: crate::retrieve::Retrieval::steps
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -13,22 +13,22 @@ use z3950_asn1::bib1::diagnostics::Condition;
 pub struct Fallback {
     /// After diagnostic 118, search without the Structure attribute.
     pub structure: bool,
-    /// After a refusal of the attributes (3, 113 to 126, 247, 1024, 1056), or when nothing is found, try other searches for the
-    /// docid: those of the server's profile, the search of RFC 2056, the same without the Structure attribute, local number,
-    /// standard identifier, and the kind of number that the docid looks like. A query is repeated with fewer attributes, in
-    /// broader indexes, and in any index.
+    /// After a refusal of the attributes (3, 113 to 126, 247, 1024, 1056), or if nothing is found, try other searches
+    /// for the docid: those of the server's profile, the search of RFC 2056, the same search without the Structure
+    /// attribute, and searches for a local number, a standard identifier, and the kind of number that the docid looks
+    /// like. A query is repeated with fewer attributes, in broader indexes, and in any index.
     pub attributes: bool,
     /// After diagnostic 23 or 111, search the databases one by one until a record is found.
     pub databases: bool,
-    /// After diagnostic 227, 238 or 239, request the next supported record syntax of the URL, then that of the server's
-    /// profile, then leave the choice to the server.
+    /// After diagnostic 227, 238 or 239, request the next supported record syntax in the URL, then that of the server's
+    /// profile, and finally leave the choice to the server.
     pub syntax: bool,
     /// After diagnostic 25 or 26, request the record without an element set name.
     pub element_set: bool,
 }
 
 impl Fallback {
-    /// All fallbacks.
+    /// All fallbacks, switched on.
     pub const ALL: Self = Self {
         structure: true,
         attributes: true,
@@ -38,24 +38,24 @@ impl Fallback {
     };
 }
 
-/// The maximum number of searches made for one query or URL.
+/// The maximum number of searches for one query or URL.
 const MAX_SEARCHES: usize = 100;
 
-/// Which of several searches is made next, and in which databases: what a [`Fallback`] allows, in order and bounded.
+/// The order of several searches and of the databases to search, as allowed by a [`Fallback`] and bounded.
 #[derive(Debug, Clone)]
 pub(crate) struct SearchOrder {
     pub(crate) fallback: Fallback,
     searches: usize,
     databases: usize,
-    /// The index of the search.
+    /// The index of the current search.
     pub(crate) search: usize,
-    /// The index of the database to search, if they are searched one by one.
+    /// The index of the current database, if the databases are searched one by one.
     pub(crate) database: Option<usize>,
     requests_left: usize,
 }
 
 impl SearchOrder {
-    /// Begins with the first of `searches` searches, in all databases.
+    /// Creates an order that begins with the first of `searches` searches, in all databases.
     pub(crate) fn new(fallback: Fallback, searches: usize, databases: usize) -> Self {
         Self {
             fallback,
@@ -67,24 +67,25 @@ impl SearchOrder {
         }
     }
 
-    /// Begins again with the first search.
+    /// Returns to the first search.
     pub(crate) fn restart(&mut self) {
         *self = Self::new(self.fallback, self.searches, self.databases);
     }
 
-    /// Advances to the next database or search after an empty result. Returns false if there is none.
+    /// Moves to the next database or search after an empty result. Returns false if none is left.
     pub(crate) fn after_nothing(&mut self) -> bool {
         self.after_refusal(Objection::Attributes)
     }
 
-    /// Counts a request. Returns false if too many requests have been made.
+    /// Counts a request. Returns false if the maximum number of requests has been reached.
     pub(crate) fn spend(&mut self) -> bool {
         let left = self.requests_left.checked_sub(1);
         self.requests_left = left.unwrap_or_default();
         left.is_some()
     }
 
-    /// Advances after a refusal: to the first database, the next database, or the next search. Returns false if there is none.
+    /// Moves on after a refusal: to the first database, the next database, or the next search. Returns false if none is
+    /// left.
     pub(crate) fn after_refusal(&mut self, objection: Objection) -> bool {
         let may_split = self.fallback.databases && self.databases > 1;
         if objection == Objection::Databases && self.database.is_none() && may_split {
@@ -110,7 +111,7 @@ impl SearchOrder {
     }
 }
 
-/// The part of a request that a server refused and that another request may avoid.
+/// The part of a request that a server refused, and that the next request may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Objection {
     Structure,
@@ -122,7 +123,7 @@ pub(crate) enum Objection {
 }
 
 impl Objection {
-    /// Returns the first objection that another request may avoid.
+    /// Returns the first objection in the diagnostics that another request may avoid.
     pub(crate) fn of(diagnostics: &[DiagRec]) -> Self {
         let objections = diagnostics
             .iter()
@@ -168,5 +169,5 @@ impl Objection {
     }
 }
 
-/// 227: no data available in the requested record syntax.
+/// 227: no data is available in the requested record syntax.
 const NO_DATA_IN_SYNTAX: Condition = Condition(227);

@@ -1,5 +1,5 @@
-//! The notices of a plan: refusals, cautions that a person should confirm, and warnings about deviations from the URL (RFC 2056
-//! §4, §6; RFC 1738 §6).
+//! The notices of a plan: refusals, cautions that a person should confirm, and warnings about deviations from the URL
+//! (RFC 2056 §4, §6; RFC 1738 §6).
 
 use std::fmt;
 
@@ -8,17 +8,17 @@ use z3950_asn1::query::nearest;
 
 use crate::url::{self, Octets};
 
-/// The reason why nothing is sent for a URL.
+/// The reason why no request can be sent for a URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// A retrieval without a docid has no meaning (RFC 2056 §4).
+    /// The URL is for a retrieval but has no docid, so it has no meaning (RFC 2056 §4).
     #[error("the URL names no record to retrieve")]
     NoDocid,
-    /// None of these record syntaxes is supported.
+    /// The URL names these record syntaxes, but none of them is supported.
     #[error("no record syntax can be asked for: {}", Unsupported(.0))]
     NoSupportedRecordSyntax(Vec<Octets>),
-    /// A required hint cannot be followed.
+    /// A hint in the URL cannot be followed, although this is required.
     #[error("the hint {hint} cannot be followed: {}", Unsupported(.values))]
     HintUnsatisfiable {
         /// The keyword of the hint.
@@ -26,13 +26,13 @@ pub enum PlanError {
         /// The values of the hint.
         values: Vec<Octets>,
     },
-    /// The credentials of the server's profile are not available, for this reason.
+    /// The credentials of the server's profile cannot be obtained, for this reason.
     #[error("cannot get the credentials for the server: {0}")]
     Credentials(String),
 }
 
 impl PlanError {
-    /// Returns a stable name for programs, such as `NoDocid`.
+    /// Returns a stable name of the error for programs, such as `NoDocid`.
     pub fn code(&self) -> &'static str {
         match self {
             Self::NoDocid => "NoDocid",
@@ -43,21 +43,21 @@ impl PlanError {
     }
 }
 
-/// Something that a person should confirm before the URL is followed.
+/// A risk that a person should confirm before the URL is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Caution {
-    /// The port belongs to another protocol, which a URL might abuse (RFC 1738 §6, RFC 2056 §6).
+    /// The port belongs to another protocol, which the URL might abuse (RFC 1738 §6, RFC 2056 §6).
     ReservedPort(u16),
     /// The URL contains a user name or password.
     Credentials {
-        /// Whether the credentials are sent to the server.
+        /// Whether the credentials will be sent to the server.
         sent: bool,
     },
 }
 
 impl Caution {
-    /// Returns a stable name for programs, such as `ReservedPort:25`.
+    /// Returns a stable name of the caution for programs, such as `ReservedPort:25`.
     pub fn code(&self) -> String {
         match self {
             Self::ReservedPort(port) => format!("ReservedPort:{port}"),
@@ -79,25 +79,25 @@ impl fmt::Display for Caution {
     }
 }
 
-/// A deviation from the URL. `Display` is for people, [`code`](Self::code) for programs.
+/// A deviation of the requests from the URL. `Display` is for people, [`code`](Self::code) for programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Warning {
     /// A warning issued by the parser.
     Url(url::Caution),
-    /// A hint that cannot be followed.
+    /// A hint in the URL is ignored, because it cannot be followed.
     HintIgnored {
         /// The keyword of the hint.
         hint: &'static str,
         /// The values of the hint.
         values: Vec<Octets>,
     },
-    /// No record syntax is requested, because none of these is supported.
+    /// No record syntax is requested, because none of these in the URL is supported.
     RecordSyntaxOmitted(Vec<Octets>),
 }
 
 impl Warning {
-    /// Returns a stable name for programs: `Name` or `Name:detail`, such as `HintIgnored:rs`.
+    /// Returns a stable name of the warning for programs: `Name` or `Name:detail`, such as `HintIgnored:rs`.
     pub fn code(&self) -> String {
         match self {
             Self::Url(warning) => warning.code(),
@@ -142,7 +142,7 @@ impl fmt::Display for Unsupported<'_> {
     }
 }
 
-/// Returns the known name nearest to an unknown one.
+/// Returns the known name that is most similar to an unknown name.
 fn similar(name: &[u8]) -> Option<&'static str> {
     let known = Oid::record_syntax_names().map(|(known, _)| known);
     let name = std::str::from_utf8(name).ok()?;

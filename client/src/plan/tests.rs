@@ -1,4 +1,4 @@
-//! The plan of a URL, octet for octet where the standard or a known conversation fixes the octets.
+//! Tests of the plan for a URL, octet for octet where the standard or a captured conversation defines the octets.
 
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec;
@@ -297,8 +297,8 @@ fn every_name_of_the_table_is_known_in_any_case() {
     }
 }
 
-/// RFC 2056 §4 leaves the names to the client: it accepts every name that the table of object identifiers has for a record
-/// syntax.
+/// Tests that every name of a record syntax in the table of object identifiers is accepted. RFC 2056 §4 leaves the
+/// names to the client.
 #[test]
 fn audit_b7_every_registered_record_syntax_can_be_named() {
     let names: Vec<(&str, Oid)> = Oid::record_syntaxes().collect();
@@ -328,7 +328,7 @@ fn audit_b7_every_registered_record_syntax_can_be_named() {
     }
 }
 
-/// Each warning has a code for programs and a message with suggestions for people.
+/// Tests that each warning has a code for programs, and a message with suggestions for people.
 #[test]
 fn audit_b20_warnings_are_words_with_a_code() {
     for (tail, code, words) in [

@@ -1,5 +1,5 @@
-//! Shows who is waiting for a session with a server while as many are in use as its limits allow, so that others can give theirs
-//! up.
+//! Shows whether users are waiting for a session with a server because all sessions that its limits allow are in use,
+//! so that other users can give their sessions up.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,32 +8,33 @@ use tokio::sync::watch;
 
 use super::Server;
 
-/// The number of waiting users, and the number of sessions promised to them.
+/// The number of waiting users, and the number of sessions that have been promised to them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SessionsWanted {
     waiting: usize,
     promised: usize,
 }
 
-/// The demand for sessions with a server, over all users of a client's pool. A user with an idle session can give it up when
-/// others wait.
+/// The demand for sessions with a server, by all users of a client's pool. A user with an idle session can give it up
+/// if others are waiting.
 #[derive(Clone)]
 pub struct SessionDemand(pub(crate) Arc<Server>);
 
 impl SessionDemand {
-    /// Returns whether somebody is waiting who has not been promised a session.
+    /// Returns whether a user is waiting to whom no session has been promised.
     pub fn is_open(&self) -> bool {
         self.0.demand.borrow().is_open()
     }
 
-    /// Waits until somebody is waiting who has not been promised a session.
+    /// Waits until a user is waiting to whom no session has been promised.
     pub async fn opened(&self) {
         let mut demand = self.0.demand.subscribe();
         // Waiting fails only if the sender is dropped, but `self` owns the sender.
         let _ = demand.wait_for(SessionsWanted::is_open).await;
     }
 
-    /// Promises the session of the caller, who then drops it. Returns `false` if nobody needs the session any more.
+    /// Promises the session of the caller, who then has to drop it. Returns `false` if no user needs the session any
+    /// more.
     pub fn promise(&self) -> bool {
         self.0.demand.send_if_modified(|demand| {
             let is_open = demand.is_open();
@@ -42,7 +43,7 @@ impl SessionDemand {
         })
     }
 
-    /// Returns whether somebody is waiting.
+    /// Returns whether any user is waiting.
     pub fn is_crowded(&self) -> bool {
         self.0.demand.borrow().waiting > 0
     }
@@ -60,7 +61,7 @@ impl SessionsWanted {
     }
 }
 
-/// A waiting user; the wait ends when this is dropped.
+/// A guard for a waiting user, which ends the wait when it is dropped.
 pub(super) struct WaitingUser<'a>(&'a watch::Sender<SessionsWanted>);
 
 impl<'a> WaitingUser<'a> {

@@ -1,5 +1,5 @@
-//! The sessions with a server that nobody is using. They are kept for the next user, and closed after a time if the options say
-//! so.
+//! The sessions with a server that are not in use. They are kept for the next user, and closed after a time set in the
+//! options.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -16,36 +16,36 @@ pub(super) struct IdleSessions(Mutex<IdleState>);
 
 #[derive(Default)]
 struct IdleState {
-    /// The sessions, least recently used first.
+    /// The sessions, least recently used session first.
     sessions: Vec<IdleSession>,
-    /// Whether a task is running that closes sessions when their time is over.
+    /// Whether a task is running that closes sessions after their time has passed.
     is_swept: bool,
 }
 
 struct IdleSession {
     key: Key,
     session: Session,
-    /// The time at which the session is closed; `None` for never.
+    /// The time at which the session is closed; `None` to keep it.
     until: Option<Instant>,
 }
 
 impl IdleSessions {
-    /// Returns the state without the sessions that have ended.
+    /// Returns the state, after removing sessions that have ended.
     fn open(&self) -> MutexGuard<'_, IdleState> {
         let mut state = lock(&self.0);
         state.sessions.retain(|idle| idle.session.is_open());
         state
     }
 
-    /// Removes and returns a session with this key that is still open.
+    /// Removes and returns an open session with this key.
     pub(super) fn take(&self, key: &Key) -> Option<Session> {
         let mut state = self.open();
         let index = state.sessions.iter().rposition(|idle| idle.key == *key)?;
         Some(state.sessions.remove(index).session)
     }
 
-    /// Keeps a session, unless `limit` sessions are kept already. If a time is given, with the runtime that measures it, the
-    /// session is kept for that time.
+    /// Keeps a session, unless `limit` sessions are already kept. If a time is given, together with the runtime that
+    /// measures it, the session is closed after that time.
     pub(super) fn put(
         self: &Arc<Self>,
         key: Key,
@@ -70,7 +70,7 @@ impl IdleSessions {
         }
     }
 
-    /// Removes and returns the least recently used sessions, so that at most `most` are left.
+    /// Removes and returns the least recently used sessions, so that at most `most` sessions remain.
     pub(super) fn surplus(&self, most: usize) -> Vec<Session> {
         let mut state = lock(&self.0);
         let excess = state.sessions.len().saturating_sub(most);
@@ -78,12 +78,13 @@ impl IdleSessions {
         excess.map(|idle| idle.session).collect()
     }
 
-    /// Returns whether no session is open.
+    /// Returns whether there are no open sessions.
     pub(super) fn is_empty(&self) -> bool {
         self.open().sessions.is_empty()
     }
 
-    /// Removes the sessions whose time is over. Returns them, and the time at which the next session is due, if there is one.
+    /// Removes and returns the sessions whose time has passed. Also returns the time at which the next session has to
+    /// be closed, if there is one.
     fn expired(&self) -> (Vec<IdleSession>, Option<Instant>) {
         let now = Instant::now();
         let mut state = self.open();
@@ -95,7 +96,7 @@ impl IdleSessions {
     }
 }
 
-/// Closes sessions when their time is over, until none is left.
+/// Closes sessions after their time has passed, until none are left.
 async fn sweep(idle: Arc<IdleSessions>) {
     loop {
         let (expired, next) = idle.expired();

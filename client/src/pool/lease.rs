@@ -1,5 +1,5 @@
-//! A session that is lent: to one user alone, or to as many users as operations may be in progress at once, carried out
-//! concurrently (concurrentOperations, Z39.50-2003 §3.5) or sent ahead. Each user has a result set of its own.
+//! A lent session. It has a single user, or as many users as requests may be in progress: they are performed
+//! concurrently (concurrentOperations, Z39.50-2003 §3.5) or sent ahead of answers. Each user has a separate result set.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,11 +19,11 @@ use crate::transport::connect::BoxFuture;
 /// The maximum number of times that a request is repeated.
 const MAX_REPEATS: usize = 4;
 
-/// The right to use a session. When its last user drops it, the session goes back to the pool. If the session has ended, another
-/// handle to it exists, or one of its requests has not been answered, it is closed instead.
+/// The right to use a session. When its last user drops it, the session returns to the pool. It is closed instead if it
+/// has ended, if another handle to it exists, or if one of its requests has not been answered.
 pub struct Lease {
     session: Arc<LentSession>,
-    /// The number of the user's place; the first user has place 0.
+    /// The number of the user's place in the session; the first user has place 0.
     place: usize,
     result_set: InternationalString,
 }
@@ -31,32 +31,35 @@ pub struct Lease {
 /// A lent session and its users.
 pub(super) struct LentSession {
     opener: Opener,
-    /// The session in use.
+    /// The session that is used now, which may replace a lost one.
     current: Mutex<Session>,
-    /// Held while another session is opened in place of this one.
+    /// The lock held while another session is opened in place of a lost one.
     renewal: tokio::sync::Mutex<()>,
     /// Whether the session had been used before it was lent.
     is_reused: bool,
     sharing: Sharing,
-    /// The maximum number of users at once.
+    /// The maximum number of users at the same time.
     places: usize,
-    /// Whether requests are sent ahead of answers, although the server does not carry out operations concurrently.
+    /// Whether requests are sent ahead of answers, although the server does not perform operations concurrently.
     is_pipelined: bool,
-    /// Whether the server has failed at several requests in progress, so that requests are made one at a time.
+    /// Whether the server has failed while several requests were in progress, so that only one request is made at a
+    /// time.
     has_tripped: AtomicBool,
-    /// Whether records lack the docid by which they are found, so that they cannot be distinguished from those of other requests.
+    /// Whether records do not contain the docid by which they were found, so that records of different requests cannot
+    /// be distinguished.
     hides_docids: AtomicBool,
-    /// Locked for reading by requests that may be made at the same time, and for writing by a request that must be made alone.
+    /// Locked for reading by requests that may be made at the same time, and for writing by a request that must be made
+    /// alone.
     gate: RwLock<()>,
     /// The numbers of the free places.
     free: Mutex<Vec<usize>>,
-    /// The number of users that have joined the first one, including those that have left.
+    /// The number of users that have joined the first user, including those that have left.
     joined: AtomicUsize,
     _permit: Permit,
 }
 
 impl Lease {
-    /// Lends a session of this opener. Others may join it if it has further places, which it has only if result sets have names.
+    /// Lends a session of this opener. Other users may join if it has further places, which requires named result sets.
     pub(super) fn new(
         opener: Opener,
         session: Session,
@@ -97,7 +100,7 @@ impl Lease {
         }
     }
 
-    /// Takes a place in a session with these options, if one is free.
+    /// Takes a free place in a session with these options; `None` if there is none.
     pub(super) fn join(session: Arc<LentSession>, key: &Key) -> Option<Self> {
         if session.opener.key != *key {
             return None;
@@ -114,22 +117,22 @@ impl Lease {
         })
     }
 
-    /// Returns the session in use. The handle must not outlive the lease.
+    /// Returns the session that is used now. The handle must be dropped before the lease.
     pub fn session(&self) -> Session {
         self.session.current()
     }
 
-    /// Returns the name of the result set that belongs to this user.
+    /// Returns the name of this user's result set.
     pub fn result_set(&self) -> &InternationalString {
         &self.result_set
     }
 
-    /// Makes a request while no other user makes one. If the session was lost, for instance because the server dropped it while
-    /// it was idle, and `repeat` allows it, the request is made again in a new session, up to four times. The handle passed to
-    /// `request` must not outlive the lease.
+    /// Makes a request while no other user makes one. If the session was lost, for example because the server dropped
+    /// it while it was idle, and if `repeat` allows it, the request is repeated in a new session, up to four times. The
+    /// handle passed to `request` must be dropped before the lease.
     ///
     /// # Errors
-    /// The errors of the last request, or of opening the session for it.
+    /// The errors of the last request, or of opening a session for it.
     pub async fn run<T, F>(
         &self,
         repeat: Repeat,
@@ -142,10 +145,10 @@ impl Lease {
         turn.carry_out(self.session(), Some(repeat), request).await
     }
 
-    /// Makes a request that changes nothing except the user's own result set. If the server has answered other requests, it is
-    /// repeated after any loss of the session; otherwise only if nothing was sent, since the request itself may be the reason for
-    /// the loss. After a second loss it is repeated while no other user makes a request, so that only this request can end the
-    /// session.
+    /// Makes a request that changes nothing except the user's own result set. If the server has answered other
+    /// requests, it is repeated after any loss of the session. If not, the request itself may be the reason for the
+    /// loss, so it is repeated only if nothing was sent. After a second loss, it is repeated while no other user makes
+    /// a request, so that only this request can end the session.
     ///
     /// # Errors
     /// The errors of [`run`](Self::run).
@@ -171,9 +174,10 @@ impl Lease {
         turn.carry_out(session, None, request).await
     }
 
-    /// Makes a request whose record should contain certain data. If `is_foreign` says that the record does not, the request is
-    /// made again alone, since a server that confuses referenceIds answers with the record of another user. If records do not
-    /// contain their docids even then, requests for docids are made alone from then on.
+    /// Makes a request whose record should contain certain data. If `is_foreign` returns true, the record lacks the
+    /// data, and the request is made again alone, because a server that confuses referenceIds may return the record of
+    /// another user. If records do not contain their docids even then, requests for docids are always made alone after
+    /// that.
     ///
     /// # Errors
     /// The errors of [`read`](Self::read).
@@ -215,13 +219,13 @@ impl Lease {
         Ok(again)
     }
 
-    /// Returns a way to replace a lost session, for all its users and as long as it is lent: see
+    /// Returns a function that replaces a lost session, for all its users and as long as it is lent; see
     /// [`PagerOptions::reconnect`](crate::pager::PagerOptions::reconnect).
     pub fn reconnect(&self) -> Arc<dyn Reconnect> {
         Arc::new(Replacement(Arc::downgrade(&self.session)))
     }
 
-    /// Returns whether the session had been used before it was lent, so that the server may have dropped it meanwhile.
+    /// Returns whether the session had been used before it was lent, so that the server may have dropped it since then.
     pub fn is_reused(&self) -> bool {
         self.session.is_reused
     }
@@ -249,7 +253,7 @@ impl LentSession {
         lock(&self.current).clone()
     }
 
-    /// Returns the session in use, or opens another one if it has ended.
+    /// Returns the session, or opens another session if it has ended.
     async fn open(&self) -> Result<Session, Error> {
         let session = self.current();
         if session.is_open() {
@@ -258,7 +262,8 @@ impl LentSession {
         self.other_than(&session).await
     }
 
-    /// Returns the session that replaces a lost one. It is opened here, unless another user has opened one that is still open.
+    /// Returns the session that replaces a lost one. A new session is opened, unless another user has already opened
+    /// one that is still open.
     async fn other_than(&self, lost: &Session) -> Result<Session, Error> {
         let _renewal = self.renewal.lock().await;
         let session = self.current();
@@ -270,7 +275,7 @@ impl LentSession {
         Ok(session)
     }
 
-    /// Makes requests one at a time from now on, because the server confuses their answers.
+    /// Makes requests one at a time from now on, because the server confuses the answers to several requests.
     fn distrust(&self) {
         if !self.has_tripped.swap(true, Ordering::AcqRel) {
             tracing::warn!("the server confuses requests in progress; sending one at a time");
@@ -288,7 +293,7 @@ impl Drop for LentSession {
     }
 }
 
-/// Replaces a lost session as long as it is lent.
+/// A function that replaces a lost session as long as it is lent.
 struct Replacement(Weak<LentSession>);
 
 impl Reconnect for Replacement {
@@ -300,14 +305,14 @@ impl Reconnect for Replacement {
     }
 }
 
-/// A request of a user. While it exists, requests that have to be made alone cannot begin.
+/// A request of a user. While it exists, no request that has to be made alone can begin.
 struct LentRequest<'a> {
     session: &'a LentSession,
     together: Option<RwLockReadGuard<'a, ()>>,
-    /// The lock held while the request is made alone.
+    /// The lock held if the request is made alone.
     alone: Option<RwLockWriteGuard<'a, ()>>,
     losses: usize,
-    /// Whether the answer to the request itself was wrong.
+    /// Whether the request has failed although it was made alone.
     has_failed_alone: bool,
 }
 
@@ -328,9 +333,9 @@ impl<'a> LentRequest<'a> {
         request
     }
 
-    /// Makes a request, and repeats it after the session was lost if `repeat` allows it. Without `repeat`, a request that changes
-    /// nothing is repeated after any loss if the server has answered others, because then the request is probably not the reason
-    /// for the loss.
+    /// Makes a request, and repeats it after a loss of the session if `repeat` allows it. If `repeat` is not given, a
+    /// request that changes nothing is repeated after any loss if the server has answered other requests, because then
+    /// the request is probably not the reason for the loss.
     async fn carry_out<T, F>(
         mut self,
         mut session: Session,
@@ -384,7 +389,7 @@ impl<'a> LentRequest<'a> {
         }
     }
 
-    /// Returns the session that replaces one lost with this error.
+    /// Returns the session that replaces a session lost with this error.
     async fn replace(&mut self, lost: &Session, error: &Error) -> Result<Session, Error> {
         self.losses += 1;
         self.has_failed_alone |= matches!(error, Error::ProtocolError { .. });

@@ -1,4 +1,4 @@
-//! Opens sessions of the pool that have the same options, and keeps them for the next user.
+//! Opens sessions with the same options for the pool, and keeps them for the next user.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::protocol::session::{Session, SessionOptions};
 use crate::target::profile::TargetLimits;
 use crate::transport::connect::BoxFuture;
 
-/// Opens sessions with a server, always with the same options.
+/// A function that opens sessions with a server, always with the same options.
 pub(super) struct Opener {
     pool: Arc<Pool>,
     pub(super) server: Arc<Server>,
@@ -20,7 +20,7 @@ pub(super) struct Opener {
     options: SessionOptions,
     max_sessions: usize,
     pace: Option<Pace>,
-    /// The runtime in which sessions run, since a lease may be dropped outside it.
+    /// The runtime of the sessions. It is stored because a lease may be dropped outside the runtime.
     runtime: Option<Handle>,
 }
 
@@ -48,7 +48,7 @@ impl Opener {
         }
     }
 
-    /// Takes an idle session, if there is one.
+    /// Takes an idle session of the pool, if there is one.
     pub(super) fn take_idle(&self) -> Option<Session> {
         let session = self.server.idle.take(&self.key)?;
         self.server.note_answer();
@@ -56,8 +56,8 @@ impl Opener {
         Some(session.with_pace(self.pace.clone()))
     }
 
-    /// Opens a session, and closes idle sessions that exceed the limit. Boxed, since this is seldom done and would take room in
-    /// every future that may do it.
+    /// Opens a session, and closes idle sessions that exceed the limit. The future is boxed, because this is rare and
+    /// would enlarge every future that may do it.
     pub(super) fn open(&self) -> BoxFuture<'_, Result<Session, Error>> {
         Box::pin(self.open_now())
     }
@@ -77,7 +77,7 @@ impl Opener {
         Ok(session.await?.with_pace(self.pace.clone()))
     }
 
-    /// Keeps a session for the next user.
+    /// Keeps a session in the pool for the next user.
     pub(super) fn keep(&self, session: Session) {
         let time = self.runtime.as_ref().zip(self.options.idle_time);
         let idle = &self.server.idle;

@@ -1,4 +1,4 @@
-//! The sessions with a server that further users may join.
+//! The sessions with a server that additional users may join.
 
 use std::sync::{Arc, Mutex, Weak};
 
@@ -11,12 +11,12 @@ use super::{Key, lock};
 #[derive(Default)]
 pub(super) struct SharedSessions {
     list: Mutex<Vec<Weak<LentSession>>>,
-    /// Notified when a place becomes free.
+    /// Notifies waiting users that a place has become free.
     freed: Notify,
 }
 
 impl SharedSessions {
-    /// Lets others join a session.
+    /// Allows other users to join a session.
     pub(super) fn offer(&self, session: &Arc<LentSession>) {
         let mut list = lock(&self.list);
         list.retain(|session| session.strong_count() > 0);
@@ -25,7 +25,7 @@ impl SharedSessions {
         self.notify();
     }
 
-    /// Tells waiting users that a place is free.
+    /// Notifies waiting users that a place is free.
     pub(super) fn notify(&self) {
         self.freed.notify_waiters();
     }

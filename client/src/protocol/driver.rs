@@ -1,5 +1,6 @@
-//! The data that a session's task works on: the stream as APDUs, the requests of the handles, and the operations in progress.
-//! Each answer is matched to its request, checked, and handed to the caller (Z39.50-2003 §3.1.2, §3.4, §3.5).
+//! The data that a session's task works on: the stream as APDUs, the requests of the handles, and the operations in
+//! progress. Each answer is matched to its request, checked, and returned to the caller (Z39.50-2003 §3.1.2, §3.4,
+//! §3.5).
 
 mod segments;
 mod server_requests;
@@ -32,13 +33,13 @@ use crate::error::{Cause, Error, Phase, ProtocolFault};
 use crate::protocol::service::{count, init};
 use crate::transport::timeouts::{Limit, Timeouts};
 
-/// How a session ended.
+/// The end of a session.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum End {
-    /// This side closed the session.
+    /// The client closed the session.
     Closed,
-    /// Something went wrong, or the server closed the session.
+    /// The session failed, or the server closed it.
     Failed(Arc<Error>),
 }
 
@@ -76,37 +77,40 @@ impl State {
 /// A request that a handle passes to the task.
 pub(crate) struct Command {
     pub(crate) request: Apdu,
-    /// The keys by which an SRU server sorts the result of a search. Z39.50 has a separate service for sorting.
+    /// The keys by which an SRU server sorts the result of a search. It is unused in Z39.50, which has a separate
+    /// service for sorting.
     #[cfg_attr(not(feature = "sru"), expect(dead_code, reason = "for SRU alone"))]
     pub(crate) sort: Vec<SortKeySpec>,
     pub(crate) timeouts: Timeouts,
     pub(crate) reply: oneshot::Sender<Result<Apdu, Error>>,
 }
 
-/// A request to send TriggerResourceControl for every operation in progress; the reply is the number of these operations.
+/// The order to send TriggerResourceControl for every operation in progress. The reply is the number of these
+/// operations.
 pub(crate) struct Trigger {
     pub(crate) request: TriggerResourceControlRequest,
     pub(crate) reply: oneshot::Sender<usize>,
 }
 
-/// A request that has not been answered yet.
+/// A request that has been sent but not answered yet.
 struct Operation {
-    /// Identifies the operation on this side, whatever its referenceId.
+    /// The number of the operation in the client, which is independent of its referenceId.
     number: u64,
     /// The request, with its referenceId.
     request: Apdu,
     timeouts: Timeouts,
-    /// The time at which the wait for the answer ends.
+    /// The time at which the wait for an answer ends, if it is limited.
     limit: Option<Limit>,
-    /// The number of requests that the server has made within this operation.
+    /// The number of requests that the server has sent during this operation.
     interruptions: usize,
-    /// The number of requests of the server that await a decision on this side; the answer timeout is suspended meanwhile.
+    /// The number of requests of the server that wait for a decision of the client. The answer timeout is suspended
+    /// while there are any.
     questions: usize,
-    /// The part of the answer received so far.
+    /// The segments of the answer received so far.
     segments: Segments,
     /// Whether the server was asked to cancel the operation.
     is_cancelled: bool,
-    /// The number of APDUs received before the request was sent.
+    /// The number of APDUs that had been received before the request was sent.
     heard: u64,
     reply: Option<oneshot::Sender<Result<Apdu, Error>>>,
 }
@@ -116,14 +120,14 @@ impl Operation {
         Phase::of(&self.request)
     }
 
-    /// Sends the result to the caller, unless the caller already has one.
+    /// Sends the result to the caller, unless it was sent before.
     fn answer(&mut self, result: Result<Apdu, Error>) {
         if let Some(reply) = self.reply.take() {
             let _ = reply.send(result);
         }
     }
 
-    /// Restarts the timeout; while the server waits for a decision, only the deadline applies.
+    /// Restarts the answer timeout. While the server waits for a decision, only the deadline applies.
     fn wait(&mut self) {
         self.limit = Some(match self.questions {
             0 => self.timeouts.to_answer(),
@@ -132,10 +136,10 @@ impl Operation {
     }
 }
 
-/// Checks that `answer` answers `request` and is consistent.
+/// Checks that `answer` is an answer to `request` and is consistent.
 ///
 /// # Errors
-/// An error ends the session: a [`ProtocolFault`], or the rejection of Init. A diagnostic is not an error here.
+/// A [`ProtocolFault`] or the rejection of Init; both end the session. A diagnostic is not an error here.
 pub(crate) fn examine(request: &Apdu, answer: &Apdu) -> Result<(), Error> {
     let checked = match (request, answer) {
         (Apdu::InitializeRequest(_), Apdu::InitializeResponse(response)) => {
@@ -158,8 +162,8 @@ pub(crate) fn examine(request: &Apdu, answer: &Apdu) -> Result<(), Error> {
     checked.map_err(|fault| Error::fault(Phase::of(request), fault))
 }
 
-/// Checks that a response is consistent. A `resultCount` that is negative, or less than the number of records, is left to the
-/// caller.
+/// Checks that a search response is consistent. A `resultCount` that is negative, or less than the number of records,
+/// is not an error here.
 fn examine_search(response: &SearchResponse) -> Result<(), ProtocolFault> {
     count(
         response.records.as_ref(),
@@ -168,7 +172,7 @@ fn examine_search(response: &SearchResponse) -> Result<(), ProtocolFault> {
     .map(|_| ())
 }
 
-/// Checks that a response is consistent.
+/// Checks that a Present response is consistent.
 fn examine_present(
     request: &PresentRequest,
     response: &PresentResponse,
@@ -188,8 +192,8 @@ fn examine_present(
     Ok(())
 }
 
-/// Checks that a response is consistent. Non-surrogate diagnostics do not count as entries, whatever `numberOfEntriesReturned`
-/// says.
+/// Checks that a scan response is consistent. Non-surrogate diagnostics do not count as entries, even if
+/// `numberOfEntriesReturned` includes them.
 fn examine_scan(request: &ScanRequest, response: &ScanResponse) -> Result<(), ProtocolFault> {
     let announced = response.number_of_entries_returned;
     if announced < 0 {
@@ -217,15 +221,15 @@ fn examine_scan(request: &ScanRequest, response: &ScanResponse) -> Result<(), Pr
 #[derive(Default)]
 struct Operations {
     list: Vec<Operation>,
-    /// The number given to the most recent operation.
+    /// The number of the most recent operation.
     count: u64,
-    /// The referenceId given to the most recent request.
+    /// The referenceId of the most recent request.
     reference: u32,
 }
 
 impl Operations {
-    /// Gives a request a referenceId if other operations are in progress and the request has no referenceId, or one that is in
-    /// use.
+    /// Sets the referenceId of a request if other operations are in progress and the request has no referenceId, or one
+    /// that is in use.
     fn label(&mut self, request: &mut Apdu) {
         let own = request.reference_id();
         if !self.list.is_empty() && own.is_none_or(|own| self.bears(own)) {
@@ -234,7 +238,7 @@ impl Operations {
         }
     }
 
-    /// Begins an operation; `heard` is the number of APDUs received so far.
+    /// Begins an operation. `heard` is the number of APDUs received so far.
     fn begin(&mut self, command: Command, heard: u64) {
         self.count += 1;
         self.list.push(Operation {
@@ -266,12 +270,14 @@ impl Operations {
         list.any(|operation| operation.request.reference_id() == Some(reference))
     }
 
-    /// Returns the operation that an APDU with this referenceId belongs to; `None` if no operation is in progress.
+    /// Returns the operation to which an APDU with this referenceId belongs; `None` if no operation is in progress.
     ///
-    /// An APDU without a referenceId belongs to the only operation in progress, or to the operation whose request had none.
+    /// An APDU without a referenceId belongs to the operation in progress if there is only one, or to the operation
+    /// whose request has no referenceId.
     ///
     /// # Errors
-    /// The referenceId was never sent, or it is missing although several operations are possible.
+    /// A [`ProtocolFault`] if the referenceId is not that of any request, or if it is missing and several operations
+    /// are possible.
     fn find(
         &mut self,
         reference: Option<&ReferenceId>,
@@ -305,12 +311,12 @@ impl Operations {
         self.list.first().map_or(Phase::Idle, Operation::phase)
     }
 
-    /// Returns the time at which the next wait ends.
+    /// Returns the earliest time at which a wait ends.
     fn next_limit(&self) -> Option<Instant> {
         self.limits().map(|(at, _)| at).min()
     }
 
-    /// Returns an operation whose wait has ended.
+    /// Returns the number of an operation whose wait has ended.
     fn overdue(&self, now: Instant) -> Option<u64> {
         let overdue = self.limits().find(|(at, _)| *at <= now);
         overdue.map(|(_, number)| number)
@@ -323,7 +329,7 @@ impl Operations {
         })
     }
 
-    /// Waits until the caller of an operation is gone; cancelled operations are not considered.
+    /// Waits until the caller of an operation has dropped its future. Cancelled operations are ignored.
     fn poll_dropped(&mut self, context: &mut Context<'_>) -> Poll<u64> {
         for operation in &mut self.list {
             if let Some(reply) = &mut operation.reply
@@ -336,8 +342,8 @@ impl Operations {
         Poll::Pending
     }
 
-    /// Returns whether a request must wait because it changes a result set that an operation uses, or uses one that an operation
-    /// changes.
+    /// Returns whether a request must wait, because it changes a result set that an operation uses, or uses a result
+    /// set that an operation changes.
     fn is_in_conflict(&self, request: &Apdu) -> bool {
         let wanted = ResultSetUse::of(request);
         self.list
@@ -346,22 +352,22 @@ impl Operations {
     }
 }
 
-/// Both directions of a stream. Writing continues while the next APDU is awaited, so that neither side blocks because the other
-/// does not read.
+/// Both directions of a stream. Writing continues while the next APDU is awaited, so that a peer that writes before it
+/// reads cannot block both sides.
 struct Wire<S> {
     framed: Framed<S, ApduCodec>,
-    /// Whether the write buffer may hold octets.
+    /// Whether the write buffer may contain octets.
     is_unsent: bool,
-    /// Whether the server has stopped reading; what it has sent is still read.
+    /// Whether the server has stopped reading. Octets that it has sent are still read.
     has_stopped_reading: bool,
-    /// The times at which the first and the last octets of an incomplete APDU were read.
+    /// The times at which the first and the last octets of the current, incomplete APDU were read.
     arriving: Option<(Instant, Instant)>,
-    /// The number of octets of that APDU that have been read.
+    /// The number of octets of the current, incomplete APDU that have been read.
     buffered: usize,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
-    /// Wraps a stream whose received APDUs have at most `max_apdu_size` octets.
+    /// Wraps a stream. Received APDUs may have at most `max_apdu_size` octets.
     fn new(stream: S, max_apdu_size: usize) -> Self {
         Self {
             framed: Framed::new(stream, ApduCodec::new(max_apdu_size)),
@@ -372,7 +378,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         }
     }
 
-    /// Adds an APDU to the write buffer, which [`next`](Self::next) and [`flush`](Self::flush) empty.
+    /// Appends an APDU to the write buffer, which [`next`](Self::next) and [`flush`](Self::flush) write to the stream.
     fn put(&mut self, apdu: &Apdu) -> Result<(), EncodeError> {
         let octets = codec::encode(apdu)?;
         debug!(apdu = apdu.name(), octets = octets.len(), "sent");
@@ -384,7 +390,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         Ok(())
     }
 
-    /// Returns the octets of the next APDU, or `None` at the end of the stream. Cancel safe.
+    /// Returns the octets of the next APDU, or `None` at the end of the stream. This function is cancel safe.
     async fn next(&mut self) -> Option<Result<Bytes, StreamError>> {
         poll_fn(|context| {
             match self.poll_sent(context) {
@@ -412,7 +418,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         self.buffered = buffered;
     }
 
-    /// Writes out the write buffer.
+    /// Writes the write buffer to the stream.
     async fn flush(&mut self) -> Result<(), StreamError> {
         poll_fn(|context| self.poll_sent(context)).await
     }
@@ -448,7 +454,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         while matches!(self.framed.get_mut().read(&mut dropped).await, Ok(1..)) {}
     }
 
-    /// Closes our side of the stream.
+    /// Closes the stream for writing.
     async fn shutdown(&mut self) {
         // An error means that the server has closed the connection, so it is ignored.
         let _ = self.framed.get_mut().shutdown().await;

@@ -1,5 +1,5 @@
-//! Reads a result set as a stream of records (Z39.50-2003 §3.1.6, §3.2.3): each position once and in order, in chunks whose size
-//! adapts to the server.
+//! Reads a result set as a stream of records (Z39.50-2003 §3.1.6, §3.2.3). Each position is returned once and in order;
+//! the size of the requested chunks adapts to the server.
 
 mod chunks;
 mod cursor;
@@ -40,26 +40,29 @@ use crate::protocol::service::search::{SearchOptions, SearchResult};
 use crate::protocol::session::{Reconnect, Session};
 use crate::transport::Timeouts;
 
-/// How to fetch records. By default twenty records at a time, in a form that the server chooses.
+/// The options for fetching records. By default, twenty records are requested at a time, in a form chosen by the
+/// server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PagerOptions {
-    /// The form of the records. The result set named here is replaced by that of the search.
+    /// The requested form of the records. The name of the result set is replaced by that of the search.
     pub present: PresentOptions,
-    /// Record syntaxes to try in turn if the server does not support the one in `present`; `None` leaves the choice to the
-    /// server.
+    /// Record syntaxes to try one after the other if the server does not support the one in `present`. `None` leaves
+    /// the choice to the server.
     pub alternatives: Vec<Option<Oid>>,
-    /// Element sets to try in turn for a record that is empty, or too large even alone; after them, `alternatives` are tried.
+    /// Element sets to try one after the other for a record that is empty, or too large even when requested alone.
+    /// After them, `alternatives` are tried.
     pub element_sets: Vec<InternationalString>,
-    /// The number of records per Present. Chunks shrink if a server refuses this many records or sends fewer.
+    /// The number of records per Present. It is reduced if a server refuses this many records or sends fewer.
     pub chunk_size: u64,
-    /// The number of records per Present up to which chunks grow while a long range is read, unless the chunks have many octets.
-    /// By default they do not grow.
+    /// The maximum number of records per Present, up to which chunks grow while a long range is read, unless the chunks
+    /// have many octets. By default, chunks do not grow.
     pub max_chunk_size: u64,
-    /// Whether the refusal of a single record takes its place, so that the records after it are still read. Otherwise the refusal
-    /// is an error.
+    /// Whether the refusal of a single record is returned in its place, so that the records after it are still read. If
+    /// not, the refusal is an error.
     pub takes_refusals: bool,
-    /// Opens a new session if the first is lost. The search is repeated in it, and must find the same number of records.
+    /// The function that opens a new session after the session was lost. The search is repeated there, and must find
+    /// the same number of records.
     pub reconnect: Option<Arc<dyn Reconnect>>,
 }
 
@@ -78,7 +81,7 @@ impl Default for PagerOptions {
 }
 
 impl PagerOptions {
-    /// Switches to the next record syntax, going back to the first after the last.
+    /// Switches to the next record syntax. After the last syntax, the first one is next.
     fn change_syntax(&mut self) {
         if !self.alternatives.is_empty() {
             let next = self.alternatives.remove(0);
@@ -89,7 +92,8 @@ impl PagerOptions {
     }
 }
 
-/// The maximum number of chunks of a long range that are requested ahead, if as many operations may be in progress.
+/// The maximum number of chunks of a long range that are requested ahead. It also depends on the number of operations
+/// that may be in progress.
 const CHUNKS_AHEAD: usize = 8;
 
 /// How often in a row a server may ask to wait before it sends records, and how long each time.
@@ -109,22 +113,22 @@ pub struct Pager {
     search: SearchOptions,
     options: PagerOptions,
     found: SearchResult,
-    /// The keys by which the set was last sorted.
+    /// The keys by which the set was sorted last.
     sorted_by: Option<Vec<SortKeySpec>>,
     chunks: Chunks,
-    /// The first records, sent with the response to the search.
+    /// The first records, which came with the search response.
     pushed: Vec<ResultRecord>,
     /// The requests for the next chunks of a long range, in order.
     ahead: VecDeque<Ahead>,
-    /// Whether the server has failed to answer requests sent ahead.
+    /// Whether the server has failed to answer requests that were sent ahead.
     has_tripped: bool,
-    /// The number of unusable records in a row for which no other form helped.
+    /// The number of consecutive unusable records that were not available in any other form.
     without_form: u32,
     /// The diagnostics that were reported as warnings.
     reported: Vec<DiagRec>,
 }
 
-/// A Present sent before its records are needed.
+/// A Present that was sent before its records are needed.
 struct Ahead {
     start: u64,
     count: u64,
@@ -138,7 +142,7 @@ impl fmt::Debug for Ahead {
 }
 
 impl Session {
-    /// Searches, and returns a pager for the result set. Records in the response are not requested again.
+    /// Searches, and returns a pager for the result set. Records in the search response are not requested again.
     ///
     /// # Errors
     /// The errors of [`search`](Self::search).
@@ -184,8 +188,8 @@ impl Session {
         })
     }
 
-    /// Returns a pager for an existing result set, which `options.present` names. `count` is the number of its records, if it is
-    /// known.
+    /// Returns a pager for an existing result set, whose name is in `options.present`. `count` is the number of its
+    /// records, if it is known.
     pub fn pager_of(&self, count: Option<u64>, mut options: PagerOptions) -> Pager {
         let mut search = SearchOptions::default();
         search.result_set.clone_from(&options.present.result_set);
@@ -229,51 +233,53 @@ impl Pager {
         }
     }
 
-    /// Returns the number of records according to the server; 0 if the server does not know it.
+    /// Returns the number of records according to the server, or 0 if it is unknown.
     pub fn count(&self) -> u64 {
         self.found.hits
     }
 
-    /// Returns how many of the first records came with the response to the search.
+    /// Returns the number of records that came with the search response.
     pub(crate) fn piggybacked(&self) -> u64 {
         u64::try_from(self.pushed.len()).unwrap_or(u64::MAX)
     }
 
-    /// Returns the record syntax in use: that of the options, or the alternative that the server supports.
+    /// Returns the record syntax that is requested now: that of the options, or the alternative that the server
+    /// supports.
     pub fn record_syntax(&self) -> Option<Oid> {
         self.options.present.record_syntax
     }
 
-    /// Returns the result of the search without its records, which the pager delivers.
+    /// Returns the result of the search. Its records are left out, because the pager returns them.
     pub fn found(&self) -> &SearchResult {
         &self.found
     }
 
-    /// Returns the session in use; a new one after a reconnection.
+    /// Returns the session, which is a new one after a reconnection.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// Returns the record or diagnostic at a position, 1-based.
+    /// Returns the record or diagnostic at a 1-based position.
     ///
     /// # Errors
-    /// [`Error::Refused`] for a position outside the set; those of [`Session::present`].
+    /// [`Error::Refused`] for a position outside the set, or the errors of [`Session::present`].
     pub async fn record(&mut self, position: u64) -> Result<ResultRecord, Error> {
         let fetched = self.fetch(position, 1).await?;
         let record = fetched.into_iter().next();
         record.ok_or_else(|| refused(Diagnostics::default()))
     }
 
-    /// Returns the records at `count` positions from `start`, 1-based, or up to the end of the set.
+    /// Returns the records at `count` positions from the 1-based position `start`, or up to the end of the set.
     ///
     /// # Errors
-    /// The errors of [`Session::present`]. [`stream_range`](Self::stream_range) also delivers the records before an error.
+    /// The errors of [`Session::present`]. [`stream_range`](Self::stream_range) also returns the records before an
+    /// error.
     pub async fn range(&mut self, start: u64, count: u64) -> Result<Vec<ResultRecord>, Error> {
         self.stream_range(start, count).try_collect().await
     }
 
-    /// Streams the records at `count` positions from `start`, 1-based, or up to the end of the set. If there is an error, it is
-    /// the last item.
+    /// Streams the records at `count` positions from the 1-based position `start`, or up to the end of the set. An
+    /// error is the last item.
     pub fn stream_range(
         &mut self,
         start: u64,
@@ -287,8 +293,8 @@ impl Pager {
         records.boxed()
     }
 
-    /// Requests all further records in the form given by these options. The options for chunks and reconnection stay as they
-    /// were.
+    /// Requests all further records in the form given by these options. The options for chunks and reconnection are not
+    /// changed.
     pub(crate) fn set_form(&mut self, options: PagerOptions) {
         self.pushed.clear();
         self.ahead.clear();
@@ -305,7 +311,7 @@ impl Pager {
         };
     }
 
-    /// Sorts the set in place by keys, most important first.
+    /// Sorts the set in place by keys, with the most important key first.
     ///
     /// # Errors
     /// The errors of [`Session::sort`].
@@ -325,7 +331,7 @@ impl Pager {
         Ok(())
     }
 
-    /// Deletes the set at the server.
+    /// Deletes the result set at the server.
     ///
     /// # Errors
     /// The errors of [`Session::delete`].
@@ -334,7 +340,7 @@ impl Pager {
         self.session.delete(Delete::Sets(names)).await
     }
 
-    /// Returns at least one and at most `count` records from `start`.
+    /// Returns at least one and at most `count` records from position `start`.
     async fn fetch(&mut self, start: u64, count: u64) -> Result<Vec<ResultRecord>, Error> {
         if let Some(records) = self.pushed(start, count) {
             self.chunks.grow(&records, Duration::ZERO);
@@ -459,7 +465,7 @@ impl Pager {
         self.ahead.pop_front()
     }
 
-    /// Requests the next chunks of a range in which `left` records are left from `start` on.
+    /// Requests the next chunks of a range, of which `left` records remain from position `start`.
     fn look_ahead(&mut self, mut start: u64, mut left: u64) {
         if let Some(last) = self.ahead.back() {
             let next = last.start.saturating_add(last.count);
@@ -497,8 +503,8 @@ impl Pager {
         Some(rest.iter().take(count).cloned().collect())
     }
 
-    /// Handles a record that is too large for a response with other records but may be sent alone (Z39.50-2003 §3.3.1): returns
-    /// the records before it, or fetches the record if it is the first.
+    /// Handles a record that is too large for a response with other records, but may be sent alone (Z39.50-2003
+    /// §3.3.1). Returns the records before it, or fetches the record if it is the first one.
     async fn without_oversized(
         &mut self,
         start: u64,
@@ -540,7 +546,7 @@ impl Pager {
     /// Repeats the search because another search has replaced the result set.
     ///
     /// # Errors
-    /// The errors of [`Session::search`]; [`ProtocolFault::ResultSetChanged`] if the number of records has changed.
+    /// The errors of [`Session::search`], or [`ProtocolFault::ResultSetChanged`] if the number of records has changed.
     pub(crate) async fn search_again(&mut self) -> Result<(), Error> {
         self.search_on(&self.session.clone()).await
     }
@@ -574,7 +580,7 @@ impl Pager {
     }
 }
 
-/// Returns whether an answer has all records that were requested.
+/// Returns whether an answer contains all requested records.
 fn is_whole(result: &Result<PresentResult, Error>, asked: u64) -> bool {
     let came = |presented: &PresentResult| u64::try_from(presented.records.len());
     result

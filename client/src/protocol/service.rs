@@ -1,5 +1,5 @@
-//! The services of Z39.50-2003 §3.2, with a file for each: they take options and return the server's answer. Also, records as
-//! responses carry them (§3.2.2.1.8, §3.2.3.1.6).
+//! The services of Z39.50-2003 §3.2, with a file for each. A service takes options and returns the server's answer.
+//! This module also has the records in responses (§3.2.2.1.8, §3.2.3.1.6).
 
 pub mod access;
 pub mod delete;
@@ -25,7 +25,7 @@ use z3950_asn1::types::InternationalString;
 use crate::error::{Diagnostics, ProtocolFault};
 use crate::transport::connect::BoxFuture;
 
-/// The result set that exists without being named (Z39.50-2003 §3.2.2.1.4).
+/// The result set that exists without a name (Z39.50-2003 §3.2.2.1.4).
 pub const DEFAULT_RESULT_SET: &str = "default";
 
 /// A record, or the diagnostic in its place, at one position of a result set.
@@ -33,25 +33,25 @@ pub const DEFAULT_RESULT_SET: &str = "default";
 pub enum ResultRecord {
     /// A record. [`RetrievedRecord`](z3950_asn1::record::RetrievedRecord) decodes it according to its syntax.
     Record {
-        /// The database that contains the record, if the server reports it.
+        /// The database that contains the record, if the server names it.
         database: Option<InternationalString>,
-        /// The record in its syntax.
+        /// The record in its record syntax.
         external: External,
-        /// The form in which the record was sent instead of the requested one.
+        /// The form in which the record was sent, if it differs from the requested form.
         substitute: Option<Box<SubstituteForm>>,
-        /// The databases that contain the record, if it was merged from several records and the server says so.
+        /// The databases that contain the record, if the server reports that it was merged from several records.
         sources: Vec<RecordSource>,
     },
-    /// A surrogate diagnostic, which says why the record is not available.
+    /// A surrogate diagnostic, which contains the reason why the record is not available.
     Diagnostic {
-        /// The database that contains the record, if the server reports it.
+        /// The database that contains the record, if the server names it.
         database: Option<InternationalString>,
-        /// The reason.
+        /// The reason why the record is not available.
         diagnostic: DiagRec,
     },
 }
 
-/// The form of a record that was too large or empty in the requested form.
+/// The form that replaces the requested form, in which a record was too large or empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SubstituteForm {
@@ -62,7 +62,8 @@ pub enum SubstituteForm {
 }
 
 impl SubstituteForm {
-    /// Returns whether the form may lack fields of the record. Every element set does except `F`, the full record.
+    /// Returns whether the form may lack fields of the record. This is so for every element set except `F`, the full
+    /// record.
     pub fn is_reduced(&self) -> bool {
         matches!(self, Self::ElementSet(name) if !name.as_bytes().eq_ignore_ascii_case(b"F"))
     }
@@ -90,14 +91,14 @@ impl fmt::Display for SubstituteForm {
     }
 }
 
-/// Answers a question that a server asks during an operation: access control and resource control.
+/// A handler for the questions that a server asks during an operation, in access control and resource control.
 ///
-/// Implemented for closures from a question to its answer, if the answer does not need to be awaited.
+/// A closure from a question to its answer is a handler too, if the answer does not have to be awaited.
 pub trait Handler<Q, A>: Send + Sync {
     /// Answers a question.
     ///
-    /// The answer timeout starts again after the answer; meanwhile only [`Timeouts::deadline`](crate::Timeouts::deadline)
-    /// applies.
+    /// The answer timeout starts again after the answer. Until then, only
+    /// [`Timeouts::deadline`](crate::Timeouts::deadline) applies.
     fn answer(&self, question: Q) -> BoxFuture<'_, A>;
 }
 
@@ -113,8 +114,8 @@ impl<Q, A: Send + 'static, F: Fn(Q) -> A + Send + Sync> Handler<Q, A> for F {
     }
 }
 
-/// Separates records from non-surrogate diagnostics; one of the two is always empty. The driver does not let fragments through.
-/// What the response says about the sources of records is stored with the records.
+/// Separates records from non-surrogate diagnostics; only one of these can be present. The driver has already removed
+/// fragments. The sources of records in the response are stored with the records.
 fn separate(
     records: Option<Records>,
     information: Option<&OtherInformation>,
@@ -162,8 +163,8 @@ fn result_record(named: NamePlusRecord) -> Option<ResultRecord> {
     }
 }
 
-/// Returns the number of records after checking it against `numberOfRecordsReturned`. Non-surrogate diagnostics do not count as
-/// records, but some servers count them there.
+/// Returns the number of records, after comparing it with `numberOfRecordsReturned`. Non-surrogate diagnostics do not
+/// count as records, although some servers include them in that number.
 pub(super) fn count(records: Option<&Records>, announced: i64) -> Result<usize, ProtocolFault> {
     if announced < 0 {
         let words = format!("numberOfRecordsReturned is {announced}");
@@ -193,7 +194,7 @@ pub(super) fn count(records: Option<&Records>, announced: i64) -> Result<usize, 
     }
 }
 
-/// Returns the fault of a response whose number of records differs from the number that it announces.
+/// Returns the fault for a response whose number of records differs from the stated number.
 pub(super) fn miscounted(announced: i64, came: usize) -> ProtocolFault {
     let words = format!("numberOfRecordsReturned is {announced}, but {came} records came");
     ProtocolFault::Count(words)

@@ -1,5 +1,5 @@
-//! A session with a server: a cheap handle to the task that owns the stream. Opening a session sends Init (Z39.50-2003 §3.2.1);
-//! dropping the last handle closes it. Each file of `service` adds the methods of its service.
+//! A session with a server: a cheap handle to the task that owns the stream. Opening a session sends Init (Z39.50-2003
+//! §3.2.1); dropping the last handle closes the session. Each file of `service` adds the methods of its service.
 
 mod handle;
 pub(crate) mod options;
@@ -41,8 +41,9 @@ use crate::url::Host;
 
 /// An open session. Cloning it creates another handle to the same session.
 ///
-/// Concurrent requests are sent in the order in which they were made, one at a time unless the server grants
-/// concurrentOperations. Any future of this type may be dropped: the session stays in step.
+/// Concurrent requests are sent in the order in which they were made. They are sent one at a time unless the server
+/// grants concurrentOperations. Any future of this type may be dropped without disturbing other requests of the
+/// session.
 #[derive(Debug, Clone)]
 pub struct Session {
     handle: Arc<Handle>,
@@ -67,7 +68,8 @@ impl Session {
         Self::open(stream, options, info_span!("connection", %host, port)).await
     }
 
-    /// Opens a session on any stream of octets. Must be called within a tokio runtime, which runs the session's task.
+    /// Opens a session on any stream of octets. This must be called within a tokio runtime, which runs the session's
+    /// task.
     ///
     /// # Errors
     /// In phase Init: [`Error::InitRejected`], [`Error::Unavailable`], [`Error::ProtocolError`],
@@ -91,11 +93,11 @@ impl Session {
         Self::begin(handle, options).await
     }
 
-    /// Opens a session with an SRU server: the task behind it answers Z39.50 requests by means of SRU requests. Only the
-    /// connection is made; the server is not asked anything before the first search.
+    /// Opens a session with an SRU server, whose task answers Z39.50 requests by sending SRU requests. Only the
+    /// connection is made; nothing is sent before the first search.
     ///
     /// # Errors
-    /// The errors of [`Connect::connect`], or that the route cannot be used.
+    /// The errors of [`Connect::connect`], or an error if the route cannot be used.
     #[cfg(feature = "sru")]
     pub(crate) async fn over_sru(
         endpoint: &Endpoint,
@@ -130,15 +132,15 @@ impl Session {
         })
     }
 
-    /// Sends Init again on the same connection, after the answers to all earlier requests: to authenticate as another user, or to
-    /// negotiate other options. The standard leaves the effect open (Z39.50-2003 §3.2.1): servers discard the result sets, and
-    /// some close the connection.
+    /// Sends Init again on the same connection, after the answers to all earlier requests: to authenticate as another
+    /// user, or to negotiate other options. The standard does not define the effect (Z39.50-2003 §3.2.1): servers
+    /// delete the result sets, and some close the connection.
     ///
-    /// The returned handle has the new options. Older handles keep their options, and are closed together with it. The size limit
-    /// of APDUs stays that of the first Init.
+    /// The returned handle has the new options. Older handles keep their options, and are closed together with the new
+    /// handle. The size limit of APDUs is still that of the first Init.
     ///
     /// # Errors
-    /// The errors of [`Session::over`]; all of them end the session.
+    /// The errors of [`Session::over`], which all end the session.
     pub async fn init(&self, init: &InitializeRequest) -> Result<Self, Error> {
         // This handle's view of the session is outdated from now on, so the session cannot go back to a pool.
         self.handle.unanswered.fetch_add(1, Ordering::AcqRel);
@@ -148,13 +150,13 @@ impl Session {
         })
     }
 
-    /// Returns the server's description of itself, and the options in force.
+    /// Returns the server's description of itself, and the options in effect.
     pub fn server_info(&self) -> &ServerInfo {
         &self.server
     }
 
-    /// Returns the maximum number of operations in progress at once in this session: more than one if the server grants
-    /// concurrentOperations, or with [`SessionOptions::max_pipelined`].
+    /// Returns the maximum number of operations that can be in progress at the same time. It is more than one if the
+    /// server grants concurrentOperations, or with [`SessionOptions::max_pipelined`].
     pub fn max_in_progress(&self) -> usize {
         let (concurrent, pipelined) = self.handle.in_progress;
         if self.server.options.contains(Options::CONCURRENT_OPERATIONS) {
@@ -175,7 +177,7 @@ impl Session {
         false
     }
 
-    /// Asks an SRU server for the description of a database, which is the path of its URL.
+    /// Requests an SRU server's description of a database, whose name is the path of its URL.
     ///
     /// # Errors
     /// [`ProtocolFault::NotGranted`] if the server is a Z39.50 server, [`Error::Refused`] if it has no description, or the error
@@ -198,8 +200,8 @@ impl Session {
         }
     }
 
-    /// Asks what an operation or the session has cost (Z39.50-2003 §3.2.6.3). A failure status is not an error: it says which
-    /// kind of report is not available.
+    /// Requests the cost of an operation or the session (Z39.50-2003 §3.2.6.3). A failure status is not an error, but
+    /// shows which kind of report is not available.
     ///
     /// # Errors
     /// [`ProtocolFault::NotGranted`] if the server does not offer the service; other errors end the session.
@@ -211,8 +213,9 @@ impl Session {
         self.ask(request).await
     }
 
-    /// Tells the server to report on, ask about, or cancel every operation in progress in this session, and returns the number of
-    /// these operations. The effect shows in their own answers; a report goes to [`SessionOptions::resource_control`].
+    /// Asks the server to report on, ask about, or cancel every operation in progress in this session, and returns the
+    /// number of these operations. The effect is visible in the answers to the operations; a report goes to
+    /// [`SessionOptions::resource_control`].
     ///
     /// # Errors
     /// [`ProtocolFault::NotGranted`] if the server does not offer the service; other errors end the session.
@@ -230,13 +233,13 @@ impl Session {
         }
     }
 
-    /// Returns whether this is the first miscount of the server to be reported in this session.
+    /// Returns whether a miscount of the server has not been reported in this session before.
     pub(crate) fn is_first_miscount(&self) -> bool {
         !self.handle.has_told_miscount.swap(true, Ordering::Relaxed)
     }
 
-    /// Closes the session, including operations in progress. Returns when the connection is closed, after at most
-    /// [`Timeouts::close`]. All handles see the end of the session. Closing a session twice is not an error.
+    /// Closes the session, including operations in progress. Returns after the connection is closed, which takes at
+    /// most [`Timeouts::close`]. The session then has ended for all handles. Closing a session twice is not an error.
     ///
     /// # Errors
     /// [`Error::Ended`] with the cause, if the session had already ended in another way.
@@ -252,7 +255,7 @@ impl Session {
         }
     }
 
-    /// Closes the session with a Close other than the usual one; version 2 has no Close.
+    /// Closes the session with a Close other than the default one. Version 2 has no Close.
     ///
     /// # Errors
     /// The errors of [`close`](Self::close).
@@ -266,8 +269,8 @@ impl Session {
         self.close().await
     }
 
-    /// Like [`close`](Self::close), but sends Close without waiting for the server's Close, which saves a round trip. The
-    /// server's Close is awaited only if operations are in progress.
+    /// Closes the session like [`close`](Self::close), but without waiting for the server's Close, which saves a round
+    /// trip. If operations are in progress, the server's Close is still awaited.
     ///
     /// # Errors
     /// The errors of [`close`](Self::close).
@@ -281,13 +284,13 @@ impl Session {
         self.close().await
     }
 
-    /// Returns whether the session takes requests. The server may end the session at any moment.
+    /// Returns whether the session accepts requests. The server may end the session at any moment.
     pub fn is_open(&self) -> bool {
         let is_ended = self.handle.state.borrow().end().is_some();
         !is_ended && !self.handle.closing.is_cancelled()
     }
 
-    /// Waits for the end of the session, and returns how it ended.
+    /// Waits for the end of the session, and returns the reason.
     pub async fn ended(&self) -> End {
         let mut state = self.handle.state.clone();
         let ended = state.wait_for(|state| state.end().is_some()).await;
@@ -310,8 +313,8 @@ impl Session {
         }
     }
 
-    /// Returns a handle to the same session whose requests have this referenceId, or a generated one while another operation uses
-    /// it.
+    /// Returns a handle to the same session whose requests have this referenceId. While another operation uses it, a
+    /// referenceId is generated.
     pub fn with_reference_id(&self, reference_id: Option<ReferenceId>) -> Self {
         Self {
             reference_id,
@@ -319,24 +322,24 @@ impl Session {
         }
     }
 
-    /// Returns whether both are handles to the same session.
+    /// Returns whether two handles belong to the same session.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.handle, &other.handle)
     }
 
-    /// Returns a handle to the same session whose requests keep a pause between them.
+    /// Returns a handle to the same session whose requests have a minimum pause between them.
     pub fn with_pace(self, pace: Option<Pace>) -> Self {
         Self { pace, ..self }
     }
 
-    /// Returns whether another user may take over the session: it is open, this is the only handle, and every request has been
-    /// answered.
+    /// Returns whether the session can be given to another user: it is open, this is the only handle, and every request
+    /// has been answered.
     pub(crate) fn is_at_rest(&self) -> bool {
         let unanswered = self.handle.unanswered.load(Ordering::Acquire);
         self.is_open() && Arc::strong_count(&self.handle) == 1 && unanswered == 0
     }
 
-    /// Returns a handle that does not keep the session open; it has no timeouts of its own.
+    /// Returns a handle that does not keep the session open. The handle has no timeouts.
     pub(crate) fn downgrade(&self) -> WeakSession {
         WeakSession {
             handle: Arc::downgrade(&self.handle),
@@ -344,7 +347,7 @@ impl Session {
         }
     }
 
-    /// Sends a request and waits for its answer, which the task has checked.
+    /// Sends a request and returns its answer, which the task has already checked.
     pub(crate) async fn ask<T>(&self, request: impl Into<Apdu>) -> Result<T, Error>
     where
         T: TryFrom<Apdu, Error = Apdu>,
@@ -352,7 +355,8 @@ impl Session {
         self.ask_sorted(request, Vec::new()).await
     }
 
-    /// Like [`ask`](Self::ask), for a search whose result is sorted if [`sorts_searches`](Self::sorts_searches) is true.
+    /// Sends a search like [`ask`](Self::ask), with sort keys that are applied if
+    /// [`sorts_searches`](Self::sorts_searches) is true.
     pub(crate) async fn ask_sorted<T>(
         &self,
         request: impl Into<Apdu>,
@@ -383,7 +387,8 @@ impl Session {
         Ok(answer)
     }
 
-    /// Refuses a service that the server did not grant. Version 2 has no options for most features, so nothing is refused there.
+    /// Returns an error for a service that the server did not grant. In version 2 there is no error, because most
+    /// features have no option there.
     pub(crate) fn require(&self, phase: Phase, option: Options) -> Result<(), Error> {
         if self.server.version < 3 {
             Ok(())
@@ -392,7 +397,8 @@ impl Session {
         }
     }
 
-    /// Refuses a service that the server did not grant, in any version: servers that do not know the service disconnect.
+    /// Returns an error for a service that the server did not grant, in any version, because servers that do not know
+    /// the service disconnect.
     pub(crate) fn require_granted(&self, phase: Phase, option: Options) -> Result<(), Error> {
         let missing = if self.server.options.contains(option) {
             return Ok(());
@@ -403,7 +409,7 @@ impl Session {
     }
 }
 
-/// A handle that does not keep the session open: see [`Session::downgrade`].
+/// A handle that does not keep the session open; see [`Session::downgrade`].
 #[derive(Debug, Clone)]
 pub(crate) struct WeakSession {
     handle: Weak<Handle>,
@@ -411,7 +417,7 @@ pub(crate) struct WeakSession {
 }
 
 impl WeakSession {
-    /// Returns a handle to the session, if the session is open and another handle exists.
+    /// Returns a full handle, if the session is open and another full handle exists.
     pub(crate) fn upgrade(&self) -> Option<Session> {
         let session = Session {
             handle: self.handle.upgrade()?,

@@ -1,9 +1,9 @@
-//! The names of outcomes in `--json` and reports.
+//! The names of outcomes, as used in `--json` and reports.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Declares [`OutcomeName`] with the word for each variant.
+/// Declares [`OutcomeName`], with the name as text for each variant.
 macro_rules! names {
     ($($(#[$meta:meta])* $name:ident = $word:literal,)*) => {
         /// The name of an outcome, as in the member `outcome` of `--json` and of reports.
@@ -17,7 +17,7 @@ macro_rules! names {
             /// All outcomes.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// Returns the word, such as `no match`.
+            /// Returns the name as text, such as `no match`.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $word,)*
@@ -28,34 +28,34 @@ macro_rules! names {
 }
 
 names! {
-    /// The record, or the records requested, have been delivered.
+    /// The requested record or records were returned.
     #[default]
     Delivered = "delivered",
-    /// No record matches.
+    /// No record matched.
     NoMatch = "no match",
-    /// More than one record matches where exactly one was requested.
+    /// More than one record matched, although exactly one was requested.
     Ambiguous = "ambiguous",
-    /// Only the number of records, or facets, were requested.
+    /// Only the number of records or facets were requested, and they were returned.
     Found = "found",
     /// The server refused the search.
     SearchRefused = "search refused",
-    /// The server found records and refused to present them.
+    /// The server found records, but refused to present them.
     PresentRefused = "present refused",
-    /// The server refused to sort the records that it found.
+    /// The server found records, but refused to sort them.
     SortRefused = "sort refused",
     /// The server refused the scan.
     ScanRefused = "scan refused",
-    /// There is a diagnostic in place of a record or of an entry of an index.
+    /// A diagnostic was returned in place of a record or of an entry of an index.
     RecordRefused = "record refused",
     /// The server rejected Init.
     InitRejected = "init rejected",
-    /// The server asked for credentials, and none were given.
+    /// The server requested credentials, but none were given.
     AccessRefused = "access refused",
     /// The credentials could not be obtained, so nothing was sent.
     NoCredentials = "no credentials",
     /// The port is reserved for another protocol, so nothing was sent.
     PortRefused = "port refused",
-    /// There is no connection, or no answer arrived in time.
+    /// The connection failed, or no answer arrived in time.
     Unavailable = "unavailable",
     /// An answer violated the protocol.
     ProtocolError = "protocol error",
@@ -67,19 +67,19 @@ names! {
     NotSent = "not sent",
     /// The requested format cannot represent the record.
     NotWritten = "not written",
-    /// A task (`update`, `order`) is done.
+    /// A task (`update`, `order`) was done.
     Done = "done",
-    /// A task was accepted but is not done yet.
+    /// A task was accepted, but is not done yet.
     Accepted = "accepted",
     /// A task failed or was refused.
     TaskFailed = "task failed",
     /// A check or probe (`probe`, `targets check`) succeeded.
     Ok = "ok",
-    /// There are fewer records than the requested position (`search --start`, `order --item`).
+    /// The number of records is less than the requested position (`search --start`, `order --item`).
     OutOfRange = "out of range",
-    /// The result cannot be ordered, so nothing was sent.
+    /// The record cannot be ordered, so nothing was sent.
     NoRequest = "no request",
-    /// A probe returned a diagnostic.
+    /// The server answered a probe with a diagnostic.
     Diagnostic = "diagnostic",
     /// The server dropped the connection during a probe.
     Dropped = "dropped",
@@ -93,7 +93,7 @@ impl fmt::Display for OutcomeName {
     }
 }
 
-/// A word that is not an outcome.
+/// The error for text that is not the name of an outcome.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not an outcome")]
 pub struct UnknownOutcome(pub String);

@@ -16,15 +16,15 @@ use crate::record::Record;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// The record.
+    /// The record was retrieved.
     Delivered(Box<Delivered>),
-    /// There is a diagnostic in place of the record.
+    /// A diagnostic was returned in place of the record.
     RecordDiagnostic {
-        /// The diagnostic.
+        /// The diagnostic in place of the record.
         diagnostic: DiagRec,
     },
-    /// There is no record: [`Error::NoMatch`], [`Error::Incomplete`], [`Error::Ambiguous`], [`Error::Refused`] in phase Search or
-    /// Present, [`Error::PortRefused`], or an error of the session.
+    /// No record was retrieved, because of [`Error::NoMatch`], [`Error::Incomplete`], [`Error::Ambiguous`],
+    /// [`Error::Refused`] in phase Search or Present, [`Error::PortRefused`], or an error of the session.
     Failed(Error),
 }
 
@@ -32,22 +32,22 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Delivered {
-    /// The record. [`RetrievedRecord`](z3950_asn1::record::RetrievedRecord) decodes it according to its syntax.
+    /// The record itself. [`RetrievedRecord`](z3950_asn1::record::RetrievedRecord) decodes it according to its syntax.
     pub record: External,
-    /// The name of the record's database, if the server reports it.
+    /// The name of the record's database, if the server names it.
     pub database: Option<InternationalString>,
-    /// The syntax of the record, if the server reports it.
+    /// The syntax of the record, if the server names it.
     pub syntax: Option<Oid>,
     /// The requested syntax.
     pub requested: Option<Oid>,
-    /// Whether the record is in a syntax other than the requested one, which servers are allowed to send.
+    /// Whether the record has another syntax than the requested one, which servers are allowed to send.
     pub mismatch: bool,
-    /// The form in which the record was sent, if it was too large or empty in the form named by the URL.
+    /// The form in which the record was sent, if the record was too large or empty in the form of the URL.
     pub substitute: Option<SubstituteForm>,
 }
 
 impl Delivered {
-    /// Creates a record in the form named by the URL, if its syntax is the requested one.
+    /// Creates a delivered record, and compares its syntax with the requested one.
     pub(crate) fn new(record: External, requested: Option<Oid>) -> Self {
         let syntax = record.direct_reference;
         Self {

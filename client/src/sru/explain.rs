@@ -1,4 +1,4 @@
-//! The server's description of itself (SRU, "Explain"), and the profile derived from it (ZeeRex 2.0).
+//! An SRU server's description of itself (SRU, "Explain"), and the profile derived from it (ZeeRex 2.0).
 
 use bytes::Bytes;
 use z3950_asn1::sru::zeerex::{ZeeRex, ZeeRexMap};
@@ -15,7 +15,7 @@ use crate::transport::timeouts::Timeouts;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SruDescription {
-    /// The contents of the description; parts that the server leaves out are empty.
+    /// The contents of the description. Parts that the server leaves out are empty.
     pub zeerex: ZeeRex,
     /// The `explain` element as received.
     pub xml: Bytes,
@@ -57,12 +57,12 @@ impl SruExchange {
     }
 }
 
-/// The schemas that represent MARC, best first, each by a part of its name or identifier.
+/// The schemas for MARC, best first, each given by a part of its name or identifier.
 const MARC: [&str; 3] = ["marcxml", "marc21", "marc"];
 
 impl SruDescription {
-    /// Adds what the description says to the profile of the server: title, version, indexes for the usual Use values, schema, and
-    /// the maximum number of records in one answer.
+    /// Adds data from the description to the profile of the server: title, version, indexes for the usual Use values,
+    /// schema, and the maximum number of records in one answer.
     pub fn complete(&self, profile: &mut Profile) {
         let zeerex = &self.zeerex;
         let title = Some(&zeerex.database.title).filter(|title| !title.is_empty());
@@ -127,7 +127,7 @@ impl SruDescription {
     }
 }
 
-/// Returns the Use value of an index name that is the same in all context sets, such as `title` or `isbn`.
+/// Returns the Use value for an index name that has the same meaning in all context sets, such as `title` or `isbn`.
 fn use_of(set: &str, name: &str) -> Option<i64> {
     const NAMES: [(&str, i64); 12] = [
         ("title", 4),

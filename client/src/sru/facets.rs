@@ -1,5 +1,5 @@
-//! Facets (OASIS searchRetrieve 1.0, part 3): sends the fields of a Search as `facetLimit`, and returns the counts in the answer
-//! by field.
+//! Facets (OASIS searchRetrieve 1.0, part 3): the fields in a Search are sent as `facetLimit`, and the counts in the
+//! answer are assigned to these fields.
 
 use z3950_asn1::apdu::{AttributeElement, OtherInformation, SearchRequest, StringOrNumeric, Term};
 use z3950_asn1::bib1::attributes::USE;
@@ -13,18 +13,18 @@ use super::Refused;
 use super::query::index_of;
 use crate::target::profile::SruOptions;
 
-/// The number of terms requested for a field that does not specify it.
+/// The number of terms requested for a field without a number.
 const TERMS: u64 = 10;
 
-/// The fields of a Search, each with its CQL index.
+/// The facet fields of a Search, each with its CQL index.
 #[derive(Debug, Default)]
 pub(super) struct AskedFacets(Vec<(String, FacetField)>);
 
 impl AskedFacets {
-    /// Returns the facets that a Search requests.
+    /// Returns the facets requested in a Search.
     ///
     /// # Errors
-    /// A field does not name an index.
+    /// Fails if a field does not name an index.
     pub(super) fn of_search(
         request: &SearchRequest,
         options: &SruOptions,
@@ -41,7 +41,7 @@ impl AskedFacets {
         fields.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Returns the parameters of a request for the facets.
+    /// Returns the request parameters for the facets.
     pub(super) fn parameters(&self) -> FacetParameters {
         let mut parameters = FacetParameters::default();
         if self.0.is_empty() {
@@ -67,7 +67,7 @@ impl AskedFacets {
         parameters
     }
 
-    /// Returns the facets of an answer, sorted into the fields that were requested.
+    /// Returns the facets in an answer, assigned to the fields that were requested.
     pub(super) fn found(&self, facets: &[SruFacet]) -> Option<OtherInformation> {
         if self.0.is_empty() || facets.is_empty() {
             return None;
@@ -96,7 +96,8 @@ impl AskedFacets {
     }
 }
 
-/// Returns the index of a field: that of its Use attribute, that of a known name, or the name itself.
+/// Returns the CQL index of a field. It is the index of its Use attribute, the index of a known name, or the name
+/// itself.
 fn index(field: &FacetField, options: &SruOptions) -> Result<String, Refused> {
     let refused = |words: String| Err(Refused::because(Condition::USE, words));
     match field.field() {

@@ -1,5 +1,5 @@
-//! Queries in the forms that SRU takes: CQL as it was typed, type-1 queries as CQL or PQF, and sort keys (CQL 1.2, "sortby"; SRU
-//! 1.1, `sortKeys`).
+//! Converts queries to the forms that SRU accepts: CQL as it was typed, type-1 queries as CQL or PQF, and sort keys
+//! (CQL 1.2, "sortby"; SRU 1.1, `sortKeys`).
 
 mod translations;
 
@@ -24,10 +24,11 @@ pub(super) use self::translations::Translations;
 use super::Refused;
 use crate::target::profile::SruOptions;
 
-/// The attributes that stand for indexes and relations of CQL.
+/// The mapping between attributes and the indexes and relations of CQL.
 static PROPERTIES: LazyLock<Properties> = LazyLock::new(Properties::default);
 
-/// The indexes that SRU servers are most likely to have, if the properties list several for a Use value, or one that only we use.
+/// The indexes that SRU servers most often support, for Use values for which the properties have several indexes or one
+/// that only this project uses.
 const COMMON: [(i64, &str); 9] = [
     (4, "dc.title"),
     (12, "rec.identifier"),
@@ -56,10 +57,10 @@ impl SruQuery {
         }
     }
 
-    /// Returns the query of a search. `set` returns the query of a result set; `known` holds earlier translations.
+    /// Returns the query of a search. `set` returns the query of a result set; `known` contains earlier translations.
     ///
     /// # Errors
-    /// The query cannot be expressed in SRU, or its type is not 1, 101, or 104 with CQL.
+    /// Fails if SRU cannot express the query, or if its type is not 1, 101, or 104 with CQL.
     pub(super) fn of_search(
         query: &Query,
         options: &SruOptions,
@@ -104,10 +105,10 @@ impl SruQuery {
         }
     }
 
-    /// Returns the term from which to scan, or a search clause in CQL.
+    /// Returns the start term of a scan, as a search clause in CQL.
     ///
     /// # Errors
-    /// The term cannot be expressed in SRU.
+    /// Fails if SRU cannot express the term.
     pub(super) fn of_scan(
         start: &AttributesPlusTerm,
         attribute_set: Option<Oid>,
@@ -135,10 +136,10 @@ impl SruQuery {
         }
     }
 
-    /// Returns the query with these sort keys instead of its own.
+    /// Returns the query with these sort keys in place of its own.
     ///
     /// # Errors
-    /// The query is in PQF, which cannot contain sort keys.
+    /// Fails if the query is in PQF, which cannot contain sort keys.
     pub(super) fn sorted_by(&self, keys: &[SruSortKey]) -> Result<Self, Refused> {
         if self.query_type != QueryType::Cql {
             let words = "a query in PQF cannot be sorted by sortby";
@@ -160,8 +161,8 @@ impl SruQuery {
     }
 }
 
-/// Translates a type-1 query into CQL by means of an earlier translation, or makes a translation and keeps it. Returns `None` if
-/// its terms are not plain words, or if it cannot be translated.
+/// Translates a type-1 query to CQL with an earlier translation, or makes a new translation and stores it. Returns
+/// `None` if the terms are not plain words, or if the query cannot be translated.
 fn of_known(rpn: &RpnQuery, options: &SruOptions, known: &mut Translations) -> Option<Cql> {
     let skeleton = Skeleton::of(rpn)?;
     if let Some(translation) = known.find(&skeleton) {
@@ -172,8 +173,8 @@ fn of_known(rpn: &RpnQuery, options: &SruOptions, known: &mut Translations) -> O
     known.find(&skeleton)
 }
 
-/// Translates a type-1 query into CQL, with the indexes of the options. Attributes that cannot be expressed are left out if they
-/// only ask for what servers do anyway, such as the structure of a docid (RFC 2056 §4).
+/// Translates a type-1 query to CQL, with the indexes of the options. Attributes that CQL cannot express are left out
+/// if they only request the default behaviour of servers, such as the structure of a docid (RFC 2056 §4).
 fn of_rpn(
     rpn: &RpnQuery,
     options: &SruOptions,
@@ -227,17 +228,18 @@ fn of_rpn(
     }
 }
 
-/// Bib-1 structures (Z39.50-2003 Appendix ATR.1): phrase, word, word list, string.
+/// Structure values of Bib-1 (Z39.50-2003 Appendix ATR.1): phrase, word, word list, string.
 const PHRASE: i64 = 1;
 const WORD: i64 = 2;
 const WORD_LIST: i64 = 6;
 const STRING: i64 = 108;
-/// The values for a complete field, and for the first position in a field.
+/// The attribute values for a complete field, and for the first position in a field.
 const COMPLETE_FIELD: i64 = 3;
 const FIRST_IN_FIELD: i64 = 1;
 
-/// Replaces the structure and the completeness of an operand by those that the relations of CQL stand for: `all` for a list of
-/// words, `exact` for a whole field, `adj` for a phrase. Single words need none. Returns the relation to use instead of `=`.
+/// Replaces the structure and completeness of an operand by those that correspond to relations of CQL: `all` for a list
+/// of words, `exact` for a complete field, `adj` for a phrase. Single words need none of them. Returns the relation to
+/// use in place of `=`, if any.
 fn in_words_of_cql(operand: &mut AttributesPlusTerm) -> Option<&'static str> {
     let value = |attribute_type| {
         let mut own = operand.attributes.iter().filter(|one| {
@@ -286,8 +288,8 @@ fn in_words_of_cql(operand: &mut AttributesPlusTerm) -> Option<&'static str> {
     }
 }
 
-/// Returns whether an attribute has the value that is assumed if it is absent: equal, in any position, of most structures, not
-/// truncated, incomplete.
+/// Returns whether an attribute has the value that is assumed if the attribute is absent: relation "equal", any
+/// position, one of the usual structures, no truncation, incomplete field.
 fn is_usual(attribute: &AttributeElement) -> bool {
     let AttributeValue::Numeric(value) = attribute.attribute_value else {
         return false;
@@ -301,7 +303,7 @@ fn is_usual(attribute: &AttributeElement) -> bool {
     )
 }
 
-/// Calls `work` for each clause, without recursion.
+/// Calls `work` for each search clause, without recursion.
 fn for_each_clause(query: &mut Node, work: &mut impl FnMut(&mut Node)) {
     let mut open = vec![query];
     while let Some(node) = open.pop() {
@@ -313,7 +315,7 @@ fn for_each_clause(query: &mut Node, work: &mut impl FnMut(&mut Node)) {
     }
 }
 
-/// Returns the index that the server has in place of an index of the properties, if that is another one.
+/// Returns the server's index that replaces an index of the properties, if they differ.
 fn preferred<'a>(index: &str, own: &'a BTreeMap<i64, String>) -> Option<&'a str> {
     let value = use_of(index)?;
     let common = || {
@@ -324,7 +326,7 @@ fn preferred<'a>(index: &str, own: &'a BTreeMap<i64, String>) -> Option<&'a str>
     own.get(&value).map(String::as_str).or_else(common)
 }
 
-/// Returns the Use value of an index of the properties.
+/// Returns the Use value for an index of the properties.
 fn use_of(index: &str) -> Option<i64> {
     if let Some(value) = index.strip_prefix("bib1.") {
         return value.parse().ok();
@@ -338,10 +340,10 @@ fn use_of(index: &str) -> Option<i64> {
     attributes.first()?.value.parse().ok()
 }
 
-/// Converts sort keys into those of SRU; attributes are converted into indexes.
+/// Converts sort keys to those of SRU. Attributes are converted to indexes.
 ///
 /// # Errors
-/// A key cannot be expressed in SRU.
+/// Fails if SRU cannot express a key.
 pub(super) fn sort_keys(
     keys: &[SortKeySpec],
     options: &SruOptions,
@@ -381,12 +383,12 @@ pub(super) fn sort_keys(
     keys.iter().map(key).collect()
 }
 
-/// Returns the text of the parameter `sortKeys`.
+/// Returns the value of the parameter `sortKeys`.
 pub(super) fn sort_parameter(keys: &[SruSortKey]) -> String {
     sort_keys_to_text(keys)
 }
 
-/// Returns the index for attributes.
+/// Returns the CQL index for the attributes of a sort key.
 pub(super) fn index_of(
     attributes: &[AttributeElement],
     attribute_set: Oid,

@@ -1,4 +1,4 @@
-//! Decides which schema to request, and converts records and diagnostics to those of Z39.50.
+//! Chooses the schema to request, and converts records and diagnostics to those of Z39.50.
 
 use z3950_asn1::apdu::{
     CompSpec, DatabaseName, DefaultDiagFormat, DiagRec, ElementSetNames, ElementSpec,
@@ -12,35 +12,35 @@ use z3950_asn1::types::InternationalString;
 
 use super::Refused;
 
-/// The form of records that a request asks for.
+/// The requested form of records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Form {
     pub(super) schema: AskedSchema,
-    /// Whether MARCXML is kept instead of being converted.
+    /// Whether MARCXML is returned without conversion.
     is_xml: bool,
 }
 
-/// The schema that a request asks for.
+/// The requested schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AskedSchema {
     /// The schema of the profile, or MARCXML.
     Default,
     /// The schema with this name.
     Named(String),
-    /// The server's choice.
+    /// A schema chosen by the server.
     Any,
 }
 
-/// The element sets that do not name a schema: full and brief records (Z39.50-2003 §3.6.2).
+/// The element sets that are not names of schemas: full and brief records (Z39.50-2003 §3.6.2).
 const ELEMENT_SETS: [&str; 2] = ["F", "B"];
-/// The schema of records with holdings.
+/// The name of the schema of records with holdings.
 const OPAC: &str = "opac";
 
 impl Form {
-    /// Returns the form for a record syntax and an element set, which may be the name of a schema.
+    /// Returns the form for a record syntax and an element set. The element set may be the name of a schema.
     ///
     /// # Errors
-    /// SRU does not have the syntax.
+    /// Fails if SRU has no equivalent of the syntax.
     pub(super) fn new(
         syntax: Option<Oid>,
         element_set: Option<&ElementSetNames>,
@@ -72,10 +72,10 @@ impl Form {
         Ok(Self { schema, is_xml })
     }
 
-    /// Returns the form that a Present asks for.
+    /// Returns the form requested by a Present.
     ///
     /// # Errors
-    /// SRU does not have the syntax or composition.
+    /// Fails if SRU has no equivalent of the syntax or composition.
     pub(super) fn composed(
         syntax: Option<Oid>,
         composition: Option<&RecordComposition>,
@@ -111,7 +111,7 @@ impl Form {
         Self::of(syntax, name)
     }
 
-    /// Converts a record, or the diagnostic in its place.
+    /// Converts a record, or the diagnostic in its place, to the form of Z39.50.
     pub(super) fn record(
         &self,
         sru: &SruRecord,
@@ -217,9 +217,9 @@ pub(super) fn placed(
     found
 }
 
-/// Returns the position of the first record if the server sent records other than those requested. That is the case if the
-/// positions are given and consecutive, but neither is the first one in the requested range, nor do they count from the beginning
-/// of the answer (from 0 or 1, as some servers do), nor are all positions counted from 0.
+/// Returns the position of the first record if the server sent other records than those requested. This is assumed if
+/// the positions are given and consecutive, unless the first of them is in the requested range, or the positions count
+/// from the beginning of the answer (from 0 or 1, as at some servers), or count from 0.
 pub(super) fn misplaced(response: &SearchRetrieveResponse, start: u64, count: u64) -> Option<u64> {
     let first = response.records.first()?.position?;
     let mut expected = first;
@@ -233,7 +233,7 @@ pub(super) fn misplaced(response: &SearchRetrieveResponse, start: u64, count: u6
     (is_in_a_row && !is_plausible).then_some(first)
 }
 
-/// Returns the diagnostic with which the server refuses the schema, either for all records or for each of them.
+/// Returns the diagnostic by which the server refused the schema, either for all records or for each of them.
 pub(super) fn schema_refusal(response: &SearchRetrieveResponse) -> Option<&SruDiagnostic> {
     let is_of_schema = |diagnostic: &&SruDiagnostic| {
         matches!(
@@ -252,7 +252,7 @@ pub(super) fn schema_refusal(response: &SearchRetrieveResponse) -> Option<&SruDi
     }
 }
 
-/// Converts a diagnostic to Bib-1. Its details are followed by the number and the message of the SRU diagnostic.
+/// Converts a diagnostic to Bib-1. The number and the message of the SRU diagnostic are added to its details.
 pub(super) fn to_diag_rec(diagnostic: &SruDiagnostic) -> DiagRec {
     let condition = diagnostic.to_bib1().condition;
     let number = match diagnostic.condition() {
@@ -269,7 +269,7 @@ pub(super) fn to_diag_rec(diagnostic: &SruDiagnostic) -> DiagRec {
     DiagRec::DefaultFormat(DefaultDiagFormat::bib1(condition, &*words))
 }
 
-/// Converts the diagnostics of an answer.
+/// Converts the diagnostics in an answer to Bib-1.
 pub(super) fn to_diag_recs(diagnostics: &[SruDiagnostic]) -> Vec<DiagRec> {
     diagnostics.iter().map(to_diag_rec).collect()
 }

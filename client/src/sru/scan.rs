@@ -1,4 +1,4 @@
-//! Carries out Scan (Z39.50-2003 §3.2.8) by the SRU operation of the same name.
+//! Translates Scan (Z39.50-2003 §3.2.8) to the SRU operation of the same name.
 
 use z3950_asn1::apdu::{
     DiagRec, Entry, ListEntries, ScanRequest, ScanResponse, ScanStatus, Term, TermInfo,

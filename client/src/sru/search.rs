@@ -1,6 +1,6 @@
-//! Carries out Search, Present and Sort (Z39.50-2003 §3.2.2, §3.2.3, §3.2.7.1) by searchRetrieve. SRU has no lasting result sets:
-//! here a set is its query, which is sent again for each range of records. Records that came with the search or the sort are not
-//! requested again.
+//! Translates Search, Present and Sort (Z39.50-2003 §3.2.2, §3.2.3, §3.2.7.1) to searchRetrieve. SRU has no lasting
+//! result sets, so a set is stored as its query, which is sent again for each range of records. Records that came with
+//! the search or the sort are not requested again.
 
 mod schema;
 
@@ -29,7 +29,7 @@ use crate::error::{Error, Phase, SruFault};
 use crate::protocol::service::diagnostics::inform;
 use crate::transport::timeouts::Timeouts;
 
-/// The maximum number of records in one request.
+/// The maximum number of records that are requested at a time.
 const MAX_PAGE: u64 = 1000;
 impl SruExchange {
     pub(super) async fn search(
@@ -270,7 +270,7 @@ impl SruExchange {
         }
     }
 
-    /// Requests the first records again, which shows whether the server can sort.
+    /// Requests the first records again in the sorted order, which shows whether the server can sort.
     async fn sorted(
         &mut self,
         request: &SortRequest,
@@ -306,8 +306,8 @@ impl SruExchange {
         })
     }
 
-    /// Requests a range of a result in the schema asked for. If the server refuses the schema and the request leaves it open,
-    /// another is tried.
+    /// Requests a range of a result in the requested schema. If the server refuses the schema and the request did not
+    /// name it, another schema is tried.
     async fn page(
         &mut self,
         phase: Phase,
@@ -420,7 +420,7 @@ impl SruExchange {
     }
 }
 
-/// Returns the diagnostics of an answer except those that repeat why one of its sources failed.
+/// Returns the diagnostics in an answer, except those that repeat the reason why one of its sources failed.
 fn of_the_whole(page: &SearchRetrieveResponse, sources: &SearchSources) -> Vec<SruDiagnostic> {
     let is_of_source = |diagnostic: &&SruDiagnostic| {
         sources.failures().any(|(name, _)| {
@@ -435,7 +435,7 @@ fn of_the_whole(page: &SearchRetrieveResponse, sources: &SearchSources) -> Vec<S
         .collect()
 }
 
-/// Converts facets and sources into additional search information. Values that cannot be encoded are left out.
+/// Converts facets and sources to additional search information. Values that cannot be encoded are left out.
 fn information(
     facets: Option<OtherInformation>,
     sources: &SearchSources,
@@ -446,7 +446,7 @@ fn information(
     (!information.0.is_empty()).then_some(information)
 }
 
-/// Returns the only database of a request; if it names none, the database at the root of the server.
+/// Returns the single database of a request. If it names none, this is the database at the root of the server.
 pub(super) fn database(names: &[DatabaseName]) -> Result<String, Refused> {
     let name = match names {
         [] => return Ok(String::new()),
@@ -461,7 +461,7 @@ pub(super) fn database(names: &[DatabaseName]) -> Result<String, Refused> {
     }
 }
 
-/// The bounds that decide how many records are sent with the answer to a search (Z39.50-2003 §3.2.2.1.6).
+/// The bounds for the number of records in a search response (Z39.50-2003 §3.2.2.1.6).
 struct Bounds {
     small: u64,
     large: u64,
@@ -478,7 +478,7 @@ impl Bounds {
         }
     }
 
-    /// Returns the maximum number of records, whatever the number of hits.
+    /// Returns the maximum number of records that the bounds allow for any number of hits.
     fn most(&self) -> u64 {
         let medium = if self.large > self.small.saturating_add(1) {
             self.medium
@@ -498,13 +498,13 @@ impl Bounds {
     }
 }
 
-/// Refuses a Present whose answer is at fault.
+/// Returns the refusal of a Present whose answer has this fault.
 fn faulty(fault: SruFault) -> Refused {
     Error::fault(Phase::Present, fault).into()
 }
 
-/// Returns the number of hits. If the server does not give it, counts the records, and one more if there is a next record.
-/// Records that were sent are counted, even if the server counts fewer.
+/// Returns the number of hits. If the server does not state it, the number is that of the records, plus one if there is
+/// a next record. It is never less than the number of records sent.
 fn counted(page: &SearchRetrieveResponse, start: u64, came: &[NamePlusRecord]) -> u64 {
     let came = u64::try_from(came.len()).unwrap_or(u64::MAX);
     let last = start.saturating_add(came).saturating_sub(1);
@@ -516,14 +516,14 @@ fn counted(page: &SearchRetrieveResponse, start: u64, came: &[NamePlusRecord]) -
     hits.max(start.saturating_add(sent).saturating_sub(1))
 }
 
-/// Returns whether the answer to a search has more records than it counts.
+/// Returns whether a search response contains more records than its count.
 fn is_miscounted(page: &SearchRetrieveResponse) -> bool {
     let sent = u64::try_from(page.records.len()).unwrap_or(u64::MAX);
     page.number_of_records.is_some_and(|hits| sent > hits)
 }
 
-/// Returns whether an answer does not lead to later records: it says that it continues at its own beginning or before it; or it
-/// is short, and its positions are those of other records.
+/// Returns whether later records cannot be reached after an answer: its next position is not after its own beginning,
+/// or it is short and its positions are those of other records.
 fn stalls(page: &SearchRetrieveResponse, start: u64, count: u64, came: &[NamePlusRecord]) -> bool {
     let came = u64::try_from(came.len()).unwrap_or(u64::MAX);
     let next = page.next_record_position;
@@ -535,7 +535,7 @@ fn stalls(page: &SearchRetrieveResponse, start: u64, count: u64, came: &[NamePlu
     came > 0 && (goes_back || is_elsewhere)
 }
 
-/// Returns whether the number of hits is not exact (SRU 2.0, `resultCountPrecision`), or missing.
+/// Returns whether the number of hits is missing or not exact (SRU 2.0, `resultCountPrecision`).
 fn is_estimate(page: &SearchRetrieveResponse) -> bool {
     let precision = page.result_count_precision.as_deref().unwrap_or("exact");
     !precision.ends_with("exact") || page.number_of_records.is_none()
@@ -558,7 +558,7 @@ fn to_i64(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Returns diagnostics in place of records.
+/// Returns diagnostics as the records of a response.
 fn refusal(mut diagnostics: Vec<DiagRec>) -> Records {
     match (diagnostics.pop(), diagnostics.is_empty()) {
         (Some(DiagRec::DefaultFormat(only)), true) => Records::NonSurrogateDiagnostic(only),

@@ -1,4 +1,5 @@
-//! Sends one SRU request, by GET, as a form, or in SOAP, and reads its answer. Interprets the HTTP status if there is no answer.
+//! Sends one SRU request (with GET, as a form, or in SOAP) and reads its answer. Interprets the HTTP status if the
+//! answer is not from SRU.
 
 use std::borrow::Cow;
 
@@ -20,15 +21,15 @@ use crate::transport::http::{HttpAnswer, HttpClient, HttpRequest};
 const FORM: &str = "application/x-www-form-urlencoded";
 const SOAP: &str = "text/xml; charset=utf-8";
 
-/// Servers differ in the media type of their answers (RFC 6207), so every type is accepted.
+/// The accepted media types. Servers differ in the media type of their answers (RFC 6207), so every type is accepted.
 const ACCEPTED: &str = "application/sru+xml, text/xml, application/xml, */*;q=0.5";
 
-/// An SRU server.
+/// The connection to an SRU server.
 pub(super) struct SruServer {
     pub(super) http: HttpClient,
     pub(super) options: SruOptions,
     pub(super) limits: SruLimits,
-    /// The user name and password, if they are sent as parameters.
+    /// The user name and password, if they are sent as request parameters.
     login: Option<SruLogin>,
 }
 
@@ -42,7 +43,7 @@ impl SruServer {
         }
     }
 
-    /// Sends these credentials from now on: those that Init would carry (Z39.50-2003 §3.2.1.1.2).
+    /// Sets the credentials for further requests. They are those of Init (Z39.50-2003 §3.2.1.1.2).
     pub(super) fn log_in(&mut self, identity: Option<&IdAuthentication>) {
         let login = identity.and_then(login);
         let (in_url, in_header) = if self.options.login_in_url {
@@ -56,11 +57,11 @@ impl SruServer {
             .authorize(pair.map(|login| (&*login.user, &*login.password)));
     }
 
-    /// Sends a request in the version of the options. A request with facets is sent in version 2.0, since earlier versions have
-    /// none.
+    /// Sends a request in the version of the options. A request with facets is sent in version 2.0, because earlier
+    /// versions have no facets.
     ///
     /// # Errors
-    /// [`Refused`], also if the HTTP status says why there is no answer.
+    /// [`Refused`], also if only the HTTP status gives the reason.
     pub(super) async fn ask(
         &mut self,
         phase: Phase,
@@ -150,7 +151,8 @@ impl SruServer {
     }
 }
 
-/// Returns the path of a database. Characters that cannot be in a path are escaped; existing escapes stay (RFC 3986 §3.3).
+/// Returns the path for a database. Characters that are not allowed in a path are escaped; existing escapes are kept
+/// (RFC 3986 §3.3).
 pub fn path(database: &str) -> String {
     let mut path = String::from("/");
     for octet in database.bytes() {
@@ -169,7 +171,7 @@ fn shown(database: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the user name and password; SRU has no place for a group.
+/// Returns the user name and password of an identity. A group is left out, because SRU has no parameter for it.
 pub fn login(identity: &IdAuthentication) -> Option<SruLogin> {
     let mut login = SruLogin::default();
     match identity {

@@ -1,5 +1,5 @@
-//! The state kept by a session with an SRU server: its result sets, which are queries, and the schema that the server uses for
-//! MARC.
+//! The state of a session with an SRU server: its result sets, which are stored as queries, and the schema that the
+//! server uses for MARC.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,37 +13,38 @@ use super::query::{SruQuery, Translations};
 use super::records::{AskedSchema, Form};
 use super::server::SruServer;
 
-/// A server, and the result sets that a session has made there. The modules `search` and `scan` have its operations.
+/// A server, with the result sets that a session has made there. The modules `search` and `scan` implement its
+/// operations.
 pub(super) struct SruExchange {
     pub(super) server: SruServer,
     pub(super) sets: ResultSets,
     pub(super) translations: Translations,
 }
 
-/// The result sets of a session, and what was learnt about schemas.
+/// The result sets of a session, and the schemas that the server has accepted or refused.
 #[derive(Default)]
 pub(super) struct ResultSets {
     pub(super) by_name: HashMap<InternationalString, StoredSearch>,
     pub(super) schemas: Schemas,
-    /// Whether a count lower than the number of records sent has been reported.
+    /// Whether a server's count that is lower than the number of its records has already been reported.
     pub(super) has_told_miscount: bool,
 }
 
-/// A search that can be sent again.
+/// A search, which is stored so that it can be sent again.
 #[derive(Clone)]
 pub(super) struct StoredSearch {
     pub(super) database: String,
     pub(super) query: SruQuery,
     pub(super) sort: Vec<SruSortKey>,
     pub(super) hits: u64,
-    /// Whether `hits` may be wrong.
+    /// Whether `hits` may differ from the true number.
     pub(super) is_estimate: bool,
     pub(super) form: Form,
-    /// The first records, in the form `form`.
+    /// The first records, in the form of the field `form`.
     pub(super) first: Vec<NamePlusRecord>,
-    /// The facets that the next request asks for.
+    /// The facets to request with the next request.
     pub(super) facets: FacetParameters,
-    /// The position of the last record, if the answer that contains it does not lead to later records.
+    /// The position of the last record that can be reached; `None` if there is no such limit.
     pub(super) end: Option<u64>,
     /// The records that came last.
     pub(super) last: LastPage,
@@ -60,12 +61,12 @@ pub(super) struct LastPage {
     same: u32,
 }
 
-/// The schema that represents MARC at this server.
+/// The schema for MARC records at this server.
 #[derive(Default)]
 pub(super) struct Schemas {
-    /// The schema in use, unless it is the first one.
+    /// The schema in use; `None` for the first schema.
     pub(super) chosen: Option<String>,
-    /// Whether all schemas were refused, so that the first one is requested again.
+    /// Whether the server has refused all schemas, after which the first one is requested again.
     pub(super) are_exhausted: bool,
     /// The request for which all were refused, and the answer.
     refused: Option<(RefusedRange, SearchRetrieveResponse)>,

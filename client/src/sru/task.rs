@@ -1,4 +1,5 @@
-//! The task behind a session with an SRU server. It makes one request after another, and cancels a request whose caller is gone.
+//! The task of a session with an SRU server. It makes one request at a time, and cancels a request whose caller has
+//! dropped its future.
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::trace;
@@ -23,8 +24,8 @@ use crate::target::Endpoint;
 use crate::transport::http::HttpClient;
 use crate::transport::{Routes, Timeouts};
 
-/// The options that SRU can provide: search, present, delete, scan, sort, extended services for updates; named result sets, which
-/// are kept on this side; queries of type 104 (Z39.50-2003 §3.2.1.1.4).
+/// The options that can be provided over SRU: search, present, delete, scan, sort, extended services for updates, named
+/// result sets, which the client keeps, and queries of type 104 (Z39.50-2003 §3.2.1.1.4).
 const GRANTED: Options = Options(Bits::of(&[0, 1, 2, 7, 8, 10, 14, 19]));
 
 /// A request for the description of a database.
@@ -35,13 +36,13 @@ pub(crate) struct DescriptionRequest {
     pub(crate) reply: oneshot::Sender<Result<SruDescription, Error>>,
 }
 
-/// What the task does next.
+/// The next work of the task.
 enum Assignment {
     Command(Command),
     Description(DescriptionRequest),
 }
 
-/// The task's view of a session.
+/// The state of the task.
 pub(crate) struct SruTask {
     exchange: SruExchange,
     inbox: Inbox,
@@ -50,7 +51,7 @@ pub(crate) struct SruTask {
 }
 
 impl SruTask {
-    /// Creates the task of a session on which Init has not been sent yet.
+    /// Creates the task of a session for which Init has not been sent yet.
     pub(crate) fn new(
         endpoint: &Endpoint,
         proxy: Option<&str>,
@@ -75,7 +76,7 @@ impl SruTask {
         }
     }
 
-    /// Serves requests until this side closes the session. The server cannot end it.
+    /// Serves requests until the client closes the session. An SRU server cannot end the session.
     pub(crate) async fn run(mut self) {
         while let Some(assignment) = self.next().await {
             match assignment {
@@ -131,7 +132,7 @@ impl SruTask {
         }
     }
 
-    /// Returns what to do next; `None` when the session is closed.
+    /// Returns the next work; `None` when the session is closed.
     async fn next(&mut self) -> Option<Assignment> {
         loop {
             let inbox = &mut self.inbox;
@@ -180,7 +181,7 @@ impl SruTask {
         Ok(answer)
     }
 
-    /// Connects. SRU has no Init, so nothing is requested from the server (Z39.50-2003 §3.2.1).
+    /// Makes the connection. SRU has no Init, so nothing is sent to the server (Z39.50-2003 §3.2.1).
     async fn init(
         &mut self,
         request: &InitializeRequest,
@@ -204,7 +205,7 @@ impl SruTask {
         })
     }
 
-    /// Forgets result sets (Z39.50-2003 §3.2.4).
+    /// Removes result sets from the state of the session (Z39.50-2003 §3.2.4).
     fn delete(&mut self, request: &DeleteResultSetRequest) -> DeleteResultSetResponse {
         if request.delete_function == DeleteFunction::ALL {
             self.exchange.sets = ResultSets::default();

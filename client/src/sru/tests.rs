@@ -1,4 +1,4 @@
-//! Sessions with scripted SRU servers: which requests are sent, and what becomes of each answer.
+//! Tests of sessions with scripted SRU servers: the requests that are sent, and the result of each answer.
 
 mod downloads;
 mod habits;
@@ -28,23 +28,23 @@ struct Peer(Arc<Mutex<PeerState>>);
 #[derive(Default)]
 struct PeerState {
     replies: VecDeque<Reply>,
-    /// What the server received: each connection as `connect`, and each request as its first line, the header Authorization if
-    /// there is one, and its body.
+    /// The recorded events: each connection as `connect`, and each request as its first line, the header Authorization
+    /// if there is one, and its body.
     asked: Vec<String>,
 }
 
-/// What a peer does with a request.
+/// The reaction of a peer to a request.
 #[derive(Clone)]
 enum Reply {
     /// Sends these octets.
     Octets(Vec<u8>),
-    /// Sends these octets, and closes the connection.
+    /// Sends these octets and closes the connection.
     Last(Vec<u8>),
-    /// Sends the first octets, then the second ones without end.
+    /// Sends the first octets once, and then the second octets again and again.
     Endless(Vec<u8>, Vec<u8>),
     /// Closes the connection without sending an answer.
     HangUp,
-    /// Sends nothing.
+    /// Sends nothing and keeps the connection open.
     Silence,
 }
 
@@ -59,7 +59,7 @@ impl Peer {
         self.0.lock().expect("no panic")
     }
 
-    /// Returns the requests that the peer received, without the parameters that are always the same.
+    /// Returns the requests that the peer received, without the parameters that are the same in all requests.
     fn asked(&self) -> Vec<String> {
         let asked = self.state().asked.clone();
         let plain = |line: String| line.replace("version=1.1&operation=", "");
@@ -70,7 +70,7 @@ impl Peer {
         self.client_with(Timeouts::default(), "")
     }
 
-    /// Creates a client that knows these targets.
+    /// Creates a client with these target profiles.
     fn client_with(&self, timeouts: Timeouts, targets: &str) -> Client {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("targets.toml");
@@ -160,7 +160,7 @@ async fn request(stream: &mut tokio::io::DuplexStream, buffer: &mut Vec<u8>) -> 
     Some(parts.join(" "))
 }
 
-/// Builds an HTTP answer with a body.
+/// Builds an HTTP response with a body.
 fn http(status: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
     let body = body.as_ref();
     let head = format!(
@@ -183,7 +183,7 @@ fn marc(id: &str) -> String {
     )
 }
 
-/// Builds an answer with `total` hits and records at these positions, in MARCXML.
+/// Builds a response with `total` hits and with records in MARCXML at these positions.
 fn found(total: u64, positions: impl IntoIterator<Item = u64>) -> Reply {
     ok(found_xml(total, positions))
 }
@@ -231,7 +231,7 @@ fn chain(error: &Error) -> String {
     crate::error::chain(error)
 }
 
-/// Returns the titles of all records, or the errors in their place.
+/// Returns the titles of all records, with errors in place of records that failed.
 async fn titles(connection: &Connection, first: u64) -> Result<Vec<String>, Error> {
     let hits = connection.search_first(Query::title("war"), first).await?;
     let mut records = hits.stream();

@@ -1,5 +1,5 @@
-//! Carries out updates (Z39.50-2003 Appendix EXT.5) by Record Update 1.0, which has one record in each request and is sent in
-//! SOAP.
+//! Translates updates (Z39.50-2003 Appendix EXT.5) to Record Update 1.0, which has one record in each request and is
+//! sent in SOAP.
 
 use z3950_asn1::apdu::{
     DiagRec, ExtendedServicesFunction, ExtendedServicesRequest, ExtendedServicesResponse, External,
@@ -18,7 +18,7 @@ use super::sets::SruExchange;
 use crate::error::{Error, Phase, SruFault};
 use crate::transport::timeouts::Timeouts;
 
-/// The schema of the records sent.
+/// The schema of the records in updates.
 const MARCXML: &str = "info:srw/schema/1/marcxml-v1.1";
 
 impl SruExchange {
@@ -89,7 +89,7 @@ fn refusal(diagnostics: Vec<DiagRec>) -> Refused {
     }
 }
 
-/// Returns the update that a task contains.
+/// Returns the update in a task.
 fn update_of(request: &ExtendedServicesRequest) -> Result<EsRequest, Refused> {
     let other = || {
         let words = format!("{}: SRU has updates only", request.package_type);
@@ -112,7 +112,8 @@ fn update_of(request: &ExtendedServicesRequest) -> Result<EsRequest, Refused> {
     }
 }
 
-/// Returns the change of one record. An existing record that is supplied without an identifier is identified by its field 001.
+/// Returns the request for the change of one record. An existing record without an identifier is identified by its
+/// field 001.
 fn change(action: UpdateAction, supplied: &SuppliedRecord) -> Result<UpdateRequest, Refused> {
     let mut change = UpdateRequest::new(action);
     let (xml, number) = to_xml(&supplied.record);
@@ -136,7 +137,7 @@ fn change(action: UpdateAction, supplied: &SuppliedRecord) -> Result<UpdateReque
     Ok(change)
 }
 
-/// Returns the record in XML, and its control number.
+/// Returns the record as XML, and its control number.
 fn to_xml(record: &External) -> (Option<String>, Option<String>) {
     match RetrievedRecord::of(record) {
         RetrievedRecord::Marc(octets) => match iso2709::parse(&octets) {

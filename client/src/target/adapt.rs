@@ -1,5 +1,5 @@
-//! Applies the profile of a target to requests; options given explicitly by the caller take precedence. Connections, commands and
-//! batches all use these functions.
+//! Applies the profile of a target to requests. Options that the caller sets explicitly take precedence. Connections,
+//! commands and batches all use these functions.
 
 use z3950_asn1::apdu::{DatabaseName, RpnQuery, Term};
 use z3950_asn1::oid::{OPAC, Oid, UNIMARC, USMARC, XML};
@@ -11,31 +11,31 @@ use crate::protocol::pager::PagerOptions;
 use crate::protocol::service::present::PresentOptions;
 use crate::protocol::service::search::SearchOptions;
 
-/// The database that is searched if neither the target nor its profile names one.
+/// The database to search if neither the target nor its profile names one.
 pub const DEFAULT_DATABASE: &str = "Default";
 
-/// The number of records per Present, unless the profile has another number.
+/// The number of records per Present, unless the profile sets another number.
 const CHUNK: u64 = 20;
 
-/// The maximum number of records per Present in a long range, unless the profile has another number.
+/// The maximum number of records per Present in a long range, unless the profile sets another number.
 const MAX_CHUNK: u64 = 500;
 
 /// The form in which records are wanted; by default that of the target's profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordForm {
-    /// The record syntax. If it is `None`, the syntax of the profile or else USMARC is requested first, then other MARC syntaxes,
-    /// XML, and the server's own choice.
+    /// The record syntax. If it is `None`, the syntax of the profile is requested, or USMARC if the profile has none,
+    /// followed by other MARC syntaxes, XML, and the server's own choice.
     pub syntax: Option<Oid>,
     /// The element set name, such as `F` or `B`.
     pub element_set: Option<String>,
-    /// Whether to request OPAC records first, which describe copies and their availability. If a server does not have them, it is
-    /// asked as if this was not set. This has no effect if there is a `syntax`.
+    /// Whether to request OPAC records, which describe copies and their availability. At a server without OPAC records,
+    /// and if a `syntax` is set, this has no effect.
     pub holdings: bool,
 }
 
 impl RecordForm {
-    /// Asks for records in this syntax, if one is given, and with this element set.
+    /// Requests records with this element set, and in this syntax if it is given.
     pub fn new(syntax: Option<Oid>, element_set: Option<String>) -> Self {
         Self {
             syntax,
@@ -44,7 +44,7 @@ impl RecordForm {
         }
     }
 
-    /// Asks for records with holdings if the server has them, and otherwise for records in the form of the target's profile.
+    /// Requests records with holdings if the server has them, and records in the form of the target's profile if not.
     pub fn with_holdings() -> Self {
         Self {
             holdings: true,
@@ -54,8 +54,8 @@ impl RecordForm {
 }
 
 impl Resolved {
-    /// Returns the databases to search: those of the target or its profile. If neither names one, this is `Default`, or at an SRU
-    /// server the database at its root.
+    /// Returns the databases to search: those of the target or of its profile. If neither names any, this is the
+    /// database `Default`, or the database at the root of an SRU server.
     pub fn databases(&self) -> Vec<DatabaseName> {
         match (self.databases.is_empty(), self.endpoint.is_sru()) {
             (true, true) => vec!["".into()],
@@ -64,7 +64,7 @@ impl Resolved {
         }
     }
 
-    /// Returns the options for searches for records of a form.
+    /// Returns the options for a search for records in this form.
     pub fn search_options(&self, form: &RecordForm) -> SearchOptions {
         SearchOptions {
             databases: self.databases(),
@@ -74,7 +74,7 @@ impl Resolved {
         }
     }
 
-    /// Returns the options of a pager: the form of records, alternatives, and the chunk size.
+    /// Returns the options for a pager of records in this form: the form, its alternatives, and the chunk size.
     pub fn pager_options(&self, form: &RecordForm) -> PagerOptions {
         PagerOptions {
             present: PresentOptions {
@@ -97,7 +97,7 @@ impl Resolved {
         syntax.unwrap_or_else(|| self.plain_syntax())
     }
 
-    /// Returns the record syntaxes that a form asks for, most preferred first; empty if the profile decides.
+    /// Returns the record syntaxes that a form names explicitly, most preferred first; none if the profile decides.
     pub(crate) fn named_syntaxes(&self, form: &RecordForm) -> Vec<Oid> {
         match (form.syntax, form.holdings) {
             (Some(syntax), _) => vec![syntax],
@@ -106,13 +106,13 @@ impl Resolved {
         }
     }
 
-    /// Returns the record syntax of the profile.
+    /// Returns the record syntax of the profile, or the default.
     fn plain_syntax(&self) -> Oid {
         self.profile.record_syntax.unwrap_or(USMARC)
     }
 
-    /// Returns the record syntaxes to try if none was requested explicitly and the server does not support the first: that of the
-    /// profile, MARC 21, UNIMARC, XML, and the server's choice.
+    /// Returns the record syntaxes to try if the server does not support the first one, unless a syntax was requested
+    /// explicitly: that of the profile, MARC 21, UNIMARC, XML, and the server's choice.
     fn alternatives(&self, form: &RecordForm) -> Vec<Option<Oid>> {
         if form.syntax.is_some() {
             return Vec::new();
@@ -127,8 +127,8 @@ impl Resolved {
         others.map(Some).chain([None]).collect()
     }
 
-    /// Returns the element sets to try for a record that is too large or empty, if none was requested explicitly: full, then
-    /// brief.
+    /// Returns the element sets to try for a record that is too large or empty, unless one was requested explicitly:
+    /// full, then brief.
     fn smaller_sets(&self, form: &RecordForm) -> Vec<InternationalString> {
         if form.element_set.is_some() {
             return Vec::new();
@@ -147,7 +147,7 @@ impl Resolved {
     /// Applies the attributes and the character set of the profile to a query.
     ///
     /// # Errors
-    /// The character set cannot represent a term.
+    /// Fails if the character set cannot represent a term.
     pub fn adapted(&self, query: &RpnQuery) -> Result<RpnQuery, Unwritable> {
         let mut query = query.clone();
         self.adapt(&mut query)?;
@@ -168,7 +168,7 @@ impl Resolved {
     }
 }
 
-/// Encodes a term in the character set. A term that is not UTF-8 is left unchanged.
+/// Encodes a term in the character set. A term that is not UTF-8 is not changed.
 fn encode(term: &mut Term, charset: Charset) -> Result<(), Unwritable> {
     if let Term::General(octets) = term
         && let Ok(text) = std::str::from_utf8(octets.as_bytes())

@@ -1,4 +1,5 @@
-//! SRU addresses: `http://host/path`, `https://…`, and `sru:get:http://…` with the method (the base URL of SRU 1.1 §"Base URL").
+//! SRU addresses: `http://host/path`, `https://…`, and `sru:get:http://…`, which includes the method (the base URL of
+//! SRU 1.1 §"Base URL").
 
 use z3950_asn1::apdu::DatabaseName;
 
@@ -6,11 +7,11 @@ use super::profile::SruMethod;
 use super::{Endpoint, Target, TargetError, malformed, redacted};
 use crate::url::{Mode, Userinfo, host_and_port, userinfo};
 
-/// The default ports of HTTP and HTTPS (RFC 9110 §4.2).
+/// The default ports of HTTP and of HTTPS (RFC 9110 §4.2).
 const PORTS: [u16; 2] = [80, 443];
 
-/// The parameters that SRU defines, which belong to a request and not to an address. Some servers have other parameters in their
-/// base URL.
+/// The parameters that SRU defines for requests, which cannot be part of an address. Some servers have other parameters
+/// in their base URL, which can.
 const PARAMETERS: &[&str] = &[
     "version",
     "operation",
@@ -43,18 +44,18 @@ const PARAMETERS: &[&str] = &[
 pub(crate) struct HttpUrl<'a> {
     pub(crate) endpoint: Endpoint,
     pub(crate) userinfo: Option<Userinfo>,
-    /// The path without its first slash.
+    /// The path, without its first slash.
     pub(crate) path: &'a str,
-    /// The text after the question mark; may be empty.
+    /// The text after the question mark. It may be empty.
     pub(crate) query: &'a str,
     pub(crate) has_fragment: bool,
 }
 
 impl<'a> HttpUrl<'a> {
-    /// Splits a URL (RFC 3986 §3).
+    /// Splits an `http:` or `https:` URL into its parts (RFC 3986 §3).
     ///
     /// # Errors
-    /// The scheme is another one; the user name, password, host or port is malformed.
+    /// Fails if the scheme is different, or if the user name, password, host or port is malformed.
     pub(crate) fn parse(url: &'a str) -> Result<Self, TargetError> {
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
         let is_secure = match &*scheme.to_ascii_lowercase() {
@@ -91,7 +92,7 @@ impl<'a> HttpUrl<'a> {
         })
     }
 
-    /// Returns the name of the database: the path with the parameters for whose names `keeps` returns true.
+    /// Returns the name of the database, which is the path with those parameters for whose names `keeps` returns true.
     fn database(&self, keeps: impl Fn(&str) -> bool) -> Option<DatabaseName> {
         let kept = self.parameters().filter(|(name, _)| keeps(name));
         let kept: Vec<&str> = kept.map(|(_, pair)| pair).collect();
@@ -103,7 +104,7 @@ impl<'a> HttpUrl<'a> {
         (!name.is_empty()).then(|| name.as_str().into())
     }
 
-    /// Returns the name and the whole text of each parameter.
+    /// Returns the name and the complete text of each parameter.
     fn parameters(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let pairs = self.query.split('&').filter(|pair| !pair.is_empty());
         pairs.map(|pair| (pair.split('=').next().unwrap_or_default(), pair))
@@ -111,7 +112,7 @@ impl<'a> HttpUrl<'a> {
 }
 
 impl Endpoint {
-    /// Returns whether this is an SRU server.
+    /// Returns whether this is the address of an SRU server.
     pub fn is_sru(&self) -> bool {
         matches!(self, Self::Http(..) | Self::Https(..))
     }
@@ -123,7 +124,7 @@ pub(crate) fn default_port(is_secure: bool) -> u16 {
     if is_secure { secure } else { plain }
 }
 
-/// Returns the target if the text is an SRU address, whose path is the database.
+/// Returns the target for an SRU address, whose path is the database; `None` for any other text.
 pub(super) fn target(text: &str) -> Option<Result<Target, TargetError>> {
     let mut method = None;
     let mut url = text;
@@ -147,7 +148,7 @@ pub(super) fn target(text: &str) -> Option<Result<Target, TargetError>> {
     Some(HttpUrl::parse(url).and_then(|url| read(&url, method)))
 }
 
-/// Returns the target of a URL, whose path and parameters name the database.
+/// Returns the target for a URL, whose path and parameters give the name of the database.
 fn read(url: &HttpUrl<'_>, sru_method: Option<SruMethod>) -> Result<Target, TargetError> {
     let is_own = |name: &str| !PARAMETERS.contains(&&*name.to_ascii_lowercase());
     let target = Target {

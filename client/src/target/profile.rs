@@ -1,5 +1,5 @@
-//! Target profiles: the address of a server, its peculiarities and its limits. They are stored in `targets.toml`, and found by
-//! name or by host.
+//! Target profiles: the address of a server, its peculiarities and its limits. Profiles are stored in `targets.toml`,
+//! and found by name or by host.
 //!
 //! ```toml
 //! [targets.mylib]
@@ -29,7 +29,7 @@
 //! | `list` | all profiles by name, and the resolution of targets |
 //! | `indexes` | the attributes of searches in an index |
 //! | `habits` | default attributes of query operands |
-//! | `sru` | how a server wants to be asked over SRU |
+//! | `sru` | the options for a server over SRU |
 //! | `credentials` | passwords by reference: an environment variable or a command |
 
 mod credentials;
@@ -53,13 +53,13 @@ pub use self::sru::{SruMethod, SruMethodError, SruOptions, sru_version};
 use crate::target::{Endpoint, http};
 use crate::url::{DEFAULT_PORT, Host, Mode};
 
-/// The longest pause between two requests.
+/// The maximum pause between two requests.
 pub const MAX_PAUSE: Duration = Duration::from_secs(3600);
 
 /// The maximum value of [`Profile::pipelined`].
 pub const MAX_PIPELINED: usize = 64;
 
-/// The profile of a target. Fields that are absent are decided by the server or the command line.
+/// The profile of a target. If a field is absent, the server or the command line decides.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, remote = "Self")]
 #[non_exhaustive]
@@ -69,7 +69,7 @@ pub struct Profile {
     /// The host of the server.
     #[serde(deserialize_with = "host")]
     pub host: Host,
-    /// The port of the server; by default 210, or the default port of HTTP or HTTPS for an SRU server.
+    /// The port of the server. The default is 210, or the default port of HTTP or HTTPS for an SRU server.
     #[serde(default)]
     pub port: u16,
     /// Whether the server uses TLS.
@@ -83,13 +83,13 @@ pub struct Profile {
     pub record_syntax: Option<Oid>,
     /// The element set to request.
     pub element_set: Option<String>,
-    /// The character set of the records, which overrides the one that they declare.
+    /// The character set of the records, which overrides the one declared by them.
     #[serde(default, deserialize_with = "charset")]
     pub record_charset: Option<Charset>,
-    /// The character set of query terms; UTF-8 by default.
+    /// The character set of query terms. The default is UTF-8.
     #[serde(default, deserialize_with = "charset")]
     pub query_charset: Option<Charset>,
-    /// Attributes for operands that have no attribute of the same type.
+    /// Attributes to add to operands that have no attribute of the same type.
     #[serde(default)]
     pub attributes: Attributes,
     /// The attributes of searches in an index, by its name or Use value; of a server of Z39.50.
@@ -103,27 +103,26 @@ pub struct Profile {
     /// The maximum number of records per Present.
     #[serde(default, deserialize_with = "at_least_one")]
     pub chunk: Option<u32>,
-    /// The minimum time between two requests; at most [`MAX_PAUSE`].
+    /// The minimum time between two requests, which is at most [`MAX_PAUSE`].
     #[serde(default, deserialize_with = "seconds")]
     pub pause: Option<Duration>,
-    /// The maximum number of sessions at once.
+    /// The maximum number of sessions at the same time.
     #[serde(default, deserialize_with = "at_least_one")]
     pub sessions: Option<usize>,
-    /// The maximum number of requests sent in a session before they are answered, if the server does not grant
-    /// concurrentOperations; at most [`MAX_PIPELINED`]. See
-    /// [`SessionOptions::max_pipelined`](crate::session::SessionOptions::max_pipelined).
+    /// The maximum number of unanswered requests in a session, if the server does not grant concurrentOperations. It is
+    /// at most [`MAX_PIPELINED`]. See [`SessionOptions::max_pipelined`](crate::session::SessionOptions::max_pipelined).
     #[serde(default, deserialize_with = "pipelined")]
     pub pipelined: Option<usize>,
-    /// How to ask the server over SRU; `None` for a Z39.50 server.
+    /// The options for SRU; `None` for a Z39.50 server.
     pub sru: Option<SruOptions>,
-    /// The source of the information in this profile.
+    /// The source from which the information in this profile was taken.
     pub source: Option<String>,
     /// A note for users.
     pub note: Option<String>,
 }
 
 impl Profile {
-    /// Creates a profile that has only an address.
+    /// Creates a profile with only an address.
     pub fn at(host: Host, port: u16, tls: bool) -> Self {
         Self {
             title: None,
@@ -181,18 +180,18 @@ impl<'de> Deserialize<'de> for Profile {
     }
 }
 
-/// The maximum number of sessions with one server, unless its profile says otherwise.
+/// The maximum number of sessions with a server, unless its profile sets another number.
 const MAX_SESSIONS: usize = 16;
 
-/// The limits of sessions that are lent: see [`Client::lease`](crate::Client::lease). Sessions opened for session URLs keep the
-/// pause but are not counted. Sessions opened by [`Client::session`](crate::Client::session) neither keep the pause nor are
-/// counted.
+/// The limits for lent sessions; see [`Client::lease`](crate::Client::lease). Sessions opened for session URLs keep the
+/// pause, but are not counted. Sessions opened by [`Client::session`](crate::Client::session) neither keep the pause
+/// nor are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TargetLimits {
-    /// The maximum number of sessions at once; 16 by default. At least one session is allowed.
+    /// The maximum number of sessions at the same time, 16 by default. At least one session is always allowed.
     pub sessions: usize,
-    /// The minimum time between two requests, over all sessions; zero by default.
+    /// The minimum time between two requests in all sessions together, zero by default.
     pub pause: Duration,
 }
 
@@ -261,7 +260,7 @@ fn pipelined<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>
     }
 }
 
-/// Deserializes a count that must not be zero.
+/// Deserializes a number that must not be zero.
 fn at_least_one<'de, D, N>(deserializer: D) -> Result<Option<N>, D::Error>
 where
     D: Deserializer<'de>,
@@ -287,7 +286,7 @@ mod tests {
 
     const PAGE: &str = include_str!("../../docs/targets.md");
 
-    /// Returns the keys in the table under a heading of the page.
+    /// Returns the keys in the table under a heading of the documentation page.
     fn documented(heading: &str) -> BTreeSet<String> {
         let lines = PAGE.lines().skip_while(|line| *line != heading).skip(1);
         let lines = lines.take_while(|line| !line.starts_with('#'));
@@ -295,7 +294,7 @@ mod tests {
         cells.map(str::to_owned).collect()
     }
 
-    /// Returns the keys that a deserializer knows; it lists them in its error about an unknown key.
+    /// Returns the keys that a deserializer accepts, which it lists in its error about an unknown key.
     fn known<T: serde::de::DeserializeOwned>() -> BTreeSet<String> {
         let refusal = toml::from_str::<T>("nonsense = 1").err();
         let refusal = refusal.expect("an unknown key").message().to_owned();

@@ -1,4 +1,4 @@
-//! Targets as text, and credentials that are kept out of messages.
+//! Tests of targets as text, and of credentials, which must not appear in messages.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! APDUs as servers send them, for tests. The tests of the judge use them too.
+//! APDUs as sent by servers, for tests of the client and of the judge.
 
 use bytes::Bytes;
 use z3950_asn1::apdu::*;
@@ -26,7 +26,7 @@ pub(crate) fn init_response(result: bool, protocol_version: ProtocolVersion) -> 
     }
 }
 
-/// Builds the answer to a search, with records in the response.
+/// Builds the answer to a search, with `records` in the response.
 pub(crate) fn found(hits: i64, records: Vec<NamePlusRecord>) -> SearchResponse {
     SearchResponse {
         result_count: hits,

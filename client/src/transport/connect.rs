@@ -1,4 +1,4 @@
-//! What all connectors have in common: they take a host and a port, and return a stream of octets.
+//! The traits of connectors, which take a host and a port and return a stream of octets.
 
 use std::io;
 use std::pin::Pin;
@@ -21,12 +21,12 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for S {}
 /// Any [`ByteStream`].
 pub type BoxStream = Box<dyn ByteStream>;
 
-/// A connection attempt.
+/// The future of a connection attempt.
 pub type Connecting<'a> = BoxFuture<'a, Result<BoxStream, Error>>;
 
-/// Opens a stream of octets to a host and port.
+/// A connector, which opens a stream of octets to a host and port.
 ///
-/// A connector with a fixed destination, such as [`Unix`](super::Unix), ignores both.
+/// A connector with a fixed destination, such as [`Unix`](super::Unix), ignores host and port.
 pub trait Connect: Send + Sync {
     /// Opens a stream to `host` within `timeouts.connect`.
     ///
@@ -41,7 +41,7 @@ impl<C: Connect + ?Sized> Connect for Arc<C> {
     }
 }
 
-/// Returns the error of a connection attempt.
+/// Returns the error for a connection attempt that failed.
 pub(super) fn not_connected(error: io::Error) -> Error {
     let cause = match error.kind() {
         io::ErrorKind::ConnectionRefused => Cause::Refused,

@@ -1,5 +1,6 @@
-//! HTTP/1.1 requests and answers (RFC 9112) over this crate's own connections. A connection is kept for the next request, answers
-//! are bounded in octets and time, and redirections are followed only within the same host. SRU and gateways use this client.
+//! HTTP/1.1 requests and responses (RFC 9112) over connections of this crate. A connection is kept for the next
+//! request, responses are bounded in octets and time, and redirections are followed only within the same host. This
+//! client is used for SRU and gateways.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -28,31 +29,31 @@ use crate::target::Endpoint;
 use crate::target::http::HttpUrl;
 use crate::transport::{Routes, Timeouts};
 
-/// The maximum number of times that a request is redirected.
+/// The maximum number of redirections of a request.
 const MAX_REDIRECTS: usize = 4;
-/// The maximum number of octets in the head of an answer.
+/// The maximum number of octets in the head of a response.
 const MAX_HEAD: usize = 64 << 10;
 
 const AGENT: &str = concat!("z3950/", env!("CARGO_PKG_VERSION"));
 
-/// A connection to a server, which is opened when it is needed.
+/// A client for one server, whose connection is opened when it is needed.
 pub(crate) struct HttpClient {
     routes: Routes,
     proxy: Option<String>,
     endpoint: Endpoint,
-    /// The header Authorization, which is sent with each request if there are credentials.
+    /// The header Authorization for each request, if there are credentials.
     authorization: Option<HeaderValue>,
-    /// The header Via, which is sent with each request that has come through other servers.
+    /// The header Via for each request, if requests have passed through other servers.
     via: Option<HeaderValue>,
     max_body: usize,
     kept: Option<Kept>,
 }
 
-/// An open connection. Its task ends when this is dropped.
+/// An open connection. Dropping this value ends its task.
 struct Kept {
     sender: http1::SendRequest<Full<Bytes>>,
     task: AbortHandle,
-    /// Whether a request has been answered on the connection, so that the server may close it at any time.
+    /// Whether a request has been answered on the connection, after which the server may close it at any time.
     is_used: bool,
 }
 
@@ -62,32 +63,33 @@ impl Drop for Kept {
     }
 }
 
-/// A request: a path with its query, and the body sent to it.
+/// A request: a path with its query, and a body.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpRequest {
     pub(crate) path: String,
     /// The accepted media types, as in the header Accept (RFC 9110 §12.5.1).
     pub(crate) accepted: &'static str,
-    /// The media type and the octets of a body. Requests with a body are sent by POST, others by GET.
+    /// The media type and the octets of the body. A request with a body is sent with POST, a request without one with
+    /// GET.
     pub(crate) body: Option<(&'static str, Bytes)>,
-    /// Whether the request may be repeated after the connection was lost.
+    /// Whether the request may be repeated after a loss of the connection.
     pub(crate) is_repeatable: bool,
 }
 
-/// An answer.
+/// A response to an HTTP request.
 #[derive(Debug)]
 pub(crate) struct HttpAnswer {
     pub(crate) status: StatusCode,
-    /// How long the server asks the client to wait.
+    /// The time that the server asks the client to wait.
     pub(crate) retry_after: Option<Duration>,
-    /// The media type in lower case, without parameters; empty if the answer does not have one.
+    /// The media type in lower case, without parameters; empty if the response has none.
     pub(crate) media_type: String,
     pub(crate) body: Bytes,
 }
 
-/// The reason why there is no answer.
+/// The reason why there is no response.
 enum LostRequest {
-    /// The connection was lost before the head of the answer was received.
+    /// The connection was lost before the head of the response was received.
     Lost(hyper::Error),
     Other(Error),
 }
@@ -99,7 +101,7 @@ impl From<Error> for LostRequest {
 }
 
 impl HttpClient {
-    /// Creates a client of one server, without a connection. The body of an answer may have at most `max_body` octets.
+    /// Creates a client for a server, without a connection. The body of a response may have at most `max_body` octets.
     pub(crate) fn new(
         routes: Routes,
         endpoint: Endpoint,
@@ -117,7 +119,7 @@ impl HttpClient {
         }
     }
 
-    /// Sends this user name and password with each request from now on (RFC 7617), or none.
+    /// Sets the user name and password to send with each request (RFC 7617); `None` for no credentials.
     pub(crate) fn authorize(&mut self, login: Option<(&str, &str)>) {
         self.authorization = login.and_then(|(user, password)| {
             let pair = STANDARD.encode(format!("{user}:{password}"));
@@ -127,13 +129,13 @@ impl HttpClient {
         });
     }
 
-    /// Tells the server with each request from now on which servers the request has come through (RFC 9110 §7.6.3).
+    /// Sets the servers that requests have passed through, which are sent with each request (RFC 9110 §7.6.3).
     pub(crate) fn pass_on(&mut self, via: &Via) {
         let value = (!via.is_empty()).then(|| via.to_header());
         self.via = value.and_then(|value| value.try_into().ok());
     }
 
-    /// Closes the connection, and abandons an answer that is awaited.
+    /// Closes the connection. A response that is being awaited is dropped.
     pub(crate) fn disconnect(&mut self) {
         self.kept = None;
     }
@@ -167,11 +169,11 @@ impl HttpClient {
         Ok(())
     }
 
-    /// Sends a request. If a used connection turns out to be closed, the request is sent again on a new one; if the server
-    /// redirects the client to another address on the same host, it is sent there.
+    /// Sends a request. If a connection that was used before turns out to be closed, the request is sent again on a new
+    /// connection. If the server redirects the client to another address on the same host, the request is sent there.
     ///
     /// # Errors
-    /// There is no answer, or it exceeds the limits. An answer with any HTTP status is not an error.
+    /// Fails if there is no response, or if it exceeds the limits. A response with any HTTP status is not an error.
     pub(crate) async fn ask(
         &mut self,
         phase: Phase,
@@ -198,7 +200,7 @@ impl HttpClient {
         Err(Error::fault(phase, SruFault::Redirects(MAX_REDIRECTS)))
     }
 
-    /// Sends a request and returns the head of the answer.
+    /// Sends a request and returns the head of the response.
     async fn reach(
         &mut self,
         phase: Phase,
@@ -286,8 +288,8 @@ impl HttpClient {
         Ok(message)
     }
 
-    /// Receives the body of an answer. The wait begins again with each part of the body, but the whole body may take at most ten
-    /// times as long.
+    /// Receives the body of a response. The wait begins again with each part of the body, but the complete body may
+    /// take at most ten times as long.
     async fn receive(
         &mut self,
         phase: Phase,
@@ -362,7 +364,8 @@ impl HttpClient {
         })
     }
 
-    /// Follows a redirection if it leads to the same host and is no less secure. Credentials are never sent to another host.
+    /// Follows a redirection if it is to the same host and is no less secure. Credentials are never sent to another
+    /// host.
     fn follow(
         &mut self,
         phase: Phase,
@@ -405,7 +408,7 @@ impl HttpClient {
     }
 }
 
-/// Returns the value of the header Host, without the default port of the scheme (RFC 9110 §7.2).
+/// Returns the value of the header Host, which does not contain the default port of the scheme (RFC 9110 §7.2).
 fn authority(endpoint: &Endpoint) -> String {
     let (host, port) = (endpoint.host(), endpoint.port());
     match endpoint {
@@ -430,7 +433,7 @@ fn media_type(headers: &HeaderMap) -> String {
     essence.trim().to_ascii_lowercase()
 }
 
-/// Parses the header Retry-After, which is a number of seconds or a date (RFC 9110 §10.2.3).
+/// Returns the value of the header Retry-After, which is a number of seconds or a date (RFC 9110 §10.2.3).
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse() {
@@ -452,7 +455,7 @@ fn shown(path: &str) -> String {
     format!("{before}?{}", parts.collect::<Vec<_>>().join("&"))
 }
 
-/// Returns the error for a connection that was lost, or for an answer that is not HTTP.
+/// Returns the error for a connection that was lost, or for a response that is not HTTP.
 fn of_http(phase: Phase, error: &hyper::Error) -> Error {
     let is_http = error.is_parse() || error.is_parse_status();
     if is_http && !error.is_incomplete_message() {

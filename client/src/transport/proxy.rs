@@ -1,5 +1,5 @@
-//! Proxies: HTTP CONNECT (RFC 9110 §9.3.6) and SOCKS5 (RFC 1928), which resolve the server's name themselves. The environment
-//! variables are those of curl: `ALL_PROXY`, or else `HTTPS_PROXY`, and `NO_PROXY`.
+//! Proxies: HTTP CONNECT (RFC 9110 §9.3.6) and SOCKS5 (RFC 1928), which resolve the server's name themselves. The
+//! environment variables are those of curl: `ALL_PROXY`, `HTTPS_PROXY` if it is not set, and `NO_PROXY`.
 
 use std::fmt;
 use std::io;
@@ -21,7 +21,7 @@ use super::timeouts::Timeouts;
 use crate::error::{Cause, Error, Phase};
 use crate::url::{Host, Mode, Octets, Userinfo, host_and_port, userinfo};
 
-/// A proxy: `http://[user:password@]host[:port]` or `socks5://…`.
+/// A proxy, given as `http://[user:password@]host[:port]` or `socks5://…`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Proxy {
     kind: Kind,
@@ -36,11 +36,11 @@ enum Kind {
     Socks5,
 }
 
-/// The error of a malformed proxy.
+/// The error for a malformed proxy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text} is not a proxy: {reason}")]
 pub struct ProxyError {
-    /// The text without credentials.
+    /// The malformed text, without credentials.
     text: String,
     reason: &'static str,
 }
@@ -48,7 +48,7 @@ pub struct ProxyError {
 impl FromStr for Proxy {
     type Err = ProxyError;
 
-    /// Parses a proxy. The default scheme is HTTP; the default port is 80, or 1080 for SOCKS5.
+    /// Parses a proxy. The default scheme is HTTP. The default port is 80, or 1080 for SOCKS5.
     fn from_str(text: &str) -> Result<Self, ProxyError> {
         let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
         let rest = rest.strip_suffix('/').unwrap_or(rest);
@@ -81,10 +81,10 @@ impl FromStr for Proxy {
 }
 
 impl Proxy {
-    /// Returns the proxy named by the environment variables, and the hosts to reach without a proxy.
+    /// Returns the proxy set in the environment variables, and the hosts to which connections are made without it.
     ///
     /// # Errors
-    /// A variable contains a malformed proxy.
+    /// Fails if a variable contains a malformed proxy.
     pub fn from_environment(
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<(Option<Self>, NoProxy), ProxyError> {
@@ -119,8 +119,8 @@ impl fmt::Debug for Proxy {
     }
 }
 
-/// Hosts to connect to without a proxy: localhost, and those of a list such as `lib.example, .intra, 10.1.2.3`, in which a name
-/// includes its subdomains and `*` means every host.
+/// The hosts to which connections are made without a proxy: localhost, and the hosts in a list such as `lib.example,
+/// .intra, 10.1.2.3`. In the list, a name includes its subdomains, and `*` means every host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoProxy {
     names: Vec<String>,
@@ -129,7 +129,7 @@ pub struct NoProxy {
 }
 
 impl NoProxy {
-    /// Exempts no host, not even localhost.
+    /// Returns an empty list, which does not even include localhost.
     pub fn none() -> Self {
         Self {
             names: Vec::new(),
@@ -149,7 +149,7 @@ impl NoProxy {
         }
     }
 
-    /// Returns whether to connect to the host directly.
+    /// Returns whether connections to the host are made without the proxy.
     pub fn has(&self, host: &Host) -> bool {
         let name = host.for_connecting();
         (self.loopback && host.is_loopback())
@@ -161,13 +161,13 @@ impl NoProxy {
 }
 
 impl Default for NoProxy {
-    /// Exempts only localhost.
+    /// Returns a list that includes only localhost.
     fn default() -> Self {
         Self::new("")
     }
 }
 
-/// Connects through a proxy, to which another connector connects.
+/// A connector that connects through a proxy. Another connector makes the connection to the proxy.
 #[derive(Clone)]
 pub struct Proxied {
     inner: Arc<dyn Connect>,
@@ -176,7 +176,8 @@ pub struct Proxied {
 }
 
 impl Proxied {
-    /// Creates a connector through `proxy`, to which `inner` connects. It connects directly to the hosts of `exempt`.
+    /// Creates a connector through `proxy`. The connections to it are made by `inner`, as are direct connections to the
+    /// hosts in `exempt`.
     pub fn new(inner: impl Connect + 'static, proxy: Proxy, exempt: NoProxy) -> Self {
         Self {
             inner: Arc::new(inner),
@@ -185,7 +186,7 @@ impl Proxied {
         }
     }
 
-    /// Returns the error of a failed connection to the proxy.
+    /// Returns the error for a failed connection to the proxy.
     fn out_of_reach(&self, error: Error) -> Error {
         let Error::Unavailable { cause, .. } = error else {
             return error;
@@ -272,7 +273,8 @@ impl Proxied {
     }
 }
 
-/// A stream through the proxy, the refusal of the proxy, or the error of a connection that ended.
+/// The result of a proxy's handshake: a stream through the proxy, the refusal of the proxy, or the error of a
+/// connection that ended.
 type Tunnel = Result<Result<BoxStream, String>, Box<dyn std::error::Error + Send + Sync>>;
 
 impl Connect for Proxied {

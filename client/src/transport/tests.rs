@@ -1,4 +1,4 @@
-//! Which connector leads to an endpoint, and what TCP and Unix sockets do with addresses that answer or do not answer.
+//! Tests of the connectors for endpoints, and of TCP and Unix sockets with addresses that answer or do not answer.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -36,7 +36,7 @@ fn certificates_are_read_once_and_only_for_tls() {
     assert!(others.to(&secured, None).is_err());
 }
 
-/// Counts the connections of another connector.
+/// A connector that counts the connections made by another connector.
 struct Counted(Arc<dyn Connect>, Arc<AtomicUsize>);
 
 impl Connect for Counted {
@@ -91,7 +91,7 @@ async fn connect(resolver: impl Resolve + 'static) -> Result<BoxStream, Error> {
         .await
 }
 
-/// Returns a local port that was free a moment ago.
+/// Returns a local port that is probably free, because it was free a moment ago.
 async fn unused() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     listener.local_addr().expect("its address")
@@ -116,7 +116,7 @@ async fn all_addresses_are_tried_in_order() {
     }
 }
 
-/// A resolver that counts how often a name is looked up.
+/// A resolver that counts its lookups.
 struct CountedLookups(SocketAddr, Arc<AtomicUsize>);
 
 impl Resolve for CountedLookups {

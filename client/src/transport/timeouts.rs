@@ -1,4 +1,4 @@
-//! How long to wait for each step of a connection and for each answer.
+//! The time limits for the steps of a connection and for answers.
 
 use std::time::Duration;
 
@@ -6,24 +6,24 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::error::{Cause, Error, Phase};
 
-/// An answer whose octets arrive slowly may take this many times the wait for an answer.
+/// The factor by which an answer whose octets arrive slowly may exceed the time limit for an answer.
 const MAX_WAITS: u32 = 10;
 
-/// How long to wait. `None` and zero mean no limit, except in `close`.
+/// The time limits. `None` and zero mean no limit, except in `close`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
-    /// Until a session is returned, if as many are in use as the target allows. The time begins when those who waited before have
-    /// their sessions. No limit by default.
+    /// The limit for the wait for a session, if as many are in use as the target allows. The time begins after all
+    /// users that waited before have their sessions. There is no limit by default.
     pub session: Option<Duration>,
-    /// For name resolution and connection, over all addresses of the host; 10 s by default.
+    /// The limit for name resolution and connection, over all addresses of the host. The default is 10 s.
     pub connect: Option<Duration>,
-    /// For each answer; 30 s by default. The time begins again with each answer to another request in progress, and with octets
-    /// of this answer; but an answer that has begun may take at most ten times as long.
+    /// The limit for each answer, 30 s by default. The time begins again with each answer to another request in
+    /// progress, and with octets of this answer. An answer that has begun, however, may take at most ten times as long.
     pub answer: Option<Duration>,
-    /// For the server's Close and the end of the connection; 1 s by default.
+    /// The limit for the server's Close and the end of the connection. The default is 1 s.
     pub close: Duration,
-    /// No wait lasts beyond this moment, except the wait limited by `close`.
+    /// The time at which every wait ends, except a wait limited by `close`.
     pub deadline: Option<Instant>,
 }
 
@@ -47,7 +47,7 @@ impl Timeouts {
         self
     }
 
-    /// Returns the limit for a session that is awaited from now on.
+    /// Returns the limit for a wait for a session that begins now.
     pub(crate) fn to_session(self) -> Limit {
         self.limit(self.session, Cause::SessionsInUse)
     }
@@ -57,13 +57,13 @@ impl Timeouts {
         self.limit(self.connect, Cause::Timeout)
     }
 
-    /// Returns the limit for an answer that is awaited from now on.
+    /// Returns the limit for a wait for an answer that begins now.
     pub(crate) fn to_answer(self) -> Limit {
         self.limit(self.answer, Cause::Timeout)
     }
 
-    /// Returns the limit for the rest of an answer whose octets began to arrive at `begun`, and last arrived at `last`; `None` if
-    /// the limit has passed.
+    /// Returns the limit for the remaining octets of an answer. Its first octets arrived at `begun`, its last octets so
+    /// far at `last`. Returns `None` if the limit has passed.
     pub(crate) fn to_rest(self, begun: Instant, last: Instant) -> Option<Limit> {
         let wait = self.answer.filter(|wait| !wait.is_zero())?;
         let longest = begun.checked_add(wait.checked_mul(MAX_WAITS)?)?;
@@ -75,13 +75,13 @@ impl Timeouts {
         (limit.0 > Instant::now()).then_some(Limit(Some(limit)))
     }
 
-    /// Returns whether answers may take any length of time.
+    /// Returns whether the time for answers is unlimited.
     #[cfg(feature = "sru")]
     pub(crate) fn is_unlimited(self) -> bool {
         self.answer.is_none_or(|wait| wait.is_zero())
     }
 
-    /// Returns only the deadline, which applies while a person is being asked.
+    /// Returns the limit set by the deadline only, which applies while a user is asked a question.
     pub(crate) fn to_deadline(self) -> Limit {
         self.limit(None, Cause::Timeout)
     }
@@ -99,7 +99,8 @@ impl Timeouts {
     }
 }
 
-/// The moment at which a wait ends, with the cause to report; `None` if it is beyond the range of the clock.
+/// The end of a wait, with the cause to report. `None` is a wait without limit, or one whose end is beyond the range of
+/// the clock.
 #[derive(Debug, Clone)]
 pub(crate) struct Limit(Option<(Instant, Cause)>);
 
@@ -116,7 +117,7 @@ impl Limit {
         self.0.as_ref().map(|(at, _)| *at)
     }
 
-    /// Returns the error of a wait that has reached the limit.
+    /// Returns the error for a wait that has reached the limit.
     pub(crate) fn error(&self, phase: Phase) -> Error {
         let cause = self.0.as_ref().map(|(_, cause)| cause.clone());
         Error::Unavailable {
@@ -125,7 +126,7 @@ impl Limit {
         }
     }
 
-    /// Awaits `work` until the limit.
+    /// Awaits `work`, but at most until the limit.
     pub(crate) async fn hold<T>(
         &self,
         phase: Phase,
@@ -142,7 +143,7 @@ impl Limit {
 mod tests {
     use super::*;
 
-    /// This implements A-37 of `tests/CONFORMANCE.md`.
+    /// Tests requirement A-37 of `tests/CONFORMANCE.md`.
     #[test]
     fn every_wait_has_a_limit_but_the_whole_has_none() {
         let timeouts = Timeouts::default();

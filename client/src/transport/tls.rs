@@ -29,9 +29,9 @@ use crate::url::Host;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsOptions {
-    /// A PEM file with certificates to trust in addition to the system's roots.
+    /// A PEM file with certificates that are trusted in addition to the system's roots.
     pub roots: Option<PathBuf>,
-    /// Whether to accept any certificate: the connection is encrypted, but the server is not authenticated.
+    /// Whether to accept any certificate. The connection is then encrypted, but the server is not authenticated.
     pub insecure: bool,
     /// The client certificate for servers that request one.
     pub certificate: Option<ClientCertificate>,
@@ -42,22 +42,22 @@ pub struct TlsOptions {
 pub struct ClientCertificate {
     /// The file with the certificate, followed by its issuers.
     pub chain: PathBuf,
-    /// The file with the private key; it may be the same file.
+    /// The file with the private key. It may be the same file as `chain`.
     pub key: PathBuf,
 }
 
-/// The error of options that cannot be followed.
+/// The error for options that cannot be applied.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
-    /// A file does not contain what is expected.
+    /// A file does not contain the expected items.
     #[error("no {what} in {}, which holds {found}", .path.display())]
     Missing {
-        /// What is expected.
+        /// The expected items.
         what: &'static str,
         /// The path of the file.
         path: PathBuf,
-        /// What the file contains.
+        /// The actual contents of the file.
         found: String,
     },
     /// A file or the system's roots cannot be used.
@@ -65,13 +65,13 @@ pub enum TlsError {
     Unusable(String, #[source] Option<Box<dyn StdError + Send + Sync>>),
 }
 
-/// Creates the TLS configuration, which is shared by all connections with the same options: reads the certificate files and the
-/// system's roots. The configuration keeps TLS sessions for resumption if servers allow it.
+/// Creates the TLS configuration, which all connections with the same options share. Reads the certificate files and
+/// the system's roots. The configuration keeps TLS sessions for resumption, if servers allow it.
 pub(super) fn connector(options: &TlsOptions) -> Result<TlsConnector, TlsError> {
     Ok(TlsConnector::from(Arc::new(config(options)?)))
 }
 
-/// TLS through another connector.
+/// A connector for TLS over another connector.
 #[derive(Clone)]
 pub struct Tls {
     pub(super) inner: Arc<dyn Connect>,
@@ -79,10 +79,10 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Creates a connector for TLS over the connections that `inner` makes.
+    /// Creates a connector for TLS over the connections made by `inner`.
     ///
     /// # Errors
-    /// The options are invalid: the files are read now.
+    /// Fails if the options cannot be applied. The certificate files are read immediately.
     pub fn new(inner: impl Connect + 'static, options: &TlsOptions) -> Result<Self, TlsError> {
         Ok(Self {
             inner: Arc::new(inner),
@@ -110,7 +110,7 @@ impl Connect for Tls {
     }
 }
 
-/// Returns the error of a failed handshake.
+/// Returns the error for a failed handshake.
 fn failed(error: io::Error) -> Error {
     unavailable(match fault(&error) {
         Some(rustls::Error::InvalidCertificate(why)) => {
@@ -120,7 +120,7 @@ fn failed(error: io::Error) -> Error {
     })
 }
 
-/// Returns a remedy for a rejected certificate.
+/// Returns the remedy if the error is a rejected certificate.
 pub fn remedy(error: &io::Error) -> Option<Remedy> {
     let distrust: &Distrust = error.get_ref()?.downcast_ref()?;
     Some(distrust.remedy())
@@ -137,7 +137,8 @@ fn fault(error: &io::Error) -> Option<&rustls::Error> {
     error.get_ref()?.downcast_ref()
 }
 
-/// Returns whether the server sent an alert, during or after the handshake, as it does if it requires a client certificate.
+/// Returns whether the server sent an alert, during or after the handshake. Servers that require a client certificate
+/// do so.
 pub fn is_alert(error: &io::Error) -> bool {
     matches!(fault(error), Some(rustls::Error::AlertReceived(_)))
 }
@@ -178,7 +179,7 @@ fn config(options: &TlsOptions) -> Result<ClientConfig, TlsError> {
         })
 }
 
-/// Returns the trust in the system's roots and the certificates of a file.
+/// Returns the trusted certificates: the system's roots and the certificates in a file.
 fn named(file: Option<&Path>, provider: Arc<CryptoProvider>) -> Result<Trusted, TlsError> {
     let mut store = RootCertStore::empty();
     let system = load_native_certs();
@@ -216,7 +217,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     }
 }
 
-/// The size limit of a certificate file in octets; the bundle of all Web authorities has about 250,000 octets.
+/// The maximum size of a certificate file in octets. The bundle of all Web authorities has about 250,000 octets.
 const MAX_FILE: u64 = 16 << 20;
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {

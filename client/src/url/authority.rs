@@ -1,5 +1,5 @@
-//! The authority between `//` and the next slash: `hostport` and `login` of RFC 1738 §3.1 and §5. The types know the default port
-//! of the scheme, so that an explicit and an implied default port are equal.
+//! The authority between `//` and the next slash: `hostport` and `login` of RFC 1738 §3.1 and §5. The types contain the
+//! default port of the scheme, so that an explicit and an implied default port are equal.
 
 use std::fmt;
 use std::num::NonZeroU16;
@@ -11,7 +11,7 @@ use super::host::{self, Host};
 use super::span::Span;
 use super::userinfo::{Secrets, Userinfo};
 
-/// A host and a port; the default port is `DEFAULT`. `Display` omits the default port.
+/// A host and a port, whose default is `DEFAULT`. `Display` omits the default port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HostPort<const DEFAULT: u16> {
     host: Host,
@@ -41,15 +41,15 @@ impl<const DEFAULT: u16> HostPort<DEFAULT> {
         &self.host
     }
 
-    /// Returns the port to connect to, 1–65535.
+    /// Returns the port to connect to, from 1 to 65535.
     pub fn port(&self) -> u16 {
         self.port
     }
 
     /// Parses a complete `host [ ":" port ]`.
     ///
-    /// Errors: those of [`Host::parse`], and `UserinfoNotAllowed` at the start if there is an `@`: schemes with a `hostport` do
-    /// not allow a user name or password in either mode.
+    /// Errors: those of [`Host::parse`], and `UserinfoNotAllowed` at the start if there is an `@`, because schemes with
+    /// a `hostport` do not allow a user name or password in either mode.
     pub(crate) fn parse(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         if text.octets().contains(&b'@') {
             return Err(text.fail(UrlErrorKind::UserinfoNotAllowed).without_octet());
@@ -95,8 +95,8 @@ pub struct Login<const DEFAULT: u16> {
 }
 
 impl<const DEFAULT: u16> Login<DEFAULT> {
-    /// Parses all of `text`. Errors: those of [`Host::parse`], those of malformed escapes, and `ReservedCharacter` at an `@` that
-    /// is not the last one.
+    /// Parses a complete login. Errors: those of [`Host::parse`], those of malformed escapes, and `ReservedCharacter`
+    /// at an `@` that is not the last one.
     pub(crate) fn parse(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let (userinfo, hostport) = match text.rsplit_once(b'@') {
             Some((userinfo, hostport)) => (Some(Userinfo::parse(userinfo, mode)?), hostport),

@@ -5,7 +5,7 @@ use std::fmt;
 use super::host::Host;
 use super::userinfo::Userinfo;
 
-/// Ports below this one belong to well-known protocols (RFC 1738 §6).
+/// The first port that does not belong to a well-known protocol (RFC 1738 §6).
 const FIRST_FREE_PORT: u16 = 1024;
 
 /// A reason for caution about a URL, or a warning about one that was accepted. `Display` is for people, [`code`](Self::code) for
@@ -13,23 +13,24 @@ const FIRST_FREE_PORT: u16 = 1024;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Caution {
-    /// The URL contains a user name or password in clear text; those of a Z39.50 URL are not used unless requested.
+    /// The URL contains a user name or password in clear text. The credentials in a Z39.50 URL are used only on
+    /// request.
     CredentialsInUrl,
-    /// The host name has no dot, so its meaning depends on where it is resolved.
+    /// The host name has no dot, so its meaning depends on the network in which it is resolved.
     RelativeHostName,
-    /// The host is this machine or in a private network, so the locator means nothing, or something else, elsewhere (RFC 1736
-    /// §2.2).
+    /// The host is this machine or is in a private network, so elsewhere the locator has no meaning or another meaning
+    /// (RFC 1736 §2.2).
     LocalHost,
-    /// The port is below 1024 and not that of the scheme, so that another protocol may be abused.
+    /// The port is below 1024 and is not that of the scheme, so the URL may abuse another protocol.
     ReservedPort(u16),
-    /// The port is not the default port of the scheme, which may be intended.
+    /// The port is not the default port of the scheme, although this may be intended.
     NonDefaultPort(u16),
-    /// An escape stands for a control character such as CR or LF, which could end a command of the protocol if it were sent
-    /// decoded.
+    /// An escape stands for a control character such as CR or LF, which could end a command of the protocol if it were
+    /// sent.
     EscapedControl,
-    /// RFC 1738 §4 reserves this scheme without a syntax.
+    /// RFC 1738 §4 reserves this scheme, but does not define its syntax.
     ReservedScheme(&'static str),
-    /// The scheme is unknown and differs by one letter from this known one.
+    /// The scheme is unknown, and differs by one letter from this known scheme.
     SimilarScheme(&'static str),
     /// A `?` without a docid was ignored.
     EmptyDocidIgnored,
@@ -38,7 +39,7 @@ pub enum Caution {
 }
 
 impl Caution {
-    /// Returns a stable name for programs: `Name` or `Name:detail`, such as `ReservedPort:25`.
+    /// Returns a stable name of the caution for programs: `Name` or `Name:detail`, such as `ReservedPort:25`.
     pub fn code(&self) -> String {
         self.words().0
     }
@@ -101,7 +102,7 @@ impl fmt::Display for Caution {
     }
 }
 
-/// Returns whether a text contains an escaped control character (RFC 1738 §6).
+/// Returns whether text contains an escaped control character (RFC 1738 §6).
 pub(crate) fn has_escaped_control(text: &str) -> bool {
     let mut escapes = text.split('%').skip(1);
     escapes.any(|escape| match escape.as_bytes() {
@@ -114,11 +115,12 @@ pub(crate) fn has_escaped_control(text: &str) -> bool {
 /// The scope in which a locator has the same meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// The locator means the same everywhere.
+    /// The locator has the same meaning everywhere.
     Global,
-    /// The locator means the same to readers who use the same server, as with `news`.
+    /// The locator has the same meaning for all users of the same server, as with `news`.
     ServerRelative,
-    /// On this machine or in its private network only, as for a `file` without a host, `localhost` and `192.168.0.1`.
+    /// The locator has a meaning only on this machine or in its private network, as for a `file` without a host,
+    /// `localhost` and `192.168.0.1`.
     Local,
 }
 
@@ -132,7 +134,7 @@ impl fmt::Display for Scope {
     }
 }
 
-/// The host and port that a client connects to for a locator.
+/// The host and port to which a client connects for a locator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Site<'a> {
     pub(crate) host: &'a Host,
@@ -143,7 +145,7 @@ pub(crate) struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// Describes a host without a port.
+    /// Creates a site with a host and without a port.
     pub(crate) fn of(host: &'a Host) -> Self {
         Site {
             host,

@@ -7,27 +7,28 @@ use super::error::{MAX_URL_LENGTH, UrlError, UrlErrorKind};
 use super::octets::Octets;
 use super::span::Span;
 
-/// How strictly a text must follow the standards.
+/// The strictness of parsing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// Accepts exactly what RFC 2056 and RFC 1738 allow.
     Strict,
-    /// Accepts what people and programs actually write: also surrounding blanks, one leading `URL:`, IP literals, `_` and a
-    /// trailing dot in host names, userinfo, a fragment, an empty port, an empty docid, reserved and national characters as data,
-    /// and parameters in any order. Inner blanks, bad escapes and literal `"`, `<`, `>` are still refused.
+    /// Accepts also what people and programs actually write: surrounding spaces, one leading `URL:`, IP literals, `_`
+    /// and a trailing dot in host names, userinfo, a fragment, an empty port, an empty docid, reserved and national
+    /// characters as data, and parameters in any order. Spaces within the URL, malformed escapes and literal `"`, `<`,
+    /// `>` are still refused.
     Lenient,
 }
 
-/// The character classes of RFC 1738 §5 that decide what a literal octet may be.
+/// The character classes of RFC 1738 §5, which determine where an octet may occur without an escape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     /// Letters, digits and `$-_.+!*'(),`, which stand for themselves.
     Unreserved,
-    /// `;/?:@&=`, which may be delimiters and are escaped where they are data.
+    /// `;/?:@&=`, which may be delimiters, and are escaped in data.
     Reserved,
-    /// `{}|\^~[]` and the backtick, which are unsafe on old gateways.
+    /// `{}|\^~[]` and the backtick, which old gateways may change.
     National,
-    /// Everything else, including `<>"#%`, which never appears literally.
+    /// All other octets, including `<>"#%`, which always have to be escaped.
     Unsafe,
 }
 
@@ -44,8 +45,8 @@ impl Class {
     }
 }
 
-/// Returns the text of a URL without the surroundings that [`Mode::Lenient`] accepts, after checking that all octets are in 21–7E
-/// hex.
+/// Returns the URL in text, without the surroundings that [`Mode::Lenient`] accepts, after checking that all its
+/// octets are in 21–7E hex.
 ///
 /// Errors: `TooLong`, `EmptyInput`, and `InvalidCharacter` at the first octet that is not allowed in any URL.
 pub(crate) fn envelope(text: &[u8], mode: Mode) -> Result<Span<'_>, UrlError> {
@@ -64,7 +65,8 @@ pub(crate) fn envelope(text: &[u8], mode: Mode) -> Result<Span<'_>, UrlError> {
     Ok(url)
 }
 
-/// Cuts off outer blanks and line ends, then one pair of angle brackets and one leading `URL:` of any case (RFC 1738 Appendix).
+/// Removes surrounding spaces and line ends, then one pair of angle brackets and one leading `URL:`, whose case is
+/// ignored (RFC 1738 Appendix).
 pub(crate) fn unwrapped(text: Span<'_>) -> Span<'_> {
     let text = trimmed(text);
     let text = match text.octets() {
@@ -79,7 +81,7 @@ pub(crate) fn unwrapped(text: Span<'_>) -> Span<'_> {
     }
 }
 
-/// Cuts off outer blanks and line ends.
+/// Removes surrounding spaces and line ends.
 fn trimmed(text: Span<'_>) -> Span<'_> {
     let is_blank = |octet: &u8| matches!(octet, b' ' | b'\t' | b'\r' | b'\n');
     let octets = text.octets();
@@ -90,7 +92,7 @@ fn trimmed(text: Span<'_>) -> Span<'_> {
     text.split_at(start).1
 }
 
-/// Refuses the first octet that is not graphic US-ASCII (RFC 1738 §2.2).
+/// Returns an error at the first octet that is not graphic US-ASCII (RFC 1738 §2.2).
 pub(crate) fn graphic(text: Span<'_>) -> Result<(), UrlError> {
     text.allow_only(
         |octet| octet.is_ascii_graphic(),
@@ -98,7 +100,8 @@ pub(crate) fn graphic(text: Span<'_>) -> Result<(), UrlError> {
     )
 }
 
-/// Splits a URL into its scheme and the text after the colon. A URL has a scheme if a colon comes before any slash (RFC 1630).
+/// Splits a URL into its scheme and the text after the colon. A URL has a scheme if a colon comes before any slash (RFC
+/// 1630).
 ///
 /// Errors: `MissingScheme`, and `InvalidScheme` at the first octet other than letters, digits and `+.-` (RFC 1738 §2.1).
 pub(crate) fn scheme(url: Span<'_>) -> Result<(Span<'_>, Span<'_>), UrlError> {
@@ -127,7 +130,8 @@ pub(crate) fn is_scheme_octet(octet: u8) -> bool {
     octet.is_ascii_alphanumeric() || b"+.-".contains(&octet)
 }
 
-/// Returns whether a text is a letter followed by letters, digits and `+.-`, as in both RFC 1630 and RFC 1738.
+/// Returns whether text is a letter followed by letters, digits and `+.-`, which both RFC 1630 and RFC 1738 require
+/// of a scheme.
 pub(crate) fn is_scheme(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(is_scheme_octet)
 }
@@ -138,7 +142,7 @@ pub(crate) fn double_slash(rest: Span<'_>) -> Result<Span<'_>, UrlError> {
         .ok_or_else(|| rest.fail(UrlErrorKind::MissingDoubleSlash))
 }
 
-/// Decodes the fragment after `#`, which is not part of the URL (RFC 1738 §2.2) and is accepted only by [`Mode::Lenient`].
+/// Decodes the fragment after `#`, which is not part of the URL (RFC 1738 §2.2). Only [`Mode::Lenient`] accepts it.
 pub(crate) fn fragment(fragment: Span<'_>, mode: Mode) -> Result<Option<Octets>, UrlError> {
     match (fragment.strip_prefix(b"#"), mode) {
         (None, _) => Ok(None),
@@ -147,9 +151,10 @@ pub(crate) fn fragment(fragment: Span<'_>, mode: Mode) -> Result<Option<Octets>,
     }
 }
 
-/// Refuses a text whose canonical form is too long: escaping can make it longer than the text.
+/// Returns an error if the canonical form of text is too long. It can be longer than the text because of escapes.
 pub(crate) fn bounded(text: &[u8], canonical: impl FnOnce() -> String) -> Result<(), UrlError> {
-    /// The maximum number of octets that one octet can become: `%XX`, or `::ffff:1:1` as `::ffff:0.1.0.1`.
+    /// The maximum number of octets that one octet can become in canonical form: `%XX`, or `::ffff:1:1` as
+    /// `::ffff:0.1.0.1`.
     const LARGEST_GROWTH: usize = 4;
     if text.len() <= MAX_URL_LENGTH / LARGEST_GROWTH || canonical().len() <= MAX_URL_LENGTH {
         return Ok(());
@@ -160,11 +165,11 @@ pub(crate) fn bounded(text: &[u8], canonical: impl FnOnce() -> String) -> Result
 /// What a part of a URL may contain between its delimiters: always `uchar`, and in addition what the fields allow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Content {
-    /// The mode; [`Mode::Lenient`] also accepts reserved and national characters.
+    /// The parsing mode. [`Mode::Lenient`] also accepts reserved and national characters.
     pub(crate) mode: Mode,
-    /// Reserved characters that even [`Mode::Lenient`] refuses.
+    /// The reserved characters that even [`Mode::Lenient`] refuses.
     pub(crate) never: &'static [u8],
-    /// Whether escapes may stand for control characters (00–1F and 7F hex).
+    /// Whether control characters (00–1F and 7F hex) may be escaped in the part.
     pub(crate) controls: bool,
 }
 
@@ -186,7 +191,7 @@ impl Content {
         }
     }
 
-    /// Refuses these reserved characters in both modes.
+    /// Adds reserved characters that neither mode accepts.
     pub(crate) fn never(self, reserved: &'static [u8]) -> Self {
         Content {
             never: reserved,
@@ -202,14 +207,14 @@ impl Content {
         self.decode_with(part, b"")
     }
 
-    /// Decodes the escapes of a part in which both modes accept the characters `reserved` literally.
+    /// Decodes the escapes of a part. Both modes accept the characters in `reserved` without an escape.
     pub(crate) fn decode_with(self, part: Span<'_>, reserved: &[u8]) -> Result<Octets, UrlError> {
         let mut decoded = Vec::with_capacity(part.octets().len());
         self.each(part, reserved, |octet, _| decoded.push(octet))?;
         Ok(decoded.into())
     }
 
-    /// Passes to `take` each octet of the decoded part and whether the octet was escaped.
+    /// Calls `take` with each octet of the decoded part, and with whether the octet was escaped.
     pub(crate) fn each(
         self,
         part: Span<'_>,
@@ -255,7 +260,7 @@ impl Content {
     }
 }
 
-/// Returns the octet encoded by the `%XX` at the start of `escape`.
+/// Returns the octet of a `%XX` at the start of `escape`.
 pub(crate) fn escaped_octet(escape: Span<'_>) -> Option<u8> {
     match escape.octets() {
         [b'%', high, low, ..] => Some(hex_digit(*high)? << 4 | hex_digit(*low)?),
@@ -272,7 +277,7 @@ fn hex_digit(octet: u8) -> Option<u8> {
     }
 }
 
-/// Writes `octets`; those for which `literal` returns false are escaped as `%` and two upper-case hexadecimal digits.
+/// Writes `octets`. Octets for which `literal` returns false are escaped as `%` and two upper-case hexadecimal digits.
 pub(crate) fn write_escaped(
     out: &mut impl fmt::Write,
     octets: &[u8],
@@ -287,12 +292,12 @@ pub(crate) fn write_escaped(
     })
 }
 
-/// Returns whether an octet is an `xchar` of RFC 1738 §5: a literal character in a part without delimiters.
+/// Returns whether an octet is an `xchar` of RFC 1738 §5, which needs no escape in a part without delimiters.
 pub(crate) fn is_xchar(octet: u8) -> bool {
     matches!(Class::of(octet), Class::Unreserved | Class::Reserved)
 }
 
-/// Refuses control characters, which no part of a line protocol may contain (RFC 1738 §6).
+/// Returns an error if there is a control character, which no part of a line protocol may contain (RFC 1738 §6).
 pub(crate) fn no_controls(octets: &[u8]) -> Result<(), UrlError> {
     match octets.iter().position(u8::is_ascii_control) {
         Some(index) => Err(Span::new(octets).fail_at(index, UrlErrorKind::ForbiddenControl)),
@@ -304,7 +309,7 @@ pub(crate) fn no_controls(octets: &[u8]) -> Result<(), UrlError> {
 mod tests {
     use super::*;
 
-    /// Checks the classes of RFC 1738 §5 character by character.
+    /// Tests the class of each character in RFC 1738 §5.
     #[test]
     fn classes_cover_every_octet() {
         let check = |class, members: &str, extra: usize| {

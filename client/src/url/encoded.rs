@@ -1,5 +1,5 @@
-//! Text in which escapes are significant: `%2F` is not the slash that separates segments (RFC 1738 §2.2, RFC 1630). The text is
-//! normalized, so that equivalent spellings are equal.
+//! Text in which escapes are significant: `%2F` is not the slash that separates segments (RFC 1738 §2.2, RFC 1630). The
+//! text is stored in a normalized form, so that equivalent spellings are equal.
 
 use std::fmt;
 
@@ -8,29 +8,30 @@ use super::error::UrlError;
 use super::octets::Octets;
 use super::span::Span;
 
-/// The rules for the reserved characters of a part; an unreserved character means the same whether or not it is escaped.
+/// The rules for the reserved characters of a part. Unreserved characters have the same meaning with and without an
+/// escape.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Characters {
-    /// The characters that both modes accept literally.
+    /// The characters that both modes accept without an escape.
     pub(crate) reserved: &'static [u8],
-    /// The characters that mean the same whether or not they are escaped; their escapes are decoded.
+    /// The characters that have the same meaning with and without an escape. Their escapes are decoded.
     pub(crate) free: &'static [u8],
-    /// The characters whose escapes stay escapes.
+    /// The characters whose escapes are kept.
     pub(crate) kept: &'static [u8],
 }
 
-/// A normalized part of a URL: unreserved characters are literal, reserved ones stay as written, and everything else is written
-/// as `%` and two upper-case hexadecimal digits.
+/// A normalized part of a URL: unreserved characters are literal, reserved characters are kept as written, and all
+/// other octets are escaped as `%` and two upper-case hexadecimal digits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Encoded(String);
 
 impl Encoded {
-    /// Encodes data without delimiters: everything except letters, digits and `$-_.+!*'(),` is escaped.
+    /// Encodes data that contains no delimiters: all octets except letters, digits and `$-_.+!*'(),` are escaped.
     pub fn of_data(data: impl AsRef<[u8]>) -> Self {
         Self::of_data_with(data, b"")
     }
 
-    /// Encodes data in which the reserved characters `free` are literal.
+    /// Encodes data in which the reserved characters in `free` are not escaped.
     pub(crate) fn of_data_with(data: impl AsRef<[u8]>, free: &[u8]) -> Self {
         let mut text = String::new();
         // Writing to a string cannot fail.
@@ -40,13 +41,13 @@ impl Encoded {
         Encoded(text)
     }
 
-    /// Joins parts with `delimiter`.
+    /// Joins encoded parts with `delimiter`.
     pub(crate) fn joined(pieces: impl IntoIterator<Item = Encoded>, delimiter: &str) -> Self {
         let pieces: Vec<String> = pieces.into_iter().map(|piece| piece.0).collect();
         Encoded(pieces.join(delimiter))
     }
 
-    /// Parses a part by these rules. Characters that only the lenient mode accepts are treated as data and escaped.
+    /// Parses a part by these rules. Characters that only the lenient mode accepts are data, and are escaped.
     pub(crate) fn parse(
         part: Span<'_>,
         content: Content,
@@ -68,17 +69,17 @@ impl Encoded {
         Ok(Encoded(text))
     }
 
-    /// Returns the encoded text, which consists of unreserved and reserved characters and escapes.
+    /// Returns the encoded text, which consists of unreserved characters, reserved characters, and escapes.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Decodes the whole text, treating no character as a delimiter.
+    /// Decodes the complete text; delimiters have no special meaning.
     pub fn decode(&self) -> Octets {
         decode(self.0.as_bytes())
     }
 
-    /// Splits the text at each literal `delimiter` and decodes the parts; there is at least one part.
+    /// Splits the text at each `delimiter` that is not escaped, and decodes the parts. There is at least one part.
     pub fn split(&self, delimiter: char) -> impl Iterator<Item = Octets> {
         self.0.split(delimiter).map(|part| decode(part.as_bytes()))
     }
@@ -90,7 +91,7 @@ impl fmt::Display for Encoded {
     }
 }
 
-/// Decodes escapes that are known to be well-formed.
+/// Decodes escapes, which must be well-formed.
 fn decode(text: &[u8]) -> Octets {
     let decoded = Content::any(Mode::Lenient).decode(Span::new(text));
     decoded.unwrap_or_default()

@@ -1,24 +1,24 @@
-//! The errors of URL parsing: the problem, its offset, and what to write instead. Sources: RFC 2056 §3–§5, RFC 1738 §2, §3 and
-//! §5; RFC 1630 for relative references.
+//! The errors of URL parsing: the fault, its offset, and advice on how to write the URL. Sources: RFC 2056 §3–§5, RFC
+//! 1738 §2, §3 and §5; RFC 1630 for relative references.
 
 use std::fmt;
 
 /// The maximum length of a URL in octets, both as written and in canonical form.
 ///
-/// The RFCs set no limit. This one bounds hostile input and is far larger than any docid needs.
+/// The RFCs set no limit. This limit bounds hostile input, and is much larger than any docid requires.
 pub const MAX_URL_LENGTH: usize = 65_536;
 
-/// The reason why a text is not a valid URL, and the place of the error.
+/// The reason why text is not a valid URL, and the place of the fault.
 ///
-/// The message repeats at most one octet of the text, and no graphic octet of the host, port or userinfo, which may contain a
-/// password.
+/// The message contains at most one octet of the text, and no graphic octet of the host, port or userinfo, because
+/// these may contain a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UrlError {
     kind: UrlErrorKind,
     offset: usize,
-    /// The offending octet, if the message names it.
+    /// The octet at fault, if the message shows it.
     octet: Option<u8>,
-    /// What to write instead, if this is more specific than the advice for the kind of error.
+    /// Advice on what to write instead, if it is more specific than the advice for the kind of error.
     remedy: Option<&'static str>,
 }
 
@@ -32,7 +32,7 @@ impl UrlError {
         }
     }
 
-    /// Replaces the advice given in the message.
+    /// Replaces the advice in the message.
     pub(crate) fn advising(self, remedy: &'static str) -> Self {
         UrlError {
             remedy: Some(remedy),
@@ -40,8 +40,8 @@ impl UrlError {
         }
     }
 
-    /// Creates an error of the parser of a [registered scheme](super::Registry). `offset` counts from the first octet after the
-    /// colon of the scheme.
+    /// Creates an error in the parser of a [registered scheme](super::Registry). `offset` is counted from the first
+    /// octet after the colon of the scheme.
     pub fn at(kind: UrlErrorKind, offset: usize) -> Self {
         UrlError::new(kind, offset, None)
     }
@@ -54,7 +54,7 @@ impl UrlError {
         }
     }
 
-    /// Removes the octet from the message.
+    /// Removes the octet at fault from the message.
     pub(crate) fn without_octet(self) -> Self {
         UrlError {
             octet: None,
@@ -67,7 +67,7 @@ impl UrlError {
         self.kind
     }
 
-    /// Returns the offset in the caller's text of the first offending octet, or of the place where a part is missing.
+    /// Returns the offset, in the caller's text, of the first octet at fault or of the place where a part is missing.
     pub fn offset(&self) -> usize {
         self.offset
     }
@@ -99,29 +99,30 @@ impl fmt::Display for UrlError {
     }
 }
 
-/// The kinds of errors. If several apply, the first in this order is reported: `TooLong`; `InvalidCharacter` for an octet outside
-/// 21–7E hex; the other errors from left to right; `FragmentNotAllowed`; `MissingDatabase`.
+/// The kinds of errors. If a URL has several errors, the first of them in this order is reported: `TooLong`;
+/// `InvalidCharacter` for an octet outside 21–7E hex; other errors from left to right; `FragmentNotAllowed`;
+/// `MissingDatabase`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UrlErrorKind {
-    /// The text is empty or blank.
+    /// The text is empty or consists of spaces.
     EmptyInput,
-    /// The URL has more than [`MAX_URL_LENGTH`] octets: as written, with the offset of the first octet too many; or in canonical
-    /// form, with the offset of the end of the text.
+    /// The URL has more than [`MAX_URL_LENGTH`] octets. If the text itself is too long, the offset is that of the first
+    /// octet beyond the limit. If only the canonical form is too long, it is the offset of the end of the text.
     TooLong,
-    /// There is no colon before the first slash.
+    /// No colon precedes the first slash.
     MissingScheme,
     /// An octet is not allowed in a scheme name.
     InvalidScheme,
     /// The parser does not support the scheme.
     UnsupportedScheme,
-    /// There is no `//` after the colon of the scheme.
+    /// The text after the colon of the scheme does not begin with `//`.
     MissingDoubleSlash,
     /// The host is empty.
     MissingHost,
     /// The text is not a host name, a dotted quad or (in lenient mode) a bracketed IPv6 address.
     InvalidHost,
-    /// `user:password@` appears in strict mode.
+    /// The URL contains `user:password@`, in strict mode.
     UserinfoNotAllowed,
     /// A colon is not followed by a port, in strict mode.
     EmptyPort,
@@ -129,33 +130,33 @@ pub enum UrlErrorKind {
     InvalidPort,
     /// The port is outside 1–65535.
     PortOutOfRange,
-    /// A delimiter is not allowed here.
+    /// A delimiter is at a place where it is not allowed.
     UnexpectedCharacter,
-    /// An octet must be escaped everywhere.
+    /// The octet must always be escaped.
     InvalidCharacter,
-    /// One of `/?:@&=` appears where data was expected.
+    /// One of `/?:@&=` is within data.
     ReservedCharacter,
     /// A `%` is not followed by two hexadecimal digits.
     BadPercentEscape,
-    /// A control character is escaped in a part that is sent as a protocol string.
+    /// An escape stands for a control character, in a part that is sent as a protocol string.
     ForbiddenControl,
     /// A database name is empty.
     EmptyDatabase,
-    /// There is a docid but no database.
+    /// The URL has a docid but no database.
     DocidWithoutDatabase,
     /// A `?` is not followed by a docid, in strict mode.
     EmptyDocid,
-    /// A parameter is not `keyword=value`.
+    /// A parameter does not have the form `keyword=value`.
     MalformedParameter,
-    /// `esn` or `rs` occurs twice.
+    /// The parameter `esn` or `rs` occurs twice.
     DuplicateParameter,
-    /// `esn` follows `rs`, in strict mode.
+    /// The parameter `esn` follows `rs`, in strict mode.
     ParameterOrder,
-    /// `;esn=` has no value.
+    /// The parameter `esn` has no value.
     EmptyElementSet,
     /// A record syntax is empty.
     EmptyRecordSyntax,
-    /// A `#` appears in strict mode.
+    /// The URL contains a `#`, in strict mode.
     FragmentNotAllowed,
     /// A retrieval URL has no database.
     MissingDatabase,
@@ -169,12 +170,12 @@ pub enum UrlErrorKind {
     InvalidNumber,
     /// The gopher type is invalid.
     InvalidGopherType,
-    /// The partial form begins with more slashes than the base has in a row anywhere (RFC 1630).
+    /// The partial form begins with more slashes than any sequence of slashes in the base (RFC 1630).
     NoMatchingSlashRun,
 }
 
 impl UrlErrorKind {
-    /// Returns a stable name for programs, such as `BadPercentEscape`.
+    /// Returns a stable name of the error for programs, such as `BadPercentEscape`.
     pub fn name(self) -> &'static str {
         self.words().0
     }
@@ -187,7 +188,7 @@ impl UrlErrorKind {
         )
     }
 
-    /// Returns the name, the problem and the advice.
+    /// Returns the name, the problem and the advice for the kind of error.
     #[rustfmt::skip]
     fn words(self) -> (&'static str, &'static str, &'static str) {
         use UrlErrorKind::*;
@@ -229,7 +230,7 @@ impl UrlErrorKind {
     }
 }
 
-/// The reason why some parts do not make a URL.
+/// The reason why parts cannot be combined to a URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct BuildError {
@@ -245,7 +246,7 @@ impl BuildError {
         }
     }
 
-    /// Refuses a canonical form of more than [`MAX_URL_LENGTH`] octets.
+    /// Returns an error for a canonical form of more than [`MAX_URL_LENGTH`] octets.
     pub(crate) fn bounded(canonical: &str) -> Result<(), Self> {
         match canonical.len() {
             length if length > MAX_URL_LENGTH => Err(BuildError::new(
@@ -256,7 +257,7 @@ impl BuildError {
         }
     }
 
-    /// Returns a stable name for programs, such as `MissingDatabase`.
+    /// Returns a stable name of the error for programs, such as `MissingDatabase`.
     pub fn name(&self) -> &'static str {
         self.name
     }

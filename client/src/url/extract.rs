@@ -7,8 +7,8 @@
 //! | `bare` | running text without wrappers |
 //! | `marc` | fields 856, 024 and 035 of MARC records |
 //! | `html` | attributes and text of HTML |
-//! | `link` | makes URLs of links as browsers do |
-//! | `wrap` | writes what `wrapper` reads |
+//! | `link` | links, which are converted to URLs as in browsers |
+//! | `wrap` | (writes the wrappers that `wrapper` reads) |
 
 mod bare;
 #[cfg(feature = "html")]
@@ -29,55 +29,57 @@ pub use html::{HtmlUrl, HtmlUrls, in_html};
 pub use marc::{RecordUrl, in_record};
 pub use wrap::{MAX_WRAP_WIDTH, MIN_WRAP_WIDTH, wrap};
 
-/// The maximum number of alternative readings of a URL.
+/// The maximum number of alternative readings of a found URL.
 pub const MAX_ALTERNATES: usize = 8;
 
-/// A URL found in a text, with blanks and line breaks removed. It may still fail to parse.
+/// A URL that was found in text. Spaces and line breaks in it have been removed. Parsing it may still fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FoundUrl {
-    /// The URL, fragment included: graphic ASCII without `<`, `>` and `"`.
+    /// The URL with its fragment, as graphic ASCII without `<`, `>` and `"`.
     pub url: String,
     /// The range of the URL in the text, without the wrapper.
     pub range: Range<usize>,
     /// Whether the URL had no wrapper, so that its extent is a guess.
     pub heuristic: bool,
-    /// Alternative readings. For a URL with hyphens at line ends: the URL without some of them, in all combinations up to
-    /// [`MAX_ALTERNATES`] (RFC 1738 Appendix). For a field of a record with blanks: the text before the first blank.
+    /// Alternative readings of the URL. If it has hyphens at line ends, these are the URL without some of the hyphens,
+    /// in all combinations up to [`MAX_ALTERNATES`] (RFC 1738 Appendix). If it is a field of a record that contains
+    /// spaces, this is the text before the first space.
     pub alternates: Vec<String>,
-    /// The text as written, if it was repaired: a relative link, blanks, non-ASCII characters, or quote marks of mail.
+    /// The text as written, if it was repaired: a relative link, spaces, non-ASCII characters, or quote marks of mail.
     pub written: Option<String>,
-    /// Whether the heuristics ended the URL at a punctuation mark that is immediately followed by a letter.
+    /// Whether the heuristics ended the URL at a punctuation mark that is immediately followed by a letter, so that the
+    /// URL may be longer.
     pub may_continue: bool,
 }
 
-/// A malformed wrapper.
+/// A fault in a wrapper `<URL:…>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WrapperFault {
-    /// The kind of the error.
+    /// The kind of fault.
     pub kind: FaultKind,
     /// The offset of the `<`, or of the octet that is not allowed.
     pub offset: usize,
 }
 
-/// The kind of a malformed wrapper.
+/// The kind of fault in a wrapper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// There is no `>` before the next `<`, the end of the text, or [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets.
+    /// No `>` follows before the next `<`, the end of the text, or [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets.
     #[error("the wrapper has no end")]
     UnterminatedWrapper,
-    /// The content has no scheme.
+    /// The text in the wrapper has no scheme.
     #[error("the wrapper does not contain a URL")]
     NotAUrl,
-    /// The content has an octet that is not allowed in a URL.
+    /// The text in the wrapper contains an octet that is not allowed in a URL.
     #[error("the wrapper holds an octet that no URL may hold")]
     InvalidCharacter,
 }
 
 impl FoundUrl {
-    /// Creates a URL as written, at a place in the text.
+    /// Creates a found URL as written, with its range in the text.
     fn at(range: Range<usize>, url: String) -> Self {
         FoundUrl {
             url,
@@ -91,7 +93,7 @@ impl FoundUrl {
 }
 
 impl FaultKind {
-    /// Returns a stable name for programs, such as `UnterminatedWrapper`.
+    /// Returns a stable name of the fault for programs, such as `UnterminatedWrapper`.
     pub fn name(self) -> &'static str {
         match self {
             FaultKind::UnterminatedWrapper => "UnterminatedWrapper",
@@ -101,23 +103,23 @@ impl FaultKind {
     }
 }
 
-/// The URLs found in a text, in order.
+/// The URLs found in text, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Extraction {
-    /// The URLs.
+    /// The URLs that were found.
     pub urls: Vec<FoundUrl>,
-    /// The malformed wrappers.
+    /// The faults in wrappers.
     pub faults: Vec<WrapperFault>,
 }
 
-/// Finds the wrapped URLs of a text, `<URL:…>` in any letter case. The text may contain any octets.
+/// Finds the wrapped URLs in text, written as `<URL:…>` in any letter case. The text may contain any octets.
 pub fn extract(text: &[u8]) -> Extraction {
     find(text, false)
 }
 
-/// Finds wrapped URLs, and [heuristically](FoundUrl::heuristic) URLs without a wrapper: those of known schemes, and any text with
-/// `//` after a scheme, without trailing punctuation.
+/// Finds wrapped URLs and, [heuristically](FoundUrl::heuristic), URLs without a wrapper. The latter are URLs of known
+/// schemes, and any text with `//` after a scheme; punctuation at their end is left out.
 pub fn scan(text: &[u8]) -> Extraction {
     find(text, true)
 }
@@ -162,9 +164,10 @@ fn find(text: &[u8], with_bare: bool) -> Extraction {
     extraction
 }
 
-/// Counts the quote marks of mail, `> `, at the start of the line that contains `at`.
+/// Returns the number of mail quote marks, `> `, at the start of the line that contains `at`.
 fn quote_marks(text: &[u8], at: usize) -> usize {
-    /// The maximum number of octets examined before `at`, so that a line with many wrappers takes linear time.
+    /// The maximum number of octets to examine before `at`. Because of it, a line with many wrappers takes only linear
+    /// time.
     const LONGEST: usize = 256;
     let start = at.saturating_sub(LONGEST);
     let before = text.get(start..at).unwrap_or_default();
@@ -192,12 +195,12 @@ fn escape(octets: &[u8]) -> String {
     url
 }
 
-/// Returns whether an octet is graphic ASCII and not one of the characters that always end a URL.
+/// Returns whether an octet is graphic ASCII, and not a character that always ends a URL.
 fn is_url_octet(octet: u8) -> bool {
     octet.is_ascii_graphic() && !b"\"<>".contains(&octet)
 }
 
-/// Returns the text as written, if it differs from the URL.
+/// Returns the text as written; `None` if it is the same as the URL.
 fn written(octets: &[u8], url: &str) -> Option<String> {
     (octets != url.as_bytes()).then(|| text_lossless(octets).into_owned())
 }

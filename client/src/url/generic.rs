@@ -1,8 +1,8 @@
-//! URIs of any scheme as text (RFC 1630), without knowledge of the scheme.
+//! URIs of any scheme as text (RFC 1630), processed without knowledge of the scheme.
 //!
-//! `/`, `?`, `#` and `%` have the same meaning in every scheme, and escaping one of them changes the meaning of the URI. So does
-//! escaping one of `;:@&=`, which schemes may reserve (RFC 1738 §2.2), or `+`, which separates the words of a query. Every other
-//! character means the same whether or not it is escaped.
+//! `/`, `?`, `#` and `%` have the same meaning in every scheme, and escaping one of them changes the meaning of the
+//! URI. The same is true of `;:@&=`, which schemes may reserve (RFC 1738 §2.2), and of `+`, which separates the words
+//! of a query. Every other character has the same meaning with and without an escape.
 
 use std::ops::Range;
 
@@ -12,18 +12,19 @@ use super::span::Span;
 
 /// Splits a URI into its scheme and the text after the colon. Returns `None` for a partial form.
 ///
-/// A scheme begins with a letter, so `12:30` has none; its colon comes before any slash.
+/// A scheme begins with a letter, so `12:30` has no scheme. Its colon comes before any slash.
 pub fn split(uri: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = uri.split_once(':')?;
     common::is_scheme(scheme).then_some((scheme, rest))
 }
 
-/// Returns whether the text is an absolute URI rather than a partial form.
+/// Returns whether the text is an absolute URI, and not a partial form.
 pub fn is_absolute(uri: &str) -> bool {
     split(uri).is_some()
 }
 
-/// Splits a URI into the part without the fragment and the fragment as written, if that is not empty.
+/// Splits a URI into the part without the fragment and the fragment as written. An empty fragment is returned as
+/// `None`.
 pub fn split_fragment(uri: &str) -> (&str, Option<&str>) {
     match uri.split_once('#') {
         Some((uri, fragment)) => (uri, Some(fragment).filter(|fragment| !fragment.is_empty())),
@@ -31,7 +32,7 @@ pub fn split_fragment(uri: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Removes one leading `URL:` in any letter case (RFC 1738 Appendix, `prefixedurl` of RFC 1630).
+/// Removes one leading `URL:`, whose letter case is ignored (RFC 1738 Appendix, `prefixedurl` of RFC 1630).
 pub fn strip_prefix(text: &str) -> &str {
     match text.split_at_checked("URL:".len()) {
         Some((prefix, rest)) if prefix.eq_ignore_ascii_case("URL:") => rest,
@@ -39,13 +40,13 @@ pub fn strip_prefix(text: &str) -> &str {
     }
 }
 
-/// Normalizes a URI: the scheme is put in lower case, redundant escapes are decoded, and characters that are not allowed are
-/// escaped: blanks, control characters, octets from 80 hex, unsafe and national characters.
+/// Normalizes a URI: the scheme is converted to lower case, redundant escapes are decoded, and characters that are not
+/// allowed are escaped (spaces, control characters, octets from 80 hex, unsafe and national characters).
 ///
-/// The letter case of the host, default ports and `..` are left alone, because they depend on the scheme.
+/// The letter case of the host, default ports and `..` are not changed, because they depend on the scheme.
 ///
-/// Errors: `BadPercentEscape` at the `%`; `InvalidScheme` if the text before the first colon is not a scheme, since decoding
-/// escapes could turn it into one; `TooLong`.
+/// Errors: `BadPercentEscape` at the `%`; `InvalidScheme` if the text before the first colon is not a scheme, because
+/// decoding escapes could turn it into one; `TooLong`.
 pub fn canonical(uri: impl AsRef<[u8]>) -> Result<String, UrlError> {
     let whole = Span::new(uri.as_ref());
     if whole.octets().len() > super::MAX_URL_LENGTH {
@@ -70,7 +71,7 @@ pub fn canonical(uri: impl AsRef<[u8]>) -> Result<String, UrlError> {
     Ok(text)
 }
 
-/// Normalizes a part of a URI as [`canonical`] does. The part is unchanged if an escape is malformed.
+/// Normalizes a part of a URI like [`canonical`]. If an escape is malformed, the part is returned unchanged.
 pub(crate) fn at_one_level(part: &str) -> String {
     let mut text = String::with_capacity(part.len());
     match canonical_part(Span::new(part.as_bytes()), &mut text) {
@@ -97,7 +98,7 @@ fn canonical_part(part: Span<'_>, text: &mut String) -> Result<(), UrlError> {
     Ok(())
 }
 
-/// Returns whether two URIs are equal after normalization; a malformed URI is never equal to another.
+/// Returns whether two URIs are equal after normalization. A malformed URI is not equal to any URI.
 pub fn same_uri(left: impl AsRef<[u8]>, right: impl AsRef<[u8]>) -> bool {
     match (canonical(left), canonical(right)) {
         (Ok(left), Ok(right)) => left == right,
@@ -105,8 +106,8 @@ pub fn same_uri(left: impl AsRef<[u8]>, right: impl AsRef<[u8]>) -> bool {
     }
 }
 
-/// Escapes the characters `escape` where that does not change the meaning: not in the scheme and the authority, and not if they
-/// are reserved. [`soften`] is the inverse.
+/// Escapes the characters in `escape` where this does not change the meaning: reserved characters, the scheme and the
+/// authority are not changed. [`soften`] is the inverse.
 pub fn harden(uri: &str, escape: &[u8]) -> String {
     let (head, path) = uri.split_at(path_start(uri));
     let mut hardened = String::from(head);
@@ -148,7 +149,7 @@ pub fn soften(uri: &str) -> String {
     softened + rest
 }
 
-/// Returns the URI with `***` in place of the password of `//user:password@`, whatever the scheme (RFC 1738 §6).
+/// Returns the URI with `***` in place of the password in `//user:password@`, for every scheme (RFC 1738 §6).
 pub fn redact(uri: &str) -> String {
     match password(uri).and_then(|range| Some((uri.get(..range.start)?, uri.get(range.end..)?))) {
         Some((before, after)) => format!("{before}***{after}"),
@@ -156,7 +157,7 @@ pub fn redact(uri: &str) -> String {
     }
 }
 
-/// Returns whether an `@` in a URI of this scheme is part of an address or a name, so that the text before it is not a password.
+/// Returns whether URIs of this scheme contain `@` in addresses or names, so that the text before it is not a password.
 pub(crate) fn names_addresses(scheme: &str) -> bool {
     [
         "acct", "cid", "im", "mailto", "mid", "news", "pres", "sip", "sips", "tag", "urn", "xmpp",
@@ -165,7 +166,8 @@ pub(crate) fn names_addresses(scheme: &str) -> bool {
     .any(|name| scheme.eq_ignore_ascii_case(name))
 }
 
-/// Returns the range of the password, which may be empty: after the first colon and before the last `@` of the authority.
+/// Returns the range of the password, between the first colon and the last `@` of the authority. The range may be
+/// empty.
 pub(crate) fn password(uri: &str) -> Option<Range<usize>> {
     let (scheme, rest) = uri.split_once("//")?;
     let is_web = ["http:", "https:", ""]
@@ -181,12 +183,12 @@ pub(crate) fn password(uri: &str) -> Option<Range<usize>> {
     is_scheme.then_some(start + colon + 1..start + userinfo.len())
 }
 
-/// Returns whether a character means the same whether or not it is escaped.
+/// Returns whether a character has the same meaning with and without an escape.
 fn is_free(octet: u8) -> bool {
     Class::of(octet) == Class::Unreserved && octet != b'+'
 }
 
-/// Returns the offset of the path: after the scheme, and after the authority if there are two slashes.
+/// Returns the offset of the path, which follows the scheme or, if there are two slashes, the authority.
 pub(crate) fn path_start(uri: &str) -> usize {
     let delimiter = uri.find([':', '/', '?', '#']).unwrap_or(uri.len());
     let (head, rest) = uri.split_at(delimiter);

@@ -1,5 +1,5 @@
-//! The URL of the Gopher URL draft (December 1996), which replaces RFC 1738 §3.4: its parts, its canonical form, and the octets
-//! of its request. `parse` reads text, `build` combines parts.
+//! The URL of the Gopher URL draft (December 1996), which replaces RFC 1738 §3.4: its parts, its canonical form, and
+//! the octets of its request. `parse` parses text, and `build` combines parts.
 
 mod build;
 mod item_type;
@@ -19,12 +19,12 @@ pub use build::GopherUrlBuilder;
 pub use item_type::{GopherType, ReplyKind};
 pub use plus::{AttributeScope, GopherPlus, PlusRequest, same_attribute};
 
-/// The default port (draft §2.1).
+/// The default port of Gopher (draft §2.1).
 pub const DEFAULT_GOPHER_PORT: u16 = 70;
 
 const SCHEME: &str = "gopher";
 
-/// A Gopher URL, correct by construction.
+/// A Gopher URL, which is always valid.
 ///
 /// Invariants: the port is 1–65535; the selector and the search string contain no tab, CR or LF; a Gopher+ string is preceded by
 /// a search string, which may be empty; the canonical form is at most [`MAX_URL_LENGTH`](super::MAX_URL_LENGTH) octets. Two URLs
@@ -49,34 +49,35 @@ pub struct GopherUrl {
 /// The number of tabs written before a Gopher+ string if there is no search string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum PlusWire {
-    /// Two tabs, as in the draft (§2.4); one tab before a filled form (§3.2).
+    /// Two tabs, as in the draft (§2.4), and one tab before a filled form (§3.2).
     #[default]
     Draft,
-    /// One tab, as servers from 1993 expect.
+    /// One tab, as expected by servers from 1993.
     Protocol,
 }
 
 impl GopherUrl {
     /// Parses a URL. The text may contain any octets; those outside 21–7E hex are refused.
     ///
-    /// [`Mode::Strict`] accepts the item types that the draft lists; [`Mode::Lenient`] accepts any character of a URL as item
-    /// type, and national characters as data. Both modes accept reserved characters as data, and refuse a fragment and userinfo.
+    /// [`Mode::Strict`] accepts the item types in the draft. [`Mode::Lenient`] accepts any character of a URL as item
+    /// type, and national characters as data. Both modes accept reserved characters as data, and refuse a fragment and
+    /// userinfo.
     ///
-    /// Errors: the first in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in `text`. Source: Gopher
-    /// URL draft §2.1, §4, whose grammar omits the `/` that appears in its examples.
+    /// Errors: the first error in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in
+    /// `text`. Source: Gopher URL draft §2.1, §4, whose grammar omits the `/` that appears in its examples.
     pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
         parse::parse(text.as_ref(), mode)
     }
 
-    /// Returns whether the scheme of a text is `gopher`, without parsing the rest. Surrounding blanks and one leading `URL:` are
-    /// skipped, as in [`Mode::Lenient`].
+    /// Returns whether the scheme of text is `gopher`, without parsing the text after the scheme. Surrounding spaces
+    /// and one leading `URL:` are skipped, as in [`Mode::Lenient`].
     pub fn has_scheme(text: impl AsRef<[u8]>) -> bool {
         let text = common::unwrapped(Span::new(text.as_ref()));
         common::scheme(text)
             .is_ok_and(|(scheme, _)| scheme.octets().eq_ignore_ascii_case(SCHEME.as_bytes()))
     }
 
-    /// Starts a builder with the host, for the server's top menu at port 70.
+    /// Starts a builder with the host, for the top menu of the server at port 70.
     pub fn builder(host: Host) -> GopherUrlBuilder {
         GopherUrlBuilder::new(host)
     }
@@ -103,38 +104,39 @@ impl GopherUrl {
         self.hostport.host()
     }
 
-    /// Returns the port to connect to, 1–65535; [`DEFAULT_GOPHER_PORT`] by default.
+    /// Returns the port to connect to, from 1 to 65535. The default is [`DEFAULT_GOPHER_PORT`].
     pub fn port(&self) -> u16 {
         self.hostport.port()
     }
 
-    /// Returns the type of the item, which decides how the reply is read; a menu if the URL has no path.
+    /// Returns the type of the item, which determines how the reply is interpreted. If the URL has no path, it is a
+    /// menu.
     pub fn item_type(&self) -> GopherType {
         self.item_type
     }
 
-    /// Returns the selector, which consists of opaque octets and may be empty.
+    /// Returns the selector, which may contain any octets except tab, CR and LF, and may be empty.
     pub fn selector(&self) -> &Octets {
         &self.selector
     }
 
-    /// Returns the search string; an empty one differs from an absent one.
+    /// Returns the search string. An empty search string is different from an absent one.
     pub fn search(&self) -> Option<&Octets> {
         self.search.as_ref()
     }
 
-    /// Returns the Gopher+ string.
+    /// Returns the Gopher+ string, if the URL has one.
     pub fn plus(&self) -> Option<&GopherPlus> {
         self.plus.as_ref()
     }
 
-    /// Returns whether a search string is required (draft §2.3).
+    /// Returns whether the URL still needs a search string (draft §2.3).
     pub fn needs_search_term(&self) -> bool {
         self.item_type == GopherType::SEARCH && self.search.is_none()
     }
 
-    /// Returns whether the data contains a control character, except in a filled form: servers written in C take an octet 0 as
-    /// the end of the line.
+    /// Returns whether the data contains a control character, except in a filled form. Servers written in C, for
+    /// example, treat an octet 0 as the end of the line.
     pub(crate) fn has_control(&self) -> bool {
         let plus = self.plus.as_ref().filter(|plus| !plus.is_filled_form());
         let plus = plus.map(GopherPlus::octets);
@@ -165,9 +167,10 @@ impl GopherUrl {
 
     /// Returns the canonical form, which is the same for all equal URLs.
     ///
-    /// Scheme and host are in lower case; port 70 is omitted, the slash never is; the type is omitted only for a menu without a
-    /// selector; unreserved and reserved characters are literal and everything else is escaped. [`Mode::Strict`] accepts the
-    /// canonical form if [the host](Host::is_strict) and [the type](GopherType::is_listed) allow it.
+    /// Scheme and host are in lower case. Port 70 is omitted, but never the slash. The type is omitted only for a menu
+    /// without a selector. Unreserved and reserved characters are literal, and all other octets are escaped.
+    /// [`Mode::Strict`] accepts the canonical form if [the host](Host::is_strict) and [the type](GopherType::is_listed)
+    /// allow it.
     pub fn canonical(&self) -> String {
         self.to_string()
     }
@@ -193,7 +196,7 @@ impl fmt::Display for GopherUrl {
     }
 }
 
-/// Parses in [`Mode::Strict`].
+/// Parses a URL in [`Mode::Strict`].
 impl FromStr for GopherUrl {
     type Err = UrlError;
 

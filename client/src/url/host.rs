@@ -1,5 +1,5 @@
-//! Host and port: `hostport = host [ ":" port ]` of RFC 1738 §5, and the IP literals of RFC 3986 §3.2.2. A dotted quad can be
-//! written in only one way: short and octal forms are ambiguous, and RFC 1738 §3.1 does not have them.
+//! Host and port: `hostport = host [ ":" port ]` of RFC 1738 §5, and the IP literals of RFC 3986 §3.2.2. A dotted quad
+//! can be written in only one way, because short and octal forms are ambiguous and not allowed by RFC 1738 §3.1.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -15,23 +15,24 @@ pub const MAX_HOST_LENGTH: usize = 253;
 /// The maximum length of a label, in octets (RFC 1034 §3.1).
 pub const MAX_LABEL_LENGTH: usize = 63;
 
-/// The host of a URL. `Display` is its canonical form in a URL: lower case, brackets around IPv6.
+/// The host of a URL. `Display` writes its canonical form: names in lower case, IPv6 addresses in brackets.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Host {
     /// A name that a resolver looks up.
     Name(HostName),
-    /// A dotted quad.
+    /// An IPv4 address, written as a dotted quad.
     Ipv4(Ipv4Addr),
-    /// The address of a bracketed IP literal, which only [`Mode::Lenient`] accepts.
+    /// An IPv6 address, written as a bracketed IP literal. Only [`Mode::Lenient`] accepts it.
     Ipv6(Ipv6Addr),
 }
 
 impl Host {
     /// Parses a host as written in a URL, with IPv6 addresses in brackets.
     ///
-    /// Labels consist of letters, digits and inner hyphens, and the last label starts with a letter; a dotted quad has four
-    /// numbers of 0–255 without leading zeros. [`Mode::Lenient`] also accepts `_`, one trailing dot (which is dropped) and IPv6
-    /// literals. Zones and `IPvFuture` are refused in both modes, because a URL that contains one is not enough to connect.
+    /// Labels consist of letters, digits and inner hyphens, and the last label starts with a letter; a dotted quad has
+    /// four numbers of 0–255 without leading zeros. [`Mode::Lenient`] also accepts `_`, one trailing dot (which is
+    /// dropped) and IPv6 literals. Zones and `IPvFuture` are refused in both modes, because a URL with one of these is
+    /// not sufficient to connect.
     ///
     /// Errors: `InvalidCharacter`, `MissingHost`, `InvalidHost`. Source: RFC 1738 §5, RFC 1034 §3.1.
     pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
@@ -40,7 +41,7 @@ impl Host {
         host(text, mode)
     }
 
-    /// Returns the host in the form that a resolver or a socket expects: an IPv6 address has no brackets.
+    /// Returns the host in the form for a resolver or a socket, in which an IPv6 address has no brackets.
     pub fn for_connecting(&self) -> String {
         match self {
             Host::Name(name) => name.as_str().to_owned(),
@@ -49,8 +50,9 @@ impl Host {
         }
     }
 
-    /// Whether this means the machine itself or one of a private network: `localhost` and names under `.localhost`, `.local`
-    /// (RFC 6762), `.internal` and `.home.arpa`; loopback, unspecified, private (RFC 1918, RFC 4193) and link-local addresses.
+    /// Returns whether this is the machine itself or a host in a private network: `localhost` and names under
+    /// `.localhost`, `.local` (RFC 6762), `.internal` and `.home.arpa`; loopback, unspecified, private (RFC 1918, RFC
+    /// 4193) and link-local addresses.
     pub(super) fn is_local(&self) -> bool {
         match self {
             Host::Name(name) => {
@@ -75,7 +77,7 @@ impl Host {
         }
     }
 
-    /// Whether this is `localhost` or a loopback address, `127.0.0.0/8` or `::1`.
+    /// Returns whether this is `localhost` or a loopback address (`127.0.0.0/8` or `::1`).
     pub fn is_loopback(&self) -> bool {
         match self {
             Host::Name(name) => name.as_str() == "localhost",
@@ -94,7 +96,7 @@ impl Host {
     }
 }
 
-/// Whether an address is that of this machine, or only known in its network.
+/// Returns whether an address is that of this machine, or valid only in its network.
 fn is_local_v4(address: Ipv4Addr) -> bool {
     address.is_loopback()
         || address.is_unspecified()
@@ -112,7 +114,7 @@ impl fmt::Display for Host {
     }
 }
 
-/// Parses in [`Mode::Strict`].
+/// Parses a host in [`Mode::Strict`].
 impl FromStr for Host {
     type Err = UrlError;
 
@@ -135,13 +137,13 @@ impl From<IpAddr> for Host {
 pub struct HostName(String);
 
 impl HostName {
-    /// Returns the name.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Parses a complete host of graphic octets.
+/// Parses a complete host, which must consist of graphic octets.
 pub(crate) fn host(text: Span<'_>, mode: Mode) -> Result<Host, UrlError> {
     match text.first() {
         Some(b'[') => ip_literal(text, mode),
@@ -197,7 +199,8 @@ fn ip_literal(text: Span<'_>, mode: Mode) -> Result<Host, UrlError> {
     }
 }
 
-/// Parses a dotted quad or a host name. An error in a label is reported at its octet, any other error at the start.
+/// Parses a dotted quad or a host name. An error in a label has the offset of the octet at fault, and any other error
+/// has the offset of the start.
 fn name_or_quad(text: Span<'_>, mode: Mode) -> Result<Host, UrlError> {
     if text.is_empty() {
         return Err(text.fail(UrlErrorKind::MissingHost));
@@ -269,7 +272,8 @@ mod tests {
         }
     }
 
-    /// `expected` is the canonical form, or the kind and offset of the error; `connecting` is what a socket gets.
+    /// Tests hosts in both modes. `expected` is the canonical form, or the kind and offset of the error; `connecting`
+    /// is the form for a socket.
     #[test]
     fn hosts_of_both_modes() {
         let check = |mode, text: &str, expected: &str| {

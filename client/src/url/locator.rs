@@ -1,5 +1,5 @@
-//! A URL of any scheme (RFC 1738 §3, §4), with the properties that RFC 1736 requires of a locator. Each scheme has its own type;
-//! this file has the operations common to all of them.
+//! A URL of any scheme (RFC 1738 §3, §4), with the properties that RFC 1736 requires of a locator. Each scheme has its
+//! own type; this file has the operations that are common to all schemes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,12 +19,12 @@ use super::span::Span;
 use super::userinfo::Userinfo;
 use super::z3950::Z3950Url;
 
-/// Whether a text is a locator, a name, or neither (RFC 1736 §4.4).
+/// Whether text is a locator, a name, or neither (RFC 1736 §4.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UriKind {
-    /// A locator: its scheme says how to access something.
+    /// A locator, whose scheme defines how to access a resource.
     Locator,
-    /// A name, `urn`, which cannot be followed.
+    /// A name (`urn`), which cannot be followed.
     Name,
     /// A text without a scheme, such as a description, a number, or a partial form.
     Neither,
@@ -40,9 +40,9 @@ impl fmt::Display for UriKind {
     }
 }
 
-/// Classifies a text as locator, name or neither by its scheme alone.
+/// Classifies text as locator, name or neither, judged only by its scheme.
 ///
-/// The rest is not examined. Outer blanks, angle brackets and one leading `URL:` are skipped.
+/// The text after the scheme is not examined. Surrounding spaces, angle brackets and one leading `URL:` are skipped.
 pub fn uri_kind(text: impl AsRef<[u8]>) -> UriKind {
     let Ok((scheme, _)) = common::scheme(common::unwrapped(Span::new(text.as_ref()))) else {
         return UriKind::Neither;
@@ -90,20 +90,20 @@ pub enum Url {
     MessageId(MessageId),
     /// `cid`, a part of a mail message: RFC 1630.
     ContentId(MessageId),
-    /// `urn`: a name, not a locator.
+    /// `urn`: a name, which is not a locator.
     Name(OpaqueUri),
     /// A scheme added to a [`Registry`].
     Registered(RegisteredUrl),
-    /// Any other scheme; the URL is kept unchanged.
+    /// Any other scheme, for which the URL is kept unchanged.
     Other(OpaqueUri),
 }
 
-/// Schemes used elsewhere that differ from a known scheme by only one letter.
+/// Schemes in use elsewhere that differ from a known scheme by only one letter, so they are not misspelt.
 const NOT_MISSPELT: [&str; 7] = [
     "did", "ftps", "gophers", "nntps", "sftp", "snews", "telnets",
 ];
 
-/// Returns the known scheme that differs from this one by one letter omitted, added, changed or transposed.
+/// Returns the known scheme that differs from this scheme by one letter that was omitted, added, changed or transposed.
 fn similar(scheme: &str) -> Option<&'static str> {
     let is_typo = |known: &&str| strsim::osa_distance(scheme, known) == 1;
     let known = KNOWN.into_iter().filter(|known| *known != PREFIX);
@@ -115,10 +115,10 @@ fn similar(scheme: &str) -> Option<&'static str> {
     }
 }
 
-/// A URL and its fragment.
+/// A URL with its fragment.
 ///
-/// Two locators are equal if their URLs are equal; the fragment is not part of the URL (RFC 1738 §2.2). `Display` and `Debug`
-/// show [the locator](Self::to_string_with_secrets) with the password redacted.
+/// Two locators are equal if their URLs are equal. The fragment does not matter, because it is not part of the URL (RFC
+/// 1738 §2.2). `Display` and `Debug` show [the locator](Self::to_string_with_secrets) with the password redacted.
 #[derive(Clone, Debug)]
 pub struct Locator {
     scheme: String,
@@ -127,7 +127,7 @@ pub struct Locator {
 }
 
 impl Locator {
-    /// Parses a URL of any scheme; a URL of an unknown scheme stays opaque.
+    /// Parses a URL of any scheme. A URL of an unknown scheme is kept as opaque text.
     ///
     /// Errors: those of [`Registry::parse`], which also supports registered schemes.
     pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
@@ -139,18 +139,18 @@ impl Locator {
         &self.url
     }
 
-    /// Converts the locator into its URL, dropping the fragment.
+    /// Converts the locator to its URL, without the fragment.
     pub fn into_url(self) -> Url {
         self.url
     }
 
-    /// Returns the decoded fragment, which is never sent and is accepted only in [`Mode::Lenient`]. An empty fragment counts as
-    /// none, since it refers to the whole (RFC 1630), except in Z39.50 URLs.
+    /// Returns the decoded fragment, which is never sent and is accepted only in [`Mode::Lenient`]. An empty fragment
+    /// is returned as `None`, because it refers to the complete resource (RFC 1630), except in Z39.50 URLs.
     pub fn fragment(&self) -> Option<&Octets> {
         self.fragment.as_ref()
     }
 
-    /// Returns [`UriKind::Locator`] or [`UriKind::Name`].
+    /// Returns whether the URL is a locator or a name.
     pub fn kind(&self) -> UriKind {
         match self.url {
             Url::Name(_) => UriKind::Name,
@@ -168,7 +168,7 @@ impl Locator {
         self.site().map(|site| site.host)
     }
 
-    /// Returns the port to connect to, 1–65535; by default the port of the scheme.
+    /// Returns the port to connect to, from 1 to 65535. The default is the port of the scheme.
     pub fn port(&self) -> Option<u16> {
         self.site()?.port
     }
@@ -203,8 +203,9 @@ impl Locator {
         site.into_iter().chain(others).collect()
     }
 
-    /// Returns whether an escaped control character could get into a command of the protocol. A docid is sent with its length, a
-    /// file name is not sent, and the other schemes refuse such escapes.
+    /// Returns whether an escaped control character could become part of a command of the protocol. This is not so for
+    /// a docid, which is sent with its length, for a file name, which is not sent, and for the other schemes, which
+    /// refuse such escapes.
     fn has_escaped_control(&self) -> bool {
         match &self.url {
             Url::Gopher(url) => url.has_control(),
@@ -218,7 +219,7 @@ impl Locator {
         }
     }
 
-    /// Returns whether the URL has a password, even an empty one.
+    /// Returns whether the URL has a password, which may be empty.
     pub fn has_password(&self) -> bool {
         match &self.url {
             Url::Name(uri) | Url::Other(uri) => uri.has_password(),
@@ -238,8 +239,8 @@ impl Locator {
         }
     }
 
-    /// Returns the canonical form for display: a password is shown as `***`; a Z39.50 URL is shown without user name and
-    /// password.
+    /// Returns the canonical form for display. A password is shown as `***`; a Z39.50 URL is shown without user name
+    /// and password.
     pub fn canonical(&self) -> String {
         match &self.url {
             Url::Name(uri) | Url::Other(uri) => uri.normalized().to_string(),
@@ -255,7 +256,8 @@ impl Locator {
         }
     }
 
-    /// Returns the locator with user name and password: as written for an unknown scheme, otherwise in canonical form.
+    /// Returns the locator with user name and password. It is in canonical form, or as written if the scheme is
+    /// unknown.
     pub fn to_string_with_secrets(&self) -> String {
         match &self.url {
             Url::Z3950(url) => url.to_string_with_secrets(),
@@ -269,8 +271,8 @@ impl Locator {
         }
     }
 
-    /// Returns whether both are the same locator. Different locators may still lead to the same resource, and one locator may
-    /// lead to different resources over time (RFC 1736 §2.3).
+    /// Returns whether two locators are the same. Different locators may still lead to the same resource, and one
+    /// locator may lead to different resources over time (RFC 1736 §2.3).
     pub fn same_locator(&self, other: &Locator) -> bool {
         self.url == other.url
     }
@@ -338,7 +340,7 @@ impl fmt::Display for Url {
     }
 }
 
-/// Parses in [`Mode::Strict`].
+/// Parses a locator in [`Mode::Strict`].
 impl FromStr for Locator {
     type Err = UrlError;
 
@@ -373,8 +375,8 @@ impl From<Url> for Locator {
     }
 }
 
-/// A URL of another scheme where a Z39.50 URL was expected. There is no conversion, not even from `wais`, which has the same
-/// default port (RFC 1738 §3.9).
+/// The error for a URL of another scheme where a Z39.50 URL was expected. There is no conversion, not even from `wais`,
+/// which has the same default port (RFC 1738 §3.9).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a URL of scheme {scheme} does not lead to a Z39.50 server")]
 pub struct Unsupported {
@@ -396,10 +398,10 @@ impl TryFrom<Locator> for Z3950Url {
 }
 
 impl Registry {
-    /// Parses a URL of any scheme; a URL of an unknown scheme stays opaque.
+    /// Parses a URL of any scheme. A URL of an unknown scheme is kept as opaque text.
     ///
-    /// Errors: the first in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in `text`;
-    /// `UnsupportedScheme` for `URL`, which is a prefix and not a scheme.
+    /// Errors: the first error in the order of [`UrlErrorKind`](super::UrlErrorKind), with its 0-based offset in
+    /// `text`; `UnsupportedScheme` for `URL`, which is a prefix and not a scheme.
     pub fn parse(&self, text: impl AsRef<[u8]>, mode: Mode) -> Result<Locator, UrlError> {
         let text = text.as_ref();
         let (url, fragment) = common::envelope(text, mode)?.cut(b"#");

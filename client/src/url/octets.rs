@@ -1,16 +1,17 @@
-//! Decoded data of a URL: octets that need not be text. RFC 2056 §4 calls them opaque; care is needed only to display them.
+//! Decoded data of a URL, as octets that need not be text. RFC 2056 §4 calls these octets opaque, so only their display
+//! needs care.
 
 use std::fmt::{self, Write as _};
 
 /// A string of octets: a database name, a docid, a parameter value.
 ///
-/// `Display` shows UTF-8; control characters and octets that are not valid UTF-8 are shown as `\xNN`, so the result is safe on a
-/// terminal. A backslash is not doubled, so the result can be ambiguous; [`to_hex`](Self::to_hex) is exact.
+/// `Display` shows UTF-8. Control characters and octets that are not valid UTF-8 are shown as `\xNN`, so the result is
+/// safe on a terminal. A backslash is not doubled, so the result may be ambiguous; [`to_hex`](Self::to_hex) is exact.
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Octets(Vec<u8>);
 
 impl Octets {
-    /// Returns the octets as they are sent in an APDU.
+    /// Returns the octets in the form that is sent in an APDU.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -20,7 +21,7 @@ impl Octets {
         std::str::from_utf8(&self.0).ok()
     }
 
-    /// Returns two lower-case hexadecimal digits per octet.
+    /// Returns two lower-case hexadecimal digits for each octet.
     pub fn to_hex(&self) -> String {
         z3950_asn1::hex::digits(&self.0)
     }

@@ -1,4 +1,4 @@
-//! The registry of schemes, which can be extended at run time (RFC 1736 §4.8, RFC 1738 §4).
+//! The registry of schemes, to which programs can add schemes at run time (RFC 1736 §4.8, RFC 1738 §4).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,12 +14,12 @@ use super::userinfo::Userinfo;
 
 type ParseScheme = dyn Fn(&str, Mode) -> Result<Arc<dyn SchemeUrl>, UrlError> + Send + Sync;
 
-/// A URL of a registered scheme, as parsed by the parser of the scheme.
+/// A URL of a registered scheme, as returned by the parser of the scheme.
 pub trait SchemeUrl: fmt::Debug + Send + Sync {
-    /// Returns the canonical form after the colon of the scheme, including secrets.
+    /// Returns the part of the canonical form after the colon of the scheme, including secrets.
     fn part(&self) -> String;
 
-    /// Returns the canonical form after the colon of the scheme, with `***` in place of a password.
+    /// Returns the part of the canonical form after the colon of the scheme, with `***` in place of a password.
     fn redacted_part(&self) -> String {
         self.part()
     }
@@ -29,7 +29,7 @@ pub trait SchemeUrl: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Returns the port to connect to, and the default port.
+    /// Returns the port to connect to, and the default port of the scheme.
     fn port(&self) -> Option<(u16, u16)> {
         None
     }
@@ -39,7 +39,7 @@ pub trait SchemeUrl: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Returns the requests that a client sends to follow the URL; the list may be empty.
+    /// Returns the requests that a client sends to follow the URL. The list may be empty.
     fn plan(&self) -> Vec<Octets> {
         Vec::new()
     }
@@ -58,7 +58,7 @@ impl RegisteredUrl {
         &self.scheme
     }
 
-    /// Returns the URL as parsed by the parser of the scheme.
+    /// Returns the URL as returned by the parser of the scheme.
     pub fn url(&self) -> &dyn SchemeUrl {
         self.url.as_ref()
     }
@@ -89,12 +89,12 @@ impl Hash for RegisteredUrl {
     }
 }
 
-/// The scheme of names, which are not locators.
+/// The scheme of names, which are not locators (`urn`).
 pub(super) const NAME_SCHEME: &str = "urn";
 /// A prefix of URLs that is not a scheme (RFC 1738 Appendix).
 pub(super) const PREFIX: &str = "url";
 
-/// The schemes that cannot be registered, more common ones first.
+/// The schemes that cannot be registered because they are built in, more common schemes first.
 pub(super) const KNOWN: [&str; 20] = [
     "http",
     "https",
@@ -118,7 +118,7 @@ pub(super) const KNOWN: [&str; 20] = [
     PREFIX,
 ];
 
-/// The schemes known to this crate, and registered schemes.
+/// The built-in schemes, and schemes registered by the program.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -153,22 +153,22 @@ pub struct Registry {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegisterError {
-    /// The name is not a letter followed by letters, digits and `+.-`.
+    /// The name of the scheme is not a letter followed by letters, digits and `+.-`.
     #[error("{:?} is not a valid scheme name: use a letter, then letters, digits, `+`, `.`, `-`", .0)]
     InvalidScheme(String),
-    /// The scheme is built in or already registered.
+    /// The scheme is built in, or has already been registered.
     #[error("the scheme {0} is already registered")]
     Taken(String),
 }
 
 impl Registry {
-    /// Creates a registry that has only the schemes of this crate.
+    /// Creates a registry with only the built-in schemes.
     pub fn new() -> Self {
         Registry::default()
     }
 
-    /// Registers a scheme, in any letter case, with a parser for the text after the colon, which is graphic US-ASCII without `#`.
-    /// The parser reports an error with [`UrlError::at`] and an offset in that text.
+    /// Registers a scheme; its letter case is ignored. `parse` parses the text after the colon, which is graphic
+    /// US-ASCII without `#`. It reports an error with [`UrlError::at`] and an offset in that text.
     ///
     /// # Errors
     /// See [`RegisterError`].
@@ -188,7 +188,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Parses a URL of a registered scheme. Returns `None` if the scheme is not registered.
+    /// Parses a URL of a registered scheme; `None` if the scheme is not registered.
     pub(crate) fn read(
         &self,
         scheme: &str,

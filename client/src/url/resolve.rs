@@ -1,8 +1,9 @@
-//! Resolves partial forms: RFC 1630, "Partial (relative) form". A text without a scheme is relative to another URI.
+//! Resolves partial forms (RFC 1630, "Partial (relative) form"), which are texts without a scheme that are relative to
+//! another URI.
 //!
-//! In RFC 1630, the rule for leading slashes contradicts the examples. By the rule, the same number of slashes is searched for in
-//! the base from the right; in the examples, one slash means the root. The examples agree with later standards, so they are the
-//! default.
+//! In RFC 1630, the rule for leading slashes contradicts the examples. By the rule, a sequence of the same number of
+//! slashes is searched for in the base, from the right. In the examples, one slash means the root. The examples agree
+//! with later standards, so they are the default.
 
 use super::common;
 use super::error::MAX_URL_LENGTH;
@@ -10,13 +11,15 @@ use super::error::{UrlError, UrlErrorKind};
 use super::generic::{self, path_start};
 use super::span::Span;
 
-/// How to interpret leading slashes of a partial form.
+/// The interpretation of leading slashes in a partial form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum ResolveMode {
-    /// As in the examples of RFC 1630: one slash means the root, two slashes begin a host, more are matched in the base.
+    /// As in the examples of RFC 1630: one slash means the root, two slashes begin a host, and more slashes are
+    /// searched for in the base.
     #[default]
     Rfc1630Examples,
-    /// As in the text of RFC 1630: any number of slashes is matched in the base, and a query alone replaces the last segment.
+    /// As in the rule of RFC 1630: any number of slashes is searched for in the base. A partial form that is only a
+    /// query replaces the last segment.
     Rfc1630Prose,
 }
 
@@ -24,11 +27,11 @@ pub enum ResolveMode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResolveError {
-    /// The base is not an absolute URI; the offset is one in the base.
+    /// The base is not an absolute URI. The offset is an offset in the base.
     #[error("base: {0}")]
     Base(UrlError),
-    /// The partial form is malformed, or begins with more slashes than the base has in a row (`NoMatchingSlashRun`); the offset
-    /// is one in the partial form.
+    /// The partial form is malformed, or begins with more slashes than any sequence of slashes in the base
+    /// (`NoMatchingSlashRun`). The offset is an offset in the partial form.
     #[error("reference: {0}")]
     Reference(UrlError),
 }
@@ -42,11 +45,12 @@ impl ResolveError {
     }
 }
 
-/// Resolves `reference` against `base`. The result is an absolute URI, which is not checked by the rules of its scheme.
+/// Resolves `reference` relative to `base`. The result is an absolute URI, which is not checked by the rules of its
+/// scheme.
 ///
-/// An absolute URI is returned unchanged. Segments `.` are removed; a segment `..` also removes the segment before it, even an
-/// empty one, but never the host. An empty reference, or one that is only a fragment, refers to the base without its fragment.
-/// Escaped slashes and dots are data.
+/// An absolute `reference` is returned unchanged. Segments `.` are removed. A segment `..` also removes the segment
+/// before it, even if that is empty, but never the host. If `reference` is empty or only a fragment, it refers to the
+/// base without the base's fragment. Escaped slashes and dots are data.
 ///
 /// # Errors
 /// See [`ResolveError`]; the most common one is `MissingScheme` for the base.
@@ -109,14 +113,14 @@ fn bounded(uri: String) -> Result<String, ResolveError> {
     Ok(uri)
 }
 
-/// Splits a text at the first `?` or `#` at or after `start`.
+/// Splits text at the first `?` or `#` at or after `start`.
 fn cut(text: &str, start: usize) -> (&str, &str) {
     let path = text.get(start..).unwrap_or_default();
     let length = path.find(['?', '#']).unwrap_or(path.len());
     text.split_at(start + length)
 }
 
-/// Returns the base up to its last slash; a slash is added to an authority without a path.
+/// Returns the base up to its last slash. If it is an authority without a path, a slash is added.
 fn directory(base: &str) -> String {
     let (head, path) = base.split_at(path_start(base));
     match path.rsplit_once('/') {
@@ -126,7 +130,8 @@ fn directory(base: &str) -> String {
     }
 }
 
-/// Returns the part of the base before the first run of exactly `count` slashes that has no longer run to its right.
+/// Returns the part of the base before the first sequence of exactly `count` slashes that has no longer sequence to its
+/// right.
 fn matching_run(base: &str, count: usize) -> Option<&str> {
     let mut found = None;
     let mut rest = base;

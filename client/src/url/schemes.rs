@@ -1,5 +1,5 @@
-//! The schemes of RFC 1738 §3 other than gopher and Z39.50, and the message schemes of RFC 1630, with a file for each; and the
-//! code that they share.
+//! The schemes of RFC 1738 §3 other than gopher and Z39.50, and the message schemes of RFC 1630, with a file for each,
+//! and the code that several schemes use.
 
 mod file;
 mod ftp;
@@ -30,7 +30,7 @@ pub use wais::{WaisTarget, WaisUrl};
 /// Reserved characters that are data between the slashes of ftp, file and prospero (`fsegment`, `psegment`).
 const SEGMENT: &[u8] = b"?:@&=";
 
-/// Decodes the segments between slashes; there is at least one.
+/// Decodes the segments between slashes. There is at least one segment.
 fn segments(path: Span<'_>, content: Content) -> Result<Vec<Octets>, UrlError> {
     path.split(b'/')
         .map(|segment| content.decode_with(segment, SEGMENT))
@@ -49,7 +49,7 @@ fn write_segments<'a>(
     Ok(())
 }
 
-/// Writes data in which unreserved characters and those in `literal` are not escaped.
+/// Writes data. Unreserved characters and those in `literal` are not escaped.
 fn write_data(out: &mut impl fmt::Write, data: &Octets, literal: &[u8]) -> fmt::Result {
     common::write_escaped(out, data.as_bytes(), |octet| {
         literal.contains(&octet) || Class::of(octet) == Class::Unreserved

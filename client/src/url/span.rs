@@ -1,5 +1,5 @@
-//! A part of the caller's text with its offset. Parsers split spans into smaller ones, so that every error can name its offset
-//! (RFC 1738 and 2056).
+//! A part of the caller's text with its offset. Parsers split spans into smaller spans, so that every error has its
+//! offset (RFC 1738 and 2056).
 
 use super::error::{UrlError, UrlErrorKind};
 
@@ -11,7 +11,7 @@ pub(crate) struct Span<'a> {
 }
 
 impl<'a> Span<'a> {
-    /// Creates a span of the whole text.
+    /// Creates a span of a complete text.
     pub(crate) fn new(text: &'a [u8]) -> Self {
         Span {
             octets: text,
@@ -19,7 +19,7 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// Returns the octets as written, with escapes.
+    /// Returns the octets as written, including escapes.
     pub(crate) fn octets(self) -> &'a [u8] {
         self.octets
     }
@@ -29,7 +29,7 @@ impl<'a> Span<'a> {
         self.start
     }
 
-    /// Returns the text, which is graphic ASCII, in its original letter case.
+    /// Returns the span as text in its original letter case. The span must be graphic ASCII.
     pub(crate) fn to_text(self) -> String {
         self.octets.iter().copied().map(char::from).collect()
     }
@@ -48,7 +48,7 @@ impl<'a> Span<'a> {
         Some((first, self.split_at(1).1))
     }
 
-    /// Splits the span after the first `index` octets, or after all of them if there are fewer.
+    /// Splits the span after the first `index` octets, or at its end if it is shorter.
     pub(crate) fn split_at(self, index: usize) -> (Self, Self) {
         let index = index.min(self.octets.len());
         let (head, tail) = self.octets.split_at(index);
@@ -64,7 +64,8 @@ impl<'a> Span<'a> {
         )
     }
 
-    /// Splits the span before the first of `delimiters`: the second part begins with the delimiter, or is empty.
+    /// Splits the span before the first of `delimiters`. The second part begins with the delimiter, or is empty if
+    /// there is none.
     pub(crate) fn cut(self, delimiters: &[u8]) -> (Self, Self) {
         let index = self
             .octets
@@ -86,14 +87,15 @@ impl<'a> Span<'a> {
         Some((head, tail.strip_prefix(&[delimiter])?))
     }
 
-    /// Returns the rest after `prefix`, if the span begins with it.
+    /// Returns the part after `prefix`, if the span begins with it.
     pub(crate) fn strip_prefix(self, prefix: &[u8]) -> Option<Self> {
         self.octets
             .starts_with(prefix)
             .then(|| self.split_at(prefix.len()).1)
     }
 
-    /// Splits the span at each `delimiter` into parts that may be empty; there is one more part than there are delimiters.
+    /// Splits the span at each `delimiter`. Parts may be empty, and their number is one more than that of the
+    /// delimiters.
     pub(crate) fn split(self, delimiter: u8) -> impl Iterator<Item = Self> {
         self.octets
             .split(move |&octet| octet == delimiter)
@@ -107,13 +109,13 @@ impl<'a> Span<'a> {
             })
     }
 
-    /// Returns the rest after `prefix`, which is required. `remedy` is the advice if it is missing.
+    /// Returns the part after `prefix`, or an error with the advice `remedy` if the span does not begin with it.
     pub(crate) fn after(self, prefix: &[u8], remedy: &'static str) -> Result<Self, UrlError> {
         let error = || self.fail(UrlErrorKind::MissingPart).advising(remedy);
         self.strip_prefix(prefix).ok_or_else(error)
     }
 
-    /// Refuses the first octet that is not allowed.
+    /// Returns an error at the first octet that is not allowed.
     pub(crate) fn allow_only(
         self,
         is_allowed: impl Fn(u8) -> bool,
@@ -125,7 +127,7 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// Creates an error at the first octet, or at the offset where an octet was expected.
+    /// Creates an error at the first octet or, if the span is empty, at the offset where an octet was expected.
     pub(crate) fn fail(self, kind: UrlErrorKind) -> UrlError {
         UrlError::new(kind, self.start, self.first())
     }

@@ -1,9 +1,9 @@
-//! Spells a URL aloud: RFC 1736 §4.6 requires locators that people can copy, on paper and by telephone.
+//! Spells a URL aloud. RFC 1736 §4.6 requires locators that people can copy, on paper and by telephone.
 
 /// Returns the URL in words, such as `h t t p colon slash slash` and, for `%2F`, `percent two F`.
 ///
-/// Upper-case letters are preceded by `capital`, except the digits of an escape, whose letter case does not matter. Anything
-/// other than graphic US-ASCII is named by its code point.
+/// Upper-case letters are preceded by `capital`, except the digits of an escape, whose letter case does not matter. A
+/// character that is not graphic US-ASCII is named by its code point.
 pub fn spell(url: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut digits_of_escape = 0;

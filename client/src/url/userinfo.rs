@@ -1,4 +1,5 @@
-//! User name and password before the host: RFC 1738 §3.1, §6. Both are secrets: `Debug` and `Display` never show them.
+//! The user name and password before the host (RFC 1738 §3.1, §6). Both are secrets, which `Debug` and `Display` never
+//! show.
 
 use std::fmt;
 
@@ -7,7 +8,7 @@ use super::error::UrlError;
 use super::octets::Octets;
 use super::span::Span;
 
-/// The userinfo of a URL. An empty user name or password differs from an absent one (RFC 1738 §3.1).
+/// The userinfo of a URL. An empty user name or password is different from an absent one (RFC 1738 §3.1).
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Userinfo {
     user: Octets,
@@ -15,9 +16,9 @@ pub struct Userinfo {
 }
 
 impl Userinfo {
-    /// Combines a user name and an optional password; both may be empty.
+    /// Combines a user name and an optional password. Both may be empty.
     ///
-    /// Errors: `ForbiddenControl` at the first control character; the message does not show any octet.
+    /// Errors: `ForbiddenControl` at the first control character. The message does not show any octet.
     pub fn new(user: impl Into<Octets>, password: Option<Octets>) -> Result<Self, UrlError> {
         let user = user.into();
         for part in [Some(&user), password.as_ref()].into_iter().flatten() {
@@ -26,21 +27,22 @@ impl Userinfo {
         Ok(Userinfo { user, password })
     }
 
-    /// Returns the decoded user name, which is a secret and may be empty.
+    /// Returns the decoded user name. It is a secret, and may be empty.
     pub fn user(&self) -> &Octets {
         &self.user
     }
 
-    /// Returns the decoded password, which is a secret and may be empty; `None` if there is no colon.
+    /// Returns the decoded password; `None` if there is no colon. It is a secret, and may be empty.
     pub fn password(&self) -> Option<&Octets> {
         self.password.as_ref()
     }
 
     /// Parses a complete `user [ ":" password ]`.
     ///
-    /// Both modes accept `;?&=` literally, as in the grammar of RFC 1738 §5; its prose allows more. Both modes refuse a literal
-    /// `@`, because implementations disagree about which of two ends the userinfo, and escaped control characters, because user
-    /// name and password become protocol strings. Errors do not show any octet.
+    /// Both modes accept `;?&=` without an escape, as in the grammar of RFC 1738 §5, although its prose allows more
+    /// characters. Both modes refuse an `@` without an escape, because implementations disagree on which of two `@`
+    /// ends the userinfo. They also refuse escaped control characters, because user name and password become protocol
+    /// strings. Errors do not show any octet.
     pub(crate) fn parse(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let content = Content::string(mode).never(b"@");
         let decode = |part| {
@@ -58,7 +60,7 @@ impl Userinfo {
         })
     }
 
-    /// Writes `user [ ":" password ]`; a redacted password is written as `***`, even if it is empty.
+    /// Writes `user [ ":" password ]`. A redacted password is written as `***`, even if the password is empty.
     pub(crate) fn write(&self, out: &mut impl fmt::Write, secrets: Secrets) -> fmt::Result {
         let literal = |octet| LITERAL.contains(&octet) || Class::of(octet) == Class::Unreserved;
         common::write_escaped(out, self.user.as_bytes(), literal)?;
@@ -73,10 +75,10 @@ impl Userinfo {
     }
 }
 
-/// Reserved characters that are literal in the user name and the password (RFC 1738 §5).
+/// Reserved characters that need no escape in the user name and the password (RFC 1738 §5).
 const LITERAL: &[u8] = b";?&=";
 
-/// Writes a text in which the password is shown.
+/// Returns text that is written by `write` and in which the password is shown.
 pub(crate) fn with_secrets(write: impl FnOnce(&mut String) -> fmt::Result) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -84,12 +86,12 @@ pub(crate) fn with_secrets(write: impl FnOnce(&mut String) -> fmt::Result) -> St
     text
 }
 
-/// Whether a password is shown.
+/// Whether text shows passwords.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Secrets {
-    /// The password is written as it is.
+    /// The password is shown.
     Shown,
-    /// `***` is written in place of the password.
+    /// The password is shown as `***`.
     Redacted,
 }
 

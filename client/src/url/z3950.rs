@@ -1,5 +1,5 @@
-//! The URL of RFC 2056: its parts, its canonical form, and equality. `parse` reads text and `build` combines parts; both produce
-//! only valid URLs.
+//! The URL of RFC 2056: its parts, its canonical form, and equality. `parse` parses text and `build` combines parts;
+//! both return only valid URLs.
 
 mod build;
 mod parse;
@@ -16,10 +16,10 @@ use super::octets::Octets;
 use super::userinfo::{self, Secrets, Userinfo};
 pub use build::Z3950UrlBuilder;
 
-/// The default port (RFC 2056 §3, §4).
+/// The default port of Z39.50 (RFC 2056 §3, §4).
 pub const DEFAULT_PORT: u16 = 210;
 
-/// The two schemes, which determine what a URL is for (RFC 2056 §1).
+/// The two schemes, which determine the purpose of a URL (RFC 2056 §1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// `z39.50s`: open a session and leave it open.
@@ -37,7 +37,7 @@ impl Kind {
         }
     }
 
-    /// Returns the kind that a scheme stands for, in any letter case (RFC 1738 §2.1).
+    /// Returns the kind of URL with this scheme; case is ignored (RFC 1738 §2.1).
     pub(crate) fn of_scheme(scheme: &[u8]) -> Option<Self> {
         [Kind::Session, Kind::Retrieval]
             .into_iter()
@@ -54,7 +54,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A parameter of the kind that RFC 2056 §5 reserves for the future. It is kept and passed on, but has no effect.
+/// A parameter that RFC 2056 §5 reserves for the future. It is kept and passed on, but has no effect.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Extension {
     keyword: String,
@@ -62,18 +62,19 @@ pub struct Extension {
 }
 
 impl Extension {
-    /// Returns the keyword in lower case: a letter, then letters, digits, `.`, `_` and `-`. It is neither `esn` nor `rs`.
+    /// Returns the keyword in lower case. It is a letter followed by letters, digits, `.`, `_` and `-`, and is neither
+    /// `esn` nor `rs`.
     pub fn keyword(&self) -> &str {
         &self.keyword
     }
 
-    /// Returns the value, which may be empty and contains no control characters.
+    /// Returns the value. It may be empty, and contains no control characters.
     pub fn value(&self) -> &Octets {
         &self.value
     }
 }
 
-/// A session or retrieval URL of RFC 2056, correct by construction.
+/// A session or retrieval URL of RFC 2056, which is always valid.
 ///
 /// Invariants: the port is 1–65535; database names, docid, element set name and record syntaxes have at least one octet; only the
 /// docid may contain control characters; a docid needs a database, and so does a retrieval URL; the canonical form is at most
@@ -118,7 +119,7 @@ impl Parts {
 }
 
 impl Z3950Url {
-    /// Starts a builder with the host, at port 210.
+    /// Starts a builder with the host and port 210.
     pub fn builder(kind: Kind, host: Host) -> Z3950UrlBuilder {
         Z3950UrlBuilder::new(kind, host)
     }
@@ -145,7 +146,7 @@ impl Z3950Url {
         &self.parts.host
     }
 
-    /// Returns the port to connect to, 1–65535; [`DEFAULT_PORT`] by default.
+    /// Returns the port to connect to, from 1 to 65535. The default is [`DEFAULT_PORT`].
     pub fn port(&self) -> u16 {
         self.parts.port
     }
@@ -155,22 +156,22 @@ impl Z3950Url {
         self.userinfo.as_ref()
     }
 
-    /// Returns the databases in the order of the URL; a retrieval URL has at least one.
+    /// Returns the databases in the order of the URL. A retrieval URL has at least one.
     pub fn databases(&self) -> &[Octets] {
         &self.parts.databases
     }
 
-    /// Returns the docid: opaque octets, which are the only term of the query (RFC 2056 §4).
+    /// Returns the docid, as opaque octets that are the only term of the query (RFC 2056 §4).
     pub fn docid(&self) -> Option<&Octets> {
         self.parts.docid.as_ref()
     }
 
-    /// Returns the element set name, `esn`.
+    /// Returns the element set name (`esn`).
     pub fn element_set(&self) -> Option<&Octets> {
         self.parts.element_set.as_ref()
     }
 
-    /// Returns the record syntaxes, `rs`, as written, most preferred first; the list may be empty.
+    /// Returns the record syntaxes (`rs`) as written, most preferred first. The list may be empty.
     pub fn record_syntaxes(&self) -> &[Octets] {
         &self.parts.record_syntaxes
     }
@@ -185,7 +186,7 @@ impl Z3950Url {
         self.fragment.as_ref()
     }
 
-    /// Returns the warnings about this URL, in the order of the URL.
+    /// Returns the warnings about this URL, ordered by the parts of the URL.
     pub fn warnings(&self) -> &[Caution] {
         &self.warnings
     }
@@ -193,14 +194,15 @@ impl Z3950Url {
     /// Returns the canonical form, which is the same for all equal URLs. [`Mode::Strict`] accepts it if [the host allows
     /// it](Host::is_strict).
     ///
-    /// Scheme, host and keywords are in lower case; port 210 is omitted, the slash never is; letters, digits and `$-_.!*'(),` are
-    /// literal and everything else is escaped, including a plus that is data; `esn` comes before `rs`, and both come before the
-    /// extensions. Source: RFC 2056 §5, RFC 1738 §2.2.
+    /// Scheme, host and keywords are in lower case. Port 210 is omitted, but never the slash. Letters, digits and
+    /// `$-_.!*'(),` are literal, and all other octets are escaped, including a plus that is data. `esn` comes before
+    /// `rs`, and both come before the extensions. Source: RFC 2056 §5, RFC 1738 §2.2.
     pub fn canonical(&self) -> String {
         self.to_string()
     }
 
-    /// Returns the canonical form with user name and password, if any, which only [`Mode::Lenient`] accepts.
+    /// Returns the canonical form with the user name and password, if any. If it has them, only [`Mode::Lenient`]
+    /// accepts it.
     pub fn to_string_with_secrets(&self) -> String {
         let text = self.to_string();
         let (Some(userinfo), Some((scheme, rest))) = (&self.userinfo, text.split_once("//")) else {
@@ -219,7 +221,7 @@ impl fmt::Display for Z3950Url {
     }
 }
 
-/// Parses in [`Mode::Strict`].
+/// Parses a URL in [`Mode::Strict`].
 impl FromStr for Z3950Url {
     type Err = UrlError;
 

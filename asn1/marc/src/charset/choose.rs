@@ -1,5 +1,6 @@
-//! Chooses the character set of a record by what the caller knows, what the octets show, and what the record declares, in this
-//! order (MARC 21 leader/09; UNIMARC 100 $a/26–29, in authorities 13–16). Leaders are wrong more often than octets.
+//! Chooses the character set of a record. The set named by the caller takes precedence, then the octets of the record
+//! decide, then its declaration (MARC 21 leader/09; UNIMARC 100 $a/26–29, in authorities 13–16). Octets come before the
+//! declaration because leaders are wrong more often.
 
 use std::fmt;
 
@@ -11,7 +12,7 @@ use crate::MarcRecord;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Choice {
-    /// The set.
+    /// The chosen character set.
     pub charset: Charset,
     /// The reason for this choice.
     pub reason: Reason,
@@ -21,17 +22,17 @@ pub struct Choice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The caller named the set.
+    /// The caller named the character set.
     Named,
-    /// Octets above 0x7F occur, and every field is valid UTF-8, which text in another set hardly ever is.
+    /// Some octets are above 0x7F, and every field is valid UTF-8, which text in another set hardly ever is.
     ValidUtf8,
-    /// Leader position 9 of MARC 21 declares it: `a` for UTF-8, blank for MARC-8.
+    /// Leader position 9 of MARC 21 declares the set: `a` for UTF-8, blank for MARC-8.
     Leader,
-    /// Leader position 9 has this octet, to which MARC 21 gives no meaning; MARC-8 is assumed.
+    /// Leader position 9 has this octet, which MARC 21 does not define; MARC-8 is assumed.
     UnknownLeader(u8),
-    /// The UNIMARC record names its sets in 100 $a: these four octets.
+    /// The UNIMARC record declares its sets by these four octets of 100 $a.
     Unimarc([u8; 4]),
-    /// The UNIMARC record names these sets, which are not supported, or none (blanks); ISO 5426 is assumed.
+    /// The UNIMARC record declares these unsupported sets, or leaves the four octets blank; ISO 5426 is assumed.
     UnknownUnimarc([u8; 4]),
 }
 
@@ -133,7 +134,7 @@ const SHORTEST: usize = 17;
 const BIBLIOGRAPHIC_POSITION: usize = 26;
 const AUTHORITY_POSITION: usize = 13;
 
-/// Returns the data of the first `$a`, and its offset in the body.
+/// Returns the data of the first `$a` of a field, and its offset in the field's body.
 fn first_subfield_a(field: &Field) -> Option<(usize, &[u8])> {
     let start = field.body.windows(2).position(|pair| pair == b"\x1Fa")? + 2;
     let data = field.body.get(start..)?;

@@ -11,13 +11,13 @@ use super::problem::{Problem, ProblemKind};
 #[derive(Debug)]
 pub(super) struct Cluster<'a> {
     pub(super) base: char,
-    /// The marks in canonical order; the repertoire has each of them.
+    /// The marks in canonical order; the repertoire has every one of them.
     pub(super) marks: &'a [char],
     /// Whether this character or the next one belongs to a Greek word.
     pub(super) beside_greek: bool,
 }
 
-/// The characters of a library set, and how to write them.
+/// The characters of a library set, with functions to write them.
 pub(super) trait Repertoire {
     /// Returns whether the set has the character or mark on its own.
     fn has(&self, character: char) -> bool;
@@ -67,7 +67,8 @@ pub(super) fn write(
     problems
 }
 
-/// Returns whether the character belongs to the preceding one: a combining character that the set does not treat as a letter.
+/// Returns whether the character is a combining character that the set does not treat as a letter, so it belongs to the
+/// preceding character.
 fn is_mark(character: char, to: &impl Repertoire) -> bool {
     character >= '\u{300}'
         && canonical_combining_class(character) != 0
@@ -80,8 +81,8 @@ fn is_greek(character: char) -> bool {
 
 /// Rearranges a base and its marks into characters that the repertoire has. Marks that the repertoire lacks stay in `marks`.
 ///
-/// Returns `None` and leaves all marks if the repertoire lacks the base too. At the end of text a no-break space may
-/// carry marks.
+/// Returns `None` and leaves `marks` unchanged if the repertoire lacks the base too. At the end of the text, a no-break
+/// space may carry marks.
 fn arrange(
     base: char,
     marks: &mut Vec<char>,
@@ -107,7 +108,7 @@ fn arrange(
     Some((base, known))
 }
 
-/// Composes the base with marks that the repertoire lacks, if the repertoire has the result as one character.
+/// Composes the base with those marks that the repertoire lacks, if the repertoire has the composed character.
 fn join(mut base: char, marks: &[char], to: &impl Repertoire) -> (char, Vec<char>) {
     let mut apart = Vec::with_capacity(marks.len());
     for mark in marks {

@@ -11,30 +11,30 @@ pub(super) const LIGATURE_LEFT: char = '\u{FE20}';
 const LIGATURE_RIGHT: char = '\u{FE21}';
 const TILDE_LEFT: char = '\u{FE22}';
 const TILDE_RIGHT: char = '\u{FE23}';
-/// The tie over two characters.
+/// The double mark of Unicode for a ligature: a tie over two characters.
 pub(super) const LIGATURE: char = '\u{361}';
-/// The tilde over two characters.
+/// The double mark of Unicode for a tilde over two characters.
 pub(super) const DOUBLE_TILDE: char = '\u{360}';
 
-/// The base of marks at the end of the text that have no character (Unicode §7.9).
+/// The base given to marks at the end of the text, which have no character (Unicode §7.9).
 pub(super) const BLANK_BASE: char = '\u{A0}';
 
-/// Builds text from characters and the marks that come before them.
+/// Builds text from characters whose combining marks come before them.
 #[derive(Debug)]
 pub(super) struct Composer {
     text: String,
-    /// Marks for the next character, in order.
+    /// The marks for the next character, in their order.
     waiting: Vec<char>,
-    /// The left half over the last character, and its offset in the text.
+    /// The left half of a double mark over the last character, and its offset in the text.
     open: Option<(char, usize)>,
-    /// Whether ligature and tilde share one left half (ISO 5426, 5/13).
+    /// Whether ligature and double tilde have the same left half (ISO 5426, 5/13).
     shared_left: bool,
     /// Whether NFC might change the text.
     unnormalised: bool,
 }
 
 impl Composer {
-    /// Creates an empty text with this capacity in octets.
+    /// Creates an empty text with the given capacity in octets.
     pub(super) fn with_capacity(octets: usize, shared_left: bool) -> Self {
         Composer {
             text: String::with_capacity(octets),
@@ -66,7 +66,7 @@ impl Composer {
         }
     }
 
-    /// Adds a character with several marks, or with one mark that does not compose.
+    /// Adds a character with several marks, or with one mark that does not compose with it.
     fn marked(&mut self, character: char, mut open: Option<(char, usize)>) {
         self.text.push(character);
         let mut waiting = std::mem::take(&mut self.waiting);
@@ -111,7 +111,8 @@ impl Composer {
         self.waiting.push(mark);
     }
 
-    /// Returns the text, and whether it may need normalisation; left-over marks get a no-break space as their base.
+    /// Returns the text and whether it may need normalisation. Marks without a character get a no-break space as their
+    /// base.
     pub(super) fn finish(mut self) -> (String, bool) {
         if self.is_waiting() {
             self.base(BLANK_BASE);
@@ -119,12 +120,12 @@ impl Composer {
         (self.text, self.unnormalised)
     }
 
-    /// Returns whether marks are pending.
+    /// Returns whether marks are waiting for their character.
     pub(super) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Returns the double mark made by two halves.
+    /// Returns the double mark that consists of two halves.
     fn double(&self, left: char, right: char) -> Option<&'static str> {
         match (left, right) {
             (LIGATURE_LEFT, LIGATURE_RIGHT) => Some("\u{361}"),
@@ -147,7 +148,7 @@ pub(super) fn composed(text: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
 
-    /// In the input, capital letters stand for bases, all other characters for marks.
+    /// Checks a composed text. In `input`, capital letters stand for bases and all other characters for marks.
     fn check(input: &str, shared_left: bool, text: &str) {
         let mut composer = Composer::with_capacity(8, shared_left);
         for character in input.chars() {

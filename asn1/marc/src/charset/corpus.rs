@@ -26,10 +26,10 @@ fn parsed(octets: &Bytes) -> MarcRecord {
     iso2709::parse(octets).expect("a sound record").record
 }
 
-/// Returns our line without the intended differences from yaz-marcdump:
-/// - our leader and UNIMARC 100 $a name UTF-8, those of yaz-marcdump the set of the source;
-/// - we keep an unpaired half of a ligature or double tilde; yaz-marcdump turns a left half into a whole and drops a right
-///   half.
+/// Returns our line changed to what yaz-marcdump prints, as far as the differences are intended:
+/// - our leader and UNIMARC 100 $a name UTF-8, while yaz-marcdump keeps the set of the source;
+/// - we keep an unpaired half of a ligature or double tilde, while yaz-marcdump turns a left half into the double mark
+///   and drops a right half.
 fn as_theirs(line: &str, theirs: &str) -> String {
     let line = line
         .replace(['\u{FE21}', '\u{FE23}'], "")
@@ -72,7 +72,7 @@ fn text_is_that_of_yaz_marcdump() {
     eprintln!("{compared} records compared with yaz-marcdump");
 }
 
-/// Every record of both library sets converts back to the same octets in every field and the same leader.
+/// Every record in MARC-8 and ISO 5426 converts back to the same octets in every field and the same leader.
 #[test]
 fn octets_come_back() {
     let mut same = 0;

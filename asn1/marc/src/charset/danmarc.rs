@@ -1,5 +1,6 @@
-//! The character set of danMARC2 (DBC; as yaz-iconv reads and writes it): ISO 8859-1 with escapes that begin with `@`. Marks
-//! precede their character: as `@0302` in `danmarc`, and as the spacing character `^` in `danmarc2`.
+//! The character set of danMARC2 (DBC; as yaz-iconv reads and writes it): ISO 8859-1 with escapes that begin with `@`.
+//! Marks precede their character. A circumflex, for example, is `@0302` in `danmarc`, and the spacing character `^` in
+//! `danmarc2`.
 
 use unicode_normalization::char::compose;
 
@@ -7,12 +8,12 @@ use super::Unencodable;
 use super::combine::Composer;
 use super::problem::{Problem, ProblemKind};
 
-/// The name of the set in problems.
+/// The name of the set in a [`Problem`].
 pub(super) const NAME: &str = "danMARC";
 
 const ESCAPE: u8 = b'@';
 
-/// Spacing characters, and the marks of the same shape that they stand for.
+/// Spacing characters, each with the combining mark that it stands for.
 const SPACING: [(char, char); 12] = [
     ('^', '\u{302}'),
     ('_', '\u{332}'),
@@ -40,7 +41,7 @@ const SHORT: [(u8, char); 5] = [
     (0xC5, '\u{A732}'),
 ];
 
-/// `@U` and two digits: the octets of the older set that differ from ISO 8859-1.
+/// Escapes of `@U` and two digits: the octets of the older set that differ from ISO 8859-1.
 const OLDER: [(u8, char); 18] = [
     (0xA7, '\u{2B9}'),
     (0xAE, '\u{2BC}'),
@@ -62,9 +63,9 @@ const OLDER: [(u8, char); 18] = [
     (0xFF, '\u{F0FF}'),
 ];
 
-/// Decodes one data element, in whichever way marks are written. Returns `None` if the text needs no conversion.
+/// Decodes one data element of `danmarc` or `danmarc2`. Returns `None` if the text needs no conversion.
 ///
-/// The flag says whether the text may need normalisation.
+/// The `bool` in the result is whether the text may need normalisation.
 pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(String, bool)> {
     if octets.is_ascii() && !octets.iter().any(is_special) {
         return None;
@@ -141,7 +142,7 @@ fn is_mark(character: char) -> bool {
         | '\u{20D0}'..='\u{20FF}' | '\u{FE20}'..='\u{FE2F}')
 }
 
-/// Encodes text; with `spacing`, marks become the spacing characters of `danmarc2`.
+/// Encodes text; if `spacing` is set, marks become the spacing characters of `danmarc2`.
 pub(super) fn encode(
     text: &str,
     spacing: bool,

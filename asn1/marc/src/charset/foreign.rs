@@ -1,5 +1,5 @@
-//! The sets of the WHATWG Encoding Standard, UTF-8 and ISO 8859-1, with the offset of each fault.
-//! Text is written in NFC, since these sets have precomposed letters.
+//! The sets of the WHATWG Encoding Standard, UTF-8 and ISO 8859-1; each fault has its offset. Decoded text is in NFC,
+//! because these sets have precomposed letters.
 
 use std::borrow::Cow;
 
@@ -28,7 +28,7 @@ pub(super) fn decode_utf8<'a>(octets: &'a [u8], problems: &mut Vec<Problem>) -> 
     Cow::Owned(text)
 }
 
-/// Decodes any other set; a byte order mark has no special meaning.
+/// Decodes a set other than UTF-8 and ISO 8859-1. A byte order mark has no special meaning.
 pub(super) fn decode<'a>(
     encoding: &'static Encoding,
     octets: &'a [u8],
@@ -68,7 +68,7 @@ fn malformed(octets: &[u8], set: &'static str) -> ProblemKind {
     ProblemKind::Malformed { octets, set }
 }
 
-/// Writes text in any other set.
+/// Encodes text in a set other than UTF-8 and ISO 8859-1.
 pub(super) fn encode(
     encoding: &'static Encoding,
     text: &str,

@@ -11,7 +11,7 @@ use super::cluster::{Cluster, Repertoire};
 use super::combine::{BLANK_BASE, Composer, DOUBLE_TILDE, LIGATURE};
 use super::problem::{Problem, ProblemKind};
 
-/// The name of the set in problems.
+/// The name of the set in a [`Problem`].
 pub(super) const NAME: &str = "ISO 5426";
 
 /// Marks around non-filing characters.
@@ -19,7 +19,7 @@ const CONTROLS: [(u8, char); 2] = [(0x88, '\u{98}'), (0x89, '\u{9C}')];
 
 /// Decodes one data element. Returns `None` if the text is ASCII and needs no conversion.
 ///
-/// The flag says whether the text may need normalisation.
+/// The `bool` in the result is whether the text may need normalisation.
 pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(String, bool)> {
     if octets.is_ascii() && !octets.contains(&ESCAPE) {
         return None;
@@ -74,7 +74,7 @@ fn is_mark(octet: u8) -> bool {
     matches!(octet, 0xC0..=0xDF)
 }
 
-/// Returns the character of an octet from 0x80 up.
+/// Returns the character of an octet above 0x7F.
 fn character(octet: u8) -> Option<char> {
     let code = match octet.checked_sub(0xA0) {
         Some(place) => *CODES.get(usize::from(place))?,
@@ -92,11 +92,11 @@ fn character(octet: u8) -> Option<char> {
 #[derive(Debug)]
 pub(super) struct Iso5426Encoder {
     octets: Vec<u8>,
-    /// The right half that precedes the next character.
+    /// The right half of a double mark, which precedes the next character.
     right_half: Option<u8>,
 }
 
-/// The left half of ligature and double tilde, and the right half of each.
+/// The left half that ligature and double tilde share, followed by the right half of each.
 const LEFT_HALF: u8 = 0xDD;
 const LIGATURE_RIGHT: u8 = 0xDE;
 const TILDE_RIGHT: u8 = 0xDF;

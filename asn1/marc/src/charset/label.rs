@@ -1,5 +1,5 @@
 //! The names of character sets, as librarians and programs write them (WHATWG Encoding Standard §4.2; common use).
-//! Case, blanks, hyphens and underscores do not matter.
+//! Case, spaces, hyphens and underscores do not matter.
 
 use encoding_rs::{
     BIG5, EUC_JP, EUC_KR, Encoding, GB18030, GBK, IBM866, ISO_2022_JP, ISO_8859_2, ISO_8859_3,
@@ -11,7 +11,7 @@ use encoding_rs::{
 
 use super::Charset;
 
-/// The sets of [`Charset::Other`].
+/// The sets of the Encoding Standard that are available as [`Charset::Other`].
 static OTHERS: [&Encoding; 35] = [
     WINDOWS_1250,
     WINDOWS_1251,
@@ -50,7 +50,8 @@ static OTHERS: [&Encoding; 35] = [
     EUC_KR,
 ];
 
-/// Our own sets and names, in the form returned by `squeeze`; and short names that the Encoding Standard does not have.
+/// Names in the form returned by `squeeze`: those of our own sets, and short names that the Encoding Standard does not
+/// have.
 static NAMES: &[(&str, Charset)] = &[
     ("utf8", Charset::Utf8),
     ("unicode", Charset::Utf8),
@@ -82,8 +83,8 @@ static NAMES: &[(&str, Charset)] = &[
 impl Charset {
     /// Returns the set with this name: `marc8`, `ANSEL`, `iso-5426`, `latin1`, `cp1250`, `KOI8-R`, `gb18030`, `Shift_JIS` …
     ///
-    /// ISO 8859-1 is meant strictly; all else follows the Encoding Standard, where `gb2312` is GBK and `iso-8859-9`
-    /// windows-1254. `None` for an unknown name, and for UTF-16.
+    /// ISO 8859-1 is taken in the strict sense; all other names follow the Encoding Standard, where `gb2312` is GBK and
+    /// `iso-8859-9` is windows-1254. Returns `None` for an unknown name, and for UTF-16.
     pub fn by_name(name: &str) -> Option<Charset> {
         let squeezed = squeeze(name);
         if let Some((_, charset)) = NAMES.iter().find(|(known, _)| *known == squeezed) {
@@ -98,7 +99,7 @@ impl Charset {
         other.map(Charset::Other)
     }
 
-    /// Returns the name in the form that standards and programs use; [`Charset::by_name`] takes it.
+    /// Returns the usual name of the set, which [`Charset::by_name`] accepts.
     pub fn name(self) -> &'static str {
         match self {
             Charset::Utf8 => "UTF-8",
@@ -111,7 +112,7 @@ impl Charset {
         }
     }
 
-    /// Returns every set, for lists and completion: the library sets first.
+    /// Returns every set, with the library sets first, for lists and completion.
     pub fn all() -> impl Iterator<Item = Charset> {
         let own = [
             Charset::Utf8,

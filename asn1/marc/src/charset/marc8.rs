@@ -13,7 +13,7 @@ use super::problem::{Problem, ProblemKind};
 /// The octet that begins an escape sequence.
 const ESCAPE: u8 = 0x1B;
 
-/// Marks around non-filing characters, and the zero-width joiners: controls of MARC-8 in every working set.
+/// The marks around non-filing characters, and the zero-width joiners. These are controls in every working set.
 const CONTROLS: [(u8, char); 4] = [
     (0x88, '\u{98}'),
     (0x89, '\u{9C}'),
@@ -24,7 +24,7 @@ const CONTROLS: [(u8, char); 4] = [
 /// A graphic set with one octet per character.
 #[derive(Debug)]
 struct GraphicSet {
-    /// The name in the code tables.
+    /// The name of the set in the code tables.
     name: &'static str,
     /// The octet that names the set in an escape sequence.
     final_octet: u8,
@@ -35,7 +35,7 @@ struct GraphicSet {
 }
 
 impl GraphicSet {
-    /// Returns the character of an octet (its high bit does not matter), and whether it is a mark.
+    /// Returns the character of an octet, whose high bit is ignored, and whether the character is a mark.
     fn character(&self, octet: u8) -> Option<(char, bool)> {
         let place = usize::from(octet & 0x7F).checked_sub(0x20)?;
         let code = *self.codes.get(place)?;
@@ -47,9 +47,9 @@ impl GraphicSet {
 /// A working set.
 #[derive(Clone, Copy, Debug)]
 enum Working {
-    /// One octet per character.
+    /// A set with one octet per character.
     Single(&'static GraphicSet),
-    /// East Asian characters, three octets each.
+    /// The set of East Asian characters, with three octets per character.
     Eacc,
 }
 
@@ -73,7 +73,7 @@ impl Working {
 
 /// Decodes one data element. Returns `None` if the text is ASCII and needs no conversion.
 ///
-/// The flag says whether the text may need normalisation.
+/// The `bool` in the result is whether the text may need normalisation.
 pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(String, bool)> {
     if octets.is_ascii() && !octets.contains(&ESCAPE) {
         return None;
@@ -94,7 +94,8 @@ pub(super) fn decode(octets: &[u8], problems: &mut Vec<Problem>) -> Option<(Stri
     Some(decoder.composer.finish())
 }
 
-/// The working sets: octets from 0x21 to 0x7E are characters of G0, those from 0xA1 to 0xFE of G1. `None` is the default set.
+/// The working sets. Octets from 0x21 to 0x7E are characters of G0, and octets from 0xA1 to 0xFE are characters of G1.
+/// `None` is the default set.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sets {
     g0: Option<Working>,

@@ -1,5 +1,6 @@
-//! Feeds many thousands of damaged texts to every decoder and encoder: none may panic, and offsets stay in range. The mutations
-//! are seeded, so that a failure can be repeated; `Z3950_MUTATIONS=N` multiplies the count.
+//! Feeds many thousands of damaged texts to every decoder and encoder: none of them may panic, and offsets must stay
+//! within the text. The mutations are seeded, so that a failure can be repeated; `Z3950_MUTATIONS=N` multiplies their
+//! number.
 
 use unicode_normalization::is_nfc;
 
@@ -13,7 +14,7 @@ use crate::random::{Random, rounds};
 
 const MUTATIONS: usize = 150_000;
 
-/// Text in the library sets and in other sets.
+/// The texts to damage, in the library sets and in other sets.
 const ORIGINALS: &[&[u8]] = &[
     b"Gr\xE8une H\xE8auser, caf\xE2e \xB5gean",
     b"\xEBt\xECsar, \xFAn\xFBg, \xE1\xF2a\xE2",
@@ -25,7 +26,7 @@ const ORIGINALS: &[&[u8]] = &[
     b"\x8A\xBF\x8E\x9A \x81\x40 \xA4\xA2 \xB0\xA1 \x81\x30\x81\x30",
 ];
 
-/// Octets with a special meaning in some set.
+/// Octets with a special meaning in some set, for use in mutations.
 const TELLING: &[u8] = &[
     0x1B, 0x1F, b'(', b')', b'$', b'!', b'1', b's', b'g', 0x20, 0x7F, 0x80, 0x88, 0xA0, 0xC2, 0xEB,
     0xEC, 0xFA, 0xFB, 0xDD, 0xDF, 0xFF, 0xF0, b'&',

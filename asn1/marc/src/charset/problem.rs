@@ -1,15 +1,15 @@
-//! What could not be converted, and where: damaged text, or characters that a set lacks.
-//! Conversion always continues; the caller decides whether a problem matters.
+//! The problems of a conversion with their positions: damaged text, and characters that a set lacks. Conversion always
+//! continues; the caller decides whether a problem matters.
 
 use std::fmt;
 
-/// Text that could not be converted.
+/// A place where text could not be converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// The offset in octets: in the input when decoding, in the text in NFC when encoding.
+    /// The offset of the problem in octets: in the input when decoding, in the text in NFC when encoding.
     pub offset: usize,
-    /// What is wrong at that offset.
+    /// The kind of problem.
     pub kind: ProblemKind,
 }
 
@@ -19,26 +19,26 @@ pub struct Problem {
 pub enum ProblemKind {
     /// Octets that the character set leaves unassigned; U+FFFD replaces them.
     Unassigned {
-        /// One octet, or the three octets of an EACC code.
+        /// The unassigned octets: one octet, or the three octets of an EACC code.
         octets: Vec<u8>,
-        /// The name of the set within MARC-8, or otherwise of the character set.
+        /// The name of the graphic set of MARC-8, or the name of any other character set.
         set: &'static str,
     },
     /// Octets that are malformed in the character set; U+FFFD replaces them.
     Malformed {
-        /// The octets at fault.
+        /// The malformed octets.
         octets: Vec<u8>,
         /// The name of the character set.
         set: &'static str,
     },
     /// An escape sequence of MARC-8 that names no known set; U+FFFD replaces the escape character.
     UnknownEscape,
-    /// Combining marks without a character after them; they get a no-break space.
+    /// Combining marks without a character after them; a no-break space becomes their base.
     MarkWithoutBase,
-    /// A character that the character set lacks; [`super::Unencodable`] says what replaces it. The offset of a mark is the
-    /// offset of its base character.
+    /// A character that the character set lacks; it is replaced according to [`super::Unencodable`]. The offset of a
+    /// mark is the offset of its base character.
     Unencodable {
-        /// The character.
+        /// The character that the set lacks.
         character: char,
         /// The name of the character set.
         set: &'static str,
@@ -46,7 +46,7 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    /// Returns whether octets could not be decoded, so that U+FFFD replaces them.
+    /// Returns whether octets could not be decoded and were replaced by U+FFFD.
     pub fn is_undecoded(&self) -> bool {
         matches!(
             self,

@@ -1,5 +1,6 @@
-//! Converts whole records to another character set: each subfield separately, as MARC-8 and ISO 5426 require, and updates the
-//! declared set (MARC 21 leader/09; UNIMARC 100 $a). Fields that are the same in both sets are shared, not copied.
+//! Converts records to another character set. Each subfield is converted separately, as MARC-8 and ISO 5426 require,
+//! and the declared set is updated (MARC 21 leader/09; UNIMARC 100 $a). Fields that are the same in both sets are
+//! shared, not copied.
 
 use std::fmt;
 
@@ -17,11 +18,11 @@ use crate::Tag;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Converted {
-    /// The record; its leader and UNIMARC 100 $a name the new set. The lengths in the leader are unchanged.
+    /// The converted record; its leader and UNIMARC 100 $a name the new set. The lengths in the leader are unchanged.
     pub record: MarcRecord,
-    /// The set in which the record was read, and why.
+    /// The set from which the record was converted, and the reason for choosing it.
     pub choice: Choice,
-    /// What could not be converted, in order; empty if everything was converted.
+    /// The problems of the conversion, in the order of the fields; empty if everything was converted.
     pub problems: Vec<FieldProblem>,
 }
 
@@ -41,7 +42,8 @@ pub struct FieldProblem {
     pub tag: Tag,
     /// The field among all fields of the record, counted from 1; 0 is the leader, whose tag is `LDR`.
     pub field: usize,
-    /// The problem. Its offset counts octets of the field's original body, which begins with the indicators.
+    /// The problem in the field. Its offset is counted from the start of the field's original body, which begins with
+    /// the indicators.
     pub problem: Problem,
 }
 
@@ -141,9 +143,10 @@ fn mend_tags(fields: &mut [Field]) -> Vec<FieldProblem> {
 
 /// Converts a record to any set. Characters that the set lacks are replaced as the options say, and reported.
 ///
-/// A record that is not in UTF-8 is first converted to UTF-8; problems of both steps are reported, with offsets of the second
-/// in the UTF-8 form. Leader position 9 becomes blank for any set except UTF-8. UNIMARC 100 $a becomes `0103` for ISO 5426 and
-/// blank for every other set, since UNIMARC has no codes for them: readers of such a record have to know its set.
+/// A record that is not in UTF-8 is first converted to UTF-8. The problems of both conversions are reported; the
+/// offsets of the second conversion are offsets in UTF-8. Leader position 9 becomes blank for any set except UTF-8.
+/// UNIMARC 100 $a becomes `0103` for ISO 5426 and blank for every other set, because UNIMARC has no codes for these
+/// sets, so readers of such a record have to know its set.
 pub fn to_charset(record: &MarcRecord, charset: Charset, options: &Options) -> Converted {
     let mut converted = to_utf8(record, options);
     if charset == Charset::Utf8 {

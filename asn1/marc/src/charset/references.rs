@@ -1,13 +1,14 @@
-//! `&#xXXXX;` in MARC-8, for characters that the sets lack (MARC 21 Specifications, Character Sets:
-//! Unicode to MARC-8, lossless conversion).
+//! Character references in MARC-8, such as `&#xXXXX;`, for characters that the sets lack (MARC 21 Specifications,
+//! Character Sets: Unicode to MARC-8, lossless conversion).
 
 use std::borrow::Cow;
 
 const START: &str = "&#x";
-/// The maximum number of digits in a character's number.
+/// The maximum number of hexadecimal digits in a reference.
 const MOST_DIGITS: usize = 6;
 
-/// Replaces every reference to a character; text that only looks like a reference, and references to controls, stay.
+/// Replaces every reference by its character. References to control characters, and text that only looks like a
+/// reference, stay unchanged.
 pub(super) fn resolve(text: Cow<'_, str>) -> Cow<'_, str> {
     if !text.contains(START) {
         return text;
@@ -31,7 +32,7 @@ pub(super) fn resolve(text: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned(resolved)
 }
 
-/// Parses `XXXX;` and returns its character and the text after it.
+/// Parses the part of a reference after `&#x`, and returns its character and the text after it.
 fn reference(text: &str) -> Option<(char, &str)> {
     let digits = text
         .bytes()

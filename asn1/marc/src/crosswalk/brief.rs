@@ -1,16 +1,16 @@
-//! A MARC record in a few lines, with the areas and the punctuation of ISBD (ISBD consolidated edition, areas 1 to 8). MARC 21
-//! records contain their own punctuation; for UNIMARC it is added for each subfield.
+//! A MARC record in a few lines, with the areas and the punctuation of ISBD (ISBD consolidated edition, areas 1 to 8).
+//! MARC 21 records contain their punctuation; in UNIMARC records, it is added for each subfield.
 
 use super::labels::{
     Joint, Label, clean, effective_tag, is_placeholder, is_unimarc, label, standard_numbers,
 };
 use crate::record::{Field, MarcRecord};
 
-/// Returns the record in up to four lines, each ended by a newline: heading; title and responsibility; edition, publication,
-/// description and series; standard numbers and control number.
+/// Returns the record in up to four lines, each ended by a newline: the heading; the title and responsibility; the
+/// edition, publication, description and series; and the standard numbers and control number.
 ///
-/// Headings and titles in another script (880) follow on lines of their own. Missing parts are left out; a record with none of
-/// them is one empty line. Control characters become blanks.
+/// Headings and titles in another script (880) have their own lines. Missing parts are left out, and a record without
+/// any of these parts is one empty line. Control characters become spaces.
 pub fn brief_text(record: &MarcRecord) -> String {
     let unimarc = is_unimarc(record);
     let mut lines = Vec::new();
@@ -83,7 +83,7 @@ const UNIMARC_SERIES: &Punctuation = &[
     (b'x', ", ISSN "),
 ];
 
-/// Returns the areas of `tags` (separated by blanks), in record order.
+/// Returns the areas of the fields with the given `tags` (separated by spaces), in record order.
 fn areas(record: &MarcRecord, tags: &str, punctuation: &Punctuation) -> Vec<String> {
     let wanted = |field: &&Field| {
         let tag = effective_tag(field);
@@ -114,7 +114,7 @@ fn area(field: &Field, punctuation: &Punctuation) -> String {
     area
 }
 
-/// Joins areas on one line, each ended by a full stop, separated by dashes.
+/// Joins areas on one line. Each area ends with a full stop, and dashes separate them.
 fn joined(areas: &[String]) -> String {
     let mut line = String::new();
     for area in areas {
@@ -129,7 +129,7 @@ fn joined(areas: &[String]) -> String {
     line
 }
 
-/// Returns the standard numbers, then the control number in brackets.
+/// Returns the standard numbers, followed by the control number in brackets.
 fn numbers(record: &MarcRecord, unimarc: bool) -> String {
     let mut numbers = Vec::new();
     for (name, number) in standard_numbers(record, unimarc) {

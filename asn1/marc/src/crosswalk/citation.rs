@@ -1,4 +1,4 @@
-//! The data for a citation: title, author, year and identifiers, from MARC 21 and UNIMARC records alike.
+//! The data of a citation (title, author, year and identifiers), from MARC 21 and UNIMARC records.
 
 use serde_json::{Map, Value};
 
@@ -16,13 +16,15 @@ pub struct Citation {
     pub title: Option<String>,
     /// The main entry (100, 110 or 111; in UNIMARC 700, 710 or 720).
     pub author: Option<String>,
-    /// The first year of publication (008/07-10, else 260 or 264 $c; in UNIMARC 100 $a/09-12, else 210 or 214 $d).
+    /// The first year of publication (008/07-10, or else 260 or 264 $c; in UNIMARC 100 $a/09-12, or else 210 or 214
+    /// $d).
     pub year: Option<u16>,
-    /// The numbers of the publication and of its record.
+    /// The identifiers of the publication and of its record.
     pub identifiers: Identifiers,
 }
 
-/// The numbers of a publication and of its record: valid numbers in their normal form, others as written, without duplicates.
+/// The numbers of a publication and of its record, without duplicates. Valid numbers are in their normal form; other
+/// numbers are kept as written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Identifiers {
@@ -32,14 +34,15 @@ pub struct Identifiers {
     pub issn: Vec<String>,
     /// Library of Congress Control Numbers (010 $a of MARC 21).
     pub lccn: Vec<String>,
-    /// OCLC numbers (035 $a, and 001 with a prefix of OCLC).
+    /// OCLC numbers (035 $a, or 001 with an OCLC prefix).
     pub oclc: Vec<String>,
-    /// The control number (001), if there is one.
+    /// The control number (001) of the record, if it has one.
     pub local: Vec<String>,
 }
 
 impl Citation {
-    /// Returns the citation of a record in UTF-8; letters and their marks are composed (NFC), as people search for them.
+    /// Returns the citation of a record in UTF-8. Letters and their marks are composed (NFC), because people search for
+    /// the composed form.
     pub fn of(record: &MarcRecord) -> Self {
         let first = |element| values(record, element).into_iter().next();
         let year = |text: String| year(&text);
@@ -51,8 +54,8 @@ impl Citation {
         }
     }
 
-    /// Returns the members `title`, `author`, `year` and `identifiers` of a JSON object. Unknown values are null; `identifiers`
-    /// has an array for each kind.
+    /// Returns a JSON object with the members `title`, `author`, `year` and `identifiers`. Unknown values are null;
+    /// `identifiers` has an array for each kind of number.
     pub fn to_json(&self) -> Map<String, Value> {
         let identifiers = Identifiers::KINDS.into_iter();
         let identifiers: Map<String, Value> = identifiers
@@ -72,7 +75,7 @@ impl Citation {
 }
 
 impl Identifiers {
-    /// The names of the kinds of numbers, which are also the names of the fields.
+    /// The names of the kinds of numbers, which are the names of the fields of this type.
     pub const KINDS: [&str; 5] = ["isbn", "issn", "lccn", "oclc", "local"];
 
     /// Returns the numbers of a record in UTF-8.
@@ -119,7 +122,7 @@ pub fn isbns(record: &MarcRecord) -> impl Iterator<Item = Isbn> {
     texts(record, tag).flat_map(valid)
 }
 
-/// Returns the texts of each subfield `a` of the fields with a tag.
+/// Returns the text of each subfield `a` in the fields with a tag.
 fn texts(record: &MarcRecord, tag: &str) -> impl Iterator<Item = String> {
     let fields = record.fields_by_tag(tag).flat_map(Field::subfields);
     let fields = fields.filter(|subfield| subfield.code == b"a");
@@ -177,13 +180,14 @@ fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
     all
 }
 
-/// Returns the first four digits in a row of a date such as `c1813.` or `[1995-1998]`.
+/// Returns the first four consecutive digits of a date such as `c1813.` or `[1995-1998]`.
 fn year(text: &str) -> Option<u16> {
     let mut runs = text.split(|character: char| !character.is_ascii_digit());
     runs.find(|run| run.len() == 4)?.parse().ok()
 }
 
-/// Removes the full stop that ends an area or a heading, but not the one of an abbreviation of one or two letters.
+/// Removes the full stop at the end of an area or a heading, unless it belongs to an abbreviation of one or two
+/// letters.
 fn without_full_stop(text: String) -> String {
     let Some(bare) = text.strip_suffix('.') else {
         return text;

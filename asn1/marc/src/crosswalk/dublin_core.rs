@@ -20,11 +20,11 @@ const RECORD_BEGIN: &str = "<oai_dc:dc xmlns:oai_dc=\"http://www.openarchives.or
     xmlns:dc=\"http://purl.org/dc/elements/1.1/\">\n";
 const RECORD_END: &str = "</oai_dc:dc>\n";
 
-/// Returns the record as an `oai_dc:dc` element that declares its namespaces, with a newline. It is a document of its own, or
-/// part of a document after [`COLLECTION_BEGIN`].
+/// Returns the record as an `oai_dc:dc` element that declares its namespaces, followed by a newline. The element is a
+/// document by itself, or part of a document that begins with [`COLLECTION_BEGIN`].
 ///
-/// Fields in another script (880) make elements of their own. Octets that are not UTF-8 are shown as `\xNN`, control
-/// characters become blanks.
+/// Fields in another script (880) become separate elements. Octets that are not UTF-8 are shown as `\xNN`, and control
+/// characters become spaces.
 pub fn to_dublin_core(record: &MarcRecord) -> String {
     let mut text = RECORD_BEGIN.to_owned();
     for (element, value) in elements(record) {
@@ -40,7 +40,7 @@ pub fn to_dublin_core(record: &MarcRecord) -> String {
     text
 }
 
-/// Returns a note for each field in which [`to_dublin_core`] replaces control characters by blanks.
+/// Returns a note for each field in which [`to_dublin_core`] replaces control characters with spaces.
 pub(crate) fn replaced(record: &MarcRecord) -> Vec<String> {
     let lines = if is_unimarc(record) { UNIMARC } else { MARC21 };
     let mut notes: Vec<String> = Vec::new();
@@ -89,7 +89,8 @@ pub fn elements(record: &MarcRecord) -> Vec<(&'static str, String)> {
     elements
 }
 
-/// Returns the values of one element in record order; for `year`, the texts that begin with a year, coded data first.
+/// Returns the values of one element in record order. For `year`, returns the texts that begin with a year, with the
+/// coded data first.
 pub(crate) fn values(record: &MarcRecord, element: &str) -> Vec<String> {
     let unimarc = is_unimarc(record);
     let (element, coded) = match element {
@@ -102,8 +103,8 @@ pub(crate) fn values(record: &MarcRecord, element: &str) -> Vec<String> {
     coded.into_iter().chain(found).collect()
 }
 
-/// Returns the first title of a Dublin Core record in XML, in any namespace; `None` if there is none, or if the XML before it
-/// is malformed.
+/// Returns the first title of a Dublin Core record in XML, in any namespace; `None` if the record has no title, or if
+/// the XML before the title is malformed.
 pub fn title_in_xml(document: &[u8]) -> Option<String> {
     let mut reader = Reader::from_str(std::str::from_utf8(document).ok()?);
     let mut title: Option<String> = None;
@@ -133,7 +134,7 @@ pub fn title_in_xml(document: &[u8]) -> Option<String> {
     }
 }
 
-/// The mapping from MARC 21 (Bibliographic) to Dublin Core.
+/// The mapping of MARC 21 (Bibliographic) to Dublin Core.
 #[rustfmt::skip]
 const MARC21: &[Label] = &[
     label("title", "245", "abfgknps", Joint::Blank),
@@ -154,7 +155,7 @@ const MARC21: &[Label] = &[
     label("rights", "506 540", "abcdu", Joint::Blank),
 ];
 
-/// The mapping from UNIMARC (Bibliographic) to Dublin Core.
+/// The mapping of UNIMARC (Bibliographic) to Dublin Core.
 #[rustfmt::skip]
 const UNIMARC: &[Label] = &[
     label("title", "200", "aehicd", Joint::Comma),
@@ -184,7 +185,7 @@ fn add(elements: &mut Vec<(&'static str, String)>, element: &'static str, value:
     }
 }
 
-/// Returns the coded data at these positions if it consists of letters and digits only.
+/// Returns the coded data of a field at these positions, if it consists of letters and digits only.
 fn coded(record: &MarcRecord, tag: &str, positions: std::ops::Range<usize>) -> String {
     let field = record.fields_by_tag(tag).next();
     let data = field.and_then(|field| field.value().or_else(|| field.subfield("a")));
@@ -231,7 +232,7 @@ fn identifiers(record: &MarcRecord, unimarc: bool) -> Vec<String> {
     identifiers
 }
 
-/// Returns the number at the start of the text, without what librarians add: `0141439513 (pbk.) :`.
+/// Returns the number at the start of the text, without additions of cataloguers, as in `0141439513 (pbk.) :`.
 fn number(text: &str) -> Option<String> {
     let digit =
         |character: &char| character.is_ascii_digit() || matches!(character, '-' | 'X' | 'x');

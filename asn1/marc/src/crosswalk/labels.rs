@@ -1,15 +1,15 @@
-//! Labels, the fields they stand for, and how subfields are joined, for the crosswalks of MARC 21 and of UNIMARC.
-//! Fields in another script (880) count with the fields they are linked to.
+//! Labels, the fields under each label, and the rules for joining subfields, for the crosswalks of MARC 21 and of
+//! UNIMARC. Fields in another script (880) count with the fields they are linked to.
 
 use crate::charset::unimarc_sets;
 use crate::record::{Field, MarcRecord, Subfield};
 
-/// A label, the fields it stands for, and the subfields that are shown.
+/// A label, its fields, and the subfields to show.
 pub(crate) struct Label {
     pub(crate) name: &'static str,
-    /// Tags, separated by blanks.
+    /// The tags of the fields, separated by spaces.
     tags: &'static str,
-    /// The subfield codes that are shown.
+    /// The codes of the subfields to show.
     codes: &'static str,
     joint: Joint,
 }
@@ -57,7 +57,7 @@ impl Label {
         value
     }
 
-    /// Returns whether [`clean`] replaces control characters in the text shown for the field.
+    /// Returns whether [`clean`] replaces control characters in the text that is shown for the field.
     pub(crate) fn loses_controls(&self, field: &Field) -> bool {
         self.has(&effective_tag(field))
             && match field.value() {
@@ -73,13 +73,13 @@ impl Label {
     }
 }
 
-/// The separator of two subfields.
+/// The separator between two subfields.
 pub(crate) enum Joint {
-    /// A blank: the record has its own punctuation (MARC 21).
+    /// A space, because the record contains its punctuation (MARC 21).
     Blank,
-    /// A comma and a blank: the record has no punctuation (UNIMARC).
+    /// A comma and a space, because the record contains no punctuation (UNIMARC).
     Comma,
-    /// A dash before subdivisions, otherwise a blank.
+    /// A dash before subdivisions, and a space before other subfields.
     Subdivision,
 }
 
@@ -97,8 +97,8 @@ pub(crate) const fn label(
     }
 }
 
-/// Returns whether the record is UNIMARC or a relative of it: 100 $a is its general processing data; or it has a title in 200
-/// but not in 245.
+/// Returns whether the record is in UNIMARC or a related format: its 100 $a has general processing data, or it has a
+/// title in 200 but not in 245.
 pub fn is_unimarc(record: &MarcRecord) -> bool {
     let has = |tag: &str| record.fields_by_tag(tag).next().is_some();
     unimarc_sets(record).is_some() || has("200") && !has("245")
@@ -120,7 +120,8 @@ pub(crate) fn standard_numbers(
     })
 }
 
-/// Returns the tag, or for a field in another script the tag that its `$6` links to (MARC 21 Appendix A: `$6 245-01/$1`).
+/// Returns the tag of a field. For a field in another script, returns the tag in its `$6` (MARC 21 Appendix A: `$6
+/// 245-01/$1`).
 pub(crate) fn effective_tag(field: &Field) -> [u8; 3] {
     let linked = (field.tag.0 == *b"880")
         .then(|| field.subfield("6")?.first_chunk().copied())
@@ -128,7 +129,7 @@ pub(crate) fn effective_tag(field: &Field) -> [u8; 3] {
     linked.unwrap_or(field.tag.0)
 }
 
-/// Returns the text on one line, trimmed, without the marks of non-filing words.
+/// Returns the text on one line, trimmed, without the marks around non-filing words.
 pub(crate) fn clean(octets: &[u8]) -> String {
     let text = String::from_utf8_lossy(octets);
     let visible = |character: char| {

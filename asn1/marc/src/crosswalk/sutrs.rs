@@ -1,14 +1,15 @@
-//! A MARC record as simple unstructured text: `Label: value` lines that a person can read (Z39.50-2003 §REC.2, SUTRS). MARC 21
-//! and UNIMARC each have a table of labels; a record with 200 but without 245 is UNIMARC.
+//! A MARC record as simple unstructured text: `Label: value` lines that a person can read (Z39.50-2003 §REC.2, SUTRS).
+//! MARC 21 and UNIMARC each have a table of labels; [`is_unimarc`] decides which table applies.
 
 use super::labels::{Joint, Label, is_unimarc, label};
 use crate::record::MarcRecord;
 
-/// Returns the record as lines of text, each ended by a newline: title, author, publication and so on, in a fixed order of
-/// labels, and fields of one label in record order. Missing parts are left out; a record with none of them is one empty line.
+/// Returns the record as lines of text, each ended by a newline: title, author, publication and so on. Labels have a
+/// fixed order; the fields of a label are in record order. Missing parts are left out, and a record without any of
+/// these fields is one empty line.
 ///
-/// Fields in another script (880) go with the fields they are linked to. Control characters become blanks, octets that
-/// are not UTF-8 are shown as `\xNN`. Lines are not folded.
+/// Fields in another script (880) follow the fields they are linked to. Control characters become spaces, and octets
+/// that are not UTF-8 are shown as `\xNN`. Long lines are not folded.
 pub fn sutrs_text(record: &MarcRecord) -> String {
     let mut text = String::new();
     for line in labels(record) {
@@ -52,7 +53,7 @@ const MARC21: &[Label] = &[
     label("Identifier", "001", "", Joint::Blank),
 ];
 
-/// Labels of UNIMARC (Bibliographic, blocks 0 to 8), in the same order.
+/// Labels of UNIMARC (Bibliographic, blocks 0 to 8), in the same order as those of MARC 21.
 #[rustfmt::skip]
 const UNIMARC: &[Label] = &[
     label("Title", "200", "aehicd", Joint::Comma),

@@ -1,4 +1,4 @@
-//! The directory of an ISO 2709 record and the fields it names (ISO 2709 §4.4), whether sound or damaged. A sound directory is
+//! Reads the directory of an ISO 2709 record and the fields that it names (ISO 2709 §4.4). A sound directory is
 //! followed in one pass; a damaged one is matched with the fields between the terminators.
 
 use std::ops::Range;
@@ -8,8 +8,8 @@ use bytes::Bytes;
 use super::repair::{Repair, RepairKind};
 use crate::record::{FIELD_TERMINATOR, Field, Leader, RECORD_TERMINATOR, Tag, number, position};
 
-/// Returns the fields of `content` (the record without its terminator) if leader and directory are correct: the entries, in
-/// order, cover all octets from the stated base address on, and each names one terminated field.
+/// Returns the fields of `content` (the record without its terminator) if leader and directory are correct: the
+/// entries, in order, cover all octets from the stated base address on, and each entry names one terminated field.
 pub(super) fn sound_fields(content: &Bytes, leader: &Leader) -> Option<Vec<Field>> {
     let mut fields = Vec::new();
     walk(content, leader, |count, tag, place| {
@@ -107,8 +107,8 @@ fn walk(
     (next == content.len()).then_some(())
 }
 
-/// Returns whether octets that begin with this leader are a record, judging by the directory: the base address is where the
-/// directory ends, the entries are numbers, and the numbers agree with each other or with the record length.
+/// Returns whether octets that begin with this leader are plausibly a record: the directory ends at the base address,
+/// its entries are numbers, and the numbers are consistent with each other or with the record length.
 pub(super) fn is_believable(octets: &[u8], leader: &Leader) -> bool {
     let (Some(length), Some(base)) = (leader.record_length(), leader.base_address()) else {
         return false;
@@ -156,8 +156,8 @@ impl Directory {
     /// Finds the entries and the first field in `content` (the record without its terminator). Returns `None` if no 0x1E
     /// follows the leader.
     ///
-    /// The first 0x1E ends the directory if the octets before it read as entries. Otherwise, either entries are damaged, or
-    /// that terminator belongs to a field; the stated base address and the entries decide.
+    /// The first 0x1E ends the directory if the octets before it read as entries. Otherwise, either entries are damaged
+    /// or this 0x1E belongs to a field, and the stated base address and the entries decide between these cases.
     pub(super) fn read(content: &[u8], leader: &Leader, repairs: &mut Vec<Repair>) -> Option<Self> {
         let behind = content.get(Leader::LENGTH..)?;
         let region = behind.get(..position(behind, FIELD_TERMINATOR)?)?;
@@ -196,9 +196,9 @@ impl Directory {
         found.map(field).collect()
     }
 
-    /// Matches entries with the fields between terminators: first the entries that name one field exactly, then those that
-    /// share one whose inner terminators are missing, and then the others in order.
-    /// inner terminators are missing, and the others in order.
+    /// Matches entries with the fields between terminators in three steps. First come entries that name one field
+    /// exactly, then consecutive entries that share a stretch because the terminators within it are missing. The
+    /// remaining entries get the remaining fields in order.
     fn recover(&mut self, content: &[u8], repairs: &mut Vec<Repair>) {
         let mut stretches = Stretch::all(content, self.base);
         for entry in &mut self.entries {
@@ -215,7 +215,8 @@ impl Directory {
         self.assign(stretches, repairs);
     }
 
-    /// Divides each stretch that consecutive entries together name exactly: its inner terminators were overwritten.
+    /// Divides each stretch that consecutive entries together name exactly, because its inner terminators were
+    /// overwritten.
     fn carve(&mut self, stretches: &mut [Stretch], repairs: &mut Vec<Repair>) {
         let mut rest = self.entries.as_mut_slice();
         while let Some(first) = rest.first() {
@@ -244,8 +245,8 @@ impl Directory {
         }
     }
 
-    /// Gives the remaining stretches to the remaining entries, in order. If there are too many of either, the empty ones are
-    /// dropped first.
+    /// Gives the remaining stretches to the remaining entries, in order. If there are more stretches than entries or
+    /// the reverse, empty ones are dropped first.
     fn assign(&mut self, stretches: Vec<Stretch>, repairs: &mut Vec<Repair>) {
         let mut free: Vec<_> = stretches
             .into_iter()
@@ -285,7 +286,7 @@ impl Directory {
     }
 }
 
-/// How the digits of a directory entry are laid out (leader 20–22; ISO 2709 §4.3.9).
+/// The number of digits of each part of a directory entry (leader 20–22; ISO 2709 §4.3.9).
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct EntryMap {
     length_digits: usize,
@@ -304,7 +305,7 @@ impl EntryMap {
         }
     }
 
-    /// Returns the map in the leader, if it gives any digits to lengths and starts.
+    /// Returns the map stated in the leader, if it gives digits to lengths or starts.
     fn stated(leader: &Leader) -> Option<Self> {
         let digit = |position| number(&[leader.octet(position)]);
         Some(EntryMap {
@@ -314,7 +315,8 @@ impl EntryMap {
         })
     }
 
-    /// Returns the stated map, unless it makes no sense or only the usual map explains the `area` octets of the fields.
+    /// Returns the stated map. Returns the usual map if the stated map is not plausible, or if only the usual map
+    /// explains the `area` octets of the fields.
     fn choose(leader: &Leader, region: &[u8], area: usize, repairs: &mut Vec<Repair>) -> Self {
         let usual = EntryMap::USUAL;
         EntryMap::stated(leader)
@@ -325,18 +327,18 @@ impl EntryMap {
             })
     }
 
-    /// Returns the length of one entry in octets; at least 3, for the tag.
+    /// Returns the length of one entry in octets, which is at least 3, for the tag.
     fn entry(self) -> usize {
         TAG_LENGTH + self.length_digits + self.start_digits + self.implementation
     }
 
-    /// Returns whether the octets are whole entries and nothing else.
+    /// Returns whether the octets consist of complete entries only.
     fn reads(self, octets: &[u8]) -> bool {
         let entries = octets.chunks_exact(self.entry());
         entries.remainder().is_empty() && entries.into_iter().all(|entry| self.reads_entry(entry))
     }
 
-    /// Returns whether the octets are whole entries and the lengths in them add up to `area`.
+    /// Returns whether the octets consist of complete entries whose lengths add up to `area`.
     fn explains(self, octets: &[u8], area: usize) -> bool {
         let lengths = octets.chunks_exact(self.entry()).map(|entry| {
             let digits = entry.get(TAG_LENGTH..TAG_LENGTH + self.length_digits);
@@ -345,7 +347,7 @@ impl EntryMap {
         self.reads(octets) && lengths.fold(0, usize::saturating_add) == area
     }
 
-    /// Returns whether each entry begins where the previous one ends, and the first at 0.
+    /// Returns whether the first entry begins at 0 and each other entry begins where the previous one ends.
     fn is_gapless(self, octets: &[u8]) -> bool {
         let mut next = 0;
         octets.chunks_exact(self.entry()).all(|octets| {
@@ -361,7 +363,8 @@ impl EntryMap {
             .is_some_and(|digits| digits.iter().all(u8::is_ascii_digit))
     }
 
-    /// Returns whether an entry says that the first field, `gap` octets after the entries, ends at `end` (terminator included).
+    /// Returns whether an entry names the first field, which begins `gap` octets after the entries and ends at `end`
+    /// (terminator included).
     fn first_field_fits(self, listed: &[u8], gap: usize, end: usize) -> bool {
         let base = Leader::LENGTH + listed.len() + gap;
         let mut entries = listed.chunks_exact(self.entry());
@@ -392,8 +395,8 @@ impl EntryMap {
 
 const TAG_LENGTH: usize = 3;
 
-/// Returns the octets of the entries, and the offset of the first field. `region` is the part between the leader and the first
-/// 0x1E.
+/// Returns the octets of the entries, and the offset of the first field. `region` is the part of the record between the
+/// leader and the first 0x1E.
 fn extent<'a>(
     region: &'a [u8],
     map: EntryMap,
@@ -443,17 +446,17 @@ fn extent<'a>(
 /// A directory entry.
 struct DirectoryEntry {
     tag: Tag,
-    /// The offset of the entry itself.
+    /// The offset of the entry itself in the record.
     offset: usize,
-    /// The octets that the entry names, terminator included, from the start of the record.
+    /// The octets of the field according to the entry, terminator included, from the start of the record.
     stated: Option<Range<usize>>,
     found: bool,
-    /// The octets of the field, without the terminator; meaningful once the field has been found.
+    /// The octets of the field without its terminator; valid only after the field has been found.
     place: Range<usize>,
 }
 
 impl DirectoryEntry {
-    /// Records that the stated octets are correct; the last of them is the terminator.
+    /// Marks the entry as found: its stated octets are correct, and the last of them is the terminator.
     fn settle(&mut self, stated: Range<usize>) {
         self.found = true;
         self.place = stated.start..stated.end.saturating_sub(1);
@@ -472,7 +475,7 @@ struct Stretch {
 }
 
 impl Stretch {
-    /// Returns the stretches from `base` on, in order; a last stretch without terminator counts if it has octets.
+    /// Returns the stretches from `base` on, in order. Octets after the last terminator are a stretch too.
     fn all(content: &[u8], base: usize) -> Vec<Stretch> {
         let area = content.get(base..).unwrap_or_default();
         let mut stretches = Vec::new();
@@ -490,7 +493,7 @@ impl Stretch {
         stretches
     }
 
-    /// Returns the unused stretch that begins at `start`.
+    /// Returns the stretch that begins at `start`, if no entry has been given it.
     fn starting(stretches: &mut [Stretch], start: usize) -> Option<&mut Stretch> {
         let index = stretches
             .binary_search_by_key(&start, |stretch| stretch.place.start)
@@ -504,7 +507,7 @@ impl Stretch {
     }
 }
 
-/// Returns the number of entries, each beginning where the previous one ends, that together name exactly this stretch.
+/// Returns the number of entries that together name exactly this stretch, each beginning where the previous entry ends.
 fn run_through(entries: &[DirectoryEntry], stretch: &Stretch) -> Option<usize> {
     let mut next = stretch.place.start;
     for (index, entry) in entries.iter().enumerate() {

@@ -1,23 +1,24 @@
-//! What the lenient ISO 2709 reader repaired, and where (ISO 2709 §4.3–4.6): one kind for each type of damage.
+//! The repairs made by the lenient ISO 2709 reader, with their offsets (ISO 2709 §4.3–4.6): one kind for each type of
+//! damage.
 
 use crate::record::Tag;
 
-/// One repair: what was wrong and where, counted in octets from the start of the record.
+/// One repair: the fault, and its offset in octets from the start of the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} (octet {offset})")]
 #[non_exhaustive]
 pub struct Repair {
-    /// What was wrong.
+    /// The kind of fault.
     pub kind: RepairKind,
     /// The 0-based offset in octets from the start of the record.
     pub offset: usize,
 }
 
-/// The ways in which a record can be damaged and still be read.
+/// The kinds of damage that the reader can repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RepairKind {
-    /// Leader 0–4 is not the length of the record; the terminator decides.
+    /// Leader 0–4 is not the length of the record; the position of the terminator is used instead.
     #[error("record length {}{actual}", Stated(*.stated))]
     RecordLength {
         /// The length in the leader, if it is a number.
@@ -25,16 +26,16 @@ pub enum RepairKind {
         /// The number of octets up to and including the terminator.
         actual: usize,
     },
-    /// The octets end without 0x1D; they are read to their end.
+    /// The record does not end with 0x1D; the octets are read to their end.
     #[error("no record terminator")]
     RecordTerminatorMissing,
-    /// Octets other than line ends follow the record; they are not read.
+    /// Octets other than line ends follow the record. They are ignored.
     #[error("{count} octets after the record")]
     TrailingOctets {
-        /// The number of octets.
+        /// The number of octets after the record.
         count: usize,
     },
-    /// A digit of the leader that describes the layout is not a digit or makes no sense; the usual value is assumed.
+    /// A digit of the leader that describes the layout is not a digit or is not plausible; the usual value is assumed.
     #[error("leader position {position} is not usable")]
     LeaderDigit {
         /// The position in the leader, from 0.
@@ -48,7 +49,7 @@ pub enum RepairKind {
         /// The offset of the first field.
         actual: usize,
     },
-    /// No 0x1E ends the directory; its last readable entry does.
+    /// The directory does not end with 0x1E; its end is the end of its last readable entry.
     #[error("no field terminator after the directory")]
     DirectoryTerminatorMissing,
     /// Entries of the directory have more than 12 octets, because the numbers of long fields have more digits than there is room
@@ -61,25 +62,25 @@ pub enum RepairKind {
         /// The number of octets left out.
         count: usize,
     },
-    /// An entry does not point to a field; the next field without an entry gets its tag.
+    /// An entry does not point to a field; its tag is given to the next field without an entry.
     #[error("directory entry {tag} does not point to a field")]
     DirectoryEntry {
         /// The tag of the entry.
         tag: Tag,
     },
-    /// There are more entries than fields; this entry is left out.
+    /// The directory has more entries than the record has fields; this entry is left out.
     #[error("no field for directory entry {tag}")]
     FieldMissing {
         /// The tag of the entry.
         tag: Tag,
     },
-    /// A field does not end with 0x1E; the directory or the end of the record ends it.
+    /// A field does not end with 0x1E; its end is taken from the directory or from the end of the record.
     #[error("no field terminator after field {tag}")]
     FieldTerminatorMissing {
         /// The tag of the field.
         tag: Tag,
     },
-    /// A field has no entry, and so no tag; it is left out.
+    /// A field has no directory entry, and so no tag; the field is left out.
     #[error("{octets} octets of a field that no directory entry names")]
     FieldUnlisted {
         /// The length of the field without the terminator.
@@ -88,7 +89,7 @@ pub enum RepairKind {
 }
 
 impl RepairKind {
-    /// Returns whether data is lost: octets are missing, or were left out because nothing says what they are. Every other
+    /// Returns whether data is lost: octets are missing, or were left out because their field is unknown. Every other
     /// repair keeps all octets of all fields: it recomputes numbers, or gives a field the tag of a remaining entry.
     pub fn is_loss(&self) -> bool {
         match self {
@@ -107,8 +108,8 @@ impl RepairKind {
         }
     }
 
-    /// Returns whether fields were guessed: tags were given to the fields in order, or something other than a terminator ends a
-    /// field. If octets are missing within a record, a guess is the only other sign of it.
+    /// Returns whether fields were guessed: tags were given to the fields in order, or a field ends without a
+    /// terminator. If octets are missing within a record, such a repair may be the only sign of it.
     pub fn is_guess(&self) -> bool {
         matches!(
             self,
@@ -118,13 +119,13 @@ impl RepairKind {
         )
     }
 
-    /// Returns the repair of this kind at an offset from the start of the record.
+    /// Returns a repair of this kind at an offset from the start of the record.
     pub(super) fn at(self, offset: usize) -> Repair {
         Repair { kind: self, offset }
     }
 }
 
-/// A number of the leader as a message shows it, before the correct number.
+/// A number stated in the leader, as shown in messages before the correct number.
 struct Stated(Option<usize>);
 
 impl std::fmt::Display for Stated {

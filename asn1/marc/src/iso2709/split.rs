@@ -8,11 +8,12 @@ use bytes::{Buf, Bytes};
 use super::directory;
 use crate::record::{FIELD_TERMINATOR, Leader, RECORD_TERMINATOR};
 
-/// The maximum length of a record in ISO 2709, terminator included: five digits of octets.
+/// The maximum length of a record in ISO 2709, including its terminator: the leader has five digits for it.
 pub const MAX_RECORD: usize = 99_999;
 
-/// Cuts octets into records, terminators included, without copying. Line ends, blanks, NULs and byte order marks between
-/// records are skipped; octets after the last terminator are one more record, which [`super::parse`] accepts or rejects.
+/// Splits octets into records, including their terminators, without copying. Line ends, spaces, NULs and byte order
+/// marks between records are skipped; octets after the last terminator are one more record, which [`super::parse`]
+/// accepts or rejects.
 pub fn split(octets: Bytes) -> Split {
     Split {
         offset: 0,
@@ -28,7 +29,7 @@ pub struct Split {
 }
 
 impl Split {
-    /// Returns the number of octets consumed: after each record, the offset of its end in the file.
+    /// Returns the number of octets consumed so far. After each record, this is the offset of its end in the file.
     pub fn offset(&self) -> usize {
         self.offset
     }
@@ -57,7 +58,7 @@ pub(crate) fn is_filler(octet: &u8) -> bool {
     matches!(octet, b'\r' | b'\n' | b' ' | 0 | 0x1A)
 }
 
-/// Returns the number of octets before the first record.
+/// Returns the number of octets to skip before the first record.
 pub(crate) fn filler(octets: &[u8]) -> usize {
     let mut rest = octets;
     loop {
@@ -70,14 +71,14 @@ pub(crate) fn filler(octets: &[u8]) -> usize {
     }
 }
 
-/// The byte order mark of UTF-8; in concatenated files it occurs between records.
+/// The byte order mark of UTF-8, which occurs between records in concatenated files.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{FEFF}".as_bytes();
 
-/// The number of octets, counted from a leader, that are enough to decide whether the leader begins a record.
+/// The number of octets, counted from a leader, that suffice to decide whether a record begins with this leader.
 pub(crate) const LOOK_AHEAD: usize = MAX_RECORD + 64;
 
-/// Returns the length of the first record, including its terminator if it has one; `None` if the record does not end. Input
-/// that is not `complete` is searched only as far as further octets cannot change the answer.
+/// Returns the length of the first record, including its terminator if it has one; `None` if the record does not end.
+/// If the input is not `complete`, only that part of it is searched in which further octets cannot change the answer.
 ///
 /// A record whose leader, directory and terminators agree ends where its leader says. Any other record ends at its terminator,
 /// or where the leader of another record shows that the terminator is missing (ISO 2709 §4.3, §4.7).
@@ -124,10 +125,10 @@ pub(crate) fn record_length(octets: &[u8], complete: bool) -> Option<usize> {
     None
 }
 
-/// The number of digits in the record length, with which a leader begins.
+/// The number of digits in the record length, which is the first part of a leader.
 const LENGTH_DIGITS: usize = 5;
 
-/// Returns whether a record length follows the terminator at that place.
+/// Returns whether the terminator at `place` is followed by a record length.
 fn is_followed_by_a_record(octets: &[u8], place: usize) -> bool {
     let after = octets.get(place + 1..).unwrap_or_default();
     let filler = after.iter().take_while(|octet| is_filler(octet)).count();
@@ -135,10 +136,11 @@ fn is_followed_by_a_record(octets: &[u8], place: usize) -> bool {
     leader_at(next).is_some_and(|leader| leader.record_length().is_some())
 }
 
-/// Returns whether another record begins at `place`, where there are five digits. `stated` is the length in the leader of
-/// `octets`.
+/// Returns whether another record begins at `place`, where five digits were found. `stated` is the length in the leader
+/// of `octets`.
 ///
-/// Text may look like a leader, but not like a leader and its directory. At the stated end, less evidence is enough.
+/// Text may look like a leader, but hardly like a leader and its directory, so both are checked. At the stated end,
+/// less evidence is enough.
 fn begins_record(octets: &[u8], place: usize, stated: Option<usize>) -> bool {
     let Some((before, record)) = octets.split_at_checked(place) else {
         return false;

@@ -1,4 +1,4 @@
-//! Tests with hand-written sound and damaged records, and of the properties of reader and writer together.
+//! Tests with hand-written sound and damaged records, and tests that the reader reads what the writer wrote.
 
 use proptest::prelude::*;
 
@@ -120,8 +120,8 @@ fn wrong_lengths_and_addresses() {
     );
 }
 
-/// Returns the subfields of the second field, and the repairs, of a record with these subfields and a leader that states the
-/// length of codes.
+/// Reads a record with these subfields, whose leader states this length of codes, and returns the subfields of the
+/// second field and the repairs.
 fn codes(position_11: &str, subfields: &str) -> (Vec<String>, Vec<String>) {
     let mut record = MarcRecord {
         leader: Leader::default(),

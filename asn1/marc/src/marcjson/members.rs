@@ -1,5 +1,5 @@
-//! JSON as it was written: an object keeps all its members in order, even those of the same name (RFC 8259 §4).
-//! A map would keep only one of them, and a subfield that is repeated within one object would be lost.
+//! JSON as it was written: an object keeps all its members in order, even those of the same name (RFC 8259 §4). A map
+//! would keep only one of several members with the same name, so a subfield repeated within one object would be lost.
 
 use std::fmt;
 

@@ -1,4 +1,5 @@
-//! Reads a `record` element: lenient where a person would understand the meaning, strict about well-formed XML.
+//! Reads a `record` element: the reader is lenient where a person would understand the meaning, but requires
+//! well-formed XML.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use quick_xml::XmlVersion;
@@ -14,7 +15,7 @@ use crate::text::{SEPARATORS, without_separators};
 /// The maximum depth of nested elements. MARCXML itself needs four levels; wrappers such as OAI-PMH need a few more.
 pub const MAX_DEPTH: usize = 64;
 
-/// The reason why a text is not a MARCXML record. Offsets count octets from the start of the text.
+/// The reason why text is not a MARCXML record. Offsets count octets from the start of the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MarcXmlError {
@@ -23,7 +24,7 @@ pub enum MarcXmlError {
     Syntax {
         /// The offset of the fault.
         offset: u64,
-        /// What is wrong at the offset.
+        /// The description of the fault.
         fault: String,
     },
     /// Elements are nested more than [`MAX_DEPTH`] levels deep.
@@ -38,10 +39,10 @@ pub enum MarcXmlError {
     /// The text has no `record` element.
     #[error("no record element")]
     NoRecord,
-    /// There is more than the one record; only from [`only_from_xml`].
+    /// Something other than the record is in the text; only from [`only_from_xml`].
     #[error("a single record is expected, and there is something else next to it (octet {offset})")]
     NotAlone {
-        /// The offset of the other text or element.
+        /// The offset of the additional text or element.
         offset: u64,
     },
 }
@@ -104,10 +105,11 @@ pub fn from_xml(text: &str) -> Result<XmlRecord, MarcXmlError> {
     }
 }
 
-/// Reads a record as [`from_xml`] does, from a text with nothing but elements around the record, such as `collection`.
+/// Reads a record as [`from_xml`] does, but from text that contains only elements around the record, such as
+/// `collection`.
 ///
 /// # Errors
-/// [`MarcXmlError`] as from [`from_xml`], for a text that is not well-formed up to its end, and for another record, element or text
+/// [`MarcXmlError`] as from [`from_xml`], for text that is not well-formed up to its end, and for another record, element or text
 /// before or after the record.
 pub fn only_from_xml(text: &str) -> Result<XmlRecord, MarcXmlError> {
     let read = from_xml(text)?;
@@ -115,7 +117,7 @@ pub fn only_from_xml(text: &str) -> Result<XmlRecord, MarcXmlError> {
     Ok(read)
 }
 
-/// Checks that a text has one `record` element, with nothing but elements around it.
+/// Checks that text has exactly one `record` element, with only elements around it.
 fn check_alone(text: &str) -> Result<(), MarcXmlError> {
     let mut reader = Reader::from_str(text);
     reader.config_mut().expand_empty_elements = true;
@@ -185,7 +187,7 @@ struct Builder {
     fields: Vec<Field>,
     remarks: Remarks,
     is_field_lost: bool,
-    /// The tag of the open field, if the tag can be used.
+    /// The tag of the open field; `None` if the tag in the XML cannot be used.
     tag: Option<Tag>,
     body: BytesMut,
     /// The number of subfields in the open field.
@@ -278,7 +280,7 @@ impl Builder {
         }
     }
 
-    /// Closes an element; returns `true` if it was the record.
+    /// Closes an element; returns `true` if it was the `record` element.
     fn end(&mut self, element: Element) -> bool {
         match element {
             Element::Record => {

@@ -1,4 +1,4 @@
-//! Tests for MARCXML: what round-trips, what is repaired, what is refused.
+//! Tests for MARCXML: records that round-trip, repairs, and errors.
 
 use proptest::prelude::*;
 

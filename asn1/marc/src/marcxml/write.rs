@@ -10,14 +10,14 @@ use crate::xmltext::{put_attribute, put_content};
 pub const NAMESPACE: &str = "http://www.loc.gov/MARC21/slim";
 /// The beginning of a document, before its records.
 pub const COLLECTION_BEGIN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<collection xmlns=\"http://www.loc.gov/MARC21/slim\">\n";
-/// The namespace of MarcXchange: that of schema 1.1, which most programs write and read.
+/// The namespace of MarcXchange in version 1.1 of the schema, which most programs write and read.
 pub const EXCHANGE_NAMESPACE: &str = "info:lc/xmlns/marcxchange-v1";
 /// The beginning of a document in MarcXchange.
 pub const EXCHANGE_BEGIN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<collection xmlns=\"info:lc/xmlns/marcxchange-v1\">\n";
 /// The end of a document.
 pub const COLLECTION_END: &str = "</collection>\n";
 
-/// Writes one record as a document of its own: a `record` element that declares its namespace.
+/// Writes one record as a complete document: a `record` element that declares its namespace.
 ///
 /// Octets that are not UTF-8, and control characters, which XML 1.0 cannot hold, become U+FFFD. The leader has the characters that
 /// the schema allows, control fields come before data fields, and a data field has two indicators: missing ones are blanks, further
@@ -27,13 +27,13 @@ pub fn to_xml(record: &MarcRecord) -> XmlText {
     element(record, &begin, Dialect::Slim)
 }
 
-/// Writes one record as [`to_xml`] does, inside [`COLLECTION_BEGIN`], which declares the namespace.
+/// Writes one record as [`to_xml`] does, but for use after [`COLLECTION_BEGIN`], which declares the namespace.
 pub fn to_xml_in_collection(record: &MarcRecord) -> XmlText {
     element(record, "<record>", Dialect::Slim)
 }
 
-/// Writes one record in MarcXchange, inside [`EXCHANGE_BEGIN`]: with all its indicators, the type of the record, and its format
-/// if the record shows it.
+/// Writes one record in MarcXchange, for use after [`EXCHANGE_BEGIN`]: with all indicators and the type of the record,
+/// and with its format if the record shows it.
 pub fn to_exchange_in_collection(record: &MarcRecord) -> XmlText {
     let format = match (is_unimarc(record), has_marc21_008(record)) {
         (true, _) => " format=\"UNIMARC\"",
@@ -62,7 +62,7 @@ fn kind(record: &MarcRecord, is_unimarc: bool) -> &'static str {
     }
 }
 
-/// The two schemas.
+/// The schema of the XML that is written.
 #[derive(Clone, Copy, PartialEq)]
 enum Dialect {
     Slim,
@@ -96,7 +96,7 @@ fn element(record: &MarcRecord, begin: &str, dialect: Dialect) -> XmlText {
     }
 }
 
-/// The estimated markup of a field with two subfields, in octets.
+/// The estimated number of octets of markup in a field with two subfields.
 const MARKUP: usize = 150;
 
 /// Writes records as one document. Characters that XML cannot hold are replaced without notes.

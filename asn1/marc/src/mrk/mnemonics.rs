@@ -4,7 +4,7 @@
 use crate::charset::Charset;
 use crate::text::hexadecimal;
 
-/// Mnemonics for octets with a meaning in MARCMaker text, in every character set.
+/// Mnemonics for octets that have a special meaning in MARCMaker text, in every character set.
 pub(super) const OCTETS: [(&str, u8); 5] = [
     ("dollar", b'$'),
     ("bsol", b'\\'),
@@ -36,23 +36,23 @@ const CHARACTERS: [(&str, u8); 103] = [
     ("rcedil", 0xF8), ("breveb", 0xF9), ("ldbltil", 0xFA), ("rdbltil", 0xFB), ("commaa", 0xFE),
 ];
 
-/// The marks that may follow a letter in a mnemonic for both, as in `{eacute}`.
+/// The marks that may follow a letter within a mnemonic, as in `{eacute}`.
 const MARKS: [&str; 14] = [
     "acute", "breve", "caron", "cedil", "circ", "commab", "dblac", "dot", "grave", "hookr", "ogon",
     "ring", "tilde", "uml",
 ];
 
-/// The length of the longest name with its closing brace: `softsign}`.
+/// The length of the longest mnemonic with its closing brace: `softsign}`.
 const MOST_NAME: usize = 9;
 
-/// Whether a backslash in the text stands for a blank.
+/// Whether a backslash in the text stands for a space.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Blanks {
     Backslash,
     AsTheyAre,
 }
 
-/// Appends the octets of a text with mnemonics.
+/// Appends the octets of text with mnemonics.
 pub(super) fn read(text: &str, blanks: Blanks, octets: &mut Vec<u8>) {
     let mut run = Marc8Run {
         octets,
@@ -84,14 +84,14 @@ pub(super) fn read(text: &str, blanks: Blanks, octets: &mut Vec<u8>) {
     run.end();
 }
 
-/// What a mnemonic stands for.
+/// The meaning of a mnemonic.
 enum Mnemonic {
     Octet(u8),
-    /// Up to two octets of MARC-8; 0 is an unused octet.
+    /// Up to two octets of MARC-8; an unused octet is 0.
     Marc8([u8; 2]),
 }
 
-/// Returns the meaning of a mnemonic at the start of the text, and the text after it.
+/// Parses a mnemonic at the start of the text, and returns its meaning and the text after it.
 fn mnemonic(text: &str) -> Option<(Mnemonic, &str)> {
     let inside = text.strip_prefix('{')?;
     let end = inside
@@ -119,7 +119,7 @@ fn mnemonic(text: &str) -> Option<(Mnemonic, &str)> {
     Some((meaning, after.strip_prefix('}')?))
 }
 
-/// Octets to which text is added; from `start` on, they are in MARC-8 until the run ends.
+/// Octets to which text is added. The octets from `start` on are in MARC-8 until the run ends.
 struct Marc8Run<'a> {
     octets: &'a mut Vec<u8>,
     start: Option<usize>,
@@ -132,7 +132,8 @@ impl Marc8Run<'_> {
             .extend(marc8.iter().filter(|octet| **octet != 0));
     }
 
-    /// Adds text. ASCII is the same in MARC-8, so that marks can combine with their letters; other characters end a run.
+    /// Adds text. ASCII stays in the run, because it is the same in MARC-8 and marks can combine with its letters;
+    /// other characters end the run.
     fn text(&mut self, text: &str) {
         let plain = |octet: u8| matches!(octet, b' '..=b'~');
         let rest = match (self.start, text.bytes().position(|octet| !plain(octet))) {
@@ -147,7 +148,7 @@ impl Marc8Run<'_> {
         self.octets.extend_from_slice(rest.as_bytes());
     }
 
-    /// Ends the run: converts its MARC-8 to UTF-8.
+    /// Ends the run by converting its MARC-8 to UTF-8.
     fn end(&mut self) {
         if let Some(start) = self.start.take() {
             let marc8 = self.octets.split_off(start.min(self.octets.len()));

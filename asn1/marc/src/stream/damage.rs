@@ -1,4 +1,4 @@
-//! Tests sound records between damaged ones in every input form: each damaged record affects only itself.
+//! Tests sound records between damaged records in every input form: damage must affect only the damaged record.
 
 use super::*;
 use crate::Field;
@@ -7,7 +7,7 @@ use crate::Leader;
 use crate::random::Random;
 
 const RECORDS: usize = 1200;
-/// One in this many records is damaged.
+/// One of this many records is damaged.
 const RATE: usize = 10;
 
 #[test]
@@ -80,7 +80,7 @@ fn come_through(input: InputForm, output: Form, random: &mut Random) {
     );
 }
 
-/// Damages a written record; returns whether a reader can see that it is incomplete.
+/// Damages the octets of a record in a form. Returns whether a reader can detect that the record is incomplete.
 fn damage(form: InputForm, written: &mut Vec<u8>, random: &mut Random) -> bool {
     let line_ends = written
         .iter()

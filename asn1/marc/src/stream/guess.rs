@@ -12,7 +12,7 @@ impl InputForm {
     /// Every form.
     pub const ALL: [Self; 5] = [Self::Marc, Self::MarcXml, Self::Json, Self::Mrk, Self::Line];
 
-    /// Returns the name: `marc`, `marcxml`, `json`, `mrk` or `line`.
+    /// Returns the name of the form: `marc`, `marcxml`, `json`, `mrk` or `line`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Marc => "marc",
@@ -23,7 +23,7 @@ impl InputForm {
         }
     }
 
-    /// Returns the form of an input that begins with these octets; `None` if there are too few octets or they are unlike every
+    /// Returns the form of an input that begins with these octets; `None` if there are too few octets or they match no
     /// form.
     pub fn guess(octets: &[u8]) -> Option<Self> {
         if let Some(encoding) = utf16(octets) {
@@ -44,7 +44,8 @@ impl InputForm {
         }
     }
 
-    /// Returns the form of a file with this extension, in any case: `mrc`, `marc`, `iso`, `xml`, `json`, `mrk`, `line`, `txt` …
+    /// Returns the form of a file with this extension; case is ignored: `mrc`, `marc`, `iso`, `xml`, `json`, `mrk`,
+    /// `line`, `txt` …
     pub fn by_extension(extension: &str) -> Option<Self> {
         Some(match extension.to_ascii_lowercase().as_str() {
             "mrc" | "marc" | "iso" | "iso2709" | "mrk21" | "dat" | "lex" => Self::Marc,
@@ -57,10 +58,10 @@ impl InputForm {
     }
 }
 
-/// Refuses compressed input, because no record would be found in it.
+/// Returns an error if the octets are compressed, because no record would be found in them.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidData`], naming the compression.
+/// [`io::ErrorKind::InvalidData`]; the message names the kind of compression.
 pub fn refuse_compressed(octets: &[u8]) -> io::Result<()> {
     const COMPRESSIONS: [(&[u8], &str); 5] = [
         (b"\x1F\x8B", "gzip"),
@@ -81,10 +82,10 @@ pub fn refuse_compressed(octets: &[u8]) -> io::Result<()> {
     }
 }
 
-/// The length of the longest signature.
+/// The length of the longest signature of a compressed file, in octets.
 pub(super) const LONGEST_MAGIC: usize = 6;
 
-/// Returns whether the text begins with 24 octets without a separator, followed by the end of the line.
+/// Returns whether the first line of the text is 24 octets without a separator, like a leader.
 fn is_leader_line(text: &[u8]) -> bool {
     let Some((leader, rest)) = text.split_at_checked(24) else {
         return false;

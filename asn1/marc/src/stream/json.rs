@@ -1,4 +1,5 @@
-//! Splits MARC-in-JSON into records: the objects in an array, on lines, or in a stream, each up to its closing brace.
+//! Splits MARC-in-JSON into records: the objects in an array, on lines, or in a stream. Each record extends to its
+//! closing brace.
 
 use std::io::{self, Read};
 
@@ -6,11 +7,11 @@ use super::window::{MAX_RECORD, RawRecord, Window};
 
 #[derive(Debug, Default)]
 pub(super) struct JsonCutter {
-    /// Whether junk since the last record has been reported.
+    /// Whether text between records has been reported since the last record.
     reported: bool,
-    /// Whether an array is open.
+    /// Whether the array around the records is open.
     in_array: bool,
-    /// Whether a comma may come next: once after each record and each array.
+    /// Whether a comma may come next, which is allowed once after each record and each array.
     after_value: bool,
     /// The first misplaced bracket or comma since the last record, with its offset.
     stray: Option<(u64, u8)>,
@@ -68,7 +69,7 @@ impl JsonCutter {
         Ok(Some(window.record(length, damage.map(str::to_owned))))
     }
 
-    /// Checks an octet between records, at an offset of the input.
+    /// Checks an octet between records; `offset` is its offset in the input.
     fn punctuation(&mut self, octet: u8, offset: u64) {
         let is_in_place = match octet {
             b'[' => {
@@ -87,7 +88,7 @@ impl JsonCutter {
         }
     }
 
-    /// Returns the report on misplaced brackets and commas; records between them may be missing.
+    /// Returns the report on misplaced brackets and commas, because records between them may be missing.
     fn out_of_place(&mut self) -> Option<RawRecord> {
         let (offset, octet) = self.stray.take()?;
         let kind = match octet {
@@ -120,7 +121,7 @@ fn pass_junk<R: Read>(window: &mut Window<R>) -> io::Result<()> {
     }
 }
 
-/// A search for the end of an object that resumes where it stopped.
+/// A search for the end of an object, which can be resumed when more octets have arrived.
 #[derive(Default)]
 struct ObjectScan {
     index: usize,
@@ -130,8 +131,8 @@ struct ObjectScan {
 }
 
 impl ObjectScan {
-    /// Returns the end of the object, and what is wrong if the object does not end with its closing brace; `None` if the end is
-    /// not among the octets.
+    /// Returns the end of the object, and a fault if the object does not end with its closing brace. Returns `None` if
+    /// the octets do not contain the end.
     fn run(&mut self, octets: &[u8]) -> Option<(usize, Option<&'static str>)> {
         while let Some(&octet) = octets.get(self.index) {
             // Another record begins here, so this record was cut off. Within a string, the quotes of the other record would be
@@ -173,7 +174,8 @@ impl ObjectScan {
     }
 }
 
-/// Returns whether octets begin a record, with `{"leader":` or `{"fields":`; `None` if there are too few.
+/// Returns whether the octets begin a record, with `{"leader":` or `{"fields":`; `None` if there are too few octets to
+/// decide.
 fn begins_record(octets: &[u8]) -> Option<bool> {
     const NAMES: [&[u8]; 2] = [b"\"leader\"", b"\"fields\""];
     let inside = octets.strip_prefix(b"{")?.trim_ascii_start();
@@ -190,5 +192,5 @@ fn begins_record(octets: &[u8]) -> Option<bool> {
     (!undecided).then_some(false)
 }
 
-/// The maximum number of blanks skipped before a name.
+/// The maximum number of spaces skipped before a name.
 const MOST_BLANKS: usize = 64;

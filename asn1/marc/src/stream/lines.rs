@@ -1,4 +1,4 @@
-//! Splits line-based forms into records: at blank lines, and before lines that can only be the first of a record.
+//! Splits line-based forms into records: at blank lines, and before lines that can only be the first line of a record.
 
 use std::io::{self, Read};
 
@@ -12,13 +12,13 @@ use crate::mrk;
 pub(super) struct LineCutter {
     /// The number of lines consumed so far.
     lines: usize,
-    /// Whether a line can only be the first of a record.
+    /// Returns whether a line can only be the first line of a record.
     begins: fn(&[u8]) -> bool,
-    /// Whether a line between records is a comment.
+    /// Returns whether a line between records is a comment.
     is_comment: fn(&[u8]) -> bool,
-    /// Returns the offset of another record's first line, at the end of a line whose own record was cut off.
+    /// Returns the offset at which another record begins on a line, because the record before it was cut off.
     joined: fn(&[u8]) -> Option<usize>,
-    /// The tag of the field on a line; `None` if the line is not a field.
+    /// Returns the tag of the field on a line; `None` if the line is not a field.
     tag: fn(&[u8]) -> Option<Tag>,
 }
 
@@ -80,8 +80,9 @@ impl LineCutter {
         }))
     }
 
-    /// Returns whether a new sequence of fields begins with the line at `next`, as happens after the leader of another record,
-    /// but not after text that looks like a leader. `tag` is the tag of the previous line, `None` for a leader.
+    /// Returns whether a new sequence of fields begins with the line at `next`. This is so after the leader of another
+    /// record, but not after text that looks like a leader. `tag` is the tag of the previous line, or `None` for a
+    /// leader.
     fn restarts<R: Read>(
         &self,
         window: &mut Window<R>,

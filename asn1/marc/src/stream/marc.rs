@@ -1,4 +1,4 @@
-//! Splits ISO 2709 into records as [`iso2709::split`] does, with only part of the input in memory.
+//! Splits ISO 2709 into records as [`iso2709::split`] does, but holds only part of the input in memory.
 
 use std::io::{self, Read};
 

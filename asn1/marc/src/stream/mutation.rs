@@ -1,6 +1,6 @@
-//! Feeds documents with hundreds of thousands of damaged records to the readers of MARCXML, MARC-in-JSON, MARCMaker text and
-//! lines: none may panic, and the sound records at both ends of each document must be found. The mutations are seeded;
-//! `Z3950_MUTATIONS=N` multiplies the count.
+//! Feeds documents with hundreds of thousands of damaged records to the readers of MARCXML, MARC-in-JSON, MARCMaker
+//! text and lines: none of them may panic, and the sound records at the beginning and end of each document must be
+//! found. The mutations are seeded; `Z3950_MUTATIONS=N` multiplies their number.
 
 use super::*;
 use crate::Field;
@@ -8,7 +8,7 @@ use crate::Form;
 use crate::Leader;
 use crate::random::{Random, rounds};
 
-/// The number of documents for each form; each has [`RECORDS`] records that are mutated.
+/// The number of documents for each form. Each document has [`RECORDS`] records to damage.
 const DOCUMENTS: usize = 10_000;
 const RECORDS: usize = 8;
 
@@ -107,7 +107,7 @@ fn written(form: Form, record: &MarcRecord) -> Vec<u8> {
     out
 }
 
-/// Octets that matter to one of the forms.
+/// Octets with a special meaning in one of the forms, for use in mutations.
 const TELLING: &[u8] = b"<>/&;\"'={}[],:\\$#! \n\r\0\x1B\x1F\x80\xC3\xFFax0-?";
 
 fn mutate(octets: &mut Vec<u8>, random: &mut Random) {

@@ -1,4 +1,4 @@
-//! Tests with inputs of every form: their records, the offsets of damaged records, and that damage does not affect others.
+//! Tests with inputs in every form: the records, the offsets of damaged records, and the records next to them.
 
 mod odd;
 
@@ -9,7 +9,7 @@ use crate::Field;
 use crate::Form;
 use crate::Leader;
 
-/// Returns a record with this 001.
+/// Returns a record with the given 001.
 fn record(number: &str) -> MarcRecord {
     MarcRecord {
         leader: Leader(*b"00040nam a2200037   4500"),
@@ -17,7 +17,7 @@ fn record(number: &str) -> MarcRecord {
     }
 }
 
-/// Returns the document of these records in a form.
+/// Returns a document with these records in a form.
 fn document(form: Form, numbers: &[&str]) -> Vec<u8> {
     let mut out = form.begin().as_bytes().to_vec();
     for (index, number) in numbers.iter().enumerate() {
@@ -30,7 +30,7 @@ fn document(form: Form, numbers: &[&str]) -> Vec<u8> {
     out
 }
 
-/// Returns one octet at a time, like a slow pipe.
+/// A source that returns one octet at a time, like a slow pipe.
 struct Slow<'a>(&'a [u8]);
 
 impl Read for Slow<'_> {
@@ -40,7 +40,7 @@ impl Read for Slow<'_> {
     }
 }
 
-/// Returns what was found: the 001 of each record, or `!` and the reason why it cannot be read.
+/// Returns the 001 of each record in the input, or `!` and the reason for a record that cannot be read.
 fn found(form: InputForm, input: &[u8]) -> Vec<String> {
     let shown = |found: InputRecord| match found.record {
         Ok(record) => String::from_utf8_lossy(record.control_number().unwrap_or(b"?")).into_owned(),
@@ -126,7 +126,7 @@ fn compressed_inputs_are_refused() {
     }
 }
 
-/// Checks a template in which `WHOLE` stands for a sound record, cut out of a document of the form.
+/// Checks a template, in which `WHOLE` stands for a sound record taken from a document of the form.
 fn damaged(form: InputForm, output: Form, template: &str, expected: &[&str]) {
     let mut whole = Vec::new();
     output.write(&record("x"), &mut whole).expect("short");
@@ -301,7 +301,8 @@ fn audit_a5_xml_that_is_no_marcxml_is_damage() {
     }
 }
 
-/// Checks a template in which `WHOLE` stands for a sound record; the part between `⟦` and `⟧` is reported as one gap.
+/// Checks a template, in which `WHOLE` stands for a sound record. The part between `⟦` and `⟧` must be reported as one
+/// gap.
 fn gaps(template: &str) {
     let whole = String::from_utf8(document(Form::MarcXml, &["x"])).expect("text");
     let whole = whole

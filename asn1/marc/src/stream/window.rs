@@ -1,20 +1,21 @@
-//! The part of an input that is held in memory: it grows at its end until a record is complete and is taken from its front.
+//! The part of an input that is held in memory. It grows at its end until a record is complete, and records are taken
+//! from its front.
 
 use std::io::{self, Read};
 
 use bytes::{Buf, Bytes, BytesMut};
 use encoding_rs::{Decoder, Encoding};
 
-/// The maximum number of octets read for one record; a longer record is reported and skipped.
+/// The maximum number of octets that are held for one record; a longer record is reported and skipped.
 pub const MAX_RECORD: usize = 16 * 1024 * 1024;
 
 /// The number of octets that are inspected to detect the form and the encoding of an input.
 pub const GUESS_OCTETS: usize = 1024;
 
-/// The number of octets read at once.
+/// The number of octets to read at once.
 const CHUNK: usize = 64 * 1024;
 
-/// Octets of an input, and their offset in it.
+/// The octets held of an input, and their offset in the input.
 pub(super) struct Window<R> {
     input: R,
     held: BytesMut,
@@ -47,22 +48,22 @@ impl<R: Read> Window<R> {
         }
     }
 
-    /// Returns the octets held.
+    /// Returns the octets in memory.
     pub(super) fn held(&self) -> &[u8] {
         &self.held
     }
 
-    /// Returns the octets held from an index on.
+    /// Returns the octets in memory, from an index on.
     pub(super) fn from(&self, index: usize) -> &[u8] {
         self.held.get(index..).unwrap_or_default()
     }
 
-    /// Returns the offset of the first octet held.
+    /// Returns the offset in the input of the first octet in memory.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Reads until that many octets are held or the input ends.
+    /// Reads until `wanted` octets are in memory or the input ends.
     pub(super) fn fill(&mut self, wanted: usize) -> io::Result<()> {
         while self.held.len() < wanted && self.more()? {}
         Ok(())
@@ -87,7 +88,7 @@ impl<R: Read> Window<R> {
         Ok(!self.ended)
     }
 
-    /// Takes octets from the front, as a record.
+    /// Takes `count` octets from the front as a record.
     pub(super) fn record(&mut self, count: usize, damage: Option<String>) -> RawRecord {
         let count = count.min(self.held.len());
         let offset = self.offset;
@@ -107,7 +108,7 @@ impl<R: Read> Window<R> {
         self.held.advance(count);
     }
 
-    /// Decodes the input from another encoding from here on, including the octets held.
+    /// Decodes the rest of the input from another encoding, including the octets that are already in memory.
     pub(super) fn decode_from(&mut self, encoding: &'static Encoding) {
         self.decoder = Some(encoding.new_decoder_with_bom_removal());
         self.decode(0);
@@ -138,7 +139,7 @@ impl<R: Read> Window<R> {
         }
     }
 
-    /// Returns the index after the line that begins at `from`, line end included; `None` at the end of the input.
+    /// Returns the index after the line that begins at `from`, including its line end; `None` at the end of the input.
     ///
     /// A line longer than the limit ends at the limit.
     pub(super) fn line(&mut self, from: usize, limit: usize) -> io::Result<Option<usize>> {
@@ -183,20 +184,20 @@ impl<R: Read> Window<R> {
 /// The octets of one record, taken from the window.
 #[derive(Debug, Default)]
 pub(super) struct RawRecord {
-    /// The offset of these octets in the input.
+    /// The offset in the input of the first octet.
     pub(super) offset: u64,
-    /// The number of the first line, from 1, in forms that have lines.
+    /// The number of the record's first line, counted from 1, in forms that consist of lines.
     pub(super) line: usize,
-    /// The octets.
+    /// The octets of the record.
     pub(super) octets: Bytes,
-    /// The reason why these octets are not a record, if splitting shows that.
+    /// The reason why these octets are not a record, if the splitter has found one.
     pub(super) damage: Option<String>,
-    /// Whether the next record begins before this one ends, in forms in which this record can be read nevertheless.
+    /// Whether the next record begins before this record ends, in forms in which this record can still be read.
     pub(super) cut_off: bool,
 }
 
 impl RawRecord {
-    /// Creates a report at an offset where records may be missing.
+    /// Creates a report for an offset at which records may be missing.
     pub(super) fn damage(offset: u64, damage: impl Into<String>) -> Self {
         Self {
             offset,

@@ -1,5 +1,5 @@
-//! Splits MARCXML into records: from a `record` tag to its end tag, whatever surrounds them. Comments, CDATA and document types
-//! are skipped; nothing in them is a tag.
+//! Splits MARCXML into records, which extend from a `record` tag to its end tag; the elements around them do not
+//! matter. Comments, CDATA and document types are skipped, so that nothing in them is taken for a tag.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -11,7 +11,8 @@ use super::window::{GUESS_OCTETS, MAX_RECORD, RawRecord, Window, find};
 #[derive(Debug, Default)]
 pub(super) struct XmlCutter {
     begun: bool,
-    /// Whether the input is empty or has an element of MARCXML or its wrappers; any other input is not MARCXML.
+    /// Whether the input is empty or has an element of MARCXML or its wrappers. Any other input is reported as not
+    /// MARCXML.
     known: bool,
     /// The state between records.
     outside: Outside,
@@ -122,31 +123,32 @@ impl XmlCutter {
     }
 }
 
-/// The state outside records: wrappers of any name with their text, and remains of damaged records.
+/// The state outside records, between wrapper elements of any name, their text, and remains of damaged records.
 #[derive(Debug, Default)]
 struct Outside {
-    /// The octets of the input from the first to the last of the remains since the last record.
+    /// The range of the remains of damaged records since the last record, as offsets in the input.
     remains: Option<Range<u64>>,
-    /// Whether a report on the last record covers the part after it.
+    /// Whether the report on the last record also covers the octets after it.
     reported: bool,
     /// The number of elements that are open around records.
     open: usize,
-    /// The value of `open` at the innermost collection, which has records and no text.
+    /// The value of `open` at the innermost collection, an element that contains records and no text.
     collection: Option<usize>,
-    /// The number of `record` elements that are open around records, as in SRU and OAI-PMH.
+    /// The number of open `record` elements that enclose the records of MARC, as in SRU and OAI-PMH.
     wrappers: usize,
-    /// The number of these wrappers around the innermost collection.
+    /// The number of open `record` elements outside the innermost collection.
     around_collection: usize,
-    /// The offset of the wrapper that began last.
+    /// The offset of the last `record` element that encloses a MARC record.
     wrapper: u64,
-    /// The offset of a wrapper that is still open when its collection ends.
+    /// The offset of a `record` element that is still open when its collection ends.
     unclosed: Option<u64>,
-    /// The number of open documents of records: collections, and answers of SRU and OAI-PMH.
+    /// The number of open elements that are documents of records: collections, and answers of SRU and OAI-PMH.
     documents: usize,
 }
 
 impl Outside {
-    /// Skips the text before the next markup. Text within wrappers belongs to the wrappers.
+    /// Skips the text before the next markup. Text is expected within wrapper elements; elsewhere, it belongs to
+    /// damaged records.
     fn text<R: Read>(&mut self, window: &mut Window<R>) -> io::Result<()> {
         loop {
             let held = window.held();
@@ -166,7 +168,7 @@ impl Outside {
         }
     }
 
-    /// Notes a tag outside records: that of a wrapper, or the remains of a record.
+    /// Records a tag outside records: the tag of a wrapper element, or a part of a damaged record.
     fn markup<R: Read>(&mut self, markup: &Markup, window: &Window<R>) {
         let is_answer = matches!(markup.name, "searchRetrieveResponse" | "OAI-PMH");
         if is_answer || markup.name == "collection" {
@@ -211,13 +213,13 @@ impl Outside {
         }
     }
 
-    /// Returns whether a document or a wrapper is open, so that its missing end is to be reported.
+    /// Returns whether a document or a wrapper element is open, so that its missing end has to be reported.
     fn is_open(&self) -> bool {
         self.documents > 0 || self.wrappers > 0
     }
 
-    /// Notes the beginning of a record. If it is `within` another record, at `offset` and with that many open elements, the
-    /// other record is a wrapper.
+    /// Records the beginning of a record at `offset`. If it is `within` another record that has this many open
+    /// elements, the outer record is only a wrapper.
     fn record(&mut self, offset: u64, within: Option<usize>) {
         self.reported = false;
         if let Some(open) = within {
@@ -227,7 +229,7 @@ impl Outside {
         }
     }
 
-    /// Notes the remains of a record by their range in the window, which begins at `offset`.
+    /// Records that the octets in a range of the window, which begins at `offset`, are remains of a damaged record.
     fn remains(&mut self, offset: u64, place: Range<usize>) {
         let at = |index: usize| offset.saturating_add(u64::try_from(index).unwrap_or(u64::MAX));
         let start = self
@@ -237,7 +239,7 @@ impl Outside {
         self.remains = Some(start..at(place.end));
     }
 
-    /// Returns the report, at the end of the input, on a document that is not closed: records may be missing.
+    /// Returns the report on a document that is not closed at the end of the input, because records may be missing.
     fn unclosed(&mut self, offset: u64) -> Option<RawRecord> {
         let is_open = std::mem::take(&mut self.documents) > 0;
         let is_wrapped = std::mem::take(&mut self.wrappers) > 0;
@@ -255,7 +257,7 @@ impl Outside {
         Some(RawRecord::damage(offset, damage))
     }
 
-    /// Returns the report on the remains since the last record.
+    /// Returns the report on the remains of damaged records since the last record.
     fn gap(&mut self) -> Option<RawRecord> {
         if let Some(offset) = self.unclosed.take() {
             return Some(RawRecord::damage(offset, UNCLOSED));
@@ -269,18 +271,19 @@ impl Outside {
 
 const UNCLOSED: &str = "the record is not closed";
 
-/// Returns whether an octet between records is neither white space nor part of a byte order mark, as in concatenated files.
+/// Returns whether an octet between records is text: neither white space nor part of a byte order mark, which occurs in
+/// concatenated files.
 fn is_text(octet: &u8) -> bool {
     !octet.is_ascii_whitespace() && !matches!(octet, 0 | 0x1A | 0xEF | 0xBB | 0xBF)
 }
 
-/// Returns whether there is only white space, as in a file without records.
+/// Returns whether the octets are only white space, as in a file without records.
 fn is_blank(octets: &[u8]) -> bool {
     let octets = octets.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(octets);
     octets.trim_ascii().is_empty()
 }
 
-/// Returns the encoding of a document that is not in UTF-8, by its byte order mark or declaration.
+/// Returns the encoding of a document that is not in UTF-8, according to its byte order mark or declaration.
 fn encoding(octets: &[u8]) -> Option<&'static Encoding> {
     if let Some((encoding, _)) = Encoding::for_bom(octets) {
         return Some(encoding);
@@ -305,7 +308,7 @@ struct Markup {
     start: usize,
     end: usize,
     kind: Kind,
-    /// The local name of a tag, if the tag is one of [`NAMES`], otherwise empty.
+    /// The local name of a tag if it is one of [`NAMES`], or an empty text.
     name: &'static str,
 }
 
@@ -314,7 +317,7 @@ enum Kind {
     Start,
     Empty,
     End,
-    /// The truncated first tag of a record, such as `<rec`.
+    /// The truncated start tag of a record, such as `<rec`.
     Cut,
     /// Markup that does not end, such as `<!--` or a lone `<`.
     Unclosed,
@@ -446,20 +449,21 @@ fn end_of<R: Read>(
     }
 }
 
-/// Returns whether a tag that does not end may be the beginning of a record's tag.
+/// Returns whether a tag that does not end may be a truncated start tag of a record.
 fn is_cut(tag: &[u8]) -> bool {
     let local = local_name(tag.strip_prefix(b"<").unwrap_or(tag));
     !local.is_empty() && b"record".starts_with(local)
 }
 
-/// Returns the local name of the element, given the tag from its name on.
+/// Returns the local name of an element; `inside` is its tag from the name on.
 fn local_name(inside: &[u8]) -> &[u8] {
     let is_end = |octet: &u8| octet.is_ascii_whitespace() || matches!(octet, b'/' | b'>');
     let name = inside.split(is_end).next().unwrap_or_default();
     name.rsplit(|octet| *octet == b':').next().unwrap_or(name)
 }
 
-/// The names that show what a document holds. The last two are answers of SRU and OAI-PMH, which may not have a record.
+/// The element names that identify the kind of document. The last two names are those of SRU and OAI-PMH answers, which
+/// may be empty.
 const NAMES: [&str; 8] = [
     "record",
     "collection",
@@ -471,7 +475,7 @@ const NAMES: [&str; 8] = [
     "OAI-PMH",
 ];
 
-/// Returns the kind of a whole tag, and its name if it is one of [`NAMES`].
+/// Returns the kind of a complete tag, and its name if it is one of [`NAMES`].
 fn kind(tag: &[u8]) -> (Kind, &'static str) {
     let inside = tag.strip_prefix(b"<").unwrap_or(tag);
     let (kind, inside) = match inside {

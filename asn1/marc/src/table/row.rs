@@ -1,4 +1,4 @@
-//! The cells of a record: fields, parts of its citation, elements of Dublin Core, and data about its copies.
+//! The cells of a record: its fields, parts of its citation, elements of Dublin Core, and data about its copies.
 
 use super::{Content, CopyCells, NO_VALUE, RowOrigin, SEPARATOR};
 use crate::crosswalk::dublin_core::elements;
@@ -7,7 +7,7 @@ use crate::crosswalk::{Citation, Identifiers};
 use crate::record::{Field, Leader, MarcRecord, Tag};
 use crate::text::composed;
 
-/// A record that is being written as a row; data that several columns need is computed once.
+/// A record that is written as a row. Data that several columns need is computed only once.
 pub(super) struct TableRow<'a> {
     pub(super) record: &'a MarcRecord,
     pub(super) origin: RowOrigin<'a>,
@@ -135,7 +135,7 @@ impl TableRow<'_> {
         }
     }
 
-    /// Returns the text of octets in a cell.
+    /// Returns octets of a field as the text of a cell.
     fn text(&mut self, octets: &[u8], field: &Field) -> String {
         if has_controls(octets) {
             let note = format!("control characters in {} replaced by blanks", field.tag);

@@ -1,5 +1,5 @@
-//! The bib file, which defines the qualifiers of CCL queries (ISO 8777 leaves them to the system), in YAZ's format: with a line
-//! for each qualifier, alias or directive.
+//! The bib file, which defines the qualifiers of CCL queries, because ISO 8777 leaves them to the system. It has YAZ's
+//! format, with a line for each qualifier, alias or directive.
 
 use super::super::{number, sets};
 use crate::apdu::AttributeValue;
@@ -8,17 +8,18 @@ use crate::oid::Oid;
 /// The maximum length of a bib file, in octets.
 pub const MAX_BIB_LENGTH: usize = 1 << 20;
 
-/// The qualifiers of CCL queries, and the words and signs of its operators.
+/// The qualifiers of CCL queries, and the words and symbols of the operators.
 ///
 /// Each line of the file has one of these forms; `#` begins a comment:
-/// - `ti u=4 s=pw t=l,r`: a qualifier and its attributes. A type is a number or one of the letters `u r p s t c` for 1 to 6,
-///   with its attribute set before it if this is not the attribute set of the query: `gils,u=2040`. A value is a number, a
-///   name, or one of the special values of relation (`o r omiteq`), structure (`pw al ol ag sl`) and truncation (`l r b n x
-///   z`), which say what a query may do. A qualifier on several lines has the attributes of all of them.
+/// - `ti u=4 s=pw t=l,r`: a qualifier and its attributes. A type is a number or one of the letters `u r p s t c` for 1
+///   to 6, with its attribute set before it if this is not the attribute set of the query: `gils,u=2040`. A value is a
+///   number, a name, or one of the special values of relation (`o r omiteq`), structure (`pw al ol ag sl`) and truncation
+///   (`l r b n x z`), which say what a query may contain. If several lines define a qualifier, it has the attributes of
+///   all these lines.
 /// - `tiau ti au`: an alias, which searches for the term under each of the qualifiers.
-/// - `@and og`: a directive: the words for `@and @or @not @set`, the signs for `@truncation` and `@mask`, `@case 0` to accept
-///   words and qualifiers in any case, `@field or` to search under each qualifier of a list instead of merging their
-///   attributes.
+/// - `@and og`: a directive. There are directives for the words of operators (`@and @or @not @set`), for symbols
+///   (`@truncation` and `@mask`), `@case 0` to ignore the case of words and qualifiers, and `@field or` to search under
+///   each qualifier of a list instead of merging the attributes.
 ///
 /// The qualifier `term` is used if a query does not name a qualifier.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub struct Bib {
 }
 
 impl Default for Bib {
-    /// Returns the built-in qualifiers, with the index names that all query languages share.
+    /// Returns the built-in qualifiers, which have the index names of all query languages.
     fn default() -> Self {
         // The tests ensure that the file is valid, so the fallback is never used.
         Self::parse(include_str!("default.bib")).unwrap_or_else(|_| Self::empty())
@@ -44,12 +45,12 @@ impl Default for Bib {
 }
 
 impl Bib {
-    /// Reads a bib file.
+    /// Parses a bib file.
     ///
-    /// Lines that YAZ ignores or misreads are refused. An unknown attribute set is not an error until a query uses it.
+    /// Lines that YAZ ignores or misreads are errors. An unknown attribute set is an error only when a query uses it.
     ///
     /// # Errors
-    /// The invalid line, and what is wrong with it.
+    /// [`BibError`] with the invalid line and the fault.
     pub fn parse(text: &str) -> Result<Self, BibError> {
         let mut bib = Self::empty();
         if text.len() > MAX_BIB_LENGTH {
@@ -92,7 +93,7 @@ impl Bib {
             .map(|qualifier| qualifier.name.as_str())
     }
 
-    /// Returns a bib without qualifiers, with the words and signs of YAZ.
+    /// Returns a bib without qualifiers, but with YAZ's words and symbols for operators.
     fn empty() -> Self {
         let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
         Self {
@@ -108,7 +109,7 @@ impl Bib {
         }
     }
 
-    /// Returns whether two words are the same, according to `@case`.
+    /// Returns whether two words are the same; case matters unless `@case` says otherwise.
     pub(super) fn same(&self, a: &str, b: &str) -> bool {
         if self.case_sensitive {
             a == b
@@ -117,7 +118,7 @@ impl Bib {
         }
     }
 
-    /// Returns the qualifier of one of the alternatives that a name stands for, counted from 0.
+    /// Returns the qualifier for one of the alternatives of a name; `alternative` is counted from 0.
     pub(super) fn find(&self, name: &str, alternative: usize) -> Option<&Qualifier> {
         // If `@case 0` makes two names equal, the last line applies, as in YAZ.
         let found = self
@@ -171,7 +172,7 @@ impl Bib {
         Ok(())
     }
 
-    /// Reads the rest of the line after a qualifier's name; returns whether it is an alias.
+    /// Parses the part of a line after the qualifier's name. Returns whether the qualifier is an alias.
     fn qualifier(&mut self, name: &str, rest: &str) -> Result<bool, String> {
         if name.contains(['(', ')', ',', '%', '!', '>', '<', '=', '"']) {
             return Err(format!("{name:?} cannot be the name of a qualifier"));
@@ -215,36 +216,37 @@ impl Bib {
     }
 }
 
-/// An invalid line of a bib file.
+/// The error for an invalid line of a bib file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the bib file: {reason}")]
 #[non_exhaustive]
 pub struct BibError {
-    /// The line, counted from 1.
+    /// The number of the line, counted from 1.
     pub line: usize,
     /// What is wrong with the line.
     pub reason: String,
 }
 
-/// A qualifier with its attributes, or a name for several qualifiers.
+/// A qualifier with its attributes, or an alias for other qualifiers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Qualifier {
     pub(super) name: String,
     pub(super) attributes: Vec<Attribute>,
-    /// The qualifiers for which it stands, if it is an alias.
+    /// The names of the qualifiers that an alias stands for; empty if this is not an alias.
     pub(super) alias_of: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Attribute {
-    /// The attribute set; `None` for that of the query; the name of an unknown set.
+    /// The attribute set; `None` for the set of the query, or an error with the name of an unknown set.
     pub(super) set: Result<Option<Oid>, String>,
     pub(super) attribute_type: i64,
     pub(super) value: BibValue,
 }
 
 impl Attribute {
-    /// Returns the value to send, if there is one: 0 is not sent, and special values say what a query may do.
+    /// Returns the value to send, if any. The value 0 is not sent, and special values only say what a query may
+    /// contain.
     pub(super) fn sent(&self) -> Option<AttributeValue> {
         match &self.value {
             BibValue::Special(_) | BibValue::Number(0) => None,
@@ -259,11 +261,11 @@ pub(super) enum BibValue {
     /// A number, which is sent unless it is 0.
     Number(i64),
     Name(String),
-    /// One of [`SPECIAL`], which says what a query may do.
+    /// One of [`SPECIAL`], which says what a query may contain.
     Special(&'static str),
 }
 
-/// The special values of the attribute types that have such values: relation, structure and truncation.
+/// The special values of relation, structure and truncation, which are the only attribute types with such values.
 const SPECIAL: [(&str, &[&str]); 3] = [
     ("r", &["o", "r", "omiteq"]),
     ("s", &["pw", "al", "ol", "ag", "sl"]),
@@ -278,13 +280,13 @@ fn special(letter: &str, value: &str) -> Option<&'static str> {
         .find(|known| known.eq_ignore_ascii_case(value))
 }
 
-/// The rest of a line after the name.
+/// The part of a line that has not been parsed yet.
 struct BibLine<'a> {
     rest: &'a str,
 }
 
 impl<'a> BibLine<'a> {
-    /// Returns the next word; `None` at the end.
+    /// Returns the next word; `None` at the end of the line.
     fn next(&mut self) -> Result<Option<&'a str>, String> {
         let rest = self.rest.trim_start_matches(is_blank);
         if let Some(quoted) = rest.strip_prefix('"') {
@@ -302,7 +304,7 @@ impl<'a> BibLine<'a> {
         }
     }
 
-    /// Consumes a `,` or `=`.
+    /// Consumes a `,` or `=`, and returns it.
     fn sign(&mut self) -> Option<char> {
         let rest = self.rest.trim_start_matches(is_blank);
         let sign = rest
@@ -313,7 +315,7 @@ impl<'a> BibLine<'a> {
         Some(sign)
     }
 
-    /// Reads `[SET,]TYPE=VALUE,VALUE…` after its first word and sign.
+    /// Parses `[SET,]TYPE=VALUE,VALUE…`, after its first word and the symbol after that word were consumed.
     fn attributes(&mut self, word: &str, is_set: bool) -> Result<Vec<Attribute>, String> {
         let mut letter = word;
         let mut set = Ok(None);
@@ -360,7 +362,7 @@ impl<'a> BibLine<'a> {
     }
 }
 
-/// Returns the attribute set of a name; bib files write `exp1` for Exp-1.
+/// Returns the attribute set with a name; bib files use `exp1` for Exp-1.
 fn known_set(name: &str) -> Option<Oid> {
     let number = name.trim_end_matches(|last: char| last.is_ascii_digit());
     let hyphened = || {

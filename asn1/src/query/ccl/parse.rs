@@ -1,5 +1,5 @@
-//! Translates CCL queries (ISO 8777) to RPN, in YAZ's grammar: operators of equal rank are applied from left to right, and
-//! `QUALIFIERS RELATION TERMS`, where terms may be a query in parentheses that inherits the qualifiers.
+//! Translates CCL queries (ISO 8777) to RPN with YAZ's grammar. Operators have the same rank and are applied from left
+//! to right. In `QUALIFIERS RELATION TERMS`, the terms may be a query in parentheses that inherits the qualifiers.
 
 use std::rc::Rc;
 
@@ -13,16 +13,16 @@ use crate::apdu::{
     ResultSetId, RpnQuery, RpnStructure,
 };
 
-/// The maximum size in octets of a query whose terms are repeated for each qualifier.
+/// The maximum size of a query in octets, including the terms that are repeated for each qualifier.
 pub const MAX_WRITTEN_OUT: usize = 1 << 24;
 
-/// Reads a CCL query with the qualifiers of a bib file. The attribute set is Bib-1.
+/// Parses a CCL query with the qualifiers of a bib file. The attribute set of the query is Bib-1.
 ///
-/// The RPN is that of YAZ, except where YAZ loses parts of the text: a relation before parentheses applies to all terms inside,
-/// a backslash is applied once, and an unclosed quote is refused.
+/// The RPN is the same as that of YAZ, except where YAZ loses parts of the text: a relation before parentheses applies
+/// to all terms inside, a backslash is applied once, and an unclosed quote is refused.
 ///
 /// # Errors
-/// The error says what is wrong, and at which octet.
+/// [`QueryError`], with the fault and its offset.
 pub fn parse(query: &str, bib: &Bib) -> Result<RpnQuery, QueryError> {
     let mut parser = Parser {
         query,
@@ -41,15 +41,16 @@ pub fn parse(query: &str, bib: &Bib) -> Result<RpnQuery, QueryError> {
     Ok(RpnQuery::bib1(rpn))
 }
 
-/// The qualifiers of a term: none, or those in a list and before the parentheses around it, nearest first.
+/// The qualifiers of a term, nearest first: those in a list before the term and those before the parentheses around it.
+/// The list may be empty.
 pub(super) type Qualifiers<'b> = Rc<[&'b Qualifier]>;
 
-/// A part of the query as RPN, before the call to [`as_sent`].
+/// A part of the query as RPN, before [`as_sent`] is applied.
 #[derive(Clone)]
 pub(super) struct Tree {
     pub(super) rpn: RpnStructure,
     pub(super) depth: usize,
-    /// The part's share of [`MAX_WRITTEN_OUT`].
+    /// The number of octets that the part takes of [`MAX_WRITTEN_OUT`].
     pub(super) size: usize,
 }
 
@@ -58,37 +59,37 @@ pub(super) struct Parser<'q, 'b> {
     pub(super) bib: &'b Bib,
     tokens: Vec<Token>,
     pub(super) at: usize,
-    /// The parts that are not complete, innermost last.
+    /// The parts that are not complete yet, innermost last.
     open: Vec<OpenPart<'b>>,
     /// The number of open parentheses.
     parentheses: usize,
     written_out: usize,
 }
 
-/// What is to be read next.
+/// The state of the parser: what it will read next.
 enum Expected<'b> {
     /// An operand of `and`, `or` or `not`.
     Element(Qualifiers<'b>),
     /// An operand of `%` or `!`.
     Near(Qualifiers<'b>),
-    /// Nothing: this tree is complete.
+    /// Nothing, because this tree is complete.
     Read(Tree),
 }
 
-/// A part of the query that is not complete.
+/// A part of the query that is not complete yet.
 struct OpenPart<'b> {
     kind: PartKind<'b>,
     left: Option<(Tree, Operator)>,
 }
 
 enum PartKind<'b> {
-    /// Elements and the operators between them, and whether they are in parentheses.
+    /// Elements with operators between them, and whether they are in parentheses.
     Elements(Qualifiers<'b>, bool),
-    /// Terms and the distances between them.
+    /// Terms with distances between them.
     Nearness(Qualifiers<'b>),
-    /// The same text, which is read with different qualifiers.
+    /// A text that is read once for each list of qualifiers.
     Alternatives {
-        /// The token at which each alternative starts.
+        /// The index of the token at which each alternative starts.
         at: usize,
         after_relation: bool,
         rest: std::vec::IntoIter<Qualifiers<'b>>,
@@ -151,7 +152,7 @@ impl<'b> Parser<'_, 'b> {
         self.begin(PartKind::Nearness(qualifiers))
     }
 
-    /// Reads `set = NAME`.
+    /// Parses `set = NAME`.
     fn result_set(&mut self) -> Result<Tree, QueryError> {
         self.advance();
         if self.token().kind == Kind::Equal {
@@ -168,7 +169,7 @@ impl<'b> Parser<'_, 'b> {
         Ok(Tree::operand(operand, name.len()))
     }
 
-    /// Returns the qualifiers of each alternative that the names before a relation stand for.
+    /// Returns the qualifiers of each alternative for the names before a relation.
     fn qualifiers(
         &mut self,
         relation: usize,
@@ -213,7 +214,7 @@ impl<'b> Parser<'_, 'b> {
         Ok(alternatives)
     }
 
-    /// Returns each qualifier that a name stands for.
+    /// Returns the qualifiers of each alternative for one name.
     fn alternatives(&self, name: &str) -> impl Iterator<Item = Qualifiers<'b>> {
         let found = (0..).map_while(move |number| self.bib.find(name, number));
         found.map(|qualifier| Rc::from([qualifier]))
@@ -223,7 +224,7 @@ impl<'b> Parser<'_, 'b> {
         self.next_operand(OpenPart { kind, left: None })
     }
 
-    /// Opens a part for its next operand.
+    /// Prepares an open part for its next operand.
     fn next_operand(&mut self, mut part: OpenPart<'b>) -> Result<Expected<'b>, QueryError> {
         let expected = match &mut part.kind {
             PartKind::Elements(qualifiers, _) => Expected::Element(qualifiers.clone()),
@@ -252,7 +253,7 @@ impl<'b> Parser<'_, 'b> {
         Ok(expected)
     }
 
-    /// Continues an open part with a complete tree.
+    /// Adds a complete tree to the innermost open part.
     fn go_on(
         &mut self,
         mut part: OpenPart<'b>,
@@ -310,7 +311,7 @@ impl<'b> Parser<'_, 'b> {
         self.next_operand(part)
     }
 
-    /// Reads `%`, `!`, or either of them with a distance.
+    /// Parses `%` or `!`, with or without a distance.
     fn proximity(&self) -> Result<Operator, QueryError> {
         let text = self.token().text(self.query);
         let distance = match text.get(1..).unwrap_or_default() {
@@ -324,7 +325,7 @@ impl<'b> Parser<'_, 'b> {
         Ok(near(distance, ordered, relation, KnownProximityUnit::WORD))
     }
 
-    /// Returns both trees under the operator, or only the right tree if there is no left one.
+    /// Returns a tree of both operands with the operator, or only the right operand if there is no left one.
     pub(super) fn joined(
         &self,
         left: Option<(Tree, Operator)>,
@@ -363,7 +364,7 @@ impl<'b> Parser<'_, 'b> {
         self.at += 1;
     }
 
-    /// Counts octets of the encoded query against the limit.
+    /// Adds octets to the size of the query, and fails if this exceeds [`MAX_WRITTEN_OUT`].
     pub(super) fn spend(&mut self, octets: usize) -> Result<(), QueryError> {
         self.written_out = self.written_out.saturating_add(octets);
         if self.written_out > MAX_WRITTEN_OUT {

@@ -1,5 +1,5 @@
-//! Prints RPN queries as CCL (ISO 8777), as far as the qualifiers of a bib file can express them. Each printed term has been
-//! parsed again, so that the text means the same query.
+//! Prints RPN queries as CCL (ISO 8777), if the qualifiers of a bib file can express them. Each printed term is parsed
+//! again, to make sure that the text means the same query.
 
 use super::super::CannotSay;
 use super::super::print::set_name;
@@ -14,16 +14,16 @@ use crate::apdu::{
 use crate::bib1::attributes::{RELATION, TRUNCATION};
 use crate::oid::BIB_1;
 
-/// The maximum number of attributes of a term for which qualifiers are searched.
+/// The maximum number of attributes of a term that can be expressed by qualifiers.
 pub const MAX_ATTRIBUTES_SAID: usize = 16;
 
-/// The maximum number of texts tried for a term.
+/// The maximum number of texts that are tried for a term.
 const MAX_TRIED: usize = 10_000;
 
-/// Prints a query in CCL, on one line.
+/// Prints a query as CCL, on one line.
 ///
 /// # Errors
-/// The error says what cannot be expressed with the qualifiers of the bib file.
+/// [`CannotSay`], with the part that the qualifiers of the bib file cannot express.
 pub fn print(query: &RpnQuery, bib: &Bib) -> Result<String, CannotSay> {
     if query.attribute_set != BIB_1 {
         let name = set_name(&query.attribute_set);
@@ -130,7 +130,7 @@ fn said(operand: &Operand, bib: &Bib) -> Result<String, CannotSay> {
     }
 }
 
-/// Returns whether two operands are the same, regardless of the order of attributes.
+/// Returns whether two queries of one operand are the same; the order of attributes is ignored.
 fn is_same(one: &RpnQuery, other: &RpnQuery) -> bool {
     let (
         RpnStructure::Op(Operand::AttributesPlusTerm(a)),
@@ -148,7 +148,7 @@ fn is_same(one: &RpnQuery, other: &RpnQuery) -> bool {
             .all(|wanted| count(&a.attributes, wanted) == count(&b.attributes, wanted))
 }
 
-/// Returns the numeric value of the attribute with this type.
+/// Returns the numeric value of the attribute of a type.
 fn number(attributes: &[AttributeElement], wanted: i64) -> Option<i64> {
     attributes
         .iter()
@@ -158,7 +158,7 @@ fn number(attributes: &[AttributeElement], wanted: i64) -> Option<i64> {
         })
 }
 
-/// Returns lists of qualifiers that produce the attributes, except for those that the term after them may imply.
+/// Returns lists of qualifiers that produce the attributes. Attributes that the term may imply need not be produced.
 fn lists(attributes: &[AttributeElement], bib: &Bib) -> Vec<String> {
     if attributes.len() > MAX_ATTRIBUTES_SAID {
         return Vec::new();
@@ -195,7 +195,7 @@ fn lists(attributes: &[AttributeElement], bib: &Bib) -> Vec<String> {
     found
 }
 
-/// Returns the attributes that a qualifier gives to every term; `None` for an alias or an unknown set.
+/// Returns the attributes that a qualifier adds to every term; `None` for an alias or an unknown set.
 fn given(qualifier: &Qualifier) -> Option<Vec<AttributeElement>> {
     if !qualifier.alias_of.is_empty() {
         return None;
@@ -211,7 +211,7 @@ fn given(qualifier: &Qualifier) -> Option<Vec<AttributeElement>> {
     sent.collect()
 }
 
-/// Returns the ways to write the term: with truncation signs, plain, quoted, and as words.
+/// Returns the possible spellings of a term: with truncation symbols, plain, quoted, and as separate words.
 fn texts(term: &str, truncation: Option<i64>, bib: &Bib) -> Vec<String> {
     let plain = !term.is_empty() && !term.bytes().any(ends_word) && !term.contains(['"', '\\']);
     let whole = |texts: &mut Vec<String>, before: &str, after: &str| {
@@ -236,7 +236,7 @@ fn texts(term: &str, truncation: Option<i64>, bib: &Bib) -> Vec<String> {
     texts
 }
 
-/// Returns the term with its masks replaced by those of CCL, and other characters that could be signs escaped.
+/// Returns the term with its masks replaced by those of CCL, and with other special characters escaped.
 fn unmasked(term: &str, any: &str, one: &str, bib: &Bib) -> Option<String> {
     let mut text = String::new();
     let mut rest = term;

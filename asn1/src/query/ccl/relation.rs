@@ -1,4 +1,4 @@
-//! The relation of a CCL query: ranges, and the relation as an attribute of terms.
+//! Parses the relation of a CCL query: a range, or a Relation attribute for the terms.
 
 use super::super::{QueryError, QueryErrorKind};
 use super::bib::Attribute;
@@ -8,7 +8,7 @@ use super::token::{Kind, Token};
 use crate::apdu::{AttributeElement, AttributeValue, Operand, Operator, RpnStructure};
 use crate::bib1::attributes::RELATION;
 
-/// The relation signs, and their values of the Relation attribute.
+/// The relation symbols, each with its value of the Relation attribute.
 pub(super) const RELATIONS: [(&str, i64); 6] = [
     ("<", 1),
     ("<=", LESS_OR_EQUAL),
@@ -21,11 +21,11 @@ const LESS_OR_EQUAL: i64 = 2;
 pub(super) const EQUAL: i64 = 3;
 const GREATER_OR_EQUAL: i64 = 4;
 
-/// The relation for the following terms, and its token.
+/// The relation attribute for the following terms, and its token.
 pub(super) type Related = (AttributeElement, Token);
 
 impl<'b> Parser<'_, 'b> {
-    /// Reads a relation sign. Returns the range after it, or the relation for the terms after it with its token.
+    /// Parses a relation symbol. Returns the tree of the range after it, or the relation for the following terms.
     pub(super) fn relation(
         &mut self,
         qualifiers: &Qualifiers<'b>,
@@ -52,14 +52,14 @@ impl<'b> Parser<'_, 'b> {
         Ok((None, Some((relation, sign))))
     }
 
-    /// Returns the error for a relation that the qualifiers or terms do not allow.
+    /// Returns the error for a relation that the qualifiers or the terms do not allow.
     pub(super) fn unusable(&self, sign: &Token) -> QueryError {
         let text = sign.text(self.query).to_owned();
         QueryErrorKind::QualifierRelation(text).at(sign.start)
     }
 
-    /// Reads `LOW - HIGH`, `LOW -` or `- HIGH`, if one of them comes next. If terms cannot be negative, the dash needs no
-    /// blanks around it.
+    /// Parses `LOW - HIGH`, `LOW -` or `- HIGH`, if one of these comes next. If terms cannot be negative, the dash
+    /// needs no spaces around it.
     fn range(
         &mut self,
         qualifiers: &Qualifiers<'b>,
@@ -120,7 +120,7 @@ impl<'b> Parser<'_, 'b> {
         Ok(tree.map(|(tree, _)| tree))
     }
 
-    /// Returns the offset of a dash in a word, outside quotes and not after a backslash.
+    /// Returns the offset of a dash in a word that is neither within quotes nor after a backslash.
     fn dash(&self, word: &Token) -> Option<usize> {
         let mut quoted = false;
         let mut octets = word.text(self.query).bytes().enumerate();
@@ -136,7 +136,7 @@ impl<'b> Parser<'_, 'b> {
     }
 }
 
-/// Gives a relation to the terms of a tree; as in YAZ, "equal" is not added to several terms.
+/// Adds a relation to the terms of a tree. As in YAZ, the relation "equal" is not added to a tree of several terms.
 pub(super) fn relate(
     rpn: &mut RpnStructure,
     relation: &AttributeElement,

@@ -1,5 +1,5 @@
-//! The terms of a CCL query: words that are joined, listed or split as their qualifiers say, truncation and masks, and the
-//! attributes for them.
+//! The terms of a CCL query. Words are joined, listed or split according to their qualifiers, and attributes are added
+//! for truncation and masks.
 
 use std::ops::Range;
 
@@ -14,30 +14,30 @@ use crate::oid::Oid;
 /// The maximum number of words in one term, as in YAZ.
 const MAX_WORDS: usize = 200;
 
-/// Special characters of regular expressions (truncation 102).
+/// The characters that have a special meaning in regular expressions (truncation 102).
 const REGEX_SIGNS: &[u8] = b"^[]{}()|.*+?!$";
 
-/// How the words of a term are grouped.
+/// The grouping of words into terms.
 #[derive(Clone, Copy, Default)]
 struct Grouping {
     phrase: bool,
-    /// Whether the structure attribute is set even without `s=pw`.
+    /// Whether the structure attribute is added even without `s=pw`.
     structure: bool,
 }
 
-/// How truncation and masks are expressed.
+/// The way to express truncation and masks.
 #[derive(Clone, Copy)]
 enum Style {
-    /// Only at the ends of the term, expressed by the truncation attribute.
+    /// By the truncation attribute, which allows truncation only at the ends of the term.
     Ends,
-    /// As a regular expression (truncation 102).
+    /// By a regular expression (truncation 102).
     Regex,
-    /// As signs in the term (truncation 104).
+    /// By symbols within the term (truncation 104).
     Mask,
 }
 
-/// Returns the attribute by which the qualifiers allow something, which is a special value of the bib file: the first qualifier
-/// with an attribute of that type decides.
+/// Returns the attribute by which the qualifiers allow a special value of the bib file. The first qualifier with an
+/// attribute of that type decides.
 pub(super) fn allowed<'b>(
     qualifiers: &Qualifiers<'b>,
     attribute_type: i64,
@@ -54,7 +54,7 @@ pub(super) fn allowed<'b>(
 }
 
 impl<'b> Parser<'_, 'b> {
-    /// Reads the next words, grouped as the qualifiers say.
+    /// Parses the next words, and groups them according to the qualifiers.
     pub(super) fn words(&mut self, qualifiers: &Qualifiers<'b>) -> Result<Tree, QueryError> {
         let structured = |special| allowed(qualifiers, STRUCTURE, special).is_some();
         if structured("sl") {
@@ -96,7 +96,7 @@ impl<'b> Parser<'_, 'b> {
         }
     }
 
-    /// Reads a single word, as an end of a range.
+    /// Parses a single word, which is one end of a range.
     pub(super) fn single_word(
         &mut self,
         word: Token,
@@ -228,7 +228,7 @@ impl<'b> Parser<'_, 'b> {
         Ok(Tree::operand(Operand::AttributesPlusTerm(operand), size))
     }
 
-    /// Returns the octets of the term, and the attribute for its truncation or masks.
+    /// Returns the octets of a term, and the attribute for its truncation or masks.
     fn written(
         &self,
         words: &[Token],
@@ -298,7 +298,7 @@ impl<'b> Parser<'_, 'b> {
         }
     }
 
-    /// Returns the octets of a word that is not a term, in which truncation signs have no meaning.
+    /// Returns the octets of a word that is not a term. Truncation symbols have no meaning in it.
     pub(super) fn octets(&self, word: &Token) -> impl Iterator<Item = u8> {
         let signs = TermParts {
             truncation: &[],
@@ -311,7 +311,7 @@ impl<'b> Parser<'_, 'b> {
         })
     }
 
-    /// Returns the octets and signs of a word, without its quotes and backslashes.
+    /// Returns the octets and symbols of a word, without its quotes and backslashes.
     fn pieces(&self, word: &Token) -> TermParts<'_> {
         TermParts {
             word: word.text(self.query).as_bytes(),
@@ -323,7 +323,7 @@ impl<'b> Parser<'_, 'b> {
     }
 }
 
-/// Returns an attribute in the same set as the attribute that allows it.
+/// Returns an attribute in the same set as the attribute of the bib file that allows it.
 pub(super) fn numeric(
     by: Option<&Attribute>,
     attribute_type: i64,
@@ -358,7 +358,7 @@ struct TermParts<'a> {
 }
 
 impl Iterator for TermParts<'_> {
-    /// A sign and its range in the query.
+    /// A symbol and its range in the query.
     type Item = (TermSign, Range<usize>);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -386,7 +386,7 @@ impl Iterator for TermParts<'_> {
 }
 
 impl TermParts<'_> {
-    /// Returns a truncation sign or a mask, and its length.
+    /// Returns the truncation symbol or mask at the start of the text, and its length.
     fn sign(&self) -> Option<(TermSign, usize)> {
         let stands = |signs: &[String]| {
             signs

@@ -1,4 +1,4 @@
-//! Tests for bib files, faults, limits and printing; the RPN of queries is tested by a table in `tests/tests/query`.
+//! Tests for bib files, faults, limits and printing. The RPN of queries is tested in `tests/tests/query`, with a table.
 
 use super::*;
 use crate::apdu::{MAX_RPN_DEPTH, RpnQuery};

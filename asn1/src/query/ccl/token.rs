@@ -1,5 +1,5 @@
-//! The words and signs of a CCL query, split as in YAZ: a word ends at the next blank or sign that is neither within quotes nor
-//! after a backslash.
+//! Splits a CCL query into words and symbols as YAZ does: a word ends at the next space or symbol that is neither
+//! within quotes nor after a backslash.
 
 use super::super::{QueryError, QueryErrorKind, check_length};
 use super::bib::Bib;
@@ -10,9 +10,9 @@ pub(super) enum Kind {
     Open,
     Close,
     Comma,
-    /// `%` or `!`, with the following digits.
+    /// `%` or `!`, with the digits after it.
     Proximity,
-    /// `<`, `>`, and any two of `< > =`.
+    /// `<`, `>`, or any two of `< > =`.
     Relation,
     Equal,
     Word,
@@ -26,11 +26,11 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token {
     pub(super) kind: Kind,
-    /// The offset of its first octet.
+    /// The offset of the token's first octet.
     pub(super) start: usize,
-    /// The offset after its last octet.
+    /// The offset after the token's last octet.
     pub(super) end: usize,
-    /// The number of white-space octets before it.
+    /// The number of white-space octets before the token.
     pub(super) blank: usize,
 }
 
@@ -48,7 +48,7 @@ impl Token {
     }
 }
 
-/// Divides a query into tokens; the last token is [`Kind::End`].
+/// Splits a query into tokens; the last token is always [`Kind::End`].
 pub(super) fn tokens(query: &str, bib: &Bib) -> Result<Vec<Token>, QueryError> {
     check_length(query)?;
     let mut tokens = Vec::new();
@@ -109,7 +109,7 @@ fn word(text: &str, offset: usize) -> Result<usize, QueryError> {
     }
 }
 
-/// Returns the kind of a word. If a bib file gives several meanings to the word, it is the last of and, or, not, set.
+/// Returns the kind of a word. If a bib file gives several meanings to the word, the last of and, or, not, set applies.
 fn kind(word: &str, bib: &Bib) -> Kind {
     let meanings = [
         (&bib.set, Kind::Set),

@@ -1,5 +1,6 @@
-//! Translates an RPN query to CQL, if CQL and the properties can express it. [`to_rpn`] checks each clause: it must produce
-//! every attribute of the operand and the same term, or for a pattern, a term that matches the same words.
+//! Translates an RPN query to CQL, if CQL and the properties can express it. Each clause is checked with [`to_rpn`]: it
+//! must produce every attribute of the operand, and either the same term or, for a pattern, a term that matches the
+//! same words.
 
 mod masks;
 
@@ -23,13 +24,13 @@ use crate::query::CannotSay;
 
 /// Translates an RPN query to CQL.
 ///
-/// Attributes that the properties add to every clause, such as `always` or the relation that `=` stands for, may be missing
-/// from the query. Numeric and character string terms become text, which is read again as general terms. Patterns of truncation
-/// 102 and 104 become masks, which may be read again as another truncation. A Use attribute that is a name without a property
-/// becomes the index of that name.
+/// The query may lack attributes that the properties add to every clause, such as `always` or the relation for `=`.
+/// Numeric and character string terms become text, which is parsed to general terms. Patterns of truncation 102 and 104
+/// become masks, which may be parsed to another truncation. A Use attribute with a name that is not in the properties
+/// becomes the index with that name.
 ///
 /// # Errors
-/// The error says what CQL cannot express.
+/// [`CannotSay`], with the part that CQL cannot express.
 pub fn from_rpn(query: &RpnQuery, properties: &Properties) -> Result<Cql, CannotSay> {
     if query.rpn.depth() > MAX_DEPTH {
         return Err(CannotSay(format!(
@@ -154,7 +155,7 @@ fn no_term(kind: &str) -> CannotSay {
     CannotSay(format!("CQL has no term for {kind}"))
 }
 
-/// Returns the attributes, each with its set.
+/// Returns the attributes, each with an explicit set.
 fn in_one_set(attributes: &[AttributeElement], default_set: Oid) -> Vec<AttributeElement> {
     attributes
         .iter()
@@ -165,23 +166,23 @@ fn in_one_set(attributes: &[AttributeElement], default_set: Oid) -> Vec<Attribut
         .collect()
 }
 
-/// The value of truncation for a regular expression.
+/// The truncation value for a regular expression.
 const REGEXP: i64 = 102;
 const Z3958: i64 = 104;
 
-/// Finds the clause for an operand.
+/// The search for a clause that expresses an operand.
 #[derive(Clone)]
 struct Speaker<'a> {
     properties: Cow<'a, Properties>,
-    /// The attributes that the clause must have, each with its set.
+    /// The attributes that the clause must produce, each with an explicit set.
     wanted: Vec<AttributeElement>,
     term: String,
-    /// The term with the masks of CQL, if they express the truncation.
+    /// The term with the masks of CQL, if these can express the truncation.
     masks: Option<String>,
 }
 
 impl Speaker<'_> {
-    /// Returns the truncation, if it is a number.
+    /// Returns the truncation value, if it is a number.
     fn truncation(&self) -> Option<i64> {
         let mut wanted = self.wanted.iter();
         let attribute = wanted.find(|one| one.attribute_type == TRUNCATION)?;
@@ -193,7 +194,7 @@ impl Speaker<'_> {
         }
     }
 
-    /// Returns the same operand, with its truncation expressed by masks alone.
+    /// Returns the same operand, but with its truncation expressed only by masks.
     fn masked(&self) -> Option<Self> {
         let plain = escaped(&self.term);
         let masks = match self.truncation()? {
@@ -210,7 +211,7 @@ impl Speaker<'_> {
         Some(masked)
     }
 
-    /// Returns the clause as if the properties had an index named like the Use attribute.
+    /// Returns the clause for a Use attribute that is a name, as if the properties had an index of that name.
     fn named(&self) -> Option<Node> {
         let mut uses = self.wanted.iter().filter(|one| one.attribute_type == USE);
         let (attribute, None) = (uses.next()?, uses.next()) else {
@@ -270,7 +271,8 @@ impl Speaker<'_> {
         Err(CannotSay(format!("the properties have no CQL for {query}")))
     }
 
-    /// Returns the attributes that the clause lacks; `None` if its term differs or it cannot be translated.
+    /// Returns the attributes that the clause does not produce; `None` if its term differs or the clause cannot be
+    /// translated.
     fn missing_from(&self, clause: &Clause) -> Option<Vec<AttributeElement>> {
         let query = to_rpn(&Cql::of(Node::Clause(clause.clone())), &self.properties).ok()?;
         let RpnStructure::Op(Operand::AttributesPlusTerm(operand)) = query.rpn else {
@@ -285,7 +287,7 @@ impl Speaker<'_> {
         is_meant.then(|| missing.cloned().collect())
     }
 
-    /// Returns whether the operand has every attribute of the property.
+    /// Returns whether the operand has every attribute of a property.
     fn has(&self, property: &str, name: &str) -> bool {
         let attributes = self.properties.attributes(property);
         attributes.is_some_and(|attributes| {
@@ -296,7 +298,7 @@ impl Speaker<'_> {
         })
     }
 
-    /// Returns the indexes whose attributes the operand has, those with the most attributes first.
+    /// Returns the indexes whose attributes the operand has; indexes with more attributes come first.
     fn indexes(&self) -> Vec<String> {
         let mut found: Vec<(usize, String)> = Vec::new();
         let count = |property: &str| self.properties.attributes(property).map_or(0, <[_]>::len);
@@ -324,7 +326,7 @@ impl Speaker<'_> {
         found.into_iter().map(|(_, name)| name).collect()
     }
 
-    /// Returns the signs, then the named relations.
+    /// Returns the relation symbols, followed by the named relations.
     fn relations(&self) -> Vec<String> {
         let signs = ["=", "<", "<=", ">", ">=", "<>", "=="].map(str::to_owned);
         let named = self.properties.names("relation").filter(|name| {
@@ -338,7 +340,8 @@ impl Speaker<'_> {
         signs.into_iter().chain(named).collect()
     }
 
-    /// Returns lists of modifiers: the empty list, each modifier whose attributes the operand has, and all of these together.
+    /// Returns lists of modifiers to try: the empty list, each modifier whose attributes the operand has, and a list of
+    /// all these modifiers.
     fn modifiers(&self) -> Vec<Vec<Modifier>> {
         let names = self.properties.names("relationModifier").filter(|name| {
             let property = format!("relationModifier.{name}");
@@ -366,7 +369,7 @@ impl Speaker<'_> {
         modifiers
     }
 
-    /// Returns the index of a modifier's first attribute among the attributes wanted.
+    /// Returns the position of a modifier's first attribute in `wanted`.
     fn place(&self, modifier: &str) -> Option<usize> {
         let attributes = self
             .properties
@@ -376,7 +379,7 @@ impl Speaker<'_> {
         wanted.position(|attribute| attribute.attribute_type == first)
     }
 
-    /// Returns the ways to write the term: plain, with masks, and with the anchors that the operand has.
+    /// Returns the possible spellings of the term: plain, with masks, and with the anchors for its attributes.
     fn forms(&self) -> Vec<String> {
         let plain = escaped(&self.term);
         let mut masked = vec![self.masks.clone().unwrap_or_else(|| plain.clone())];

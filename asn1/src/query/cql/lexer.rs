@@ -1,15 +1,15 @@
-//! The words and signs of a CQL text (CQL 1.2 §BNF): separated by white space and by `( ) = < > /`, quoted with `"…"`, and with
-//! `\` before literal characters.
+//! Splits CQL into words and symbols (CQL 1.2 §BNF). Words are separated by white space and by `( ) = < > /`, may be
+//! quoted with `"…"`, and have `\` before literal characters.
 
 use super::{BooleanOperator, Sign, Word};
 use crate::query::{QueryError, QueryErrorKind};
 
-/// A word or sign.
+/// A word or symbol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CqlToken {
-    /// A word; without quotes it may be a keyword.
+    /// A word. Without quotes, it may be a keyword.
     Word { word: Word, quoted: bool },
-    /// A comparison sign.
+    /// A comparison symbol.
     Sign(Sign),
     /// `(`
     Open,
@@ -20,7 +20,7 @@ pub(super) enum CqlToken {
 }
 
 impl CqlToken {
-    /// Returns the operator, if the word is one.
+    /// Returns the operator, if the token is the name of one.
     pub(super) fn operator(&self) -> Option<BooleanOperator> {
         [
             BooleanOperator::And,
@@ -32,18 +32,18 @@ impl CqlToken {
         .find(|operator| self.is(operator.as_str()))
     }
 
-    /// Returns whether the token is this word, unquoted and in any case.
+    /// Returns whether the token is this word without quotes; case is ignored.
     pub(super) fn is(&self, name: &str) -> bool {
         matches!(self, Self::Word { word, quoted: false } if word.text.eq_ignore_ascii_case(name))
     }
 
-    /// Returns whether the token is a word that cannot be a further term of a clause.
+    /// Returns whether the token is a word that cannot be an additional term of a clause.
     pub(super) fn ends_clause(&self) -> bool {
         self.operator().is_some() || self.is("sortby")
     }
 
-    /// Returns whether the token is a relation wherever a relation is possible, as in YAZ: one of three names, or any name with
-    /// a prefix.
+    /// Returns whether the token is a relation wherever a relation is possible, as in YAZ: `all`, `any`, `adj`, or any
+    /// name with a prefix.
     pub(super) fn is_relation(&self) -> bool {
         matches!(self, Self::Word { word, quoted: false } if word.text.contains('.'))
             || ["all", "any", "adj"].iter().any(|name| self.is(name))
@@ -57,7 +57,7 @@ impl CqlToken {
     }
 }
 
-/// Returns whether a word has to be quoted.
+/// Returns whether a word has to be quoted in CQL.
 pub(super) fn needs_quotes(text: &str) -> bool {
     const RESERVED: [&str; 12] = [
         "and", "or", "not", "prox", "sortby", "all", "any", "adj", "exact", "within", "encloses",
@@ -77,7 +77,7 @@ pub(super) fn is_space(character: char) -> bool {
     character.is_ascii_whitespace() || character == '\x0b'
 }
 
-/// Reads tokens, each with its offset in octets, with a lookahead of three.
+/// An iterator over tokens with their offsets in octets, and with a lookahead of three tokens.
 pub(super) struct Lexer<'a> {
     text: &'a str,
     at: usize,
@@ -100,20 +100,20 @@ impl<'a> Lexer<'a> {
         self.ahead[0].as_ref().map(|(token, _)| token)
     }
 
-    /// Returns the two tokens after the next one.
+    /// Returns the two tokens after the next token.
     pub(super) fn peek_further(&self) -> [Option<&CqlToken>; 2] {
         let [_, second, third] = &self.ahead;
         [second, third].map(|token| token.as_ref().map(|(token, _)| token))
     }
 
-    /// Returns the offset of the next token, or the length of the text if there is none.
+    /// Returns the offset of the next token, or the length of the text at its end.
     pub(super) fn offset(&self) -> usize {
         self.ahead[0]
             .as_ref()
             .map_or(self.text.len(), |(_, at)| *at)
     }
 
-    /// Takes the next token.
+    /// Consumes and returns the next token.
     pub(super) fn next(&mut self) -> Result<Option<CqlToken>, QueryError> {
         let fourth = self.read()?;
         let [first, second, third] = std::mem::take(&mut self.ahead);
@@ -121,7 +121,7 @@ impl<'a> Lexer<'a> {
         Ok(first.map(|(token, _)| token))
     }
 
-    /// Takes a word, quoted or not; errors refer to it as `what`.
+    /// Consumes a word, quoted or not; in errors, it is called `what`.
     pub(super) fn word(&mut self, what: &'static str) -> Result<Word, QueryError> {
         match self.peek() {
             Some(CqlToken::Word { word, .. }) => {
@@ -133,7 +133,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Returns the error for the next token, or for the end of the text if `what` is expected.
+    /// Returns the error for the next token, or for the end of the text, where `what` is expected.
     pub(super) fn unexpected(&self, what: &'static str) -> QueryError {
         let kind = match self.peek() {
             None => QueryErrorKind::Missing(what),
@@ -184,7 +184,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Returns the word up to the closing quote, and its length in octets including both quotes.
+/// Returns a quoted word, and its length in octets with both quotes.
 fn quoted(body: &str, offset: usize) -> Result<(CqlToken, usize), QueryError> {
     let mut characters = body.char_indices();
     while let Some((position, character)) = characters.next() {
@@ -202,7 +202,8 @@ fn quoted(body: &str, offset: usize) -> Result<(CqlToken, usize), QueryError> {
     Err(QueryErrorKind::UnclosedQuote.at(offset))
 }
 
-/// Returns the word up to white space or a sign, with quotes in it escaped, and its length in octets.
+/// Returns an unquoted word, with quotes in it escaped, and its length in octets. The word extends to white space or a
+/// symbol.
 fn plain(rest: &str, offset: usize) -> Result<(CqlToken, usize), QueryError> {
     let mut text = String::new();
     let mut length = rest.len();

@@ -1,5 +1,5 @@
-//! Parses CQL text into its syntax tree (CQL 1.2 §BNF), with YAZ's extensions: words after a term, and relations before
-//! parentheses; in ambiguous text, only `all any adj` and names with a prefix are relations.
+//! Parses CQL text into its syntax tree (CQL 1.2 §BNF), with YAZ's extensions: additional words after a term, and
+//! relations before parentheses. In ambiguous text, only `all any adj` and names with a prefix are relations.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use crate::query::{QueryError, QueryErrorKind, check_length};
 /// The maximum depth of a tree, counted in operators, prefix maps and parentheses.
 pub const MAX_DEPTH: usize = MAX_RPN_DEPTH;
 
-/// The maximum number of modifiers in a row.
+/// The maximum number of consecutive modifiers.
 pub const MAX_MODIFIERS: usize = 16;
 
-/// Reads a CQL query, of version 1.1 or 1.2.
+/// Parses a CQL query of version 1.1 or 1.2.
 ///
 /// Index, relation and modifiers of `title = (war or peace)` apply to everything in the parentheses. `exact`, `within`,
 /// `encloses` and `scr` are relations if they are between a word and something to compare it with; YAZ takes them for terms.
 ///
 /// # Errors
-/// The error says what is wrong, and at which octet.
+/// [`QueryError`], with the fault and its offset.
 pub fn parse(text: &str) -> Result<Cql, QueryError> {
     check_length(text)?;
     let mut lexer = Lexer::new(text)?;
@@ -44,14 +44,14 @@ pub fn parse(text: &str) -> Result<Cql, QueryError> {
     Ok(Cql { query, sort })
 }
 
-/// The whole text or a parenthesis, as far as read.
+/// The complete text or a group in parentheses, as far as it has been read.
 struct OpenGroup {
-    /// The relation for clauses without an index.
+    /// The index and relation of clauses that have none of their own.
     inherited: Option<Arc<Relation>>,
     prefixes: Vec<(Option<Word>, Word)>,
     /// The tree before the next operator, and its depth.
     left: Option<(Node, usize)>,
-    /// The operator whose right side is being read, and its offset.
+    /// The operator whose right operand is being read, and its offset.
     operator: Option<(BooleanOperator, Vec<Modifier>, usize)>,
 }
 
@@ -65,7 +65,7 @@ impl OpenGroup {
         }
     }
 
-    /// Adds the right side of the operator, or the first part.
+    /// Adds the right operand of the operator, or the first part of the group.
     fn operand(&mut self, right: Node, depth: usize) -> Result<(), QueryError> {
         self.left = Some(match (self.left.take(), self.operator.take()) {
             (Some((left, left_depth)), Some((operator, modifiers, offset))) => {
@@ -83,7 +83,7 @@ impl OpenGroup {
         Ok(())
     }
 
-    /// Returns the complete tree under its prefix maps.
+    /// Returns the complete tree, with the prefix maps of the group.
     fn close(self) -> Result<Option<(Node, usize)>, QueryError> {
         let Some((mut query, mut depth)) = self.left else {
             return Ok(None);
@@ -103,7 +103,7 @@ fn deeper(depth: usize, offset: usize) -> Result<usize, QueryError> {
     Ok(depth + 1)
 }
 
-/// Reads up to the end or `sortby`.
+/// Parses a query up to `sortby` or the end.
 fn query(lexer: &mut Lexer<'_>) -> Result<Node, QueryError> {
     let mut outer: Vec<OpenGroup> = Vec::new();
     let mut scope = OpenGroup::new(None);
@@ -147,7 +147,7 @@ fn query(lexer: &mut Lexer<'_>) -> Result<Node, QueryError> {
     }
 }
 
-/// Reads every `> prefix = uri` or `> uri` that comes next.
+/// Parses all prefix maps, `> prefix = uri` or `> uri`, that come next.
 fn prefixes(lexer: &mut Lexer<'_>, scope: &mut OpenGroup) -> Result<(), QueryError> {
     while matches!(lexer.peek(), Some(CqlToken::Sign(super::Sign::Greater))) {
         lexer.next()?;
@@ -179,7 +179,7 @@ fn relation_follows(lexer: &Lexer<'_>) -> bool {
     }
 }
 
-/// Reads a word, the relation after it and the relation's modifiers.
+/// Parses a word, the relation after it, and the modifiers of the relation.
 fn relation(lexer: &mut Lexer<'_>) -> Result<Relation, QueryError> {
     let index = lexer.word("an index")?;
     let offset = lexer.offset();
@@ -199,7 +199,7 @@ fn relation(lexer: &mut Lexer<'_>) -> Result<Relation, QueryError> {
     })
 }
 
-/// Reads a term and the words after it.
+/// Parses a term and the additional words after it.
 fn clause(lexer: &mut Lexer<'_>, relation: Option<Arc<Relation>>) -> Result<Clause, QueryError> {
     let term = lexer.word("a term")?;
     let mut extra_terms = Vec::new();
@@ -217,7 +217,7 @@ fn clause(lexer: &mut Lexer<'_>, relation: Option<Arc<Relation>>) -> Result<Clau
     })
 }
 
-/// Returns the relation of a term alone.
+/// Returns the relation of a term that has no index and relation.
 fn unwritten_relation(offset: usize) -> Relation {
     let word = |text: &str| Word {
         text: text.to_owned(),

@@ -1,4 +1,4 @@
-//! Prints the syntax tree as CQL text (CQL 1.2 §BNF), with quotes and parentheses only where necessary.
+//! Prints the syntax tree as CQL (CQL 1.2 §BNF), with quotes and parentheses only where necessary.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -23,10 +23,10 @@ impl Display for Node {
     }
 }
 
-/// A part that has yet to be printed.
+/// A part of the tree that has not been printed yet.
 enum UnprintedPart<'a> {
     Node(&'a Node),
-    /// An operator with its modifiers, between blanks.
+    /// An operator with its modifiers, printed between spaces.
     Operator(&'static str, &'a [Modifier]),
     Text(&'static str),
 }
@@ -64,7 +64,7 @@ fn print_node(f: &mut Formatter<'_>, node: &Node) -> fmt::Result {
     Ok(())
 }
 
-/// Pushes an operand onto the stack of parts to print.
+/// Pushes an operand onto the stack of parts to print, in parentheses if required.
 fn operand<'a>(rest: &mut Vec<UnprintedPart<'a>>, node: &'a Node, parentheses: bool) {
     if parentheses {
         rest.extend([
@@ -110,7 +110,7 @@ fn print_modifiers(f: &mut Formatter<'_>, modifiers: &[Modifier]) -> fmt::Result
     Ok(())
 }
 
-/// A word, quoted if necessary.
+/// Displays a word, quoted if necessary.
 struct Quoted<'a>(&'a Word);
 
 impl Display for Quoted<'_> {
@@ -124,7 +124,8 @@ impl Display for Quoted<'_> {
     }
 }
 
-/// A word's text with escapes: words that were not parsed may have an unescaped quote, or a lone backslash at the end.
+/// Displays the text of a word with escapes: words that were not parsed may contain an unescaped quote or end in a lone
+/// backslash.
 struct Escaped<'a>(&'a str);
 
 impl Display for Escaped<'_> {

@@ -1,5 +1,5 @@
-//! `pqf.properties`, a file with the attributes of CQL's indexes, relations, modifiers, masks and anchors, in YAZ's format: one
-//! `name = [SET] type=value …` per line; `#` begins a comment.
+//! `pqf.properties`: a file in YAZ's format that maps CQL's indexes, relations, modifiers, masks and anchors to
+//! attributes. Each line is `name = [SET] type=value …`; `#` begins a comment.
 
 use std::collections::HashMap;
 
@@ -14,13 +14,13 @@ const DEFAULT: &str = include_str!("default.properties");
 /// The translation of CQL to attributes.
 ///
 /// A property is `index.SET.NAME`, `relation.NAME`, `relationModifier.NAME`, `structure.RELATION`,
-/// `position.first|last|firstAndLast|any`, `truncation.left|right|both|none|z3958|cql`, `always`, or `set.PREFIX = URI` and
-/// `set = URI` for the context sets. `*` as the last part stands for any name, and `*` in a value stands for that name. Names
-/// are the same in any case; of several properties with the same name, the first applies.
+/// `position.first|last|firstAndLast|any`, `truncation.left|right|both|none|z3958|cql`, `always`, or `set.PREFIX = URI`
+/// and `set = URI` for the context sets. `*` as the last part stands for any name, and `*` in a value stands for that
+/// name. Case does not matter in names. If several properties have the same name, the first one applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Properties {
     entries: Vec<Property>,
-    /// The properties by name in lower case.
+    /// The index of each property, by its name in lower case.
     by_name: HashMap<String, usize>,
 }
 
@@ -28,7 +28,7 @@ pub struct Properties {
 struct Property {
     name: String,
     attributes: Vec<PropertyAttribute>,
-    /// The value of `set`: a single word.
+    /// The value of a `set` property, which is a single word.
     text: String,
 }
 
@@ -40,12 +40,12 @@ pub struct PropertyAttribute {
     pub attribute_set: Option<Oid>,
     /// The type of the attribute.
     pub attribute_type: i64,
-    /// The value of the attribute; `*` in it is replaced by the name.
+    /// The value of the attribute; a `*` in it is replaced by the name that is looked up.
     pub value: String,
 }
 
 impl PropertyAttribute {
-    /// Returns the attribute for a name; it is numeric if its value consists of digits only.
+    /// Returns the attribute for a name. It is numeric if its value consists of digits only.
     pub(super) fn element(&self, name: &str) -> AttributeElement {
         let value = self.value.replace('*', name);
         let attribute_value = match number(&value) {
@@ -60,24 +60,24 @@ impl PropertyAttribute {
     }
 }
 
-/// An invalid line in a properties text.
+/// The error for an invalid line of a properties file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason} in line {line} of the properties")]
 #[non_exhaustive]
 pub struct PropertiesError {
-    /// What is wrong.
+    /// What is wrong with the line.
     pub reason: String,
-    /// The line, from 1.
+    /// The number of the line, counted from 1.
     pub line: usize,
 }
 
 impl Properties {
-    /// Reads a `pqf.properties` text.
+    /// Parses the text of a `pqf.properties` file.
     ///
-    /// A word after the last attribute that is not an attribute is ignored, as in YAZ.
+    /// A word after the last attribute is ignored if it is not an attribute, as in YAZ.
     ///
     /// # Errors
-    /// The error gives the kind of fault and the line.
+    /// [`PropertiesError`] with the fault and the line.
     pub fn parse(text: &str) -> Result<Self, PropertiesError> {
         let mut properties = Self::empty();
         for (number, line) in text.split('\n').enumerate() {
@@ -92,7 +92,7 @@ impl Properties {
         Ok(properties)
     }
 
-    /// Returns these properties with one more, which has a new name.
+    /// Returns these properties with an additional property, whose name must be new.
     pub(super) fn with(&self, name: &str, attribute: PropertyAttribute) -> Self {
         let mut more = self.clone();
         more.push(Property {
@@ -110,31 +110,32 @@ impl Properties {
         }
     }
 
-    /// Adds a property. Of several properties with the same name, the first applies.
+    /// Adds a property. If one with the same name exists, the earlier one still applies.
     fn push(&mut self, entry: Property) {
         let name = entry.name.to_ascii_lowercase();
         self.by_name.entry(name).or_insert(self.entries.len());
         self.entries.push(entry);
     }
 
-    /// Returns the attributes of the property with that name, in the order written; empty for a property without attributes.
+    /// Returns the attributes of the property with a name, in the order of the file. The result is empty for a property
+    /// without attributes, and `None` for an unknown name.
     pub fn attributes(&self, name: &str) -> Option<&[PropertyAttribute]> {
         let at = *self.by_name.get(&name.to_ascii_lowercase())?;
         Some(&self.entries.get(at)?.attributes)
     }
 
-    /// Returns the attributes of `category.name`, or otherwise of `category.*`.
+    /// Returns the attributes of `category.name`, or of `category.*` if the name is unknown.
     pub(super) fn find(&self, category: &str, name: &str) -> Option<&[PropertyAttribute]> {
         self.attributes(&format!("{category}.{name}"))
             .or_else(|| self.attributes(&format!("{category}.*")))
     }
 
-    /// Returns the identifier of the context set with this prefix.
+    /// Returns the identifier of the context set with a prefix.
     pub fn set(&self, prefix: &str) -> Option<&str> {
         self.uri(Some(prefix))
     }
 
-    /// Returns the URI of a prefix, or of names without a prefix.
+    /// Returns the URI for a prefix, or for names without a prefix.
     pub(super) fn uri(&self, prefix: Option<&str>) -> Option<&str> {
         let name = prefix.map_or("set".to_owned(), |prefix| {
             format!("set.{}", prefix.to_ascii_lowercase())
@@ -143,14 +144,15 @@ impl Properties {
         Some(&entry.text)
     }
 
-    /// Returns the prefix of the context set with a URI.
+    /// Returns the prefix of the context set with a given URI.
     pub(super) fn prefix(&self, uri: &str) -> Option<&str> {
         self.in_category("set")
             .find(|(_, entry)| entry.text == uri)
             .map(|(prefix, _)| prefix)
     }
 
-    /// Returns the names in a category in the order written, without the category: `dc.title` for `index`.
+    /// Returns the names in a category, in the order of the file and without the category: for `index`, a name such as
+    /// `dc.title`.
     pub fn names<'a>(&'a self, category: &'a str) -> impl Iterator<Item = &'a str> {
         self.in_category(category).map(|(name, _)| name)
     }
@@ -168,7 +170,8 @@ impl Properties {
     }
 }
 
-/// Dublin Core, Bath, `rec` and `cql`, and the names of [`names`](crate::query::names) as the default set.
+/// The properties for Dublin Core, Bath, `rec` and `cql`, with the names of [`names`](crate::query::names) as the
+/// default set.
 impl Default for Properties {
     fn default() -> Self {
         // The tests ensure that the properties are valid, so the fallback is never used.
@@ -183,7 +186,7 @@ enum PropertyToken<'a> {
     Quote,
 }
 
-/// Returns the words and equals signs of a line, up to its comment.
+/// Returns the words and equals signs of a line; its comment is left out.
 fn tokens(line: &str) -> impl Iterator<Item = PropertyToken<'_>> {
     let mut rest = line.split('#').next().unwrap_or_default();
     std::iter::from_fn(move || {
@@ -205,7 +208,7 @@ fn tokens(line: &str) -> impl Iterator<Item = PropertyToken<'_>> {
     })
 }
 
-/// Returns the property of a line, if there is one.
+/// Returns the property defined on a line, if the line has one.
 fn entry(line: &str) -> Result<Option<Property>, String> {
     use PropertyToken::{Equals, Quote, Word};
     let no_name = || Err("a name is missing".to_owned());

@@ -1,5 +1,5 @@
-//! Translates CQL to an RPN query with the properties, as in YAZ: the same attributes in the same order on the wire, and the
-//! same term (Z39.50-2003 §3.7), with masks of ANSI Z39.58 if necessary.
+//! Translates CQL to an RPN query with the properties, as YAZ does: the query has the same attributes in the same
+//! order, and the same terms (Z39.50-2003 §3.7), with masks of ANSI Z39.58 if necessary.
 
 use super::{
     Boolean, Clause, Cql, Modifier, Node, Prefixed, Properties, PropertyAttribute, Relation, Sign,
@@ -23,15 +23,16 @@ use term::Pattern;
 /// The maximum number of operands in a translated query.
 pub const MAX_OPERANDS: usize = 10_000;
 
-/// The beginning of the identifiers of the context set `cql` in all versions.
+/// The common beginning of the identifiers of all versions of the context set `cql`.
 const CQL_URI: &str = "info:srw/cql-context-set/1/cql-";
 
-/// Translates a query. Its sort keys are left out because RPN has no place for them; see [`sort_keys`].
+/// Translates a query. Its sort keys are left out because RPN cannot express them; see [`sort_keys`].
 ///
-/// Terms of `all` and `any` are split at blanks; the words after a term must all occur, and count as words of `all` and `any`.
+/// Terms of `all` and `any` are split at spaces. The additional words after a term must all occur; after `all` and
+/// `any`, they are treated like the words of the term.
 ///
 /// # Errors
-/// The error says what the properties do not have or RPN cannot express, and its offset.
+/// [`QueryError`] with its offset, for names that are not in the properties and parts that RPN cannot express.
 pub fn to_rpn(query: &Cql, properties: &Properties) -> Result<RpnQuery, QueryError> {
     let mut translator = Translator {
         properties,
@@ -45,7 +46,7 @@ pub fn to_rpn(query: &Cql, properties: &Properties) -> Result<RpnQuery, QueryErr
     Ok(RpnQuery::bib1(rpn))
 }
 
-/// A step that has yet to be done.
+/// A step of the translation that remains to be done.
 enum CqlStep<'a> {
     Translate(&'a Node),
     Combine(&'a Boolean),
@@ -54,12 +55,12 @@ enum CqlStep<'a> {
 
 struct Translator<'a> {
     properties: &'a Properties,
-    /// The prefix maps in force, innermost last.
+    /// The prefix maps that apply, innermost last.
     maps: Vec<&'a Prefixed>,
     operands: usize,
 }
 
-/// The URI of a name's context set, and the name within it.
+/// A resolved name: the URI of its context set, and the name within the set.
 type Resolved<'a> = (&'a str, &'a str);
 
 /// In place of the URI, for an index of properties that name no context set.
@@ -146,8 +147,8 @@ impl<'a> Translator<'a> {
         self.with_values(tree, relation)
     }
 
-    /// Translates a range, `date within "1850 1860"`, to two comparisons (at least the first, at most the second), unless the
-    /// properties have the relation.
+    /// Translates a range, such as `date within "1850 1860"`, to two comparisons (at least the first word, at most the
+    /// second), unless the properties define the relation.
     fn within(
         &mut self,
         clause: &'a Clause,
@@ -169,7 +170,7 @@ impl<'a> Translator<'a> {
         self.with_values(tree, relation)
     }
 
-    /// Returns the attributes of every term of a clause: `always`, the relation and the structure.
+    /// Returns the attributes that all terms of a clause have: those of `always`, the relation and the structure.
     fn common_attributes(
         &self,
         word: &Word,
@@ -269,7 +270,7 @@ impl<'a> Translator<'a> {
         ))
     }
 
-    /// Returns the index's attributes; the index of a modifier may have no context set.
+    /// Returns the attributes of an index. If the index is a modifier's, it may have no context set.
     fn index(
         &self,
         word: &Word,
@@ -296,7 +297,7 @@ impl<'a> Translator<'a> {
         Ok(elements(found, name))
     }
 
-    /// Returns the known index most similar to an unknown one, preferably of the same context set.
+    /// Returns the known index that is most similar to an unknown index, preferably from the same context set.
     fn nearest_index(&self, category: &str, written: &str, name: &str) -> Option<String> {
         let prefix = category.strip_prefix("index.").unwrap_or_default();
         let indexes = || {
@@ -315,7 +316,7 @@ impl<'a> Translator<'a> {
         Some(format!("{set}.{other}"))
     }
 
-    /// Returns the clause, combined by proximity with the values of its modifiers.
+    /// Returns the clause. If its modifiers have values, these are operands combined with it by proximity.
     fn with_values(
         &mut self,
         clause: RpnStructure,
@@ -365,8 +366,8 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Returns the context set of a prefix, or of names without a prefix: from the nearest map, or otherwise from the
-    /// properties.
+    /// Returns the context set of a prefix, or of names without a prefix. The nearest prefix map applies, or the
+    /// properties if there is no such map.
     fn uri(&self, prefix: Option<&str>) -> Option<&'a str> {
         let map = self
             .maps
@@ -405,8 +406,8 @@ fn not_a_modifier(modifier: &Modifier) -> QueryError {
     kind.at(modifier.name.offset)
 }
 
-/// Returns whether an index of the context set `cql` means a result set: `resultSet` in YAZ, other names in the versions of the
-/// context set.
+/// Returns whether an index of the context set `cql` stands for a result set: `resultSet` in YAZ, and other names in
+/// the versions of the context set.
 fn is_result_set(name: &str) -> bool {
     ["resultSet", "resultSetId", "resultSetName"]
         .iter()
@@ -420,7 +421,7 @@ fn elements(attributes: &[PropertyAttribute], name: &str) -> Vec<AttributeElemen
         .collect()
 }
 
-/// Returns the operator "in the same element", with which YAZ joins a clause to a modifier's value.
+/// Returns the operator "in the same element", with which YAZ combines a clause and the value of a modifier.
 fn same_element() -> Operator {
     near(0, false, RelationType(0), KnownProximityUnit::ELEMENT)
 }

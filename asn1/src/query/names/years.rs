@@ -1,14 +1,15 @@
-//! Ranges of years: `1850-1860`, `1850-`, `185?`.
+//! Ranges of years, such as `1850-1860`, `1850-` and `185?`.
 
 use crate::apdu::{AttributeElement, Operator, RpnStructure};
 use crate::bib1::attributes::{RELATION, USE, USE_DATE_OF_PUBLICATION};
 
-/// Returns whether terms with these attributes are years of publication.
+/// Returns whether the index given by these attributes contains years of publication.
 pub(super) fn is_of_years(attributes: &[AttributeElement]) -> bool {
     attributes.contains(&AttributeElement::numeric(USE, USE_DATE_OF_PUBLICATION))
 }
 
-/// Returns the ends of `1850-1860`, `1850-` or `-1860`, also written with `–` or `..`, or those of `18??`.
+/// Returns the first and last year of `1850-1860`, `1850-` or `-1860` (also written with `–` or `..`), or of `18??`. A
+/// missing end is an empty text.
 pub(super) fn years(term: &str) -> Option<(String, String)> {
     let is_year = |year: &str| year.len() == 4 && year.bytes().all(|octet| octet.is_ascii_digit());
     if term.len() == 4 && term.ends_with('?') {
@@ -25,10 +26,10 @@ pub(super) fn years(term: &str) -> Option<(String, String)> {
     (are_years && term != *mark).then(|| (first.to_owned(), last.to_owned()))
 }
 
-/// The separators between the ends of a range.
+/// The separators between the two ends of a range.
 const RANGE_MARKS: [&str; 3] = ["-", "–", ".."];
 
-/// Returns whether a term has the digits and marks of a range, but is not a range: `1850-60`, `18?0`.
+/// Returns whether a term consists of the characters of a range, but is not a valid range: `1850-60`, `18?0`.
 pub(super) fn is_like_range(term: &str) -> bool {
     let has_mark = term.contains('?') || RANGE_MARKS.iter().any(|mark| term.contains(mark));
     let is_number = |one: char| one.is_ascii_digit() || "-–.?".contains(one);
@@ -38,7 +39,7 @@ pub(super) fn is_like_range(term: &str) -> bool {
         && !is_date(term)
 }
 
-/// Returns whether a term is an ISO 8601 date, such as `1850-05` or `1850-05-01`.
+/// Returns whether a term is an ISO 8601 date with a month, such as `1850-05` or `1850-05-01`.
 fn is_date(term: &str) -> bool {
     let mut parts = term.split('-');
     let has_length = |part: Option<&str>, length| part.is_some_and(|part| part.len() == length);
@@ -54,7 +55,7 @@ fn is_date(term: &str) -> bool {
         && parts.next().is_none()
 }
 
-/// Returns the terms of a range of years, and the depth of their tree.
+/// Returns the operands for a range of years, and the depth of their tree.
 pub(super) fn range(
     attributes: &[AttributeElement],
     (first, last): (&str, &str),
@@ -74,6 +75,6 @@ pub(super) fn range(
     }
 }
 
-/// The values of Bib-1's Relation for the ends of a range.
+/// The values of Bib-1's Relation attribute for the two ends of a range.
 const AT_LEAST: i64 = 4;
 const AT_MOST: i64 = 2;

@@ -1,9 +1,9 @@
-//! Tests for parsing and printing PQF: tables, and every query that PQF can express.
+//! Tests for parsing and printing PQF, with tables of queries and with generated queries of every kind.
 
 use super::*;
 use crate::query::MAX_QUERY_LENGTH;
 
-/// Checks that the text is read, and printed as `printed`, and that `printed` reads as the same query.
+/// Checks that `text` is parsed and then printed as `printed`, and that `printed` is parsed to the same query.
 fn check(text: &str, printed: &str) {
     let query = parse(text).expect(text);
     assert_eq!(query.to_string(), printed, "{text}");
@@ -188,7 +188,7 @@ fn at_the_limit_and_one_past_it() {
     assert!(parse(&"x".repeat(MAX_QUERY_LENGTH + 1)).is_err());
 }
 
-/// Queries of every kind that the types allow.
+/// Generates queries of every kind that the types allow.
 mod arbitrary {
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -311,7 +311,8 @@ mod arbitrary {
         (set(), tree).prop_map(|(attribute_set, rpn)| RpnQuery { attribute_set, rpn })
     }
 
-    /// Returns whether PQF can express the whole query; `print` lists the parts that it cannot.
+    /// Returns whether PQF can express the complete query; the documentation of `print` lists the parts that it cannot
+    /// express.
     fn can_be_said(tree: &RpnStructure) -> bool {
         match tree {
             RpnStructure::RpnRpnOp(node) => {
@@ -355,7 +356,7 @@ mod arbitrary {
         }
     }
 
-    /// Returns the query with explicit attribute sets where PQF has to name them.
+    /// Returns the query with explicit attribute sets in those attributes where PQF has to name the set.
     fn with_sets_said(mut query: RpnQuery) -> RpnQuery {
         let default_set = query.attribute_set;
         let mut rest = vec![&mut query.rpn];

@@ -1,4 +1,4 @@
-//! AccessInfo: what a client needs to use a server or a database (Z39.50-2003 Appendix REC.1).
+//! AccessInfo: the information that a client needs to use a server or a database (Z39.50-2003 Appendix REC.1).
 
 use super::HumanString;
 use crate::apdu::{ElementSetName, IntUnit, Unit};
@@ -7,7 +7,7 @@ use crate::oid::Oid;
 use crate::types::InternationalString;
 
 described! {
-    /// AccessInfo: query types, sets and syntaxes supported, restrictions and costs.
+    /// AccessInfo: the supported query types, sets and syntaxes, and the restrictions and costs.
     #[derive(Default)]
     pub struct AccessInfo {
         [0] query_types_supported: Option<Vec<QueryTypeDetails>>,
@@ -20,7 +20,7 @@ described! {
         [8] cost_info: Option<Costs>,
         [9] variant_sets: Option<Vec<Oid>>,
         [10] element_set_names: Option<Vec<ElementSetName>>,
-        /// Required by the ASN.1 module, but records without it are accepted.
+        /// The supported systems of units. The ASN.1 module requires this element, but records without it are accepted.
         [11] unit_systems: Option<Vec<InternationalString>>,
     }
 
@@ -34,7 +34,7 @@ described! {
         [102] RankedList(HumanString),
     }
 
-    /// PrivateCapabilities: type-0 queries.
+    /// PrivateCapabilities: the supported features of type-0 queries.
     pub struct PrivateCapabilities {
         [0] operators: Option<Vec<PrivateOperator>>,
         [1] search_keys: Option<Vec<SearchKey>>,
@@ -47,7 +47,8 @@ described! {
         [1] description: Option<HumanString>,
     }
 
-    /// RpnCapabilities: type-1 and type-101 queries. If `operators` is absent, all operators are supported.
+    /// RpnCapabilities: the supported features of type-1 and type-101 queries. If `operators` is absent, all operators
+    /// are supported.
     pub struct RpnCapabilities {
         [0] operators: Option<Vec<i64>>,
         [1] result_set_as_operand_supported: bool,
@@ -55,13 +56,13 @@ described! {
         [3] proximity: Option<ProximitySupport>,
     }
 
-    /// Iso8777Capabilities: type-2 queries.
+    /// Iso8777Capabilities: the supported features of type-2 queries.
     pub struct Iso8777Capabilities {
         [0] search_keys: Vec<SearchKey>,
         [1] restrictions: Option<HumanString>,
     }
 
-    /// ProximitySupport: the units in which distance can be counted.
+    /// ProximitySupport: the units in which distances can be given.
     pub struct ProximitySupport {
         [0] any_support: bool,
         [1] units_supported: Option<Vec<ProximityUnit>>,
@@ -79,7 +80,7 @@ described! {
         [explicit 1] description: Option<HumanString>,
     }
 
-    /// SearchKey: a field name that can be searched.
+    /// SearchKey: the name of a field that can be searched.
     pub struct SearchKey {
         [0] search_key: InternationalString,
         [1] description: Option<HumanString>,
@@ -108,7 +109,7 @@ described! {
         [5] other_charges: Option<Vec<OtherCharge>>,
     }
 
-    /// A charge for any other service.
+    /// A charge for another service.
     pub struct OtherCharge {
         [1] for_what: HumanString,
         [2] charge: Charge,
@@ -122,5 +123,5 @@ described! {
     }
 }
 
-/// AccessRestrictions: the kinds of access that are restricted, and the challenges for each.
+/// AccessRestrictions: the restricted kinds of access, with the challenges for each kind.
 pub type AccessRestrictions = Vec<AccessRestriction>;

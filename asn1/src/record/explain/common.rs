@@ -1,5 +1,5 @@
-//! Types that the Explain records share: dates, texts for people, addresses, attribute combinations
-//! (Z39.50-2003 Appendix REC.1, subsidiary definitions).
+//! Types that several Explain records use: dates, texts for people, addresses, attribute combinations (Z39.50-2003
+//! Appendix REC.1, subsidiary definitions).
 
 use crate::apdu::{DatabaseName, OtherInformation, StringOrNumeric};
 use crate::describe::{Describe, Value, described};
@@ -8,13 +8,13 @@ use crate::production::productions;
 use crate::types::{GeneralizedTime, InternationalString, OctetString};
 
 productions! {
-    /// HumanString: a text for people, in one language or several.
+    /// HumanString: text for people, in one or more languages.
     #[derive(Default)]
     pub struct HumanString(pub Vec<HumanText>)
 }
 
 described! {
-    /// CommonInfo: when the record was created, and the language of its texts.
+    /// CommonInfo: the dates of the record, and the language of its texts.
     #[derive(Default)]
     pub struct CommonInfo {
         [0] date_added: Option<GeneralizedTime>,
@@ -30,13 +30,13 @@ described! {
         [1] text: InternationalString,
     }
 
-    /// A representation of an icon.
+    /// One representation of an icon.
     pub struct Icon {
         [1] body_type: IconType,
         [2] content: OctetString,
     }
 
-    /// The form of an icon.
+    /// The file format of an icon.
     pub enum IconType {
         [1] IanaType(InternationalString),
         [2] Z3950Type(InternationalString),
@@ -73,7 +73,7 @@ described! {
         [3] n_sap: InternationalString,
     }
 
-    /// An address of another kind.
+    /// An address of a kind that has no type of its own.
     pub struct OtherAddress {
         [0] r#type: InternationalString,
         [1] address: InternationalString,
@@ -93,18 +93,18 @@ described! {
         attribute_values: OccurrenceValues,
     }
 
-    /// Any supported value, no value, or one of the values listed.
+    /// Any supported value, no value, or one of the listed values.
     pub enum OccurrenceValues {
         [3] AnyOrNone,
         [4] Specific(Vec<StringOrNumeric>),
     }
 }
 
-/// LanguageCode: three letters of ANSI/NISO Z39.53.
+/// LanguageCode: a code of three letters from ANSI/NISO Z39.53.
 pub type LanguageCode = InternationalString;
 
 impl Describe for HumanString {
-    /// Describes a text without a language as the text alone.
+    /// Describes text without a language by the text only.
     fn describe(&self) -> Value {
         let texts = self.0.iter().map(|one| match one.language {
             None => one.text.describe(),
@@ -123,7 +123,7 @@ impl From<&str> for HumanString {
     }
 }
 
-/// IconObject: one icon, in alternative representations.
+/// IconObject: one icon, in one or more representations.
 pub type IconObject = Vec<Icon>;
 
 /// DatabaseList: related databases.

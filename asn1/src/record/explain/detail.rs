@@ -1,4 +1,4 @@
-//! The detail records of Explain: how databases relate to attributes, terms, elements, sort keys, variants and units
+//! The detail records of Explain, about the attributes, terms, elements, sort keys, variants and units of databases
 //! (Z39.50-2003 Appendix REC.1).
 
 use super::{AttributeCombinations, CommonInfo, HumanString, Path, PrimitiveDataType};
@@ -10,7 +10,7 @@ use crate::oid::Oid;
 use crate::types::{InternationalString, OctetString};
 
 described! {
-    /// AttributeDetails: the attributes with which a database can be searched.
+    /// AttributeDetails: the attributes by which a database can be searched.
     #[derive(Default)]
     pub struct AttributeDetails {
         [0] common_info: Option<CommonInfo>,
@@ -19,20 +19,20 @@ described! {
         [3] attribute_combinations: Option<AttributeCombinations>,
     }
 
-    /// AttributeSetDetails: the supported attributes of one set.
+    /// AttributeSetDetails: the supported attributes of one attribute set.
     pub struct AttributeSetDetails {
         [0] attribute_set: Oid,
         [1] attributes_by_type: Vec<AttributeTypeDetails>,
     }
 
-    /// AttributeTypeDetails: the supported values of one type; if none are listed, all are supported.
+    /// AttributeTypeDetails: the supported values of one attribute type. If no values are listed, all are supported.
     pub struct AttributeTypeDetails {
         [0] attribute_type: i64,
         [1] default_if_omitted: Option<OmittedAttributeInterpretation>,
         [2] attribute_values: Option<Vec<AttributeValue>>,
     }
 
-    /// OmittedAttributeInterpretation: the meaning of a query without the attribute.
+    /// OmittedAttributeInterpretation: the meaning of a query that lacks an attribute.
     pub struct OmittedAttributeInterpretation {
         [0] default_value: Option<StringOrNumeric>,
         [1] default_description: Option<HumanString>,
@@ -47,7 +47,7 @@ described! {
         [4] partial_support: Option<()>,
     }
 
-    /// TermListDetails: one term list.
+    /// TermListDetails: the details of one term list.
     #[derive(Default)]
     pub struct TermListDetails {
         [0] common_info: Option<CommonInfo>,
@@ -59,7 +59,7 @@ described! {
         [6] sample_terms: Option<Vec<Term>>,
     }
 
-    /// How a term list can be scanned.
+    /// The scanning features of a term list.
     #[derive(Default)]
     pub struct ScanInfo {
         [0] max_step_size: Option<i64>,
@@ -67,7 +67,7 @@ described! {
         [2] increasing: Option<bool>,
     }
 
-    /// ElementSetDetails: the contents of an element set of a database in a syntax.
+    /// ElementSetDetails: the contents of an element set, for one database and syntax.
     pub struct ElementSetDetails {
         [0] common_info: Option<CommonInfo>,
         [1] database_name: DatabaseName,
@@ -78,7 +78,7 @@ described! {
         [6] details_per_element: Option<Vec<PerElementDetails>>,
     }
 
-    /// RetrievalRecordDetails: how a schema's elements map to elements of a syntax.
+    /// RetrievalRecordDetails: the mapping of a schema's elements to the elements of a syntax.
     pub struct RetrievalRecordDetails {
         [0] common_info: Option<CommonInfo>,
         [1] database_name: DatabaseName,
@@ -114,7 +114,7 @@ described! {
         [1] tag_value: StringOrNumeric,
     }
 
-    /// SortDetails: the keys by which a database's records can be sorted.
+    /// SortDetails: the keys by which the records of a database can be sorted.
     #[derive(Default)]
     pub struct SortDetails {
         [0] common_info: Option<CommonInfo>,
@@ -122,7 +122,7 @@ described! {
         [2] sort_keys: Option<Vec<SortKeyDetails>>,
     }
 
-    /// SortKeyDetails: a sort key, and the ways to name it.
+    /// SortKeyDetails: a sort key, and the names that it has in requests.
     #[derive(Default)]
     pub struct SortKeyDetails {
         [0] description: Option<HumanString>,
@@ -132,17 +132,17 @@ described! {
         [4] case_sensitivity: Option<CaseSensitivity>,
     }
 
-    /// How the keys are compared.
+    /// The kind of comparison for a sort key.
     pub enum SortType {
         [0] Character,
         [1] Numeric,
         [2] Structured(HumanString),
     }
 
-    /// Whether case matters in sorting.
+    /// Whether case matters in a sort key.
     pub integer CaseSensitivity { ALWAYS = 0 "always", NEVER = 1 "never", DEFAULT_YES = 2 "default-yes", DEFAULT_NO = 3 "default-no" }
 
-    /// ProcessingInformation: instructions for a client.
+    /// ProcessingInformation: instructions for a client, such as how to display records.
     pub struct ProcessingInformation {
         [0] common_info: Option<CommonInfo>,
         [1] database_name: DatabaseName,
@@ -159,7 +159,7 @@ described! {
         RECORD_PRESENTATION = 3 "record-presentation", RECORD_HANDLING = 4 "record-handling",
     }
 
-    /// VariantSetInfo: a variant set.
+    /// VariantSetInfo: the classes of a variant set.
     pub struct VariantSetInfo {
         [0] common_info: Option<CommonInfo>,
         [1] variant_set: Oid,
@@ -175,7 +175,7 @@ described! {
         [3] variant_types: Vec<VariantType>,
     }
 
-    /// VariantType: a type within a class.
+    /// VariantType: a type within a variant class.
     pub struct VariantType {
         [0] name: Option<InternationalString>,
         [1] description: Option<HumanString>,
@@ -183,7 +183,7 @@ described! {
         [3] variant_value: Option<VariantValue>,
     }
 
-    /// VariantValue: the values of a variant type.
+    /// VariantValue: the possible values of a variant type.
     pub struct VariantValue {
         [explicit 0] data_type: PrimitiveDataType,
         [1] values: Option<ValueSet>,
@@ -195,13 +195,13 @@ described! {
         [1] Enumerated(Vec<ValueDescription>),
     }
 
-    /// ValueRange: a range with at least one end.
+    /// ValueRange: a range in which at least one end is given.
     pub struct ValueRange {
         [0] lower: Option<ValueDescription>,
         [1] upper: Option<ValueDescription>,
     }
 
-    /// ValueDescription: a value of a variant.
+    /// ValueDescription: one value of a variant.
     pub enum ValueDescription {
         Integer(i64),
         String(InternationalString),
@@ -211,7 +211,7 @@ described! {
         [2] ValueAndUnit(IntUnit),
     }
 
-    /// UnitInfo: a system of units.
+    /// UnitInfo: a system of units of measure.
     pub struct UnitInfo {
         [0] common_info: Option<CommonInfo>,
         [1] unit_system: InternationalString,
@@ -227,7 +227,7 @@ described! {
         [3] units: Vec<Units>,
     }
 
-    /// Units: one unit, such as kilograms.
+    /// Units: one unit of measure, such as kilograms.
     pub struct Units {
         [0] name: Option<InternationalString>,
         [1] description: Option<HumanString>,

@@ -1,5 +1,5 @@
-//! The info records of Explain: the server, its databases, schemas, tag sets, syntaxes, attribute sets, term lists and
-//! services (Z39.50-2003 Appendix REC.1).
+//! The info records of Explain, about the server and its databases, schemas, tag sets, syntaxes, attribute sets, term
+//! lists and services (Z39.50-2003 Appendix REC.1).
 
 use super::{
     AccessInfo, CommonInfo, ContactInfo, DatabaseList, HumanString, IconObject, NetworkAddress,
@@ -10,7 +10,7 @@ use crate::oid::Oid;
 use crate::types::{GeneralizedTime, InternationalString};
 
 described! {
-    /// TargetInfo: the server as a whole.
+    /// TargetInfo: information about the server.
     #[derive(Default)]
     pub struct TargetInfo {
         [0] common_info: Option<CommonInfo>,
@@ -36,7 +36,7 @@ described! {
         [19] common_access_info: Option<AccessInfo>,
     }
 
-    /// DatabaseInfo: one database.
+    /// DatabaseInfo: information about one database.
     #[derive(Default)]
     pub struct DatabaseInfo {
         [0] common_info: Option<CommonInfo>,
@@ -87,7 +87,7 @@ described! {
         [5] record_structure: Option<Vec<ElementInfo>>,
     }
 
-    /// The tag set of a tag type; without a tag set, the tag type is local to the schema.
+    /// The tag set of a tag type. If `tag_set` is absent, the tags are local to the schema.
     pub struct TagTypeMapping {
         [0] tag_type: i64,
         [1] tag_set: Option<Oid>,
@@ -104,13 +104,13 @@ described! {
         [6] description: Option<HumanString>,
     }
 
-    /// A tag on the path to an element.
+    /// One tag on the path to an element.
     pub struct PathStep {
         [1] tag_type: i64,
         [2] tag_value: StringOrNumeric,
     }
 
-    /// ElementDataType: a primitive type, or the elements of which an element consists.
+    /// ElementDataType: a primitive type, or the elements that an element contains.
     pub enum ElementDataType {
         [0] Primitive(PrimitiveDataType),
         [1] Structured(Vec<ElementInfo>),
@@ -132,7 +132,7 @@ described! {
         [4] elements: Option<Vec<TagSetElement>>,
     }
 
-    /// An element of a tag set.
+    /// An element in a tag set.
     pub struct TagSetElement {
         [1] elementname: InternationalString,
         [2] nicknames: Option<Vec<InternationalString>>,
@@ -162,7 +162,7 @@ described! {
         [4] description: Option<HumanString>,
     }
 
-    /// AttributeType: a type of an attribute set, and its values.
+    /// AttributeType: an attribute type of an attribute set, and its values.
     #[derive(Default)]
     pub struct AttributeType {
         [0] name: Option<InternationalString>,
@@ -171,7 +171,7 @@ described! {
         [3] attribute_values: Vec<AttributeDescription>,
     }
 
-    /// AttributeDescription: a value of an attribute type.
+    /// AttributeDescription: one value of an attribute type.
     pub struct AttributeDescription {
         [0] name: Option<InternationalString>,
         [1] description: Option<HumanString>,
@@ -186,7 +186,7 @@ described! {
         [2] term_lists: Vec<TermList>,
     }
 
-    /// A term list.
+    /// One term list of a database.
     #[derive(Default)]
     pub struct TermList {
         [1] name: InternationalString,
@@ -197,7 +197,7 @@ described! {
         [6] narrower: Option<Vec<InternationalString>>,
     }
 
-    /// The cost to the server of a search in a term list.
+    /// The server's cost of a search in a term list.
     pub integer SearchCost { OPTIMIZED = 0 "optimized", NORMAL = 1 "normal", EXPENSIVE = 2 "expensive", FILTER = 3 "filter" }
 
     /// ExtendedServicesInfo: an extended service.
@@ -216,19 +216,19 @@ described! {
         [12] es_asn: Option<InternationalString>,
     }
 
-    /// Whether a client can wait for the service.
+    /// Whether the server can answer after the task is done.
     pub integer WaitSupport {
         WAIT_SUPPORTED = 1 "waitSupported", WAIT_ALWAYS = 2 "waitAlways", WAIT_NOT_SUPPORTED = 3 "waitNotSupported",
         DEPENDS = 4 "depends", NOT_SAYING = 5 "notSaying",
     }
 
-    /// CategoryList: the categories of records that the Explain database has.
+    /// CategoryList: the categories of records in the Explain database.
     pub struct CategoryList {
         [0] common_info: Option<CommonInfo>,
         [1] categories: Vec<CategoryInfo>,
     }
 
-    /// CategoryInfo: a category of records.
+    /// CategoryInfo: a category of records in the Explain database.
     #[derive(Default)]
     pub struct CategoryInfo {
         [1] category: InternationalString,

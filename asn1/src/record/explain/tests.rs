@@ -1,4 +1,4 @@
-//! Tests for Explain records: known octets, round trips of each category, and how records are shown.
+//! Tests for Explain records: known octets, round trips of each category, and the output for people.
 
 use serde_json::json;
 
@@ -50,7 +50,8 @@ fn known_octets_of_a_target() {
     assert_eq!(encode_value(&record).expect("encodes"), octets);
 }
 
-/// Returns records with features that no other test uses: CHOICEs, explicit tags, elements without a tag, recursion.
+/// Returns records with features that other tests do not use: CHOICEs, explicit tags, elements without a tag,
+/// recursion.
 fn samples() -> Vec<ExplainRecord> {
     let number = StringOrNumeric::Numeric;
     let element = |data_type| ElementInfo {

@@ -1,5 +1,5 @@
-//! Converts MARC records to GRS-1: the control number under tagSet-M, Dublin Core under tagSet-G, and every field under its
-//! tag.
+//! Converts MARC records to GRS-1: the control number with a tag of tagSet-M, Dublin Core with tags of tagSet-G, and
+//! every field with its own tag as a string.
 
 use z3950_marc::crosswalk::dublin_core;
 use z3950_marc::record::{Field, MarcRecord};
@@ -7,12 +7,12 @@ use z3950_marc::record::{Field, MarcRecord};
 use super::names::{TAG_SET_G, TAG_SET_M, number_in_tag_set_g};
 use super::{ElementData, GenericRecord, TaggedElement};
 
-/// localControlNumber of tagSet-M.
+/// The tag of localControlNumber in tagSet-M.
 const LOCAL_CONTROL_NUMBER: i64 = 14;
 
 impl GenericRecord {
-    /// Returns the record as a tree: first the elements that every client knows, then the fields with string tags. The
-    /// indicators are a level between a field and its subfields: `245`, `10`, `a`.
+    /// Returns the record as a tree. The elements with registered tags, which every client knows, come before the
+    /// fields with string tags. The indicators are a level between a field and its subfields: `245`, `10`, `a`.
     pub fn of_marc(record: &MarcRecord) -> Self {
         let control_number = record.control_number().map(|number| {
             TaggedElement::numbered(TAG_SET_M, LOCAL_CONTROL_NUMBER, string(number.trim_ascii()))
@@ -35,7 +35,7 @@ impl GenericRecord {
     }
 }
 
-/// Returns tagSet-G's name for an element of Dublin Core.
+/// Returns the name in tagSet-G of an element of Dublin Core.
 fn tag_set_g_name(element: &str) -> &str {
     match element {
         "creator" => "author",

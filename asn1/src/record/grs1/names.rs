@@ -1,13 +1,14 @@
-//! Tags and variants by name: tagSet-M, tagSet-G (Z39.50-2003 Appendix TAG) and the classes of Variant-1 (Appendix VAR).
+//! Names of tags and variants: tagSet-M, tagSet-G (Z39.50-2003 Appendix TAG) and the classes of Variant-1 (Appendix
+//! VAR).
 
 use crate::apdu::StringOrNumeric;
 use crate::bib1::find;
 
-/// The conventional tag type of tagSet-M: elements about the record.
+/// The conventional tag type of tagSet-M, whose elements describe the record.
 pub const TAG_SET_M: i64 = 1;
-/// The conventional tag type of tagSet-G: elements of any kind of document.
+/// The conventional tag type of tagSet-G, whose elements occur in any kind of document.
 pub const TAG_SET_G: i64 = 2;
-/// The conventional tag type for strings defined by the server.
+/// The conventional tag type of strings that the server defines.
 pub const STRING_TAGS: i64 = 3;
 
 /// Returns the name of an element: the registered name in tagSet-M or tagSet-G, or the tag itself if it is a string.
@@ -20,7 +21,7 @@ pub fn tag_name(tag_type: Option<i64>, tag: &StringOrNumeric) -> Option<&str> {
     }
 }
 
-/// Returns the number of an element of tagSet-G.
+/// Returns the number of the element of tagSet-G with a name.
 pub(super) fn number_in_tag_set_g(name: &str) -> Option<i64> {
     G.iter()
         .find(|(_, known)| *known == name)

@@ -1,4 +1,5 @@
-//! GRS-1 records for people and programs: an indented tree, JSON and XML, with the names of tagSet-M and tagSet-G.
+//! Writes GRS-1 records for people and programs: as an indented tree, as JSON and as XML, with the names of tagSet-M
+//! and tagSet-G.
 
 use std::borrow::Cow;
 
@@ -13,21 +14,24 @@ use crate::oid;
 use crate::record::write::{INDENT, put_line};
 
 impl GenericRecord {
-    /// Returns a line for each element, `title: War and peace`, with subelements indented; metadata and variants in brackets.
+    /// Returns a line for each element, such as `title: War and peace`. Subelements are indented; metadata and variants
+    /// are in brackets.
     ///
-    /// An element without a registered name is shown by its tag, `(4,17)`.
+    /// An element without a registered name is shown with its tag, as in `(4,17)`.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
         put_elements(&self.0, 0, &mut out);
         out
     }
 
-    /// Returns an array of elements: `{"tagType": 2, "tagValue": 1, "name": "title", "content": {"string": "War and peace"}}`.
+    /// Returns a JSON array of elements: `{"tagType": 2, "tagValue": 1, "name": "title", "content": {"string": "War and
+    /// peace"}}`.
     pub fn to_json(&self) -> Json {
         self.0.describe().to_json()
     }
 
-    /// Returns a `grs1` document: `<element type="2" value="1" name="title">War and peace</element>`, with a newline.
+    /// Returns an XML document `grs1`, followed by a newline. Its elements are like `<element type="2" value="1"
+    /// name="title">War and peace</element>`.
     pub fn to_xml(&self) -> String {
         let mut out = String::from("<grs1>\n");
         put_elements_xml(&self.0, INDENT, &mut out);
@@ -59,7 +63,7 @@ fn put_elements(elements: &[TaggedElement], indent: usize, out: &mut String) {
     }
 }
 
-/// Returns the name, or the tag if the element has no name.
+/// Returns the name of the element, or its tag if it has no name.
 fn heading(element: &TaggedElement) -> String {
     match tag_name(element.tag_type, &element.tag_value) {
         Some(name) => name.to_owned(),
@@ -90,7 +94,8 @@ fn put_notes(element: &TaggedElement, indent: usize, out: &mut String) {
     }
 }
 
-/// Returns `bodyPartType 1: text/html`; classes of sets other than Variant-1 are shown by number.
+/// Returns a property as text, such as `bodyPartType 1: text/html`. Classes of sets other than Variant-1 are shown by
+/// number.
 fn triple_text(variant: &Variant, triple: &Triple) -> String {
     let class = class_name(variant, triple)
         .map_or_else(|| format!("class {}", triple.class), str::to_owned);
@@ -127,7 +132,7 @@ fn scalar(value: &StringOrNumeric) -> String {
     value.describe().to_text().trim_end().to_owned()
 }
 
-/// Returns the content of an element, with the standard's name of its type.
+/// Returns the content of an element, with the standard's name for the type of the content.
 fn named_content(data: &ElementData) -> (Cow<'static, str>, Value) {
     match data.describe() {
         Value::Group(mut one) => one.pop(),
@@ -136,7 +141,7 @@ fn named_content(data: &ElementData) -> (Cow<'static, str>, Value) {
     .unwrap_or(("".into(), Value::Nothing))
 }
 
-/// Returns the name of a tag that is a number.
+/// Returns the name of an element whose tag is a number.
 fn name_of_number(element: &TaggedElement) -> Option<&str> {
     match element.tag_value {
         StringOrNumeric::Numeric(_) => tag_name(element.tag_type, &element.tag_value),
@@ -200,7 +205,7 @@ fn put_elements_xml(elements: &[TaggedElement], indent: usize, out: &mut String)
     }
 }
 
-/// Adds variants and metadata as elements before the content; returns whether there are any.
+/// Adds variants and metadata as elements before the content. Returns whether any were added.
 fn put_notes_xml(element: &TaggedElement, indent: usize, out: &mut String) -> bool {
     let notes = [
         ("appliedVariant", element.applied_variant.describe()),

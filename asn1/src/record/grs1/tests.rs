@@ -1,4 +1,4 @@
-//! Tests for GRS-1 records: known octets, every kind of content, the three forms, and the maximum depth.
+//! Tests for GRS-1 records: known octets, every kind of content, the three output formats, and the maximum depth.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn title(text: &str) -> TaggedElement {
     TaggedElement::numbered(TAG_SET_G, 1, ElementData::String(text.into()))
 }
 
-/// Returns one element of every kind.
+/// Returns a record with one element of every kind.
 fn sample() -> GenericRecord {
     let unit = IntUnit {
         value: 5,

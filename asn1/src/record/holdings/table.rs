@@ -1,8 +1,8 @@
-//! Holdings as a table for people.
+//! Writes holdings as a table for people.
 
 use super::Holding;
 
-/// The maximum width of a column; longer cells do not widen it.
+/// The maximum width of a column. A longer cell does not widen it.
 pub(super) const WIDEST: usize = 60;
 
 type Column = (&'static str, fn(&Holding) -> Option<String>);
@@ -24,8 +24,8 @@ const COLUMNS: &[Column] = &[
     ("Note", |holding| holding.note.clone()),
 ];
 
-/// Returns the holdings as lines, each after two spaces: a heading, then a line for each holding. Columns without a value are
-/// left out. The result is empty if no column has a value.
+/// Returns the holdings as lines that begin with two spaces: a heading, then a line for each holding. Columns without
+/// any value are left out; if no column has a value, the result is empty.
 pub fn table(holdings: &[Holding]) -> String {
     let has_value = |column: &&Column| holdings.iter().any(|holding| (column.1)(holding).is_some());
     let columns: Vec<&Column> = COLUMNS.iter().filter(has_value).collect();
@@ -59,7 +59,8 @@ pub fn table(holdings: &[Holding]) -> String {
 }
 
 impl Holding {
-    /// Returns the columns of a table of records (`z3950_marc::table::COPY_COLUMNS`) and their values, without unknown values.
+    /// Returns the cells of this holding in a table of records (`z3950_marc::table::COPY_COLUMNS`): the names of
+    /// columns with their values. Unknown values are left out.
     pub fn cells(&self) -> Vec<(&'static str, String)> {
         let cells = [
             ("holdings", Some(self.summary())),
@@ -78,7 +79,7 @@ impl Holding {
         known.filter(|(_, value)| !value.is_empty()).collect()
     }
 
-    /// Returns `Demo Library, Main, PR4034 .E5, v.2: due 2026-12-01`, as far as these values are known.
+    /// Returns a summary such as `Demo Library, Main, PR4034 .E5, v.2: due 2026-12-01`; unknown values are left out.
     fn summary(&self) -> String {
         let parts = [
             &self.library,
@@ -109,7 +110,7 @@ fn yes_or_no(flag: bool) -> String {
     if flag { "yes" } else { "no" }.to_owned()
 }
 
-/// Returns the number of holds, or whether there are any.
+/// Returns the number of holds, or only whether there are any if the number is unknown.
 fn holds(holding: &Holding) -> Option<String> {
     let number = holding.holds.map(|holds| holds.to_string());
     number.or(holding.on_hold.filter(|is_held| *is_held).map(yes_or_no))

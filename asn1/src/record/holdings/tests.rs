@@ -1,4 +1,4 @@
-//! Tests for holdings in every form, as a table and as values.
+//! Tests for holdings from every kind of record, as a table and as values.
 
 use z3950_marc::mrk;
 
@@ -37,7 +37,7 @@ fn check_marc(fields: &str, expected: &str) {
     check(&of_marc(&records[0]), expected);
 }
 
-/// The form written by Alma, FOLIO and Voyager: a location and its items.
+/// Tests records as sent by Alma, FOLIO and Voyager, with a location and its items.
 #[test]
 fn items_of_an_opac_record() {
     let data = HoldingsAndCircData {
@@ -85,7 +85,7 @@ fn items_of_an_opac_record() {
     );
 }
 
-/// The form written by Sierra and Millennium: no items, and the status as the public note.
+/// Tests records as sent by Sierra and Millennium, with the status in the public note and without items.
 #[test]
 fn a_status_in_the_public_note() {
     let noted = |note: &str| HoldingsAndCircData {

@@ -1,5 +1,5 @@
-//! Converts holdings in the fields of a bibliographic record (MARC 21 Format for Holdings Data, 841 to 878) to the elements of
-//! an OPAC record.
+//! Converts the holdings fields of a bibliographic record (MARC 21 Format for Holdings Data, 841 to 878) to the
+//! elements of an OPAC record.
 
 use std::collections::HashMap;
 
@@ -12,12 +12,13 @@ use crate::apdu::External;
 use crate::types::InternationalString;
 
 impl OpacRecord {
-    /// Returns the OPAC record of a MARC 21 record: `bibliographic` unchanged, and a holding for each location (852) in
+    /// Makes an OPAC record from a MARC 21 record: `bibliographic` unchanged, and a holding for each location (852) in
     /// `record`.
     ///
-    /// Fields after an 852 belong to it, and fields before the first 852 belong to the first; without an 852, all fields are
-    /// one holding. An item (876 to 878) with the barcode of an 852 belongs to that 852. A holding has circulation data if each
-    /// of its items has a status in known words. A record without such fields has no holdings.
+    /// Fields after an 852 belong to it, and fields before the first 852 belong to the first holding. Without any 852,
+    /// all fields are one holding. An item (876 to 878) that has the barcode of an 852 belongs to that 852. A holding
+    /// has circulation data if each of its items has a status in known words. A record without holdings fields has no
+    /// holdings.
     pub fn of_marc(bibliographic: External, record: &MarcRecord) -> Self {
         let holdings = MarcHolding::all(record).map(|holding| {
             let items = holding.items.iter().map(MarcItem::circulation);
@@ -37,15 +38,15 @@ impl OpacRecord {
 
 /// A holding in the fields of a MARC 21 record.
 pub(in crate::record) struct MarcHolding {
-    /// The elements of the holding, without circulation data.
+    /// The elements of the holding, except its circulation data.
     pub(in crate::record) data: HoldingsAndCircData,
     pub(in crate::record) items: Vec<MarcItem>,
 }
 
-/// An item in 876 to 878, or in the 852 of a holding without such fields.
+/// An item from the fields 876 to 878, or from the 852 of a holding without such fields.
 #[derive(Default)]
 pub(in crate::record) struct MarcItem {
-    /// The identifier: $p, otherwise $a.
+    /// The identifier: $p, or $a if there is no $p.
     pub(in crate::record) id: Option<InternationalString>,
     /// The copy number: $t.
     pub(in crate::record) copy_number: Option<InternationalString>,
@@ -55,7 +56,7 @@ pub(in crate::record) struct MarcItem {
     pub(in crate::record) restrictions: Option<InternationalString>,
     /// The temporary location: $l.
     pub(in crate::record) temporary_location: Option<InternationalString>,
-    /// The volume: the 863 to 865 with the same $8, otherwise $3.
+    /// The volume: the field 863 to 865 with the same $8, or $3 if there is no such field.
     pub(in crate::record) volume: Option<InternationalString>,
     /// The note: $z.
     pub(in crate::record) note: Option<InternationalString>,
@@ -73,7 +74,7 @@ impl MarcHolding {
 }
 
 impl MarcItem {
-    /// Returns the item as an element of an OPAC record; `None` if its status is not known.
+    /// Returns the item as an element of an OPAC record; `None` if the words of its status are unknown.
     fn circulation(&self) -> Option<CircRecord> {
         let status = CircStatus::of(&self.status.as_ref()?.to_string_lossy());
         Some(CircRecord {
@@ -90,7 +91,7 @@ impl MarcItem {
 }
 
 impl Volume {
-    /// Returns enumeration and chronology as text: `v.1:no.2 (1911)`.
+    /// Returns enumeration and chronology as text, such as `v.1:no.2 (1911)`.
     pub(in crate::record) fn text(&self) -> Option<InternationalString> {
         let present = |text: &Option<InternationalString>| {
             let text = text.clone();
@@ -150,7 +151,7 @@ fn is_item(field: &Field) -> bool {
     matches!(field.tag.as_ref(), b"876" | b"877" | b"878")
 }
 
-/// Returns the items of a holding. If there are no item fields, an 852 with a barcode or a status is an item.
+/// Returns the items of a holding. If it has no item fields, an 852 with a barcode or a status counts as an item.
 fn items(fields: &[&Field]) -> Vec<MarcItem> {
     let of = |field: &Field, code: &str| text(std::iter::once(joined(field, code, " ")), "");
     let captions = captions(fields);
@@ -185,7 +186,7 @@ fn items(fields: &[&Field]) -> Vec<MarcItem> {
     item.filter(is_one).into_iter().collect()
 }
 
-/// Returns the status in an 852, for which MARC 21 has no subfield: Evergreen writes it in $n, Polaris in $r.
+/// Returns the status in an 852. MARC 21 defines no subfield for it, but Evergreen uses $n and Polaris $r.
 fn status_in_location(field: &Field) -> Option<InternationalString> {
     let mut known = wanted(field, "nr").filter(|subfield| {
         let status = CircStatus::of(&text_lossless(subfield.data));
@@ -233,19 +234,19 @@ fn holding(fields: &[&Field]) -> HoldingsAndCircData {
 
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
 
-/// Joins the texts that are not empty; `None` if there are none.
+/// Joins the texts that are not empty; `None` if all are empty.
 fn text(parts: impl Iterator<Item = Vec<u8>>, between: &str) -> Option<InternationalString> {
     let parts: Vec<Vec<u8>> = parts.filter(|part| !part.is_empty()).collect();
     (!parts.is_empty()).then(|| (&*parts.join(between.as_bytes())).into())
 }
 
-/// Returns the data of the subfields with one of the codes, in the order of the field.
+/// Returns the data of the subfields with one of the codes, in field order, separated by `between`.
 fn joined(field: &Field, codes: &str, between: &str) -> Vec<u8> {
     let parts: Vec<&[u8]> = wanted(field, codes).map(|subfield| subfield.data).collect();
     parts.join(between.as_bytes())
 }
 
-/// Returns the subfields that are not empty and have one of the codes.
+/// Returns the subfields with one of the codes that are not empty.
 fn wanted<'f>(field: &'f Field, codes: &str) -> impl Iterator<Item = Subfield<'f>> {
     field.subfields().filter(|subfield| match subfield.code {
         [code] => codes.as_bytes().contains(code) && !subfield.data.is_empty(),
@@ -253,7 +254,7 @@ fn wanted<'f>(field: &'f Field, codes: &str) -> impl Iterator<Item = Subfield<'f
     })
 }
 
-/// The captions (853 to 855) by the last digit of their tags and by their link.
+/// The captions (853 to 855), by the last digit of the tag and the link.
 type Captions<'f> = HashMap<(u8, Option<&'f [u8]>), &'f Field>;
 
 fn captions<'f>(fields: &[&'f Field]) -> Captions<'f> {
@@ -262,14 +263,15 @@ fn captions<'f>(fields: &[&'f Field]) -> Captions<'f> {
     all.map(|field| (pair(field), *field)).collect()
 }
 
-/// Returns the key shared by captions and their values.
+/// Returns the key that is the same for a field with captions and the fields with their values.
 fn pair(field: &Field) -> (u8, Option<&[u8]>) {
     let digit = field.tag.as_ref().last();
     (digit.copied().unwrap_or_default(), link(field))
 }
 
-/// Returns enumeration ($a to $h) and chronology ($i to $m) of 863 to 865. Each value follows the caption that the linked 853
-/// to 855 has under the same code. A caption in brackets, such as `(year)`, is not shown (853 $i).
+/// Returns the enumeration ($a to $h) and chronology ($i to $m) in a field 863 to 865. Each value follows its caption,
+/// which has the same code in the linked field 853 to 855. A caption in brackets, such as `(year)`, is not shown (853
+/// $i).
 fn volume(field: &Field, captions: &Captions<'_>) -> Volume {
     let captions = captions.get(&pair(field));
     let part = |codes: &str| {
@@ -289,7 +291,7 @@ fn volume(field: &Field, captions: &Captions<'_>) -> Volume {
     }
 }
 
-/// Returns the number that links captions with values: `1` of `$8 1` and of `$8 1.2`.
+/// Returns the number that links captions with values: `1` for both `$8 1` and `$8 1.2`.
 fn link(field: &Field) -> Option<&[u8]> {
     field.subfield("8")?.split(|octet| *octet == b'.').next()
 }
@@ -300,7 +302,7 @@ mod tests {
     use crate::describe::Describe as _;
     use crate::oid;
 
-    /// A tag, and subfields by code.
+    /// A field of a test: its tag, and its subfields as codes and data.
     type Written<'a> = (&'a [u8; 3], &'a [(&'a str, &'a str)]);
 
     fn check(fields: &[Written<'_>], expected: &str) {

@@ -1,4 +1,4 @@
-//! Writes OPAC records for people and programs: as text, as JSON, and as the XML that other tools write.
+//! Writes OPAC records for people and programs: as text, as JSON, and as XML in the form that other tools use.
 
 use z3950_marc::marcline::HOLDINGS;
 use z3950_marc::xmltext::put_content;
@@ -9,7 +9,7 @@ use crate::describe::{Describe, Value};
 use crate::record::{embedded, holdings};
 
 impl OpacRecord {
-    /// Returns the bibliographic record as usual, then its holdings as a table.
+    /// Returns the bibliographic record in its usual text form, followed by its holdings as a table.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
         if let Some(record) = &self.bibliographic_record {
@@ -26,13 +26,14 @@ impl OpacRecord {
         out
     }
 
-    /// Returns `{"bibliographicRecord": …, "holdingsData": [{"holdingsAndCirc": {…}}]}`, with MARC as MARC-in-JSON.
+    /// Returns `{"bibliographicRecord": …, "holdingsData": [{"holdingsAndCirc": {…}}]}`. MARC records in it are
+    /// MARC-in-JSON.
     pub fn to_json(&self) -> serde_json::Value {
         self.describe().to_json()
     }
 
-    /// Returns an `opacRecord` document as other tools write it, with a newline: MARCXML in `bibliographicRecord`, and a
-    /// `holding` for each holding.
+    /// Returns an XML document `opacRecord` in the form that other tools use, followed by a newline. It has MARCXML in
+    /// `bibliographicRecord`, and an element `holding` for each holding.
     pub fn to_xml(&self) -> String {
         let mut out = String::from("<opacRecord>\n");
         if let Some(record) = &self.bibliographic_record {
@@ -60,7 +61,7 @@ fn put_record(name: &str, record: &External, out: &mut String) {
     out.push_str(&format!("</{name}>\n"));
 }
 
-/// Writes an element; lists have an enclosing element, and flags are `<onHold value="0"/>`.
+/// Writes an element. Lists have an enclosing element, and flags are written as `<onHold value="0"/>`.
 fn put_element(name: &str, value: &Value, out: &mut String) {
     match (name, value) {
         ("volumes", Value::List(volumes)) => put_all("volumes", "volume", volumes, out),

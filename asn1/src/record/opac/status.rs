@@ -1,11 +1,12 @@
-//! The status of an item in words, as catalogues write it in public notes and in 876 $j: whether the item is available, when it
-//! is due back, and how many readers are waiting for it. Neither Z39.50-2003 nor MARC 21 defines the words.
+//! Interprets the status of an item, which catalogues write in public notes and in 876 $j: whether the item is
+//! available, when it is due back, and how many readers are waiting for it. Neither Z39.50-2003 nor MARC 21 defines the
+//! words of a status.
 
-/// The meaning of a status. Unknown words have no meaning.
+/// The meaning of a status. Unknown words are ignored.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::record) struct CircStatus {
     pub(in crate::record) available: Option<bool>,
-    /// The due date, as written.
+    /// The due date, as written in the status.
     pub(in crate::record) due: Option<String>,
     pub(in crate::record) holds: Option<u32>,
 }
@@ -54,12 +55,12 @@ const UNAVAILABLE: &[&str] = &[
     "withdrawn",
 ];
 
-/// Words before the date on which an item comes back, and words that may follow them.
+/// Words that precede the date on which an item is due back.
 const UNTIL: [&str; 2] = ["due", "until"];
 const FILLERS: [&str; 4] = ["back", "by", "date", "on"];
 
 impl CircStatus {
-    /// Reads a status such as `Available`, `DUE 01-11-23 +1 HOLD` or `Checked out: due 2026-12-01`.
+    /// Interprets a status such as `Available`, `DUE 01-11-23 +1 HOLD` or `Checked out: due 2026-12-01`.
     pub(in crate::record) fn of(text: &str) -> Self {
         let (text, holds) = match text.rsplit_once('+') {
             Some((before, after)) if holds(after).is_some() => (before, holds(after)),
@@ -91,7 +92,7 @@ impl CircStatus {
     }
 }
 
-/// Returns the number in ` 2 HOLDS`.
+/// Returns the number of holds in text such as ` 2 HOLDS`.
 fn holds(text: &str) -> Option<u32> {
     let (number, word) = text.trim().split_once(' ')?;
     let is_holds = is_any(word.trim(), &["hold", "holds"]);

@@ -1,4 +1,4 @@
-//! Tests for OPAC records: known octets, the three forms, and circulation.
+//! Tests for OPAC records: known octets, the three output formats, and circulation data.
 
 use serde_json::json;
 use z3950_marc::Field;

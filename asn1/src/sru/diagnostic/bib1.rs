@@ -1,5 +1,5 @@
-//! Converts conditions of Bib-1 to those of SRU and back, as clients of both protocols expect: most SRU servers are in front of
-//! a Z39.50 server.
+//! Converts conditions of Bib-1 to those of SRU and back, for clients of both protocols: most SRU servers are a front
+//! end of a Z39.50 server.
 
 use super::{SruCondition, SruDiagnostic};
 use crate::apdu::DefaultDiagFormat;
@@ -7,8 +7,8 @@ use crate::bib1::diagnostics::Condition;
 use crate::oid::BIB_1_DIAGNOSTICS;
 
 impl SruDiagnostic {
-    /// Converts a diagnostic of Z39.50, with its addinfo as `details`. A condition without a counterpart becomes 1, with the
-    /// Bib-1 message.
+    /// Converts a Z39.50 diagnostic to SRU, with its addinfo as `details`. A condition without a counterpart becomes 1,
+    /// with the Bib-1 message.
     pub fn from_bib1(diagnostic: &DefaultDiagFormat) -> Self {
         let details = diagnostic.addinfo.to_string_lossy();
         let is_bib1 = diagnostic.diagnostic_set_id == BIB_1_DIAGNOSTICS;
@@ -25,8 +25,8 @@ impl SruDiagnostic {
         }
     }
 
-    /// Converts the diagnostic to Z39.50. A diagnostic without a counterpart becomes 1, or 224 in Record Update, with its words
-    /// in the addinfo.
+    /// Converts the diagnostic to Z39.50. A condition without a counterpart becomes 1 (224 for Record Update), with the
+    /// message of the diagnostic in the addinfo.
     pub fn to_bib1(&self) -> DefaultDiagFormat {
         let condition = self.condition().and_then(to_bib1);
         if let Some(condition) = condition {
@@ -42,14 +42,14 @@ impl SruDiagnostic {
     }
 }
 
-/// Returns the first counterpart.
+/// Returns the SRU condition in the first of [`PAIRS`] that has the Bib-1 condition.
 fn of_bib1(condition: Condition) -> Option<SruCondition> {
     let mut rows = PAIRS.iter();
     rows.find(|(bib1, _)| i64::from(*bib1) == condition.0)
         .map(|(_, sru)| SruCondition(*sru))
 }
 
-/// Returns the first counterpart, with exceptions.
+/// Returns the Bib-1 condition for an SRU condition: from [`BACK`], or from the first of [`PAIRS`] that has it.
 fn to_bib1(condition: SruCondition) -> Option<Condition> {
     let mut rows = BACK.iter().map(|(sru, bib1)| (bib1, sru));
     let exception = rows.find(|(_, sru)| **sru == condition.0);
@@ -60,11 +60,11 @@ fn to_bib1(condition: SruCondition) -> Option<Condition> {
     row.map(|(bib1, _)| Condition(i64::from(*bib1)))
 }
 
-/// The SRU conditions whose Bib-1 counterpart is not the one in the first row.
+/// The SRU conditions whose Bib-1 counterpart is not in the first matching row of [`PAIRS`].
 const BACK: [(u16, u16); 3] = [(3, 1011), (10, 108), (66, 238)];
 
-/// Pairs of Bib-1 and SRU conditions. In either direction, the first row with a number applies. A database that is unavailable
-/// (109) exists; it therefore corresponds not to 235 of SRU, as in some servers, but to a system that is temporarily
+/// Pairs of Bib-1 and SRU conditions. In both directions, the first row with the number applies. An unavailable
+/// database (109) does exist, so it does not become 235 of SRU, as with some servers, but a system that is temporarily
 /// unavailable.
 #[rustfmt::skip]
 const PAIRS: &[(u16, u16)] = &[

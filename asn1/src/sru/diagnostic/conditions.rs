@@ -1,20 +1,20 @@
-//! The meaning of each condition of SRU, in words written by this project for people who do not know the protocol.
+//! The meaning of each SRU condition, in this project's own words, for people who do not know the protocol.
 
 use std::fmt;
 
-/// A condition of the general set of diagnostics, known or not.
+/// A condition of the general set of diagnostics, which may be unassigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SruCondition(pub u16);
 
 impl SruCondition {
-    /// Returns the meaning of the condition as a lower-case phrase; `None` for a number that is not assigned.
+    /// Returns the meaning of the condition as a lower-case phrase; `None` for an unassigned number.
     pub fn message(self) -> Option<&'static str> {
         find(CONDITIONS, self.0)
     }
 }
 
 impl fmt::Display for SruCondition {
-    /// Writes, for example, `16 (the server has no such index)`, or the number alone.
+    /// Writes, for example, `16 (the server has no such index)`, or only the number of an unassigned condition.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.message() {
             Some(message) => write!(f, "{} ({message})", self.0),
@@ -33,7 +33,7 @@ fn find(table: &[(u16, &'static str)], number: u16) -> Option<&'static str> {
     table.get(index.ok()?).map(|(_, message)| *message)
 }
 
-/// Defines the table of conditions, and a constant for each condition that code refers to.
+/// Defines the table of conditions, and a constant for each condition that is used in the code.
 macro_rules! conditions {
     ($($number:literal $($constant:ident)? $message:literal;)*) => {
         impl SruCondition {

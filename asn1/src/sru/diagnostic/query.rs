@@ -1,10 +1,10 @@
-//! Reports faults in queries as diagnostics.
+//! Converts faults in queries to diagnostics.
 
 use super::{SruCondition, SruDiagnostic};
 use crate::query::{QueryError, QueryErrorKind};
 
 impl SruDiagnostic {
-    /// Returns what is wrong with a query; the message includes the position in the text.
+    /// Returns the diagnostic for a fault in a query. The message includes the position in the text.
     pub fn from_query_error(error: &QueryError, query: &str) -> Self {
         let (condition, details) = match &error.kind {
             QueryErrorKind::Index { name, .. } => (SruCondition::INDEX, name.clone()),

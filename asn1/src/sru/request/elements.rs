@@ -1,4 +1,4 @@
-//! A request as elements: in SOAP, and as the echo in an answer.
+//! Writes a request as XML elements: in SOAP, and as the echo in a response.
 
 use super::{FacetParameters, Request, SruOperation};
 use crate::sru::xcql;
@@ -6,7 +6,7 @@ use crate::sru::xml::Writer;
 use crate::sru::{Version, is_secret_parameter};
 
 impl Request {
-    /// Writes the request into an echo, in the order of the schemas and without the login.
+    /// Writes the request as the content of an echo, in the order of the schemas and without the login.
     pub(in crate::sru) fn put_echo(&self, to: &mut Writer<'_>) {
         let is_new = self.version == Version::V2_0;
         if !is_new {
@@ -58,7 +58,7 @@ impl Request {
         }
     }
 
-    /// Writes the request as elements of SOAP, without its version.
+    /// Writes the parameters of the request as elements of SOAP, without the version.
     pub(in crate::sru) fn put_elements(&self, to: &mut Writer<'_>) {
         let mut fields = Vec::new();
         self.put_fields(&mut fields);
@@ -76,7 +76,7 @@ impl Request {
 }
 
 impl FacetParameters {
-    /// Returns, for example, `facetLimit=10&facetSort=recordCount`.
+    /// Joins the facet parameters to one text: for example, `facetLimit=10&facetSort=recordCount`.
     fn joined(&self) -> String {
         let given = self.fields().into_iter();
         let given = given.filter_map(|(name, value)| Some(format!("{name}={}", value?)));
@@ -84,7 +84,7 @@ impl FacetParameters {
     }
 }
 
-/// Returns the element of a parameter; YAZ uses other names in SOAP for queries in PQF.
+/// Returns the SOAP element for a parameter. YAZ uses other names in SOAP than in URLs for queries in PQF.
 fn element_name(parameter: &str) -> &str {
     match parameter {
         "x-pquery" => "pQuery",
@@ -99,8 +99,8 @@ fn put_parameters(to: &mut Writer<'_>, extra: &[(String, String)]) {
     }
 }
 
-/// Writes extra parameters as elements, without `x-` in their names. A parameter whose name cannot be an element name is left
-/// out.
+/// Writes extra parameters as elements, without `x-` in their names. A parameter is left out if its name cannot be the
+/// name of an element.
 fn put_extra(to: &mut Writer<'_>, extra: &[(String, String)]) {
     let named = extra.iter().filter_map(|(name, value)| {
         let name = name.strip_prefix("x-")?;

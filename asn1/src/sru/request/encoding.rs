@@ -1,8 +1,8 @@
-//! Names and values in a URL or a form (`application/x-www-form-urlencoded`; RFC 3986 §2.1).
+//! Encodes and decodes names and values in a URL or a form (`application/x-www-form-urlencoded`; RFC 3986 §2.1).
 
 use std::borrow::Cow;
 
-/// Returns the pairs of a query string or a form, still encoded. Empty pairs are left out.
+/// Returns the names and values in a query string or a form, still encoded. Empty pairs are left out.
 pub(super) fn pairs(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let pairs = text.split(|octet| *octet == b'&');
     pairs.filter(|pair| !pair.is_empty()).map(|pair| {
@@ -14,7 +14,7 @@ pub(super) fn pairs(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// The reason why a name or value cannot be read.
+/// The reason why a name or value cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Undecodable {
     #[error("% is not followed by two hexadecimal digits")]
@@ -25,7 +25,7 @@ pub(super) enum Undecodable {
     Control,
 }
 
-/// Decodes escapes, and `+` as a blank.
+/// Decodes escapes, and `+` to a space.
 pub(super) fn decode(text: &[u8]) -> Result<String, Undecodable> {
     let mut octets = Vec::with_capacity(text.len());
     let mut rest = text.iter();
@@ -52,7 +52,7 @@ pub(super) fn decode(text: &[u8]) -> Result<String, Undecodable> {
     }
 }
 
-/// Appends text with escapes for all but the unreserved characters (RFC 3986 §2.3).
+/// Appends text, with escapes for all characters that are not unreserved (RFC 3986 §2.3).
 pub(super) fn encode(out: &mut String, text: &str) {
     for octet in text.bytes() {
         match octet {
@@ -70,7 +70,7 @@ pub(super) fn encode(out: &mut String, text: &str) {
     }
 }
 
-/// Joins names and values to a query string.
+/// Encodes names and values and joins them to a query string.
 pub(super) fn join<'a>(fields: impl IntoIterator<Item = (Cow<'a, str>, Cow<'a, str>)>) -> String {
     let mut text = String::new();
     for (name, value) in fields {

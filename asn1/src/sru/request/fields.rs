@@ -1,4 +1,5 @@
-//! A request as names and values: for a URL or a form, for SOAP, and for the echo in an answer, in the order of the schemas.
+//! Converts a request to names and values, in the order of the schemas: for a URL or a form, for SOAP, and for the echo
+//! in a response.
 
 use std::borrow::Cow;
 
@@ -6,11 +7,12 @@ use super::encoding::join;
 use super::{FacetParameters, QueryType, Request, SruOperation};
 use crate::sru::{Packing, Version};
 
-/// A name and a value.
+/// The name and value of a parameter.
 pub(in crate::sru) type Field<'a> = (Cow<'a, str>, Cow<'a, str>);
 
 impl Request {
-    /// Returns the request as the query string of a URL, without `?`, or as a form. An update can only travel in SOAP.
+    /// Returns the request as a form, or as the query string of a URL without `?`. An update cannot be expressed in
+    /// this way, only in SOAP.
     pub fn to_parameters(&self) -> String {
         let begin = [
             ("version", self.version.as_str()),
@@ -28,7 +30,7 @@ impl Request {
         join(fields)
     }
 
-    /// Adds the fields of the request, except version, operation, login and extra parameters.
+    /// Adds the parameters of the request, except version, operation, login and extra parameters.
     pub(in crate::sru) fn put_fields<'a>(&'a self, fields: &mut Vec<Field<'a>>) {
         let mut put = Put {
             is_new: self.version == Version::V2_0,
@@ -71,7 +73,7 @@ impl Request {
 }
 
 struct Put<'a, 'f> {
-    /// Whether the version is 2.0.
+    /// Whether the version of the request is 2.0.
     is_new: bool,
     fields: &'f mut Vec<Field<'a>>,
 }
@@ -104,7 +106,7 @@ impl<'a> Put<'a, '_> {
         self.text(name, packing.map(Packing::as_str));
     }
 
-    /// Adds a query, in the parameter for its language in this version.
+    /// Adds a query, in the parameter for its language and the version.
     fn query(&mut self, query_type: &'a QueryType, names: [&'static str; 2], query: &'a str) {
         let [name, in_pqf] = names;
         match query_type {
@@ -129,7 +131,7 @@ impl<'a> Put<'a, '_> {
 }
 
 impl FacetParameters {
-    /// Returns the parameters and their values.
+    /// Returns the facet parameters by name, with their values.
     pub(in crate::sru) fn fields(&self) -> [(&'static str, Option<&str>); 7] {
         [
             ("facetLimit", self.limit.as_deref()),

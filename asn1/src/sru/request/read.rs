@@ -1,4 +1,4 @@
-//! Reads a request from its names and values, whether these are parameters of a URL, a form, or elements of SOAP.
+//! Reads a request from its names and values, which come from a URL, a form, or elements of SOAP.
 
 use super::encoding::{Undecodable, decode, pairs};
 use super::{
@@ -8,13 +8,15 @@ use super::{
 use crate::sru::{Packing, SruCondition, SruDiagnostic, SruLimits, Version};
 
 impl Request {
-    /// Reads the query string of a URL, without `?`, or a form, which has the same syntax.
+    /// Parses the query string of a URL without `?`, or a form, which has the same syntax.
     ///
-    /// If no operation is named, it is inferred: a query means a search, a scan clause a scan, and anything else an explain. An
-    /// empty value counts as absent, because browsers send forms with empty values.
+    /// If no operation is named, it is inferred: a request with a query is a search, a request with a scan clause is a
+    /// scan, and any other request is an explain. An empty value counts as absent, because browsers send forms with
+    /// empty values.
     ///
     /// # Errors
-    /// A value or name is unknown, given twice, not UTF-8, or exceeds `limits`, or a mandatory parameter is missing.
+    /// [`Refusal`] if a name is unknown, a name or value is given twice, is not UTF-8 or exceeds `limits`, a value is
+    /// not valid, or a mandatory parameter is missing.
     pub fn from_parameters(text: &[u8], limits: &SruLimits) -> Result<Self, Refusal> {
         let mut fields = Fields::new(limits);
         for (name, value) in pairs(text) {
@@ -31,7 +33,7 @@ impl Request {
     }
 }
 
-/// The names and values of a request that have not been taken yet, and the faults found in it.
+/// The names and values of a request that have not been taken yet, and the faults found so far.
 pub(in crate::sru) struct Fields<'a> {
     limits: &'a SruLimits,
     count: usize,
@@ -53,12 +55,12 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Returns whether there are more parameters than allowed.
+    /// Returns whether there are more parameters than the limit.
     pub(in crate::sru) fn is_full(&self) -> bool {
         self.count > self.limits.parameters
     }
 
-    /// Counts a parameter; returns `false` if it exceeds the limit by one.
+    /// Counts a parameter. Returns `false` for a parameter beyond the limit; the first of these adds a diagnostic.
     fn is_within_limit(&mut self, name: &str) -> bool {
         self.count += 1;
         // A single diagnostic reports all parameters beyond the limit.
@@ -69,7 +71,7 @@ impl<'a> Fields<'a> {
         self.count <= self.limits.parameters
     }
 
-    /// Adds a diagnostic for a parameter that cannot be read.
+    /// Adds a diagnostic for a parameter that cannot be decoded.
     fn refuse(&mut self, condition: SruCondition, name: String, error: &Undecodable) {
         if self.is_within_limit(&name) {
             self.fail(condition, name, &error.to_string());
@@ -95,7 +97,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Adds a diagnostic; of the diagnostics for unknown parameters, only the first ones are added.
+    /// Adds a diagnostic with a condition and a message. The number of diagnostics for unknown parameters is limited.
     pub(in crate::sru) fn fail(&mut self, condition: SruCondition, name: String, message: &str) {
         if condition == SruCondition::PARAMETER {
             if self.unknown == MAX_UNKNOWN_PARAMETERS {
@@ -112,28 +114,28 @@ impl<'a> Fields<'a> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Adds a diagnostic.
+    /// Adds a diagnostic to the faults.
     pub(in crate::sru) fn add(&mut self, diagnostic: SruDiagnostic) {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Takes the value of a parameter.
+    /// Takes the value of a parameter, so that it is not reported as unknown.
     pub(in crate::sru) fn take(&mut self, name: &str) -> Option<String> {
         let index = self.left.iter().position(|(known, _)| known == name)?;
         Some(self.left.remove(index).1)
     }
 
-    /// Takes the value of a parameter that only 2.0 has.
+    /// Takes the value of a parameter that exists only in 2.0.
     fn take_new(&mut self, name: &str) -> Option<String> {
         (self.version == Version::V2_0).then(|| self.take(name))?
     }
 
-    /// Takes the value of a parameter that only 1.1 and 1.2 have.
+    /// Takes the value of a parameter that exists only in 1.1 and 1.2.
     fn take_old(&mut self, name: &str) -> Option<String> {
         (self.version != Version::V2_0).then(|| self.take(name))?
     }
 
-    /// Takes a number of 64 bits that is at least `least`.
+    /// Takes the value of a parameter as a number of 64 bits that is at least `least`.
     fn number(&mut self, name: &str, least: u64) -> Option<u64> {
         let value = self.take(name)?;
         let digits = value.trim();
@@ -151,7 +153,8 @@ impl<'a> Fields<'a> {
         number
     }
 
-    /// Returns a mandatory value; if a fault was already found in it, no further fault is added.
+    /// Returns a mandatory value. If it is missing, a diagnostic is added, unless there is already one for this
+    /// parameter.
     fn mandatory(&mut self, name: &str, value: Option<String>) -> String {
         let is_faulty = |diagnostic: &SruDiagnostic| diagnostic.details == name;
         if value.is_none() && !self.diagnostics.iter().any(is_faulty) {
@@ -160,7 +163,7 @@ impl<'a> Fields<'a> {
         value.unwrap_or_default()
     }
 
-    /// Takes the version. `of_namespace` is the version of a SOAP request that does not name one.
+    /// Takes the version. For a SOAP request without one, the version is `of_namespace`.
     pub(in crate::sru) fn version(&mut self, of_namespace: Option<Version>) -> Version {
         let named = self.take("version");
         let version = match (&named, of_namespace) {
@@ -175,7 +178,7 @@ impl<'a> Fields<'a> {
         self.version
     }
 
-    /// Reads the request in a URL or a form.
+    /// Reads the request from a URL or a form.
     fn request(mut self, of_namespace: Option<Version>) -> Result<Request, Refusal> {
         self.version(of_namespace);
         let named = self.take("operation");
@@ -201,7 +204,7 @@ impl<'a> Fields<'a> {
         self.finish(operation)
     }
 
-    /// Reads a SOAP request, whose element names the operation.
+    /// Reads a SOAP request; its operation is given by the name of its element.
     pub(in crate::sru) fn of_element(
         mut self,
         element: &str,
@@ -216,7 +219,7 @@ impl<'a> Fields<'a> {
         self.finish_element(operation)
     }
 
-    /// Finishes a request as [`Self::finish`] does, and takes the database, which only SOAP has.
+    /// Finishes a request like [`Self::finish`], and takes the name of the database, which occurs only in SOAP.
     pub(in crate::sru) fn finish_element(
         mut self,
         operation: SruOperation,
@@ -230,7 +233,7 @@ impl<'a> Fields<'a> {
         read
     }
 
-    /// Takes the parameters that all operations have; all remaining parameters are unknown.
+    /// Takes the parameters that all operations have. All remaining parameters are unknown.
     fn finish(mut self, operation: SruOperation) -> Result<Request, Refusal> {
         let mut request = Request::new(self.version, operation);
         request.stylesheet = self.take("stylesheet");
@@ -309,7 +312,7 @@ impl<'a> Fields<'a> {
         explain
     }
 
-    /// Takes a query and its language; YAZ has a separate parameter for PQF.
+    /// Takes a query and its language. YAZ uses a separate parameter, `in_pqf`, for PQF.
     fn query(&mut self, name: &str, in_pqf: &str) -> (String, QueryType) {
         let named = self.take_new("queryType");
         let query = self.take(name);
@@ -360,7 +363,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The number of digits in the largest numbers.
+/// The number of digits in the largest number of 64 bits.
 const MAX_DIGITS: usize = 20;
 
 /// The maximum number of characters of a name or value shown in a diagnostic.

@@ -1,4 +1,5 @@
-//! Requests as elements in the body of an envelope (SRU 1.1 and 1.2, "SRU via SOAP"; Record Update 1.0).
+//! Reads and writes requests as elements in the body of a SOAP envelope (SRU 1.1 and 1.2, "SRU via SOAP"; Record Update
+//! 1.0).
 
 use bytes::Bytes;
 
@@ -13,13 +14,13 @@ use crate::sru::xml::{
 };
 use crate::sru::{SruCondition, SruDiagnostic, SruLimits, UPDATE_VERSION, Version};
 
-/// The reason why a request in SOAP cannot be carried out.
+/// The reason why a request in SOAP cannot be performed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SoapRequestError {
-    /// The document is not a request; the answer is a fault.
+    /// The document is not a request, so the response is a SOAP fault.
     Xml(XmlError),
-    /// The request has faults; the answer has diagnostics.
+    /// The request has faults, so the response contains diagnostics.
     Refused(Refusal),
 }
 
@@ -30,7 +31,7 @@ impl From<XmlError> for SoapRequestError {
 }
 
 impl Request {
-    /// Reads a request in SOAP. A request without an envelope is also accepted.
+    /// Parses a request in SOAP. A request without an envelope is also accepted.
     ///
     /// # Errors
     /// [`SoapRequestError`] for text that is not well-formed XML, for XML that is not one request, and for requests that
@@ -68,7 +69,7 @@ impl Request {
         read.map_err(SoapRequestError::Refused)
     }
 
-    /// Returns the request in SOAP.
+    /// Returns the request as a SOAP document.
     pub fn to_soap(&self) -> Vec<u8> {
         let mut out = Vec::new();
         envelope(&mut out, |to| match &self.operation {
@@ -107,8 +108,8 @@ impl Request {
     }
 }
 
-/// Refuses elements after a request in its envelope that would not be carried out: another request in the body, or another
-/// body.
+/// Returns an error if elements that would be ignored follow a request in its envelope: another request in the body, or
+/// another body.
 fn check_rest(xml: &mut XmlReader<'_>) -> Result<(), XmlError> {
     if let Some(start) = xml.child()? {
         return Err(XmlError::element(local_name(&start)));
@@ -122,7 +123,7 @@ fn check_rest(xml: &mut XmlReader<'_>) -> Result<(), XmlError> {
     Ok(())
 }
 
-/// Returns the element of a request, and its namespace.
+/// Returns the name of a request's element, and its namespace.
 fn element(operation: &SruOperation, version: Version) -> (&'static str, &'static str) {
     let of_request = match version {
         Version::V1_1 | Version::V1_2 => namespace::SRU,
@@ -137,7 +138,7 @@ fn element(operation: &SruOperation, version: Version) -> (&'static str, &'stati
 }
 
 impl Fields<'_> {
-    /// Adds the children of the element that was started last, under the names of parameters.
+    /// Adds the children of the current element, by their names as parameters.
     pub(in crate::sru) fn read_elements(
         &mut self,
         xml: &mut XmlReader<'_>,
@@ -149,7 +150,7 @@ impl Fields<'_> {
         Ok(())
     }
 
-    /// Rejects a request that has more elements than the limit on parameters allows.
+    /// Returns an error if a request has more elements than the limit on parameters allows.
     fn check_count(&self, xml: &XmlReader<'_>) -> Result<(), XmlError> {
         if self.is_full() {
             Err(XmlError::TooMany {
@@ -193,7 +194,8 @@ impl Fields<'_> {
     }
 }
 
-/// Reads an update: the outer result says whether it is XML, the inner one whether it is a valid request.
+/// Reads an update. The outer result is an error if the XML is malformed; the inner one is an error if the request is
+/// not valid.
 fn update(xml: &mut XmlReader<'_>, version: Version) -> Result<Result<Request, Refusal>, XmlError> {
     let mut fields = Fields::new(xml.limits());
     let mut update = UpdateRequest::new(UpdateAction::Create);
@@ -224,7 +226,7 @@ fn update(xml: &mut XmlReader<'_>, version: Version) -> Result<Result<Request, R
     Ok(fields.finish_element(update.into()))
 }
 
-/// Returns diagnostic 6: an update has only one record.
+/// Returns diagnostic 6 about a repeated component, because an update has only one record.
 fn repeated(component: &str) -> SruDiagnostic {
     SruDiagnostic::update(6, component)
 }

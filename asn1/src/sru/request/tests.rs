@@ -1,4 +1,4 @@
-//! Tests for requests as parameters: read, refused, and written back.
+//! Tests for requests as parameters: reading, refusing, and writing.
 
 use super::super::*;
 
@@ -6,7 +6,7 @@ fn read(text: &str) -> Result<Request, Refusal> {
     Request::from_parameters(text.as_bytes(), &SruLimits::default())
 }
 
-/// Checks how a request is written after it has been read.
+/// Checks that a request is read, and then written as `written`.
 fn check(text: &str, written: &str) {
     let request = read(text).unwrap_or_else(|refusal| panic!("{text}: {refusal:?}"));
     assert_eq!(request.to_parameters(), written, "{text}");
@@ -105,7 +105,7 @@ fn requests_are_read_and_written() {
     }
 }
 
-/// Checks the diagnostics of a request: numbers and details.
+/// Checks the diagnostics for a request, by their numbers and details.
 fn refused(text: &str, expected: &[(u16, &str)]) {
     let refusal = read(text).expect_err(text);
     let found: Vec<_> = refusal

@@ -1,5 +1,5 @@
-//! Reads answers from XML, as servers send them: with any prefixes and namespaces or none, in any order, with more or fewer
-//! elements than the schemas have.
+//! Reads responses from XML as servers send it. Any prefixes and namespaces, any order of elements, and missing or
+//! additional elements are accepted.
 
 use bytes::Bytes;
 
@@ -11,26 +11,26 @@ use crate::sru::request::Fields;
 use crate::sru::xml::{ElementContent, XmlError, XmlReader, document, is_new, local_name};
 use crate::sru::{Packing, Request, SoapFault, SruDiagnostic, SruLimits, Version};
 
-/// The reason why an answer cannot be read.
+/// The reason why a response cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResponseError {
-    /// The document is not an answer.
+    /// The document is not a response.
     #[error(transparent)]
     Xml(#[from] XmlError),
-    /// The server could not read the request in SOAP.
+    /// The server could not read the request in SOAP, and sent a fault.
     #[error("the server refused the request: {0}")]
     Fault(SoapFault),
 }
 
 impl Response {
-    /// Reads an answer, with or without SOAP.
+    /// Parses a response, with or without a SOAP envelope.
     ///
-    /// Missing elements are `None` or empty, and unknown ones are skipped. An `explain` or a `diagnostics` element alone is
-    /// also an answer. An answer may have both diagnostics and records.
+    /// Missing elements are `None` or empty, and unknown elements are skipped. An `explain` or `diagnostics` element
+    /// alone is also accepted. A response may contain both diagnostics and records.
     ///
     /// # Errors
-    /// [`ResponseError`], if the document is not an answer, is cut off, or exceeds `limits`.
+    /// [`ResponseError`] if the document is not a response, is cut off, or exceeds `limits`.
     pub fn from_xml(octets: impl Into<Bytes>, limits: &SruLimits) -> Result<Self, ResponseError> {
         let octets = document(octets.into(), limits)?;
         let mut xml = XmlReader::new(&octets, limits);
@@ -66,7 +66,7 @@ impl Response {
     }
 }
 
-/// Returns the element in the body of an envelope that has been started.
+/// Returns the element in the body of the current element, which is an envelope.
 pub(in crate::sru) fn body<'a>(
     xml: &mut XmlReader<'a>,
 ) -> Result<quick_xml::events::BytesStart<'a>, XmlError> {
@@ -93,7 +93,7 @@ fn fault(xml: &mut XmlReader<'_>) -> Result<SoapFault, XmlError> {
     Ok(fault)
 }
 
-/// Returns the version in a `version` element, or otherwise the version of the namespace.
+/// Returns the version in a `version` element, or the version of the namespace if the text is not a known version.
 fn version_of(text: &str, of_namespace: Version) -> Version {
     let named = Some(text).filter(|text| !text.is_empty());
     named
@@ -209,7 +209,7 @@ fn update(xml: &mut XmlReader<'_>, version: Version) -> Result<UpdateResponse, X
     Ok(response)
 }
 
-/// Reads the versions of an updated record: type and value.
+/// Reads the versions of an updated record, each with its type and value.
 pub(in crate::sru) fn record_versions(
     xml: &mut XmlReader<'_>,
 ) -> Result<Vec<(String, String)>, XmlError> {
@@ -248,13 +248,13 @@ fn records(xml: &mut XmlReader<'_>, records: &mut Vec<SruRecord>) -> Result<(), 
     Ok(())
 }
 
-/// Reads a record. Whether its data is escaped is determined from the data, whatever the packing says.
+/// Reads a record. Its data decides whether it is escaped, because the stated packing may be wrong.
 fn record(xml: &mut XmlReader<'_>) -> Result<SruRecord, XmlError> {
     let (record, _) = record_and_count(xml)?;
     Ok(record)
 }
 
-/// Reads a record, and counts how often it has data. The last data applies.
+/// Reads a record, and counts the elements with its data. If there are several, the last one applies.
 pub(in crate::sru) fn record_and_count(
     xml: &mut XmlReader<'_>,
 ) -> Result<(SruRecord, usize), XmlError> {
@@ -283,7 +283,7 @@ pub(in crate::sru) fn record_and_count(
     Ok((record, count))
 }
 
-/// Returns the diagnostic that takes the place of a record: recognised by its schema, or by an element of this name.
+/// Returns the diagnostic in place of a record, which is recognised by its schema or by the name of its element.
 fn surrogate(record: &SruRecord, limits: &SruLimits) -> Option<SruDiagnostic> {
     let begin = record.data.get(..MAX_TAG).unwrap_or(&record.data);
     let begin = String::from_utf8_lossy(begin);
@@ -301,10 +301,10 @@ fn surrogate(record: &SruRecord, limits: &SruLimits) -> Option<SruDiagnostic> {
     }
 }
 
-/// The maximum offset at which the name of a surrogate diagnostic's element is searched for.
+/// The maximum offset of the element that identifies a surrogate diagnostic, in octets.
 const MAX_TAG: usize = 64;
 
-/// Reads diagnostics; Perl's SRU::Response leaves out the element around each diagnostic.
+/// Reads diagnostics. Perl's SRU::Response leaves out the element around each diagnostic, which is accepted.
 fn diagnostics(xml: &mut XmlReader<'_>) -> Result<Vec<SruDiagnostic>, XmlError> {
     let mut diagnostics: Vec<SruDiagnostic> = Vec::new();
     while let Some(start) = xml.child()? {
@@ -332,7 +332,7 @@ fn diagnostic(xml: &mut XmlReader<'_>) -> Result<SruDiagnostic, XmlError> {
     Ok(diagnostic)
 }
 
-/// Reads facets, which may be in lists for each source.
+/// Reads facets, which may be grouped by their source.
 fn facets(xml: &mut XmlReader<'_>, found: &mut Vec<SruFacet>) -> Result<(), XmlError> {
     while let Some(start) = xml.child()? {
         match local_name(&start) {
@@ -376,7 +376,7 @@ fn facet_term(xml: &mut XmlReader<'_>) -> Result<SruFacetTerm, XmlError> {
     Ok(term)
 }
 
-/// Reads the request in an echo, as far as possible.
+/// Reads the request in an echo. Parts that are not valid are left out.
 fn echo(xml: &mut XmlReader<'_>, name: &str, version: Version) -> Result<Box<Request>, XmlError> {
     let limits = xml.limits();
     let mut fields = Fields::new(limits);
@@ -387,7 +387,7 @@ fn echo(xml: &mut XmlReader<'_>, name: &str, version: Version) -> Result<Box<Req
     }
 }
 
-/// Returns the server's own XML, or its text.
+/// Returns the additional XML of the server, or its text if it has no elements.
 pub(in crate::sru) fn markup(xml: &mut XmlReader<'_>) -> Result<Bytes, XmlError> {
     match xml.content()? {
         ElementContent::Markup(markup) => Ok(markup),

@@ -1,4 +1,4 @@
-//! Tests for writing answers.
+//! Tests for writing responses.
 
 use bytes::Bytes;
 
@@ -7,7 +7,7 @@ use crate::sru::{
     ExplainRequest, ScanRequest, SearchRetrieve, SruCondition, SruLimits, SruOperation,
 };
 
-/// Returns the document without its declaration, with a line for each of the outer elements.
+/// Returns the document without its XML declaration, with a line for each of the outer elements.
 fn xml(response: impl Into<Response>) -> String {
     let document = String::from_utf8(response.into().to_xml(None)).expect("UTF-8");
     let text = document.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");

@@ -1,5 +1,5 @@
-//! Writes answers as XML, in the order of the schemas: `srw-types.xsd` of 1.1 and 1.2, `sruResponse.xsd` and `scan.xsd` of
-//! OASIS, with the prefixes that YAZ writes and clients look for.
+//! Writes responses as XML, in the order of the schemas (`srw-types.xsd` of 1.1 and 1.2, `sruResponse.xsd` and
+//! `scan.xsd` of OASIS), with the prefixes that YAZ writes and clients look for.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::sru::xml::{Writer, namespace, put_attribute, put_text};
 use crate::sru::{DECLARATION, Packing, Request, SruDiagnostic, UPDATE_VERSION, Version};
 
 impl Response {
-    /// Returns the answer as a document. `stylesheet` is the URL of a stylesheet to be applied by the client.
+    /// Returns the response as a document. `stylesheet` is the URL of a stylesheet that the client applies.
     pub fn to_xml(&self, stylesheet: Option<&str>) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.capacity());
         out.extend_from_slice(DECLARATION.as_bytes());
@@ -25,7 +25,7 @@ impl Response {
         out
     }
 
-    /// Appends the element of the answer.
+    /// Appends the response as an element.
     pub fn write(&self, out: &mut Vec<u8>) {
         let mut writer = Writer { out, prefix: "zs:" };
         match self {
@@ -36,7 +36,7 @@ impl Response {
         }
     }
 
-    /// Estimates the number of octets in the answer.
+    /// Estimates the number of octets in the response.
     pub(in crate::sru) fn capacity(&self) -> usize {
         let records: &[SruRecord] = match self {
             Self::SearchRetrieve(response) => &response.records,
@@ -138,7 +138,7 @@ impl ExplainResponse {
 }
 
 impl UpdateResponse {
-    /// Writes the answer with the namespaces of 1.1, the only ones that updates have.
+    /// Writes the response with the namespaces of 1.1, because updates have no others.
     fn write(&self, to: &mut Writer<'_>) {
         let namespaces = [("zu", namespace::UPDATE), ("zs", namespace::SRU)];
         to.with("zu:").begin_with("updateResponse", &namespaces);
@@ -179,7 +179,7 @@ pub(in crate::sru) fn put_identity(
     }
 }
 
-/// Writes the version; 2.0 does not have it.
+/// Writes the version, except in 2.0, which has no such element.
 fn put_version(to: &mut Writer<'_>, version: Version) {
     if version != Version::V2_0 {
         to.text("version", version.as_str());
@@ -222,7 +222,7 @@ pub(in crate::sru) fn put_record(to: &mut Writer<'_>, record: &SruRecord, versio
     to.end("record");
 }
 
-/// Returns a record without its XML declaration, which is only allowed at the beginning of a document.
+/// Returns a record without its XML declaration, which is allowed only at the beginning of a document.
 fn without_declaration(data: &[u8]) -> &[u8] {
     let data = data.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(data);
     if !data.starts_with(b"<?xml ") {
@@ -233,7 +233,7 @@ fn without_declaration(data: &[u8]) -> &[u8] {
     rest.trim_ascii_start()
 }
 
-/// Writes a diagnostic in place of a record, in all versions in the namespace of 1.1, which clients look for.
+/// Writes a diagnostic in place of a record. In every version, it has the namespace of 1.1, which clients look for.
 fn put_surrogate(to: &mut Writer<'_>, diagnostic: &SruDiagnostic) {
     to.raw(b"<diagnostic xmlns=\"");
     to.raw(namespace::DIAGNOSTIC.as_bytes());
@@ -273,8 +273,8 @@ fn put_diagnostic(to: &mut Writer<'_>, diagnostic: &SruDiagnostic) {
     }
 }
 
-/// Returns a text, which often repeats what a client sent, with replacements for characters that control a terminal or the
-/// direction of the following text.
+/// Returns text in which characters that control a terminal or the direction of text are replaced, because the text
+/// often repeats what a client sent.
 fn shown(text: &str) -> Cow<'_, str> {
     let controls = |character: char| match character {
         '\n' | '\t' => false,
@@ -311,7 +311,7 @@ fn put_facets(to: &mut Writer<'_>, facets: &[SruFacet]) {
     to.end("facetedResults");
 }
 
-/// Writes the request as the server read it, without the login.
+/// Writes the request as the server understood it, without the login.
 fn put_echo(to: &mut Writer<'_>, name: &str, request: Option<&Request>) {
     let Some(request) = request else { return };
     to.begin(name);

@@ -1,4 +1,4 @@
-//! Tests for envelopes and faults.
+//! Tests for SOAP envelopes and faults.
 
 use crate::sru::*;
 
@@ -6,7 +6,7 @@ fn read(text: &str) -> Result<Request, SoapRequestError> {
     Request::from_soap(text.as_bytes().to_vec(), &SruLimits::default())
 }
 
-/// Checks how a request in the body of an envelope is written as parameters.
+/// Checks that a request in the body of an envelope is read, and written as these parameters.
 fn check(body: &str, written: &str) {
     let text = format!(
         "<?xml version=\"1.0\"?><S:Envelope xmlns:S=\"http://schemas.xmlsoap.org/soap/envelope/\"><S:Header><a/></S:Header>\
@@ -158,7 +158,7 @@ fn requests_are_bounded() {
     }
 }
 
-/// An envelope as programs send it.
+/// The beginning of an envelope as programs send it.
 const ENVELOPE: &str = "<S:Envelope xmlns:S=\"http://schemas.xmlsoap.org/soap/envelope/\"><S:Body><updateRequest>\
     <action>info:srw/action/1/delete</action><recordIdentifier>7</recordIdentifier></updateRequest></S:Body></S:Envelope>";
 

@@ -26,7 +26,7 @@ pub(in crate::sru) struct CheckedDocument {
 /// Checks a document without a document type, within the limits on its elements.
 ///
 /// # Errors
-/// The first fault in the document.
+/// [`XmlError`] for the first fault in the document.
 pub(in crate::sru) fn check_well_formed(
     octets: &Bytes,
     limits: &SruLimits,
@@ -103,7 +103,7 @@ fn syntax(offset: usize, fault: impl Into<String>) -> XmlError {
     }
 }
 
-/// Refuses characters that XML does not allow (§2.2), in a document in UTF-8.
+/// Returns an error if a document in UTF-8 contains characters that XML does not allow (§2.2).
 fn check_characters(octets: &[u8]) -> Result<(), XmlError> {
     let is_wrong = |octet: &u8| *octet < b' ' && !matches!(octet, b'\t' | b'\n' | b'\r');
     let control = octets.iter().position(is_wrong);
@@ -207,7 +207,7 @@ fn attributes(raw: &str) -> Result<Vec<(&str, &str)>, String> {
     }
 }
 
-/// Returns what is wrong with the value of an attribute, as written.
+/// Returns the fault in the value of an attribute, if there is one. `value` is the value as written.
 fn fault_of_value(value: &str) -> Option<String> {
     if value.contains('<') {
         return Some("< in the value of an attribute".to_owned());
@@ -221,7 +221,7 @@ fn fault_of_value(value: &str) -> Option<String> {
         })
 }
 
-/// Returns what is wrong with a reference, given its name or number (§4.1, §4.6).
+/// Returns the fault in a reference (§4.1, §4.6), if there is one. `reference` is the name or number in it.
 fn fault_of_reference(reference: &str) -> Option<String> {
     let number = |digits: &str, radix| {
         let is_number = digits.bytes().all(|octet| octet.is_ascii_alphanumeric());

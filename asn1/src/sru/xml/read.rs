@@ -1,4 +1,4 @@
-//! Reads elements one at a time, without a tree and within limits.
+//! Reads elements one at a time, within limits and without building a tree.
 
 use bytes::Bytes;
 use quick_xml::errors::SyntaxError;
@@ -10,9 +10,9 @@ use super::XmlError;
 use crate::marc::charset::{Charset, utf8_or_latin1};
 use crate::sru::SruLimits;
 
-/// Returns a document in UTF-8, without a byte order mark.
+/// Returns the document in UTF-8, without a byte order mark.
 ///
-/// A document that is not UTF-8 is read in the encoding that it declares, or otherwise in ISO 8859-1.
+/// A document that is not UTF-8 is decoded from the encoding that it declares, or from ISO 8859-1 if it declares none.
 pub(in crate::sru) fn document(octets: Bytes, limits: &SruLimits) -> Result<Bytes, XmlError> {
     if octets.len() > limits.document {
         return Err(XmlError::TooLong {
@@ -49,7 +49,7 @@ pub(in crate::sru) fn declared_encoding(octets: &[u8]) -> Option<&str> {
     rest.get(1..)?.split(quote).next()
 }
 
-/// A namespace and the depth of the element that declares it.
+/// A declared namespace, and the depth of the element that declares it.
 struct Declaration {
     depth: usize,
     prefix: String,
@@ -60,13 +60,13 @@ struct Declaration {
 /// The content of an element.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::sru) enum ElementContent {
-    /// An element, and the text around it.
+    /// An element, with the text before and after it.
     Markup(Bytes),
-    /// Only text.
+    /// Text without elements.
     Text(String),
 }
 
-/// Reads a document returned by [`document`].
+/// Reads elements from a document in the form returned by [`document`].
 pub(in crate::sru) struct XmlReader<'a> {
     reader: Reader<&'a [u8]>,
     octets: &'a Bytes,
@@ -93,7 +93,7 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// Starts the outermost element and returns it.
+    /// Starts the root element and returns it.
     pub(in crate::sru) fn root(&mut self) -> Result<BytesStart<'a>, XmlError> {
         let root = match self.child() {
             Err(XmlError::Unfinished) if self.elements == 0 => Err(XmlError::NoElement),
@@ -106,9 +106,9 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// Starts the next child of the element that was started last and is not finished, and returns it; `None` at the end of
-    /// that element. A child has to be finished, by one of the other functions or by reading its children, before the next
-    /// child.
+    /// Starts the next child of the current element and returns it; `None` at the end of the current element. A child
+    /// has to be finished before the next child is started, either by one of the other functions or by reading its
+    /// children.
     pub(in crate::sru) fn child(&mut self) -> Result<Option<BytesStart<'a>>, XmlError> {
         // Forget the declarations of elements that are finished.
         let depth = self.depth;
@@ -129,7 +129,7 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// Returns the text of the element that was started, including the text of elements in it, without blanks around it.
+    /// Returns the text of the current element, including the text of its children, trimmed, and finishes the element.
     pub(in crate::sru) fn text(&mut self) -> Result<String, XmlError> {
         let mut text = String::new();
         let end = self.depth;
@@ -146,12 +146,13 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// Returns the number in the element that was started, if there is one.
+    /// Returns the number in the current element, if it contains one.
     pub(in crate::sru) fn number(&mut self) -> Result<Option<u64>, XmlError> {
         Ok(self.text()?.parse().ok())
     }
 
-    /// Returns the number in the element `name`, which must be empty or contain a number.
+    /// Returns the number in the current element, which must contain a number or be empty. `name` is the name of the
+    /// element for the error.
     pub(in crate::sru) fn count(&mut self, name: &'static str) -> Result<Option<u64>, XmlError> {
         let text = self.text()?;
         match text.parse() {
@@ -164,7 +165,7 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// Skips the element that was started.
+    /// Skips the current element.
     pub(in crate::sru) fn skip(&mut self) -> Result<(), XmlError> {
         let end = self.depth;
         loop {
@@ -176,7 +177,8 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// Reads to the end of the outermost element. Faults there are tolerated, but a missing end is not.
+    /// Reads to the end of the root element. Faults after the last child that was read are tolerated, but not a missing
+    /// end.
     pub(in crate::sru) fn finish(&mut self) -> Result<(), XmlError> {
         while self.depth > 0 {
             match self.event() {
@@ -188,8 +190,8 @@ impl<'a> XmlReader<'a> {
         Ok(())
     }
 
-    /// Returns the content of the element that was started, as a separate document: the first element in it declares the
-    /// namespaces that it needs and that are declared around it.
+    /// Returns the content of the current element as a separate document. The first element in it gets declarations of
+    /// the namespaces that it uses and that are declared in elements around it.
     pub(in crate::sru) fn content(&mut self) -> Result<ElementContent, XmlError> {
         let end = self.depth;
         let begin = self.position();
@@ -232,18 +234,18 @@ impl<'a> XmlReader<'a> {
         self.limits
     }
 
-    /// Returns the offset of the element that was started last.
+    /// Returns the offset of the last started element.
     pub(in crate::sru) fn element_start(&self) -> usize {
         self.element_start
     }
 
-    /// Returns the reader's offset from the start, in octets.
+    /// Returns the current offset from the start of the document, in octets.
     pub(in crate::sru) fn position(&self) -> usize {
         let position = usize::try_from(self.reader.buffer_position());
         position.unwrap_or(usize::MAX).min(self.octets.len())
     }
 
-    /// Returns the namespace of an element that was started, as written.
+    /// Returns the namespace of a started element, as written.
     pub(in crate::sru) fn namespace(&self, start: &BytesStart<'_>) -> &str {
         let name = start.name();
         let name: &str = name.as_ref();
@@ -253,7 +255,7 @@ impl<'a> XmlReader<'a> {
         declaration.map_or("", |declaration| &declaration.namespace)
     }
 
-    /// Returns the declarations that an element and its descendants need and do not have.
+    /// Returns the namespace declarations that an element and its descendants need, but do not contain.
     fn missing(&self, octets: &[u8], first: &FirstElement) -> String {
         let mut missing = String::new();
         let mut seen: Vec<&str> = Vec::new();
@@ -299,7 +301,7 @@ impl<'a> XmlReader<'a> {
         Ok(())
     }
 
-    /// Returns the next event, within the limits on elements.
+    /// Returns the next event, after checking the limits on elements.
     pub(super) fn event(&mut self) -> Result<Event<'a>, XmlError> {
         let offset = self.position();
         let event = self.reader.read_event().map_err(|error| match error {
@@ -337,7 +339,7 @@ impl<'a> XmlReader<'a> {
         Ok(event)
     }
 
-    /// Returns the beginning of the document, where HTML is recognised.
+    /// Returns the beginning of the document, which shows whether it is HTML.
     fn beginning(&self) -> String {
         let beginning = self.octets.get(..MAX_TITLE_OFFSET).unwrap_or(self.octets);
         String::from_utf8_lossy(beginning).into_owned()
@@ -349,7 +351,7 @@ impl<'a> XmlReader<'a> {
             .contains("<!doctype html")
     }
 
-    /// Returns the error for a page in place of an answer, with the title of the page.
+    /// Returns the error for a page in place of a response, with the title of the page.
     fn html(&self) -> XmlError {
         let text = self.beginning();
         let lower = text.to_ascii_lowercase();
@@ -366,20 +368,22 @@ impl<'a> XmlReader<'a> {
     }
 }
 
-/// The maximum number of namespaces declared around a record; the record is searched for each of their prefixes.
+/// The maximum number of namespaces declared around a record. It is limited because the record is searched for each of
+/// their prefixes.
 const MAX_NAMESPACES: usize = 64;
-/// The maximum offset of the title in a page, in octets.
+/// The maximum offset of the title in an HTML page, in octets.
 const MAX_TITLE_OFFSET: usize = 8 << 10;
-/// The maximum number of characters shown of a fault: names in it may be of any length.
+/// The maximum number of characters of a fault that are shown. It is limited because names in the fault may have any
+/// length.
 const MAX_FAULT: usize = 200;
-/// The maximum number of characters shown of a wrong value.
+/// The maximum number of characters of an invalid value that are shown.
 const MAX_VALUE: usize = 40;
-/// The maximum number of characters shown of a title.
+/// The maximum number of characters of a title that are shown.
 const MAX_TITLE: usize = 100;
 
 /// The first element within another element.
 struct FirstElement {
-    /// The offset of the end of its name.
+    /// The offset of the end of the element's name.
     name_end: usize,
     /// The prefixes that the element declares.
     declared: Vec<String>,
@@ -396,7 +400,7 @@ impl FirstElement {
     }
 }
 
-/// Returns the namespaces that an element declares, with their prefixes.
+/// Returns the namespaces that an element declares, each with its prefix.
 fn declarations(start: &BytesStart<'_>) -> impl Iterator<Item = (String, String)> {
     let mut found = Vec::new();
     if start.attributes_raw().contains("xmlns") {
@@ -417,7 +421,7 @@ fn declarations(start: &BytesStart<'_>) -> impl Iterator<Item = (String, String)
     found.into_iter()
 }
 
-/// Returns whether the namespace is one of SRU's own, in any spelling.
+/// Returns whether the namespace belongs to SRU, in any of its spellings.
 fn is_sru(namespace: &str) -> bool {
     namespace.contains("/zing/srw") || super::is_new(namespace)
 }
@@ -428,7 +432,7 @@ pub(in crate::sru) fn local_name<'s>(start: &'s BytesStart<'_>) -> &'s str {
     name.rsplit_once(':').map_or(name, |(_, local)| local)
 }
 
-/// Returns the value of an attribute, whatever its prefix.
+/// Returns the value of an attribute, which may have any prefix.
 pub(in crate::sru) fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
     let mut attributes = start.attributes();
     let mut attributes = attributes.with_checks(false).filter_map(Result::ok);
@@ -440,7 +444,7 @@ pub(in crate::sru) fn attribute(start: &BytesStart<'_>, name: &str) -> Option<St
     Some(value.map_or_else(|_| found.value.to_string(), |value| value.into_owned()))
 }
 
-/// Appends the text of an event. A reference to an entity that XML does not define is kept unchanged.
+/// Appends the text of an event. A reference to an entity that XML does not define is appended as written.
 fn put_text(text: &mut String, event: &Event<'_>) {
     match event {
         Event::Text(part) => text.push_str(&part.xml10_content()),

@@ -1,11 +1,11 @@
-//! Writes elements.
+//! Writes XML elements.
 
 /// Appends text as element content.
 pub(in crate::sru) fn put_text(out: &mut Vec<u8>, text: &str) {
     put_escaped(out, text, false);
 }
 
-/// Appends text as the content of an attribute's value in double quotes.
+/// Appends text as the value of an attribute in double quotes.
 pub(in crate::sru) fn put_attribute(out: &mut Vec<u8>, text: &str) {
     put_escaped(out, text, true);
 }
@@ -39,20 +39,21 @@ fn put_escaped(out: &mut Vec<u8>, text: &str, is_attribute: bool) {
     out.extend_from_slice(rest.as_bytes());
 }
 
-/// Returns whether an octet never needs an escape. 0xEF begins U+FFFE and U+FFFF, among others.
+/// Returns whether characters that begin with this octet never need an escape. 0xEF is not among these octets, because
+/// it begins U+FFFE and U+FFFF.
 fn is_plain(octet: u8) -> bool {
     octet >= b' ' && !matches!(octet, b'<' | b'>' | b'&' | b'"' | 0xEF)
 }
 
-/// Writes elements with a prefix.
+/// A writer of elements that have a prefix.
 pub(in crate::sru) struct Writer<'a> {
     pub(in crate::sru) out: &'a mut Vec<u8>,
-    /// The prefix of the elements, such as `zs:`.
+    /// The prefix of the elements, including the colon, such as `zs:`.
     pub(in crate::sru) prefix: &'static str,
 }
 
 impl Writer<'_> {
-    /// Returns the same writer with another prefix.
+    /// Returns a writer to the same document with another prefix.
     pub(in crate::sru) fn with(&mut self, prefix: &'static str) -> Writer<'_> {
         Writer {
             out: self.out,
@@ -131,7 +132,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Appends an element with a number, if there is one.
+    /// Appends an element with a number, if the number is given.
     pub(in crate::sru) fn number(&mut self, name: &str, number: Option<u64>) {
         if let Some(number) = number {
             self.text(name, &number.to_string());

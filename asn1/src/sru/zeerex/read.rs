@@ -1,4 +1,4 @@
-//! Reads a description, of any version and in any namespace; missing values are empty, and unknown elements are skipped.
+//! Reads a description of any version, in any namespace. Missing values are empty, and unknown elements are skipped.
 
 use bytes::Bytes;
 use quick_xml::events::BytesStart;
@@ -11,10 +11,10 @@ use crate::sru::SruLimits;
 use crate::sru::xml::{XmlError, XmlReader, attribute, document, local_name};
 
 impl ZeeRex {
-    /// Reads an `explain` element: the record of an [`ExplainResponse`](crate::sru::ExplainResponse).
+    /// Parses an `explain` element, which is the record of an [`ExplainResponse`](crate::sru::ExplainResponse).
     ///
     /// # Errors
-    /// [`XmlError`] for another element, and for XML beyond `limits`.
+    /// [`XmlError`] for any other element, and for XML that exceeds `limits`.
     pub fn from_xml(octets: impl Into<Bytes>, limits: &SruLimits) -> Result<Self, XmlError> {
         let octets = document(octets.into(), limits)?;
         let mut xml = XmlReader::new(&octets, limits);
@@ -83,7 +83,8 @@ fn server(xml: &mut XmlReader<'_>, start: &BytesStart<'_>) -> Result<ZeeRexServe
     Ok(server)
 }
 
-/// Reads `databaseInfo`. Of texts in several languages, the primary one is used, or otherwise the first.
+/// Reads `databaseInfo`. If text is given in several languages, the primary one is used, or the first if none is
+/// primary.
 fn database(xml: &mut XmlReader<'_>) -> Result<ZeeRexDatabase, XmlError> {
     let mut database = ZeeRexDatabase::default();
     while let Some(start) = xml.child()? {
@@ -125,7 +126,7 @@ fn take_text(
     Ok(())
 }
 
-/// Reads the title in an element that has nothing else of interest.
+/// Reads an element of which only the title is needed.
 fn title(xml: &mut XmlReader<'_>, field: &mut String) -> Result<(), XmlError> {
     while let Some(start) = xml.child()? {
         match local_name(&start) {

@@ -1,11 +1,11 @@
-//! Writes a description, in the order of the schema.
+//! Writes a description, with its elements in the order of the schema.
 
 use super::{ZeeRex, ZeeRexConfig, ZeeRexIndex, ZeeRexMap};
 use crate::sru::ExplainResponse;
 use crate::sru::xml::Writer;
 
 impl ZeeRex {
-    /// Returns the `explain` element, for [`ExplainResponse::new`].
+    /// Returns the description as an `explain` element, for [`ExplainResponse::new`].
     pub fn to_xml(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(4096);
         let mut to = Writer {
@@ -170,7 +170,7 @@ fn put_config(to: &mut Writer<'_>, config: &ZeeRexConfig) {
     }
 }
 
-/// Writes an element for each pair, with the first half as its attribute `type`.
+/// Writes an element for each pair of type and value. The type is written as the attribute `type`.
 fn put_typed(to: &mut Writer<'_>, name: &str, pairs: &[(String, String)]) {
     for (kind, value) in pairs {
         to.open(name, &[("type", kind)]);

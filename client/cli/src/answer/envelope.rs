@@ -1,9 +1,9 @@
-//! The objects of `--json`: one per line, always with the same keys.
+//! The JSON objects of `--json`, one per line. Each kind of object always has the same keys.
 //!
-//! `client/docs/formats.md` describes the keys of every answer of a server, which are [`KEYS`], the keys that each command adds,
-//! and the outcomes, which are the words of [`OutcomeName`]. A test compares that document with what the program writes.
+//! `client/docs/formats.md` describes the keys in answers of servers ([`KEYS`]), the additional keys of each command,
+//! and the outcomes (the words of [`OutcomeName`]). A test compares that document with the output of the program.
 //!
-//! An argument that is not a target or identifier leads only to a message on standard error, and not to an object.
+//! An argument that is not a valid target or identifier causes only a message on standard error, and no object.
 
 use std::fmt;
 
@@ -18,9 +18,9 @@ use super::{Answer, Piece, sources};
 use crate::console::output::{Failure, Output};
 use crate::render::syntax;
 
-/// The version of the objects, which changes when a key changes its meaning or is removed.
+/// The version of the objects. It changes when a key is removed or gets another meaning.
 const VERSION: u8 = 2;
-/// The keys that every answer of a server has.
+/// The keys that are in every answer of a server.
 const KEYS: [&str; 14] = [
     "outcome",
     "message",
@@ -42,19 +42,19 @@ const KEYS: [&str; 14] = [
 #[derive(Clone)]
 pub(crate) struct Envelope {
     keys: Map<String, Value>,
-    /// The target that the record comes from, if it is not the target that was asked.
+    /// The target from which the record comes, if it is another one than the target that was asked.
     source: Option<String>,
 }
 
 impl Envelope {
-    /// Creates an object with these keys, which are null until they are set.
+    /// Creates an object with these keys, whose values are null until they are set.
     pub(crate) fn blank<'a>(keys: impl IntoIterator<Item = &'a &'a str>) -> Self {
         let nulls = keys.into_iter();
         let nulls = nulls.map(|key| ((*key).to_owned(), Value::Null));
         Value::Object(nulls.collect()).into()
     }
 
-    /// Creates the object for an answer of a server to a command that has these keys of its own.
+    /// Creates the object for a server's answer, with the additional keys `own` of the command.
     pub(crate) fn new(host: &Host, port: u16, databases: Vec<String>, own: &[&str]) -> Self {
         Self::blank(own.iter().chain(&KEYS))
             .with("host", host.to_string())
@@ -68,7 +68,7 @@ impl Envelope {
         self
     }
 
-    /// Returns the same object with the record syntax that was requested.
+    /// Returns the same object with the requested record syntax.
     pub(crate) fn requested(self, oid: Option<Oid>) -> Self {
         self.with("requested_syntax", syntax(oid))
     }
@@ -78,7 +78,7 @@ impl Envelope {
         self.with("outcome", name.as_str()).with("message", message)
     }
 
-    /// Returns the same object with the contents of an answer.
+    /// Returns the same object with the outcome and the other contents of an answer.
     pub(crate) fn answered(self, answer: &Answer) -> Self {
         let ending = &answer.ending;
         self.with("outcome", ending.outcome.as_str())
@@ -89,7 +89,7 @@ impl Envelope {
             .with("diagnostic", ending.diagnostics.0.first().map(diagnostic))
     }
 
-    /// Returns the same object with the first of the diagnostics.
+    /// Returns the same object with the first of these diagnostics.
     pub(crate) fn diagnosed(self, diagnostics: &[DiagRec]) -> Self {
         match diagnostics.first() {
             Some(first) => self.with("diagnostic", diagnostic(first)),
@@ -104,8 +104,8 @@ impl Envelope {
             .with("record", value)
     }
 
-    /// Returns the same object with the database that the server names for the record. If the database combines several servers,
-    /// this is a part of it.
+    /// Returns the same object with the database that the server names for the record. If the database combines several
+    /// servers, the name is that of a part of the database.
     pub(crate) fn in_database(mut self, name: &str) -> Self {
         let text = |key: &str| self.keys.get(key).and_then(Value::as_str);
         let asked = self.keys.get("databases").and_then(Value::as_array);
@@ -133,7 +133,7 @@ impl Envelope {
         self.with("database", name)
     }
 
-    /// Returns where the record comes from: the target or the URL, and what it was found by.
+    /// Returns the origin of the record: its target or URL, and the input by which it was found.
     pub(crate) fn origin(&self) -> RowOrigin<'_> {
         let text = |key: &str| self.keys.get(key)?.as_str();
         let source = self.source.as_deref();
@@ -149,7 +149,7 @@ impl Envelope {
         Piece::line(format!("{self}\n").into_bytes())
     }
 
-    /// Reports a failure: with `--json` writes the object, else prints the message.
+    /// Reports a failure: writes the object if `--json` is given, and prints the message if not.
     pub(crate) fn or_error(
         &self,
         json: bool,
@@ -163,14 +163,14 @@ impl Envelope {
         Ok(())
     }
 
-    /// Writes the object as a line.
+    /// Writes the object on one line.
     pub(crate) fn write(&self, output: &mut Output) -> Result<(), Failure> {
         output.line(&self.to_string())
     }
 }
 
 impl From<Value> for Envelope {
-    /// Takes the keys of an object, and adds the version before them.
+    /// Makes an envelope of an object's keys, with the version before them.
     fn from(object: Value) -> Self {
         let mut keys = Map::from_iter([("v".to_owned(), VERSION.into())]);
         if let Value::Object(more) = object {
@@ -187,7 +187,7 @@ impl fmt::Display for Envelope {
     }
 }
 
-/// Returns an object with the keys `set`, `code`, `text` and `addinfo`.
+/// Returns the diagnostic as an object with the keys `set`, `code`, `text` and `addinfo`.
 pub(crate) fn diagnostic(diagnostic: &DiagRec) -> Value {
     match diagnostic {
         DiagRec::DefaultFormat(diagnostic) => default_diagnostic(diagnostic),
@@ -209,7 +209,7 @@ pub(super) fn default_diagnostic(diagnostic: &DefaultDiagFormat) -> Value {
     })
 }
 
-/// Returns whether a name is that of a part of a database, such as `union@lib.example/cat`.
+/// Returns whether `name` is the name of a part of `database`, such as `union@lib.example/cat`.
 pub(crate) fn is_part(name: &str, database: &str) -> bool {
     let parts = name.split_at_checked(database.len());
     parts.is_some_and(|(begin, rest)| rest.starts_with('@') && begin.eq_ignore_ascii_case(database))

@@ -1,4 +1,4 @@
-//! Answers a command's inputs in turn, and writes the pieces to standard output.
+//! Answers the inputs of a command one after the other, and writes the pieces to standard output.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -12,20 +12,21 @@ use crate::console::output::{Failure, Output};
 use crate::console::pages::Pages;
 use crate::render::{Document, Format, Style, shown};
 
-/// The work of a command, and its inputs.
+/// The function by which a command answers, and its inputs.
 pub(crate) struct Job<W> {
-    /// Answers an ask. Before it sends more records than [`Recipient::room`] allows, it waits for [`Recipient::ready_for`];
-    /// during this wait it must not hold anything that another ask may need. Errors are answers too.
+    /// The function that answers an ask. Before it sends more records than [`Recipient::room`] allows, it waits for
+    /// [`Recipient::ready_for`]; during this wait it must not hold anything that another ask may need. It returns
+    /// errors as answers.
     pub(crate) work: W,
     /// The inputs given on the command line.
     pub(crate) given: Vec<Vec<u8>>,
-    /// The names of the targets to which each input is sent.
+    /// The names of the targets; each input is sent to all of them.
     pub(crate) targets: Vec<String>,
-    /// How records are written.
+    /// The format of records and related options.
     pub(crate) style: Style,
-    /// The number of asks that are carried out at once.
+    /// The maximum number of asks in progress.
     pub(crate) jobs: usize,
-    /// Gives names to the records of files; `None` if the command does not take records as inputs.
+    /// The function that makes inputs from the records of files; `None` if the command does not take records as inputs.
     pub(crate) names_records: Option<NameRecord>,
     /// Whether inputs are URLs, whose user names and passwords must not appear in a report.
     pub(crate) takes_urls: bool,
@@ -46,10 +47,10 @@ impl<W: AsyncFn(&Ask, &mut Recipient) -> Answer> Job<W> {
         }
     }
 
-    /// Answers every input given on the command line, at every target, in this order.
+    /// Answers every input given on the command line, at every target, in this order, and prints the answers.
     ///
     /// # Errors
-    /// Standard output is closed or cannot be written.
+    /// Fails if standard output is closed or cannot be written.
     pub(crate) async fn print(self, output: &mut Output) -> Result<Exit, Failure> {
         let waiting = output.waiting();
         let mut printer = Printer::new(self.style.clone(), output);
@@ -67,9 +68,9 @@ impl<W: AsyncFn(&Ask, &mut Recipient) -> Answer> Job<W> {
         }
     }
 
-    /// Like [`print`](Self::print), for a caller that handles signals itself.
+    /// Answers the inputs like [`print`](Self::print), for a caller that handles signals itself.
     ///
-    /// The records are shown in `pages`. Also returns the number of records shown, if the user wants no more.
+    /// The records are shown in `pages`. Returns the exit code, and the number of records shown if the user stopped.
     pub(crate) async fn write(
         self,
         pages: Pages,
@@ -120,14 +121,14 @@ impl<W: AsyncFn(&Ask, &mut Recipient) -> Answer> Job<W> {
 struct Printer<'a> {
     printed: Printed,
     output: &'a mut Output,
-    /// The exit code of the answers so far.
+    /// The exit code for all answers so far.
     exit: Exit,
-    /// Whether an input matched nothing.
+    /// Whether at least one input matched nothing.
     has_no_match: bool,
-    /// The pages in which records are shown, if a user reads them.
+    /// The pages in which records are shown to a user; `None` if no user reads them.
     pages: Option<Pages>,
     records: u64,
-    /// Whether the user wants no more records.
+    /// Whether the user has stopped the output of records.
     is_stopped: bool,
 }
 
@@ -170,10 +171,10 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// What a command has written to standard output: a document of records, and other lines.
+/// The state of standard output, to which a document of records and other lines are written.
 pub(crate) struct Printed {
     document: Document,
-    /// The number of octets written.
+    /// The number of octets written so far.
     pub(crate) length: u64,
 }
 
@@ -185,7 +186,7 @@ impl Printed {
         }
     }
 
-    /// Writes a record to pages. Returns false if the user wants no more.
+    /// Writes a record to the pages. Returns false if the user stops.
     pub(crate) async fn fill(
         &mut self,
         piece: &Piece,
@@ -215,7 +216,8 @@ impl Printed {
         output.octets(&piece.octets, self.document.format() == Format::Raw)
     }
 
-    /// Returns the octets of a record, after the text that precedes it in the document and, on a terminal, its heading.
+    /// Returns the octets to write for a record: the text that precedes it in the document, its heading if the output
+    /// is a terminal, and the record.
     fn record(&mut self, piece: &Piece, output: &Output) -> Vec<u8> {
         output.join(&mut self.document);
         let mut octets = self.document.next().into_bytes();
@@ -231,7 +233,8 @@ impl Printed {
         octets
     }
 
-    /// Ends the document. If `is_empty` is true (nothing matched), writes an empty document if nothing has been written.
+    /// Ends the document. If `is_empty` is true (nothing matched) and nothing has been written, writes an empty
+    /// document.
     pub(crate) fn end(mut self, is_empty: bool, output: &mut Output) -> Result<(), Failure> {
         if is_empty && self.length == 0 && !output.is_gathered() {
             let begin = self.document.next();

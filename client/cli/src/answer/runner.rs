@@ -1,5 +1,5 @@
-//! Carries out asks in parallel, and delivers their pieces in the order of the asks. The number of jobs is bounded, and so is the
-//! number of answers ahead of the current one.
+//! Processes asks in parallel, and delivers their pieces in the order of the asks. Both the number of jobs and the
+//! number of answers ahead of the current ask are bounded.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::{Answer, Ask, Piece, answer};
 use crate::console::output::Failure;
 
-/// The number of asks that may be complete before their turn, in addition to those in progress.
+/// The number of asks that may be complete before their turn, in addition to the asks in progress.
 const AHEAD: usize = 64;
 
 /// The number of records that an ask may hold before its turn.
@@ -26,7 +26,7 @@ const ROOM: usize = HELD as usize + 8;
 #[derive(Debug)]
 pub(crate) enum AskEvent {
     Piece(Piece),
-    /// The end of the ask, and its duration.
+    /// The end of the ask: its answer and duration.
     Answer(Box<Answer>, Duration),
 }
 
@@ -34,12 +34,12 @@ pub(crate) enum AskEvent {
 pub(crate) struct Recipient {
     events: mpsc::Sender<AskEvent>,
     number: u64,
-    /// The number of the ask whose turn it is.
+    /// The number of the ask whose pieces are being delivered.
     turn: watch::Receiver<u64>,
 }
 
 impl Recipient {
-    /// Returns how many records may be sent now: a few before the ask's turn, then any number.
+    /// Returns the number of records that may be sent now: a few before the ask's turn, and any number after that.
     pub(crate) fn room(&self) -> u64 {
         if *self.turn.borrow() >= self.number {
             u64::MAX
@@ -56,23 +56,24 @@ impl Recipient {
         }
     }
 
-    /// Takes the last piece, and returns the answer that comes with it.
+    /// Sends the last piece, and returns the answer that comes with it.
     pub(crate) async fn last(&mut self, (piece, answer): (Piece, Answer)) -> Answer {
         self.send(piece).await;
         answer
     }
 
-    /// Takes the next piece.
+    /// Sends a piece, and waits if there is no room for it.
     pub(crate) async fn send(&mut self, piece: impl Into<Piece>) {
         // If the runner has ended, the piece is dropped.
         let _ = self.events.send(AskEvent::Piece(piece.into())).await;
     }
 }
 
-/// Carries out all asks, `jobs` at once, and passes their events to `take` in the order of the asks.
+/// Processes all asks, at most `jobs` at the same time, and passes their events to `take` in the order of the asks.
 ///
 /// # Errors
-/// The first error of `take`, which ends the run at once; or that inputs cannot be read, after all asks before them.
+/// An error of `take` ends the run immediately. An error while inputs are read is returned after the asks before it are
+/// complete.
 pub(crate) async fn run(
     mut asks: impl Stream<Item = Result<Ask, Failure>> + Unpin,
     jobs: usize,
@@ -127,7 +128,7 @@ async fn next(
     Some((Arc::clone(ask), pieces.recv().await?))
 }
 
-/// Carries out one ask.
+/// Processes one ask.
 async fn job(
     work: &impl AsyncFn(&Ask, &mut Recipient) -> Answer,
     ask: Arc<Ask>,
@@ -146,7 +147,8 @@ mod tests {
 
     use super::*;
 
-    /// Takes an input as the seconds to wait and the number of records to send, and counts the jobs in progress.
+    /// A command for tests. It takes an input as the number of seconds to wait and the number of records to send, and
+    /// counts the jobs in progress.
     struct Sleeper {
         busy: watch::Sender<(usize, usize)>,
     }
@@ -193,7 +195,8 @@ mod tests {
         stream::iter(asks.map(Ok).collect::<Vec<_>>())
     }
 
-    /// Carries out the inputs. Returns the hits of each input, the maximum number of jobs at once, and the total time in seconds.
+    /// Processes the inputs. Returns the hits of each input, the maximum number of jobs in progress, and the total time
+    /// in seconds.
     async fn check(inputs: &str, jobs: usize) -> (Vec<Option<u64>>, usize, u64) {
         let (busy, seen) = watch::channel((0, 0));
         let begin = Instant::now();

@@ -1,4 +1,5 @@
-//! Messages about the sources of a search, if its records come from several: which sources failed, and the server's remarks.
+//! Messages about the sources of a search whose records come from several sources: the sources that failed, and remarks
+//! of the server.
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -11,7 +12,7 @@ use z3950_asn1::format::sources::SearchSources;
 use super::Answer;
 use crate::console::output::Words;
 
-/// Notes about sources. Each note is printed only once, no matter how many inputs it concerns.
+/// Notes about sources. Each note is printed only once, even if it concerns many inputs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SourceNotes(Arc<Mutex<HashSet<String>>>);
 
@@ -19,7 +20,7 @@ pub(crate) struct SourceNotes(Arc<Mutex<HashSet<String>>>);
 const MAX_NOTES: usize = 100;
 
 impl SourceNotes {
-    /// Returns the notes about the sources of a search that found something, except those that have been printed before.
+    /// Returns the notes about the sources of a successful search, except those that have already been printed.
     pub(crate) fn of(&self, subject: &impl Display, sources: &SearchSources) -> Vec<Words> {
         let failures = sources.sources.iter().filter_map(|source| source.failed());
         let failures = failures.map(|words| format!("{subject}: without {words}"));
@@ -33,7 +34,7 @@ impl SourceNotes {
 }
 
 impl From<Ending> for Answer {
-    /// Creates an answer that contains the sources that failed.
+    /// Creates an answer that names the sources that failed.
     fn from(ending: Ending) -> Self {
         let failed = ending.sources.sources.iter().filter_map(|source| {
             let words = source.failed()?;
@@ -50,7 +51,7 @@ impl From<Ending> for Answer {
 }
 
 impl Answer {
-    /// Returns the same answer with a message about the sources that failed, if there are any.
+    /// Returns the same answer with a message about the sources that failed, if any did.
     pub(crate) fn without_failed(self, sources: &SearchSources) -> Self {
         if sources.has_failed() {
             self.adding(&format!("without {sources}"))

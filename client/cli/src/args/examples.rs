@@ -1,10 +1,10 @@
-//! Examples for the help of each command and for the manual page. A test runs all of them, with `--demo` if a command connects,
-//! and creates the files that they name.
+//! Examples for the help of each command and for the manual page. A test creates the files that the examples name, and
+//! runs every example, with `--demo` if the command connects.
 
-/// A command and its examples, each with its purpose and what to type.
+/// A command and its examples. Each example has its purpose and the command line to type.
 type Examples = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// Returns the examples of a command, which is named without the program's name, such as `targets add`.
+/// Returns the examples of a command, such as `targets add`, which is given without the name of the program.
 pub(crate) fn of(command: &str) -> &'static [(&'static str, &'static str)] {
     let mut all = ALL.iter();
     all.find(|(name, _)| *name == command)
@@ -130,7 +130,8 @@ const ALL: &[Examples] = &[
     ("man", &[("", "z3950 man > z3950.1")]),
 ];
 
-/// Returns the lines of the examples, each after its purpose. For a command with subcommands, the first example of each is shown.
+/// Returns the examples as lines, each example after its purpose. For a command with subcommands, the first example of
+/// each subcommand is returned.
 pub(crate) fn lines(command: &str) -> Vec<String> {
     let below = |(name, examples): &Examples| {
         let is_below = name.strip_prefix(command)?.starts_with(' ');
@@ -153,7 +154,7 @@ mod tests {
     use super::*;
     use crate::args::Cli;
 
-    /// Collects the commands that do something, by their words.
+    /// Collects the names of all commands that have no subcommands.
     fn commands(command: &clap::Command, path: &str, all: &mut Vec<String>) {
         for subcommand in command.get_subcommands() {
             let name = subcommand.get_name();

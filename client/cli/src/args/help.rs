@@ -9,9 +9,9 @@ use clap::{Arg, Command, CommandFactory};
 
 use crate::args::{Cli, examples};
 
-/// The maximum width of help, in columns; also the width if that of the terminal is unknown.
+/// The maximum width of help in columns, which is also used if the width of the terminal is unknown.
 pub(super) const WIDTH: usize = 100;
-/// The minimum width of descriptions; a narrower terminal wraps the lines itself.
+/// The minimum width of descriptions. A narrower terminal wraps the lines itself.
 const NARROWEST: usize = 20;
 /// The column in which the descriptions of options begin.
 const COLUMN: usize = 30;
@@ -20,8 +20,8 @@ const NAMES: usize = 15;
 /// The heading of options that have no heading of their own.
 const OPTIONS: &str = "Options";
 
-/// Returns what clap wants to print for arguments that ask for help or lack a command, with the pages of this module, wrapped at
-/// `width` columns.
+/// Returns the page or error that clap wants to print for arguments that ask for help or lack a command. The pages are
+/// those of this module, wrapped at `width` columns.
 pub(super) fn answer(
     arguments: &[OsString],
     is_missing: bool,
@@ -34,7 +34,7 @@ pub(super) fn answer(
     command.try_get_matches_from(arguments).err()
 }
 
-/// Returns the command and its subcommands with their pages.
+/// Returns the command and its subcommands with the help pages of this module.
 fn with_pages(command: Command, path: &str, is_brief: bool, width: usize) -> Command {
     let page = page(&mut command.clone(), path, is_brief, width);
     let with_page = |subcommand: Command| {
@@ -46,7 +46,7 @@ fn with_pages(command: Command, path: &str, is_brief: bool, width: usize) -> Com
         .override_help(StyledStr::from(page))
 }
 
-/// Returns the page of a command that has been built.
+/// Returns the help page of a command that clap has built.
 fn page(command: &mut Command, path: &str, is_brief: bool, width: usize) -> String {
     let mut page = Page {
         text: String::new(),
@@ -158,7 +158,7 @@ impl Page {
         self.argument(option, &styled, &format!("{plain}{spec}"));
     }
 
-    /// Adds the row for an argument, which is given both with styles and as plain text.
+    /// Adds the row for an argument, which is given as styled and as plain text.
     fn argument(&mut self, arg: &Arg, styled: &str, plain: &str) {
         let mut help = match arg.get_id().as_str() {
             "help" => "Print help; -h shows only common options".to_owned(),
@@ -203,7 +203,7 @@ impl Page {
         }
     }
 
-    /// Adds a row: the left column, which is `length` wide, and the description from `column` on.
+    /// Adds a row: the left column, which is `length` columns wide, and the description from `column` on.
     fn row(&mut self, length: usize, left: &str, words: &str, column: usize) {
         let _ = write!(self.text, "  {left}");
         let mut at = 2 + length;
@@ -245,7 +245,7 @@ fn is_left_out(arg: &Arg, is_brief: bool) -> bool {
     arg.is_hide_set() || (is_brief && arg.is_hide_short_help_set())
 }
 
-/// Returns the width of help: that of the terminal, if there is one, but not more than people like to read.
+/// Returns the width of help: the width of the terminal, but at most [`WIDTH`].
 pub(super) fn width() -> usize {
     match terminal_size::terminal_size() {
         Some((terminal_size::Width(columns), _)) => usize::from(columns).min(WIDTH),
@@ -253,7 +253,7 @@ pub(super) fn width() -> usize {
     }
 }
 
-/// Wraps words at `width` columns; a longer word gets a line of its own.
+/// Wraps words at `width` columns. A word that is longer gets its own line.
 fn wrapped(words: &str, width: usize) -> Vec<String> {
     let width = width.max(NARROWEST);
     let mut lines: Vec<String> = Vec::new();

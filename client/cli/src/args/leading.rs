@@ -1,4 +1,4 @@
-//! Moves options before a command, as in `z3950 --demo search …`, to the place after its name. Then clap refuses the options that
+//! Moves options that precede a command, as in `z3950 --demo search …`, behind its name. Clap then refuses options that
 //! the command does not have.
 
 use std::ffi::{OsStr, OsString};
@@ -11,7 +11,7 @@ use crate::commands::query::QueryCommand;
 use crate::commands::targets::Targets;
 use crate::commands::url::Url;
 
-/// Moves the options before a command to the place after its name.
+/// Moves the options before a command behind its name.
 pub(super) fn settle(arguments: &mut Vec<OsString>) {
     let Some(path) = path(arguments) else {
         return;
@@ -32,7 +32,8 @@ pub(super) fn settle(arguments: &mut Vec<OsString>) {
     arguments.extend(names.into_iter().chain(options).chain(rest));
 }
 
-/// Returns the indexes of the names of a command and its subcommand; `None` if something else comes first.
+/// Returns the indexes of the command's and the subcommand's name; `None` if the arguments do not begin with options
+/// and a command.
 fn path(arguments: &[OsString]) -> Option<Vec<usize>> {
     let first = command(arguments, 1)?;
     let has_subcommand = match arguments.get(first)?.to_str()? {
@@ -58,7 +59,7 @@ fn command(arguments: &[OsString], from: usize) -> Option<usize> {
     }
 }
 
-/// Returns whether the next argument is the value of an option; `None` if no command that connects has this option.
+/// Returns whether an option takes the next argument as its value; `None` if no command that connects has this option.
 fn takes_value(argument: &str) -> Option<bool> {
     let Some(long) = argument.strip_prefix("--") else {
         let mut letters = argument.chars().skip(1).peekable();

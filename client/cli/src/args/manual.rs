@@ -19,7 +19,7 @@ pub(crate) struct Shell {
     pub(crate) shell: clap_complete::Shell,
 }
 
-/// The program's name.
+/// The name of the program.
 const NAME: &str = "z3950";
 
 /// Prints a completion script.
@@ -30,7 +30,7 @@ pub(crate) fn completions(arguments: &Shell, output: &mut Output) -> Result<Exit
     Ok(Exit::Delivered)
 }
 
-/// Prints the manual page in roff: the program, each command, then what several commands have in common.
+/// Prints the manual page in roff: the program, each command, and the parts that several commands have in common.
 pub(crate) fn page(output: &mut Output) -> Result<Exit, Failure> {
     let mut command = Cli::command();
     command.build();
@@ -51,7 +51,7 @@ pub(crate) fn page(output: &mut Output) -> Result<Exit, Failure> {
     Ok(Exit::Delivered)
 }
 
-/// Returns the page with roff escapes for characters beyond ASCII, which not every roff can read.
+/// Returns the page with roff escapes in place of non-ASCII characters, which not every roff can read.
 fn ascii(page: &[u8]) -> String {
     let mut ascii = String::with_capacity(page.len());
     for character in String::from_utf8_lossy(page).chars() {
@@ -64,7 +64,8 @@ fn ascii(page: &[u8]) -> String {
     ascii
 }
 
-/// Adds a section for a command and each of its subcommands. `path` is the command without the program's name.
+/// Adds a section for a command and each of its subcommands. `path` is the name of the command without that of the
+/// program.
 fn describe(path: &str, command: &Command, page: &mut Vec<u8>) -> Result<(), Failure> {
     // clap adds a `help` command to every command with subcommands; the manual omits it.
     if command.get_name() == "help" {
@@ -121,7 +122,7 @@ fn show_examples(heading: &str, command: &str, page: &mut Vec<u8>) -> Result<(),
     Ok(())
 }
 
-/// Adds the text at the end of `--help`: paragraphs under headings that end in a colon.
+/// Adds the text at the end of `--help`, which consists of paragraphs under headings that end in a colon.
 fn explain(words: &str, page: &mut Vec<u8>) -> Result<(), Failure> {
     let mut roff = Roff::new();
     for block in words.split("\n\n") {

@@ -1,4 +1,4 @@
-//! The options for many inputs, and the conflicts between them.
+//! The options for batches, and the conflicts between them.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -15,7 +15,7 @@ use crate::console::input::STANDARD;
 use crate::console::output::Failure;
 use crate::render::{Format, shown};
 
-/// The maximum number of jobs at once.
+/// The maximum number of parallel jobs.
 const MAX_JOBS: i64 = 256;
 
 #[derive(Debug, Args)]
@@ -64,23 +64,24 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Returns whether any of these options asks for a batch.
+    /// Returns whether any of these options requires a batch.
     pub(crate) fn is_wanted(&self) -> bool {
         !self.inputs.is_empty() || self.output.is_some() || self.report.is_some()
     }
 
-    /// Returns how many inputs to process in parallel; `usual` by default.
+    /// Returns the number of inputs to process in parallel, which is `usual` by default.
     pub(crate) fn jobs(&self, usual: usize) -> usize {
         self.jobs.map_or(usual, usize::from)
     }
 
-    /// Returns the file or folder for records; `None` if they are written to standard output.
+    /// Returns the file or folder for records; `None` for standard output.
     pub(crate) fn file(&self) -> Option<&Path> {
         let output = self.output.as_deref();
         output.filter(|path| *path != Path::new(STANDARD))
     }
 
-    /// Returns the format of records: `asked` unless that is the default, else the format for the output's extension.
+    /// Returns the format of records: `asked`, unless it is the default and the extension of the output determines a
+    /// format.
     pub(crate) fn format(&self, asked: Format) -> Result<Format, Failure> {
         let Some(path) = self.file().filter(|path| !is_folder(path)) else {
             return Ok(asked);
@@ -92,12 +93,12 @@ impl Batch {
         })
     }
 
-    /// Returns what to do with an existing output or report.
+    /// Returns the treatment of an existing output or report.
     pub(super) fn existing(&self) -> Existing {
         Existing::forced(self.force)
     }
 
-    /// Returns advice about an existing output or report.
+    /// Returns advice for the user about an existing output or report.
     pub(super) fn hint(&self) -> &'static str {
         match self.report {
             Some(_) => "--resume continues it, --force replaces it",
@@ -115,8 +116,8 @@ impl Batch {
         file.map_err(|error| Failure::unopened(&error, self.hint()))
     }
 
-    /// Returns the given inputs and those of the files. If `names_records` is set, the files may contain records. All files are
-    /// opened now, so that wrong names are found at once.
+    /// Returns the inputs given on the command line and those of the files. If `names_records` is set, the files may
+    /// contain records. All files are opened immediately, so that a wrong name is reported before the run begins.
     pub(super) fn inputs(
         &self,
         given: Vec<Vec<u8>>,
@@ -173,7 +174,7 @@ impl Batch {
         Ok(inputs)
     }
 
-    /// Refuses a file that is to be written but is also used for something else.
+    /// Returns an error if a file that will be written is also used for something else.
     pub(super) fn check_files(&self) -> Result<(), Failure> {
         let written = [self.file(), self.report.as_deref()];
         let written: Vec<&Path> = written.into_iter().flatten().collect();
@@ -196,10 +197,11 @@ fn boxed(input: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
     Box::new(input)
 }
 
-/// The maximum number of octets of the first row that a message shows.
+/// The maximum number of octets of the first row to show in a message.
 const MAX_ROW: usize = 200;
 
-/// Returns why the lines of a file are not inputs: its name and its first line are those of a table with several columns.
+/// Returns a message if a file is a table with several columns, judging by its name and its first line, because its
+/// lines are then not inputs.
 fn is_table(path: &Path, begin: &[u8]) -> Option<String> {
     let extension = path.extension()?.to_str()?;
     let is_named = ["csv", "tsv"].map(|known| known.eq_ignore_ascii_case(extension));

@@ -1,4 +1,4 @@
-//! Reads one column of a table: comma-separated values (RFC 4180), or the same with semicolons or tabs.
+//! Reads one column of a table, which has comma-separated values (RFC 4180), or semicolons or tabs instead of commas.
 
 use std::io::{self, BufRead, ErrorKind};
 use std::str::FromStr;
@@ -7,15 +7,15 @@ use csv_core::{ReadFieldResult, Reader, ReaderBuilder};
 
 use crate::answer::MAX_INPUT;
 
-/// The UTF-8 byte order mark, with which a file may begin.
+/// The UTF-8 byte order mark, which may precede the contents of a file.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// A column of a table that contains inputs.
+/// The column of a table that contains the inputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum InputColumn {
     /// The column with this name in the first row.
     Name(String),
-    /// The column with this number, 1-based; the first row contains an input too.
+    /// The column with this 1-based number. The first row contains an input too.
     Number(usize),
 }
 
@@ -32,29 +32,30 @@ impl FromStr for InputColumn {
     }
 }
 
-/// The characters that may separate cells. The one that is most frequent in the first line is used.
+/// The possible separators between cells. The one that is most frequent in the first line is used.
 const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 /// The number of octets of a cell in the first row that are compared and shown.
 const MAX_NAME: usize = 1000;
-/// The maximum number of column names that a message shows.
+/// The maximum number of column names to show in a message.
 const MAX_NAMES: usize = 20;
-/// The beginning of a line in which a table for spreadsheet programs may say what separates its cells: `sep=;`.
+/// The beginning of the line in which a table for spreadsheet programs may state its separator, such as `sep=;`.
 const SEPARATOR_LINE: &[u8] = b"sep=";
 
-/// Returns the cells of one column, one for each row after the row of names.
+/// An iterator over the cells of one column, one for each row after the row of names.
 ///
-/// A blank line is a row too, unless no other row follows. A row that lacks the column has an empty cell. Only as much of a cell
-/// is kept as is needed to see that it is longer than [`MAX_INPUT`].
+/// A blank line counts as a row, unless it is at the end of the table. A row that lacks the column has an empty cell.
+/// Of a cell that is longer than [`MAX_INPUT`], only the beginning is kept.
 pub(super) struct ColumnReader<R> {
     input: R,
     column: InputColumn,
-    /// Whether the first row is skipped as a row of names if it contains no digits in a column given by its number.
+    /// Whether the first row is skipped if its cell contains no digits, because it is then a row of names. This applies
+    /// to a column given by its number.
     skips_names: bool,
     /// The parser of cells, and the index of the column; `None` before the first row has been read.
     begun: Option<(Reader, usize)>,
-    /// The number of lines read.
+    /// The number of lines read so far.
     lines: u64,
-    /// The number of blank lines that have been read and not been passed on.
+    /// The number of blank lines that have been read, but not returned yet.
     blank: u64,
     /// Whether the row read last has nothing but separators.
     is_empty_row: bool,
@@ -65,9 +66,9 @@ pub(super) struct ColumnReader<R> {
 /// A cell of the column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ColumnCell {
-    /// The line on which the row ends, 1-based.
+    /// The 1-based number of the line on which the row ends.
     pub(super) line: u64,
-    /// The text on one line; line ends in the cell have been replaced by blanks.
+    /// The text of the cell on one line; line ends in it are replaced with spaces.
     pub(super) text: Vec<u8>,
 }
 
@@ -85,10 +86,10 @@ impl<R: BufRead> ColumnReader<R> {
         }
     }
 
-    /// Finds the column, and reads the first cell.
+    /// Finds the column and reads its first cell.
     ///
     /// # Errors
-    /// The table cannot be read, does not have the column, or has several columns of that name.
+    /// Fails if the table cannot be read, does not have the column, or has several columns with that name.
     pub(super) fn begin(&mut self) -> io::Result<()> {
         if self.begun.is_some() {
             return Ok(());
@@ -124,7 +125,7 @@ impl<R: BufRead> ColumnReader<R> {
         Ok(())
     }
 
-    /// Returns the next cell; `None` after the last.
+    /// Returns the next cell; `None` after the last cell.
     pub(super) fn next(&mut self) -> io::Result<Option<ColumnCell>> {
         self.begin()?;
         if self.next.is_none() {
@@ -179,7 +180,7 @@ impl<R: BufRead> ColumnReader<R> {
         Ok(cells.map(|cells| (cells, ColumnCell { line, text })))
     }
 
-    /// Counts the blank lines before the next row.
+    /// Reads and counts the blank lines before the next row.
     fn skip_blank_lines(&mut self) -> io::Result<()> {
         loop {
             match self.input.fill_buf()?.first() {
@@ -197,7 +198,7 @@ impl<R: BufRead> ColumnReader<R> {
         }
     }
 
-    /// Returns a parser for the separator that the first line uses.
+    /// Returns a parser for the separator in the first line.
     fn parser(&mut self) -> io::Result<Reader> {
         if self.input.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
             self.input.consume(BYTE_ORDER_MARK.len());
@@ -231,7 +232,7 @@ impl<R: BufRead> ColumnReader<R> {
         Ok(ReaderBuilder::new().delimiter(separator).build())
     }
 
-    /// Returns the index of the column with a name in the first row, ignoring case.
+    /// Returns the index of the column with a name in the first row; case is ignored.
     fn named(&mut self, reader: &mut Reader, name: &str) -> io::Result<usize> {
         let mut names: Vec<Vec<u8>> = Vec::new();
         let mut found: Option<usize> = None;
@@ -281,8 +282,8 @@ impl<R: BufRead> ColumnReader<R> {
         Err(io::Error::new(ErrorKind::InvalidData, words))
     }
 
-    /// Reads a row, and passes on the octets of its cells with their indexes. Returns the number of cells; `None` after the last
-    /// row.
+    /// Reads a row, and passes the octets of its cells on, with the index of each cell. Returns the number of cells;
+    /// `None` after the last row.
     fn row(
         &mut self,
         reader: &mut Reader,
@@ -334,7 +335,7 @@ pub(super) fn without_formula(cell: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// Appends octets up to a maximum length.
+/// Appends octets to a cell, up to a maximum length.
 fn push(cell: &mut Vec<u8>, octets: &[u8], most: usize) {
     let room = most.saturating_sub(cell.len()).min(octets.len());
     cell.extend_from_slice(octets.get(..room).unwrap_or_default());
@@ -346,7 +347,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the cells of a column, each with its line, after reading the table in pieces of different sizes.
+    /// Returns the cells of a column, each with its line. The table is read in pieces of different sizes, which must
+    /// all give the same result.
     fn cells(table: &[u8], column: &str) -> Result<String, String> {
         let column: InputColumn = column.parse()?;
         let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! The destination of the records of a run: standard output, a file or a folder.
+//! The destination for the records of a run: standard output, a file or a folder.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::render::{Format, Style};
 
 pub(super) enum Destination {
     Standard(Printed),
-    /// A file that appears under its name when it is complete.
+    /// A file that appears only when it is complete.
     Whole {
         sink: FileSink<Whole>,
         path: PathBuf,
@@ -24,12 +24,12 @@ pub(super) enum Destination {
     /// A file that a later run can continue.
     Growing {
         sink: FileSink<Growing>,
-        /// Whether the file has been passed to the syncing thread.
+        /// Whether the file has already been passed to the syncing thread.
         is_noted: bool,
     },
     Folder {
         sink: FolderSink,
-        /// What is kept of an incomplete answer.
+        /// The part of an incomplete answer that is kept.
         remains: Remains,
     },
 }
@@ -75,7 +75,7 @@ impl Destination {
         Ok(Self::Whole { sink, path })
     }
 
-    /// Returns the length of the output if it is a growing file, and whether the file exists.
+    /// Returns the length of the output and whether the file exists, if the output is a growing file.
     pub(super) fn length(&self) -> Option<(u64, bool)> {
         match self {
             Self::Growing { sink, .. } if sink.file.is_file() => {
@@ -85,7 +85,7 @@ impl Destination {
         }
     }
 
-    /// Returns whether the output has all records of an ask, according to the length in the report.
+    /// Returns whether the output contains all records of an ask, according to the length in the report.
     pub(super) fn has(&self, ask: &Ask, input: &str, length: u64) -> bool {
         match self {
             Self::Folder { sink, .. } => sink.has(ask, input, length),
@@ -97,7 +97,7 @@ impl Destination {
         }
     }
 
-    /// Returns whether a record may end at this length of a file. If not, the report belongs to another file.
+    /// Returns whether a record may end at this length of the file. If not, the report does not belong to this output.
     pub(super) fn may_end_record(&self, length: u64) -> bool {
         let last = match self {
             Self::Growing { sink, .. } => sink.style.last_octet(),
@@ -107,7 +107,7 @@ impl Destination {
         found.is_none_or(|(found, last)| found == last)
     }
 
-    /// Returns whether the file has the columns of this run, if it is a table.
+    /// Returns whether the file has the columns of this run; always true if the output is not a table.
     pub(super) fn has_columns(&self) -> bool {
         match self {
             Self::Growing { sink, .. } if sink.file.is_file() && sink.style.format().is_table() => {
@@ -126,13 +126,13 @@ impl Destination {
         }
     }
 
-    /// Returns whether the answers of an earlier run can be put back after new ones. This is possible in a file, and in a folder,
-    /// which has a file for each answer.
+    /// Returns whether answers of an earlier run can be put back after new answers. This is possible in a file, and in
+    /// a folder with a file for each answer.
     pub(super) fn takes_back(&self) -> bool {
         self.length().is_some() || matches!(self, Self::Folder { .. })
     }
 
-    /// Returns the file whose records are to be put back.
+    /// Returns the file into which records are put back.
     pub(super) fn growing(&mut self) -> Option<&mut Growing> {
         match self {
             Self::Growing { sink, .. } => Some(&mut sink.file),
@@ -140,7 +140,8 @@ impl Destination {
         }
     }
 
-    /// Puts back the records of the answer last taken from `later`. Returns the length of the file; `None` for a folder.
+    /// Puts back the records of the last answer taken from `later`. Returns the length of the file; `None` for a
+    /// folder.
     pub(super) fn put_back(
         &mut self,
         later: &mut LaterAnswers,
@@ -156,7 +157,7 @@ impl Destination {
         length.map(Some).map_err(unwritten)
     }
 
-    /// Drops the records of an ask that has not ended.
+    /// Drops the records of an ask that is not complete.
     pub(super) fn drop_incomplete(&mut self) -> Result<(), Failure> {
         match self {
             Self::Growing { sink, .. } => sink
@@ -170,8 +171,8 @@ impl Destination {
         }
     }
 
-    /// Cuts a file to `length` octets. What follows its first `known` octets is kept in another file, which is returned, unless
-    /// it is only the end of a document.
+    /// Cuts a file to `length` octets. The octets after the first `known` octets are kept in another file, whose path
+    /// is returned, unless they are only the end of a document.
     pub(super) fn cut_back(&mut self, length: u64, known: u64) -> Result<Option<PathBuf>, Failure> {
         let Self::Growing { sink, .. } = self else {
             return Ok(None);
@@ -214,7 +215,7 @@ impl Destination {
         }
     }
 
-    /// Completes the records of an ask. Returns the length of the output.
+    /// Completes the records of an ask, and returns the length of the output.
     pub(super) fn complete(&mut self, ask: &Ask, input: &str) -> Result<u64, Failure> {
         match self {
             Self::Standard(printed) => Ok(printed.length),
@@ -228,7 +229,7 @@ impl Destination {
         }
     }
 
-    /// Returns what has been written since the last call and is to be synced.
+    /// Returns the files written since the last call, which have to be synced.
     pub(super) fn written(&mut self) -> Result<Written, Failure> {
         let mut written = Written::default();
         match self {
@@ -244,10 +245,10 @@ impl Destination {
         Ok(written)
     }
 
-    /// Ends the document after the complete answers or, with [`Remains::Records`], after the records of an interrupted answer.
-    /// Returns the other file that contains these, and their number.
+    /// Ends the document after the complete answers or, for [`Remains::Records`], after the records of an interrupted
+    /// answer. If these are kept in another file, returns its path and the number of records in it.
     ///
-    /// `is_empty` says that nothing matched and nothing failed.
+    /// `is_empty` is whether nothing matched and nothing failed.
     pub(super) fn finish(
         self,
         remains: Remains,
@@ -269,7 +270,7 @@ impl Destination {
     }
 }
 
-/// Returns the extension of files in a format.
+/// Returns the file extension for a format.
 fn extension(format: Format) -> &'static str {
     match format {
         Format::Marc => "mrc",

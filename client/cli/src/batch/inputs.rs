@@ -1,4 +1,5 @@
-//! Reads inputs from files and standard input, one per line or record. Their length is bounded, and they are read only on demand.
+//! Reads inputs from files and standard input, one per line or record. The length of an input is bounded, and inputs
+//! are read only when they are needed.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Cursor, Read};
@@ -14,7 +15,7 @@ use crate::answer::{Ask, MAX_INPUT, NameRecord, Origin};
 use crate::console::input::bounded_line;
 use crate::console::output::Failure;
 
-/// Returns why a file that begins like this cannot contain inputs: it is binary.
+/// Returns the reason why a file that begins with these octets cannot contain inputs, which is that it is binary.
 pub(crate) fn refusal(begin: &[u8]) -> Option<&'static str> {
     let begin = begin.get(..PEEKED).unwrap_or(begin);
     if begin.starts_with(ZIP) {
@@ -32,13 +33,13 @@ pub(crate) fn refusal(begin: &[u8]) -> Option<&'static str> {
     has(b"\0").then_some("it is binary, not text with one input a line")
 }
 
-/// The beginning of a zip file.
+/// The first octets of a zip file.
 const ZIP: &[u8] = b"PK\x03\x04";
 
-/// How many octets of a file are examined to find out whether it is text.
+/// The number of octets of a file that are examined to decide whether it is text.
 const PEEKED: usize = 4096;
 
-/// Returns the form of the records in a file that begins like this; `None` if it has one input per line.
+/// Returns the form of the records in a file that begins with these octets; `None` if it has one input per line.
 pub(crate) fn record_form(begin: &[u8]) -> Option<InputForm> {
     let begin = begin.get(..PEEKED).unwrap_or(begin);
     if utf16::begins(begin) && !begins_with_element(begin.get(2..).unwrap_or_default()) {
@@ -115,21 +116,21 @@ fn unwrapped(line: &[u8]) -> Vec<u8> {
 
 /// Inputs from several sources, one after the other.
 ///
-/// Lines are trimmed; blank lines and lines that begin with `#` are skipped. A read error ends all inputs: if the next source
-/// were read after an error, its inputs would have other positions than in another run.
+/// Lines are trimmed; blank lines and lines that begin with `#` are skipped. A read error ends the run, because inputs
+/// of a later source would have other numbers than in a run without the error.
 #[derive(Default)]
 pub(crate) struct Inputs {
     given: VecDeque<Vec<u8>>,
     sources: VecDeque<Source>,
     /// The number of inputs read so far.
     count: u64,
-    /// Gives names to records; `None` if records are not inputs.
+    /// The function that makes inputs from records; `None` if records are not accepted.
     names_records: Option<NameRecord>,
 }
 
 struct Source {
     name: Arc<str>,
-    /// The number of lines or records read so far.
+    /// The number of lines or records of the current source read so far.
     read: u64,
     /// Whether a line with an input or a heading was read.
     has_begun: bool,
@@ -138,14 +139,14 @@ struct Source {
 
 /// The contents of a source.
 enum SourceContents {
-    /// The source has not been read yet.
+    /// A source whose form has not been detected yet.
     Unknown(Box<dyn BufRead + Send>),
     Lines(Box<dyn BufRead + Send>),
     Records(Box<RecordReader<Box<dyn BufRead + Send>>>),
     Cells(Box<ColumnReader<Box<dyn BufRead + Send>>>),
 }
 
-/// A line or record of a source.
+/// A line or record from a source.
 enum SourceItem {
     Line(Vec<u8>),
     Cell(ColumnCell),
@@ -153,7 +154,7 @@ enum SourceItem {
 }
 
 impl Inputs {
-    /// Begins with the inputs given on the command line, which are not trimmed.
+    /// Creates the inputs given on the command line, which are not trimmed. Sources can be added to them.
     pub(crate) fn given(texts: impl IntoIterator<Item = Vec<u8>>) -> Self {
         Self {
             given: texts.into_iter().collect(),
@@ -161,13 +162,13 @@ impl Inputs {
         }
     }
 
-    /// Takes the records of a file as inputs, with the names returned by `names`.
+    /// Accepts records in files as inputs; `names` makes an input from each record.
     pub(crate) fn naming_records(mut self, names: Option<NameRecord>) -> Self {
         self.names_records = names;
         self
     }
 
-    /// Adds the lines or records of a file after all other inputs.
+    /// Adds the lines or records of a file after the existing inputs.
     pub(crate) fn add(&mut self, name: impl Into<String>, lines: impl BufRead + Send + 'static) {
         self.sources.push_back(Source {
             name: name.into().into(),
@@ -177,7 +178,7 @@ impl Inputs {
         });
     }
 
-    /// Adds the cells of a table after all other inputs. Each cell is an input, even if it is empty.
+    /// Adds the cells of a table after the existing inputs. Each cell is an input, even if it is empty.
     pub(crate) fn add_cells(
         &mut self,
         name: impl Into<String>,
@@ -203,7 +204,8 @@ impl Inputs {
         }
     }
 
-    /// Returns the ask for a record; a damaged record has no name.
+    /// Returns the ask for a record. Its input is the name of the record; for a record that is damaged or has no name,
+    /// it is text with the number of the record.
     fn ask_record(&mut self, found: Result<MarcRecord, String>, origin: Origin) -> Ask {
         let name = match (&found, self.names_records) {
             (Ok(record), Some(name)) => name(record),
@@ -222,7 +224,7 @@ impl Inputs {
 }
 
 impl Iterator for Inputs {
-    /// An input, for the first target.
+    /// An input, as an ask to the first target.
     type Item = Result<Ask, Failure>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -268,7 +270,7 @@ impl Iterator for Inputs {
 }
 
 impl Source {
-    /// Returns the next line or record. If a line is too long, only as much of it is read as is needed to see that.
+    /// Returns the next line or record. If a line is too long, only its beginning is read.
     fn next(&mut self, takes_records: bool) -> io::Result<Option<SourceItem>> {
         if let SourceContents::Unknown(_) = self.contents {
             self.begin(takes_records)?;
@@ -296,7 +298,7 @@ impl Source {
         Ok(Some(item))
     }
 
-    /// Finds out what the source contains. If it is a pipe, at most its first line is awaited.
+    /// Detects the form of the current source. For a pipe, this waits at most for its first line.
     fn begin(&mut self, takes_records: bool) -> io::Result<()> {
         let nothing = SourceContents::Lines(Box::new(io::empty()));
         let SourceContents::Unknown(mut rest) = std::mem::replace(&mut self.contents, nothing)
@@ -336,7 +338,7 @@ impl Source {
     }
 }
 
-/// Returns each input for each target, in order.
+/// Returns an ask for each input and each target, in order.
 pub(crate) fn asks(
     inputs: Inputs,
     targets: usize,

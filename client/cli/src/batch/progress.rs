@@ -1,4 +1,4 @@
-//! Shows the progress of a run and its speed, on one line of a terminal that is erased at the end.
+//! Shows the progress and speed of a run on a line of the terminal, which is erased at the end.
 
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
@@ -17,20 +17,20 @@ use crate::console::interrupt::Unechoed;
 
 /// The maximum number of updates of the line per second.
 const REFRESHES: u8 = 5;
-/// How often the line is updated while no answers arrive.
+/// The interval between updates of the line while no answers arrive.
 const TICK: Duration = Duration::from_millis(500);
 
-/// The progress line, if there is a terminal for it.
+/// The progress line, if it is shown on a terminal.
 pub(super) struct Progress {
     bar: ProgressBar,
-    /// Turns off the echo of Ctrl-C as long as the line exists.
+    /// Keeps the echo of Ctrl-C turned off while the line exists.
     _unechoed: Option<Unechoed>,
-    /// The total number of answers; 0 until it is known.
+    /// The total number of answers, or 0 while it is unknown.
     total: Arc<AtomicU64>,
 }
 
 impl Progress {
-    /// Creates the line, which is shown if standard error is a terminal and records are not written to a terminal.
+    /// Creates the line. It is shown if standard error is a terminal and records are not written to a terminal.
     pub(super) fn new(
         arguments: &Batch,
         given: usize,
@@ -56,7 +56,7 @@ impl Progress {
         }
     }
 
-    /// Begins with the number of answers of earlier runs.
+    /// Sets the number of answers from earlier runs.
     pub(super) fn begin(&self, answers: u64) {
         self.bar.set_position(answers);
         self.bar.reset_eta();
@@ -65,7 +65,7 @@ impl Progress {
         }
     }
 
-    /// Counts an answer.
+    /// Counts an answer and updates the line.
     pub(super) fn answered(&self, tally: &Tally) {
         if self.bar.is_hidden() {
             return;
@@ -85,7 +85,7 @@ impl Progress {
         self.bar.inc(1);
     }
 
-    /// Erases the line and prints something else.
+    /// Erases the line while `say` prints something else.
     pub(super) fn aside(&self, say: impl FnOnce()) {
         self.bar.suspend(say);
     }
@@ -96,7 +96,7 @@ impl Progress {
     }
 }
 
-/// Counts the inputs, if all of them can be read twice.
+/// Counts the inputs in another thread, if all of them can be read twice.
 fn count(
     arguments: &Batch,
     given: usize,
@@ -120,7 +120,7 @@ fn count(
     });
 }
 
-/// Returns the parts of the line. There is a bar only if the number of inputs is known.
+/// Returns the template of the line. It has a bar only if the number of inputs is known.
 fn style(sized: bool) -> ProgressStyle {
     let template = if sized {
         "{wide_bar} {rate}, {eta} left, {msg}"

@@ -1,5 +1,5 @@
-//! The report of a batch, as a file: it gets a line for each answer, and a later run resumes from it. Each line is written when
-//! the records of its answer are complete in the output.
+//! The report file of a batch. It gets a line for each answer, and a later run can resume from it. Each line is written
+//! after the records of its answer are complete in the output.
 
 pub(super) mod form;
 pub(super) mod later;
@@ -26,18 +26,18 @@ use crate::answer::Ask;
 use crate::console::output::{Failure, Output};
 use crate::render::{named, shown};
 
-/// A report that is open.
+/// An open report.
 pub(super) struct Report {
     file: Growing,
     form: ReportForm,
-    /// Answers of an earlier run that follow inputs that are asked again.
+    /// Answers of an earlier run that come after inputs that are asked again.
     later: Option<LaterAnswers>,
-    /// Whether the file has been passed to the syncing thread.
+    /// Whether the file has already been passed to the syncing thread.
     is_noted: bool,
 }
 
 impl Report {
-    /// Opens the report at `path` without changing it. If it exists, a new run refuses it.
+    /// Opens the report at `path` without changing it. Fails if it exists, unless the run resumes or replaces it.
     pub(super) fn open(path: &Path, arguments: &Batch) -> Result<Self, Failure> {
         let Some(form) = ReportForm::by_extension(path) else {
             return Err(Failure::Usage(format!(
@@ -53,8 +53,8 @@ impl Report {
         })
     }
 
-    /// With `--resume`, cuts report and output to what an earlier run has completed in both, and removes the asks that it has
-    /// answered from `asks`.
+    /// If `--resume` is given, cuts report and output to the part that an earlier run completed in both, and removes
+    /// the asks that were answered from `asks`.
     pub(super) fn resume(
         &mut self,
         arguments: &Batch,
@@ -99,10 +99,10 @@ impl Report {
         Ok(resumed)
     }
 
-    /// Finds out how far the report of an earlier run goes.
+    /// Determines how much of the report of an earlier run is complete.
     ///
     /// # Errors
-    /// The report is about other inputs, or belongs to another output.
+    /// Fails if the report is about other inputs or belongs to another output.
     fn read(
         &mut self,
         arguments: &Batch,
@@ -156,8 +156,8 @@ impl Report {
         Ok(resumed)
     }
 
-    /// Cuts off what follows the last complete line. The header is synced to disk before the output gets anything, since an
-    /// output without a report could not be resumed.
+    /// Cuts the report after its last complete line. The header is synced to disk before anything is written to the
+    /// output, because an output without a report could not be resumed.
     fn begin(&mut self, end: u64) -> Result<(), Failure> {
         let begun = self.file.cut(end).and_then(|()| self.file.begin());
         begun.map_err(|error| self.unwritten(&error))?;
@@ -167,7 +167,7 @@ impl Report {
         self.sync()
     }
 
-    /// Adds the line for the ask with this number, in place of its line from an earlier run.
+    /// Adds the line for the ask with this number. If an earlier run wrote a line for it, this line is dropped.
     pub(super) fn add(&mut self, number: u64, line: &ReportLine) -> Result<(), Failure> {
         self.write(&self.form.line(line))?;
         match &mut self.later {
@@ -178,7 +178,7 @@ impl Report {
         }
     }
 
-    /// Puts back answers of an earlier run, up to the answer to the ask with this number.
+    /// Puts back answers of an earlier run, up to the ask with this number.
     pub(super) fn put_back(
         &mut self,
         end: u64,
@@ -200,12 +200,12 @@ impl Report {
         Ok(())
     }
 
-    /// Returns whether there are answers that may have to be put back.
+    /// Returns whether there are answers of an earlier run that may have to be put back.
     pub(super) fn has_later(&self) -> bool {
         self.later.is_some()
     }
 
-    /// Returns the file if it has not been passed to the syncing thread, which needs it only once.
+    /// Returns the file if it has not been passed to the syncing thread yet, because the thread needs it only once.
     pub(super) fn unnoted(&mut self) -> Result<Option<Arc<File>>, Failure> {
         if self.is_noted {
             return Ok(None);
@@ -216,7 +216,7 @@ impl Report {
         Ok(handle.map(Arc::new))
     }
 
-    /// Syncs the file to disk.
+    /// Syncs the report to disk.
     pub(super) fn sync(&mut self) -> Result<(), Failure> {
         let synced = self.file.sync();
         synced.map_err(|error| self.unwritten(&error))
@@ -232,7 +232,7 @@ impl Report {
     }
 }
 
-/// How a report names an ask.
+/// The names of targets and inputs in a report.
 #[derive(Debug)]
 pub(super) struct AskNames {
     pub(super) targets: Vec<String>,
@@ -249,8 +249,8 @@ impl AskNames {
         before.saturating_mul(targets).saturating_add(target)
     }
 
-    /// Returns the target and the input. Only the users and passwords in URLs are left out, so that other inputs can still be
-    /// distinguished.
+    /// Returns the names of the target and the input. From URLs, only user names and passwords are left out, so that
+    /// different inputs can still be distinguished.
     pub(super) fn of(&self, ask: &Ask) -> (String, String) {
         let target = self.targets.get(ask.target).cloned().unwrap_or_default();
         let input = ask.input.trim_ascii();
@@ -264,7 +264,7 @@ impl AskNames {
     }
 }
 
-/// Returns whether this is a whole URL with a host.
+/// Returns whether text is a complete URL with a host.
 fn is_address(text: &[u8]) -> bool {
     let has_host = text.windows(3).any(|part| part == b"://");
     has_host && Locator::parse(text, Mode::Lenient).is_ok()

@@ -1,5 +1,5 @@
-//! A run of a batch. It reads the inputs, opens output and report, and resumes an earlier run. Then it sends pieces to their
-//! destination, messages to standard error, and answers to the report.
+//! A run of a batch. It reads the inputs, opens output and report, and resumes an earlier run. It then writes pieces to
+//! the destination, messages to standard error, and answers to the report.
 
 mod state;
 
@@ -17,10 +17,10 @@ use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
 use crate::render::shown;
 
-/// The number of inputs that are read ahead of the jobs.
+/// The number of inputs that are read before jobs need them.
 const READ_AHEAD: usize = 64;
 
-/// Carries out all inputs: as a batch if options ask for one, otherwise only those of the command line.
+/// Processes all inputs: as a batch if options require one, and otherwise only those of the command line.
 pub(crate) async fn run_all(
     arguments: &Batch,
     mut job: Job<impl AsyncFn(&Ask, &mut Recipient) -> Answer>,
@@ -50,7 +50,7 @@ pub(crate) async fn run_all(
     state.end(ran, arguments)
 }
 
-/// Returns the asks as a stream. Inputs are read in another thread, since standard input may block for ever.
+/// Returns the asks as a stream. Inputs are read in another thread, because reading standard input may block for ever.
 fn feed(
     asks: impl Iterator<Item = Result<Ask, Failure>> + Send + 'static,
 ) -> impl Stream<Item = Result<Ask, Failure>> + Unpin {

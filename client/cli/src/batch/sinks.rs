@@ -12,20 +12,20 @@ use crate::answer::Ask;
 use crate::console::output::Failure;
 use crate::render::Style;
 
-/// The maximum number of octets that are buffered.
+/// The maximum number of octets in the buffer of a file.
 const BUFFER: usize = 64 * 1024;
-/// The maximum number of characters of an input in the name of its file.
+/// The maximum number of an input's characters in the name of its file.
 const MAX_SLUG: usize = 64;
 /// The minimum number of digits of an input's position in the name of its file.
 const DIGITS: usize = 6;
 /// The base name of the lock and the draft in a folder.
 const NAME: &str = "z3950";
-/// The name of the file for the records of an incomplete answer, after an interrupted run without a report.
+/// The name of the file for the records of an incomplete answer, when a run without a report is interrupted.
 const UNFINISHED: &str = "unfinished";
 
-/// A file that can be cut.
+/// A file that can be truncated.
 pub(crate) trait Cut: Write {
-    /// Cuts the file to this length in octets; writing continues there. A pipe or device is left unchanged.
+    /// Truncates the file to this length in octets, after which writing continues. A pipe or device is left unchanged.
     fn cut(&mut self, length: u64) -> io::Result<()>;
 }
 
@@ -41,10 +41,10 @@ impl Cut for Whole {
     }
 }
 
-/// What is kept in a file at the end of a run.
+/// The records that are kept in a file at the end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Remains {
-    /// Only complete answers.
+    /// Only the records of complete answers.
     Answers,
     /// All complete records, including those of an incomplete answer.
     Records,
@@ -56,13 +56,13 @@ pub(crate) struct FileSink<F> {
     pub(super) file: F,
     pub(super) style: Style,
     held: Vec<u8>,
-    /// The number of octets in the file.
+    /// The number of octets written to the file.
     written: u64,
-    /// How many of these octets belong to complete answers.
+    /// The number of octets in the file that belong to complete answers.
     complete: u64,
-    /// The ends of later records, which may still be needed.
+    /// The ends of records after the complete answers, which may be needed for an interrupted answer.
     ends: Vec<u64>,
-    /// The number of records added, followed by how many of them are certainly in the file, and how many were left at the end.
+    /// The number of records added, of which some may still be in the buffer.
     added: u64,
     flushed: u64,
     remained: u64,
@@ -71,7 +71,7 @@ pub(crate) struct FileSink<F> {
 }
 
 impl<F: Cut> FileSink<F> {
-    /// Creates a sink. The file is not changed before its first record.
+    /// Creates a sink for a file, which is not changed before its first record.
     pub(crate) fn new(file: F, style: impl Into<Style>) -> Self {
         Self {
             file,
@@ -87,7 +87,7 @@ impl<F: Cut> FileSink<F> {
         }
     }
 
-    /// Continues a file: its first `length` octets are complete answers, and the rest is cut off.
+    /// Continues a file whose first `length` octets are complete answers; the octets after these are cut off.
     pub(crate) fn go_on(&mut self, length: u64) -> io::Result<()> {
         self.file.cut(length)?;
         self.is_changed = true;
@@ -96,7 +96,7 @@ impl<F: Cut> FileSink<F> {
         Ok(())
     }
 
-    /// Adds a record, after the text that the format requires before it.
+    /// Adds a record, preceded by the text that the format requires before it.
     pub(crate) fn record(&mut self, octets: &[u8]) -> io::Result<()> {
         let is_first = self.written == 0 && self.held.is_empty();
         let before = self.style.before(is_first);
@@ -111,7 +111,7 @@ impl<F: Cut> FileSink<F> {
         }
     }
 
-    /// Completes the records of an ask by writing them out. Returns the length of the file.
+    /// Completes the records of an ask by writing the buffer. Returns the length of the file.
     pub(crate) fn complete(&mut self) -> io::Result<u64> {
         self.flush()?;
         self.complete = self.written;
@@ -119,7 +119,7 @@ impl<F: Cut> FileSink<F> {
         Ok(self.complete)
     }
 
-    /// Drops the records of an ask that has not ended.
+    /// Drops the records of an ask that is not complete.
     pub(crate) fn drop_incomplete(&mut self) -> io::Result<()> {
         self.held.clear();
         self.ends.clear();
@@ -130,7 +130,7 @@ impl<F: Cut> FileSink<F> {
         }
     }
 
-    /// Completes an ask with records that were in this place in an earlier output. Returns the length of the file.
+    /// Completes an ask with the records that an earlier run wrote for it. Returns the length of the file.
     pub(crate) fn put_back(
         &mut self,
         records: &mut impl Read,
@@ -157,8 +157,8 @@ impl<F: Cut> FileSink<F> {
         }
     }
 
-    /// Cuts off what is incomplete, and ends the document. Returns whether there are records. A file without records is left
-    /// unchanged unless something was written to it.
+    /// Cuts off incomplete records, and ends the document. Returns whether there are records. A file without records is
+    /// left unchanged unless this run has changed it.
     pub(crate) fn finish(&mut self, remains: Remains) -> io::Result<bool> {
         let mut end = self.complete;
         if remains == Remains::Records {
@@ -188,7 +188,7 @@ impl<F: Cut> FileSink<F> {
         Ok(end > 0)
     }
 
-    /// Writes out the buffer. If not all of it can be written, the octets that were written are counted.
+    /// Writes the buffer to the file. If only a part of it can be written, this part is counted.
     fn flush(&mut self) -> io::Result<()> {
         let mut begin = 0;
         let result = loop {
@@ -217,8 +217,8 @@ impl<F: Cut> FileSink<F> {
 }
 
 impl FileSink<Whole> {
-    /// Completes the file at `path`, unless there are no records. Returns whether there are any. If the file cannot be written,
-    /// the records are kept in another file.
+    /// Completes the file at `path`, unless there are no records. Returns whether there are any. If the file cannot be
+    /// completed, the records are kept in another file.
     pub(crate) fn end(mut self, path: &Path) -> Result<bool, Failure> {
         match self.complete().and_then(|_| self.finish(Remains::Answers)) {
             Ok(has_records) => {
@@ -239,7 +239,8 @@ impl FileSink<Whole> {
         }
     }
 
-    /// Keeps the records of an interrupted run in another file. Returns that file and the number of records.
+    /// Keeps the records of an interrupted run in another file. Returns the path of that file and the number of
+    /// records.
     pub(crate) fn keep(mut self) -> Result<Option<(PathBuf, u64)>, file::Error> {
         if !self.finish(Remains::Records).unwrap_or(true) {
             return Ok(None);
@@ -259,26 +260,27 @@ impl Cut for Draft {
     }
 }
 
-/// A file for each ask that has records: `000007-isbn-0306406152.mrc`, or `000007.2-…` for the second of several targets.
+/// A folder with a file for each ask that has records: `000007-isbn-0306406152.mrc`, or `000007.2-…` for the second of
+/// several targets.
 #[derive(Debug)]
 pub(crate) struct FolderSink {
     folder: PathBuf,
     extension: &'static str,
     style: Style,
     targets: usize,
-    /// The file in progress; `None` before its first record.
+    /// The file of the current ask; `None` before its first record.
     part: Option<FileSink<Draft>>,
-    /// Completed files that have not been synced yet.
+    /// The completed files that have not been synced yet.
     pub(super) new: Vec<PathBuf>,
     _lock: Lock,
 }
 
 impl FolderSink {
-    /// Creates a sink that writes files with this extension into a folder, which is created if necessary.
+    /// Creates a sink that writes files with an extension into a folder, which is created if necessary.
     ///
     /// # Errors
-    /// The folder cannot be created, or another run is writing to it; with [`Existing::Refuse`], it contains files of another
-    /// run.
+    /// Fails if the folder cannot be created, another run is writing to it, or it contains files of another run and
+    /// [`Existing::Refuse`] is given.
     pub(crate) fn new(
         folder: &Path,
         extension: &'static str,
@@ -309,7 +311,7 @@ impl FolderSink {
         })
     }
 
-    /// Returns the path of the file for an ask, given the input as shown.
+    /// Returns the path of the file for an ask. `input` is the form of the input used in the report.
     fn path(&self, position: u64, target: usize, input: &str) -> PathBuf {
         let number = match self.targets {
             0 | 1 => format!("{position:0DIGITS$}"),
@@ -319,12 +321,12 @@ impl FolderSink {
         self.folder.join(name)
     }
 
-    /// Drops the records of an ask that has not ended.
+    /// Drops the records of an ask that is not complete.
     pub(crate) fn drop_incomplete(&mut self) {
         self.part = None;
     }
 
-    /// Returns whether the file for an ask has this length.
+    /// Returns whether the file for an ask has the given length.
     pub(crate) fn has(&self, ask: &Ask, input: &str, length: u64) -> bool {
         let path = self.path(ask.position, ask.target, input);
         length == 0 || path.metadata().is_ok_and(|data| data.len() == length)
@@ -343,7 +345,7 @@ impl FolderSink {
             .map_err(file::Error::unwritable(&self.folder))
     }
 
-    /// Completes the records of an ask; returns the length of their file.
+    /// Completes the records of an ask, and returns the length of their file.
     pub(crate) fn complete(&mut self, ask: &Ask, input: &str) -> Result<u64, file::Error> {
         let path = self.path(ask.position, ask.target, input);
         let unwritable = file::Error::unwritable(&path);
@@ -362,7 +364,7 @@ impl FolderSink {
         Ok(complete + length(self.style.end().as_bytes()))
     }
 
-    /// Ends the run. If the records of an incomplete answer are to be kept, returns their file and their number.
+    /// Ends the run. If records of an incomplete answer are kept, returns the path of their file and their number.
     pub(crate) fn finish(
         &mut self,
         remains: Remains,
@@ -382,7 +384,7 @@ impl FolderSink {
     }
 }
 
-/// Returns a file in the folder whose name looks like one that a run has created.
+/// Returns a file in the folder whose name looks like that of a file of another run.
 fn of_another_run(folder: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(folder).ok()?.flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -394,7 +396,7 @@ fn of_another_run(folder: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Returns a hyphen and the characters of an input that are safe in file names.
+/// Returns a hyphen, followed by those characters of an input that are safe in file names.
 fn slug(input: &str) -> String {
     let mut slug = String::new();
     for character in input.chars() {

@@ -1,5 +1,5 @@
-//! Syncs output and report to disk every second and at the end. The output is synced first, so that after a power cut the report
-//! is rarely ahead of it.
+//! Syncs output and report to disk every second and at the end. The output is synced before the report, so that the
+//! report is rarely ahead of it after a power cut.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// A thread that syncs files, so that a slow disk does not delay requests.
+/// The thread that syncs files, so that a slow disk does not delay requests.
 #[derive(Debug)]
 pub(crate) struct Syncer {
     written: Arc<Mutex<Written>>,
@@ -22,17 +22,17 @@ pub(crate) struct Syncer {
 /// The files that have to be synced.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Written {
-    /// The output, if it is one file.
+    /// The output file, if the output is one file.
     pub(crate) output: Option<Arc<File>>,
     /// The files written since the last sync, if the output is a folder.
     pub(crate) files: Vec<PathBuf>,
-    /// The report.
+    /// The report, if it has to be synced.
     pub(crate) report: Option<Arc<File>>,
 }
 
 impl Syncer {
     /// # Errors
-    /// The thread cannot be started.
+    /// Fails if the thread cannot be started.
     pub(crate) fn start() -> io::Result<Self> {
         let written = Arc::new(Mutex::new(Written::default()));
         let (end, ended) = mpsc::channel();
@@ -54,7 +54,7 @@ impl Syncer {
         })
     }
 
-    /// Adds what has been written.
+    /// Adds files that have to be synced.
     pub(crate) fn note(&self, more: Written) {
         let mut written = lock(&self.written);
         written.output = more.output.or(written.output.take());
@@ -62,15 +62,15 @@ impl Syncer {
         written.files.extend(more.files);
     }
 
-    /// Returns whether a sync has failed, so that the run should end.
+    /// Returns whether a sync has failed, in which case the run should end.
     pub(crate) fn has_failed(&self) -> bool {
         self.thread.is_finished()
     }
 
-    /// Syncs what has not been synced yet.
+    /// Syncs all files that have not been synced yet.
     ///
     /// # Errors
-    /// A sync has failed, now or earlier.
+    /// Fails if this sync or an earlier sync has failed.
     pub(crate) fn finish(self) -> io::Result<()> {
         // Sending fails if the thread has already ended because of a failure, which `join` returns.
         let _ = self.end.send(());
@@ -80,7 +80,7 @@ impl Syncer {
 }
 
 impl Written {
-    /// Takes what the next sync has to do. The open files may grow again afterwards.
+    /// Takes the files for the next sync. The open files may grow again afterwards and are then synced again.
     fn due(&mut self) -> Self {
         let due = self.clone();
         self.files.clear();

@@ -1,4 +1,5 @@
-//! A run is killed after every octet it writes, and resumed: output and report are the same as after an uninterrupted run.
+//! Tests that a run can be killed after any octet it writes: after it is resumed, output and report are the same as
+//! after an uninterrupted run.
 
 use std::io::{self, Cursor, Write};
 use std::iter::Peekable;
@@ -13,7 +14,7 @@ use crate::answer::{Answer, Ask};
 use crate::console::output::Failure;
 use crate::render::Format;
 
-/// The changes made to the two files, octet by octet.
+/// The changes made to the two files, in order.
 #[derive(Clone, Default)]
 struct Disk(Arc<Mutex<Vec<(usize, Change)>>>);
 
@@ -27,7 +28,7 @@ const OUTPUT: usize = 0;
 const REPORT: usize = 1;
 
 impl Disk {
-    /// Creates a disk with these two files.
+    /// Creates a disk with the two files.
     fn with(files: &[Vec<u8>; 2]) -> Self {
         let disk = Self::default();
         for (which, octets) in files.iter().enumerate() {
@@ -44,7 +45,7 @@ impl Disk {
         self.0.lock().expect("no panic").len()
     }
 
-    /// Returns the files after this many changes.
+    /// Returns the two files after this number of changes.
     fn after(&self, changes: usize) -> [Vec<u8>; 2] {
         let mut files = [Vec::new(), Vec::new()];
         for (which, change) in &self.0.lock().expect("no panic")[..changes] {
@@ -87,7 +88,7 @@ fn asks() -> Peekable<impl Iterator<Item = Result<Ask, Failure>>> {
     inputs::asks(inputs, 1).peekable()
 }
 
-/// Carries out the remaining asks one after the other; each of them except `none` has two records.
+/// Processes the remaining asks one after the other. Each ask has two records, except `none`.
 fn go_on(disk: &Disk, format: Format, report_form: ReportForm) {
     let [_, report] = disk.after(disk.len());
     let mut asks = asks();

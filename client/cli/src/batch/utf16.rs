@@ -1,15 +1,15 @@
-//! Converts text in UTF-16, as saved by spreadsheet programs as "Unicode text", to UTF-8.
+//! Converts text in UTF-16 to UTF-8. Spreadsheet programs write UTF-16 when they save a table as "Unicode text".
 
 use std::io::{self, BufRead, BufReader, Read};
 
 use encoding_rs::{Decoder, UTF_16LE};
 
-/// Returns whether a text begins with a UTF-16 byte order mark.
+/// Returns whether text begins with a UTF-16 byte order mark.
 pub(super) fn begins(begin: &[u8]) -> bool {
     begin.starts_with(b"\xFF\xFE") || begin.starts_with(b"\xFE\xFF")
 }
 
-/// Returns the text in UTF-8, without its byte order mark; both byte orders are accepted.
+/// Returns the text in UTF-8, without its byte order mark. Both byte orders are accepted.
 pub(super) fn decoded(input: impl BufRead + Send + 'static) -> Box<dyn BufRead + Send> {
     Box::new(BufReader::new(Utf16Reader {
         input,
@@ -25,12 +25,12 @@ struct Utf16Reader<R> {
     input: R,
     decoder: Decoder,
     is_over: bool,
-    /// The decoded text, and how much of it has been read.
+    /// The decoded text, and the part of it that has been read.
     text: String,
     read: usize,
 }
 
-/// The maximum number of octets decoded at once.
+/// The maximum number of octets to decode at once.
 const CHUNK: usize = 8192;
 
 impl<R: BufRead> Read for Utf16Reader<R> {

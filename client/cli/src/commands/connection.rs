@@ -1,5 +1,5 @@
-//! The options of every command that connects, and how they are applied: how to reach servers, the user's identity, the targets
-//! known by name, and how URLs are carried out.
+//! The options of every command that connects, and their application: routes to servers, the user's identity, the known
+//! targets, and the treatment of URLs.
 
 use std::env;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -126,7 +126,7 @@ pub(crate) struct Identity {
     pub(crate) allow_url_credentials: bool,
 }
 
-/// The message about credentials in a URL that are not sent.
+/// The message for credentials in a URL that are not sent.
 pub(crate) const NOT_SENT: &str =
     "the user and password in the URL are not sent; --allow-url-credentials sends them";
 
@@ -191,23 +191,23 @@ impl Execution {
     }
 }
 
-/// Returns how strictly URLs are parsed.
+/// Returns the parsing mode for URLs, which is strict or lenient.
 pub(crate) fn mode(strict: bool) -> Mode {
     if strict { Mode::Strict } else { Mode::Lenient }
 }
 
-/// What a command needs in order to connect.
+/// The settings that a command needs in order to connect.
 pub(crate) struct Setup {
     pub(crate) timeouts: Timeouts,
     pub(crate) routes: Routes,
     pub(crate) profiles: Profiles,
-    /// The Init request, without what profiles add.
+    /// The Init request, to which profiles may add elements.
     pub(crate) init: InitializeRequest,
 }
 
 impl Setup {
-    /// Reads the options and the files that they name. The password command runs last, when nothing else can be wrong with the
-    /// options.
+    /// Evaluates the options and reads the files that they name. A password command runs last, after all other options
+    /// have been found valid.
     pub(crate) async fn read(options: &ConnectionOptions) -> Result<Self, Failure> {
         let timeouts = timeouts(&options.network);
         Ok(Self {
@@ -226,7 +226,8 @@ pub(crate) fn timeouts(options: &Network) -> Timeouts {
     timeouts
 }
 
-/// Returns the routes to servers. Certificate files are read now, so that errors in them are reported before anything is sent.
+/// Returns the routes to servers. Certificate files are read immediately, so that errors in them are reported before
+/// anything is sent.
 pub(crate) async fn routes(options: &Network) -> Result<Routes, Failure> {
     let mut tls = TlsOptions::default();
     tls.roots = options.ca_file.clone();
@@ -251,7 +252,7 @@ pub(crate) async fn routes(options: &Network) -> Result<Routes, Failure> {
     })
 }
 
-/// Returns the given options that have no effect without TLS.
+/// Returns those of the given options that have no effect without TLS.
 pub(super) fn of_tls(options: &Network) -> Vec<&'static str> {
     let given = [
         ("--ca-file", options.ca_file.is_some()),
@@ -263,7 +264,7 @@ pub(super) fn of_tls(options: &Network) -> Vec<&'static str> {
     given.map(|(name, _)| name).collect()
 }
 
-/// Returns the error of a certificate file, with the option that names the file.
+/// Returns the error for a certificate file, with the option that names the file.
 fn unusable(options: &Network, error: &TlsError) -> Failure {
     let words = chain(error);
     Failure::Usage(match error {
@@ -285,7 +286,7 @@ fn certificate(options: &Network) -> Result<Option<ClientCertificate>, Failure> 
     }
 }
 
-/// Returns the proxy given by the option, for every server, or else the proxy of the environment with its exemptions.
+/// Returns the proxy. An option sets it for every server; without the option, the environment sets it, with exemptions.
 fn proxy(options: &Network) -> Result<(Option<Proxy>, NoProxy), Failure> {
     let variable = |name: &str| env::var(name).ok();
     match options.proxy.as_deref() {
@@ -298,8 +299,8 @@ fn proxy(options: &Network) -> Result<(Option<Proxy>, NoProxy), Failure> {
     }
 }
 
-/// Returns the Init request, with the user's identity if options give one. A password command runs now, and is killed at the
-/// deadline.
+/// Returns the Init request, with the user's identity if options give it. A password command runs immediately, and is
+/// killed at the deadline.
 pub(crate) async fn init(
     options: &Identity,
     timeouts: Timeouts,
@@ -319,14 +320,14 @@ pub(crate) fn may_prompt(profile: &Profile) -> bool {
     credentials.is_some_and(|credentials| credentials.password_command.is_some())
 }
 
-/// Keeps the terminal free for the password command of a profile.
+/// Clears the terminal for a password command of the profile, which may prompt there.
 pub(crate) fn make_room(profile: &Profile, output: &Output) {
     if may_prompt(profile) {
         output.waiting().give_up();
     }
 }
 
-/// Returns the user's identity and the source of the password; `None` if there are no such options.
+/// Returns the user's identity and the source of the password; `None` if no options give an identity.
 pub(crate) fn credentials(options: &Identity) -> Result<Option<Credentials>, Failure> {
     let mut credentials = Credentials::default();
     credentials.user = options.user.clone();
@@ -347,7 +348,7 @@ pub(crate) fn credentials(options: &Identity) -> Result<Option<Credentials>, Fai
     Ok((is_somebody || credentials.anonymous).then_some(credentials))
 }
 
-/// Returns the built-in profiles, overridden by those of `--targets` or of the user's own file.
+/// Returns the built-in profiles, overridden by the profiles of `--targets` or of the user's own file.
 pub(crate) fn profiles(options: &TargetsFile) -> Result<Profiles, Failure> {
     let built_in = Profiles::built_in();
     let own = || Profiles::user_file().filter(|path| path.exists());
@@ -357,12 +358,12 @@ pub(crate) fn profiles(options: &TargetsFile) -> Result<Profiles, Failure> {
     }
 }
 
-/// Returns the failure for an option that cannot be followed, with all causes.
+/// Returns the failure for an option that cannot be applied, with all causes of the error.
 pub(crate) fn usage(error: &dyn std::error::Error) -> Failure {
     Failure::Usage(chain(error))
 }
 
-/// Starts the demo server on a free loopback port; it ends with the process.
+/// Starts the demo server on a free loopback port. The server ends with the process.
 async fn demo() -> Result<SocketAddr, Failure> {
     let backend = Arc::new(MemoryBackend::demo());
     let server = Server::bind((Ipv4Addr::LOCALHOST, 0), backend, Limits::default())

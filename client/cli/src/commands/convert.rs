@@ -1,4 +1,4 @@
-//! `z3950 convert`: converts files of records to another form, or checks them, in constant memory.
+//! `z3950 convert`: converts files of records to another format, or checks them, in constant memory.
 
 mod arguments;
 mod dedupe;
@@ -30,7 +30,7 @@ use crate::console::interrupt::{Interrupt, Stopped};
 use crate::console::output::{Failure, Output, Words};
 use crate::render::{Format, counted, shown};
 
-/// Converts or checks every file. If records are left out or lose data, or a check finds faults, the exit code is 8.
+/// Converts or checks all files. The exit code is 8 if records are left out or lose data, or if a check finds faults.
 pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Failure> {
     if let Some(path) = arguments
         .files
@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &Convert, output: &mut Output) -> Result<Exit, Fail
     })
 }
 
-/// Returns whether an input file is also the output.
+/// Returns whether an input file is the same as the output file.
 fn is_output(path: &Path, arguments: &Convert) -> bool {
     let output = arguments.file();
     output.is_some_and(|output| same(path, output))
@@ -116,17 +116,17 @@ struct Run<'a> {
     output: &'a mut Output,
     sink: Sink,
     progress: ProgressLine,
-    /// The keys of the records so far; `None` unless repeated records are left out.
+    /// The keys of the records so far; `None` if repeated records are kept.
     seen: Option<Seen>,
     /// The number of records read from all files.
     read: u64,
-    /// The number of records that could be read.
+    /// The number of records read without damage.
     whole: u64,
-    /// The number of records that were written with a loss.
+    /// The number of records written with a loss of data.
     incomplete: u64,
-    /// The number of records that were left out, or have faults.
+    /// The number of records left out, or found to have faults.
     left_out: u64,
-    /// The number of records that were left out because an earlier record is the same.
+    /// The number of records left out because an earlier record has the same key.
     repeated: u64,
     /// The messages about records.
     messages: FewMessages,
@@ -182,7 +182,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Reports how many records lost data, or that the requested range is empty.
+    /// Reports the number of records that lost data, or that the requested range is empty.
     fn count(&self) {
         let (read, incomplete, left_out) = (self.read, self.incomplete, self.left_out);
         let offset = self.arguments.offset;
@@ -232,13 +232,13 @@ impl Run<'_> {
             || self.stopped().is_some()
     }
 
-    /// Returns whether signals are handled, so that what was written is kept. Without an output file, a signal ends the program,
-    /// as it ends any filter.
+    /// Returns whether signals are handled, so that the records written so far are kept. Without an output file, a
+    /// signal ends the program, like any other filter.
     fn is_watching(&self) -> bool {
         self.arguments.file().is_some()
     }
 
-    /// Returns the signal that has arrived.
+    /// Returns the signal that has arrived, if any.
     fn stopped(&self) -> Option<Stopped> {
         self.is_watching().then(|| Interrupt.arrived()).flatten()
     }
@@ -336,7 +336,7 @@ impl Run<'_> {
         encoded.record
     }
 
-    /// Reports why a record is left out. If this is a check, the report is the output.
+    /// Reports the faults of a record that is left out. In a check, this report is the output.
     fn left_out(&mut self, place: &RecordPlace<'_>, faults: &[String]) -> Result<(), Failure> {
         self.left_out += 1;
         self.progress.clear();
@@ -359,7 +359,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Reports what was repaired or lost in a record.
+    /// Reports the repairs and losses in a record.
     fn note(&mut self, place: &RecordPlace<'_>, notes: &[String], is_loss: bool) {
         if notes.is_empty() && !is_loss {
             return;
@@ -375,7 +375,7 @@ impl Run<'_> {
     }
 }
 
-/// The place of a record in the input, for messages.
+/// The position of a record in the input, for messages.
 struct RecordPlace<'a> {
     name: &'a str,
     number: u64,

@@ -1,5 +1,5 @@
-//! `z3950 decode`: lists APDUs (Z39.50-2003 §4.1) captured from a TCP stream or a transcript, and the HTTP messages of a
-//! transcript.
+//! `z3950 decode`: lists APDUs (Z39.50-2003 §4.1) that were captured from a TCP stream or recorded in a transcript, and
+//! the HTTP messages of a transcript.
 
 use std::path::{Path, PathBuf};
 
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Decode, output: &mut Output) -> Result<Exit, Failu
     stream(&hexadecimal(&octets).unwrap_or(octets), arguments, output)
 }
 
-/// Lists consecutive APDUs. A broken APDU is the last one, since the next cannot be found.
+/// Lists consecutive APDUs. A malformed APDU ends the listing, because the beginning of the next one is unknown.
 fn stream(octets: &[u8], arguments: &Decode, output: &mut Output) -> Result<Exit, Failure> {
     let mut exit = Exit::Delivered;
     let mut at = 0;
@@ -83,8 +83,8 @@ fn stream(octets: &[u8], arguments: &Decode, output: &mut Output) -> Result<Exit
     Ok(exit)
 }
 
-/// Lists the APDUs and the HTTP messages in a transcript. Lines about other events are skipped, and broken lines are faults.
-/// Another version of the format ends the listing.
+/// Lists the APDUs and the HTTP messages in a transcript. Lines about other events are skipped, and malformed lines are
+/// reported as faults. A line in another version of the format ends the listing.
 fn transcript(lines: &[u8], arguments: &Decode, output: &mut Output) -> Result<Exit, Failure> {
     let mut exit = Exit::Delivered;
     let mut number = 0;
@@ -131,15 +131,15 @@ fn transcript(lines: &[u8], arguments: &Decode, output: &mut Output) -> Result<E
 
 /// An APDU found in the input.
 struct Captured<'a> {
-    /// The number of the APDU, 1-based.
+    /// The 1-based number of the APDU.
     number: usize,
-    /// The place of the APDU in the input, for messages.
+    /// The position of the APDU in the input, for messages.
     place: String,
-    /// The offset of the APDU in a stream.
+    /// The offset of the APDU, if the input is a stream.
     offset: Option<usize>,
-    /// The number of the line in a transcript.
+    /// The number of the line, if the input is a transcript.
     line: Option<usize>,
-    /// What the transcript says about the APDU.
+    /// The contents of the line, if the input is a transcript.
     said: Said,
     octets: &'a [u8],
 }
@@ -199,7 +199,7 @@ impl Captured<'_> {
     }
 }
 
-/// Returns the credentials in an APDU.
+/// Returns the credentials in an APDU, if it has any.
 fn secrets(apdu: &Apdu) -> Option<String> {
     let text = |string: &Option<InternationalString>| {
         let octets = string.as_ref().map(|string| string.as_bytes());
@@ -226,7 +226,7 @@ fn secrets(apdu: &Apdu) -> Option<String> {
     }
 }
 
-/// The maximum size of the input in octets, and thus of an APDU.
+/// The maximum size of the input in octets, which also limits the size of an APDU.
 const MAX_INPUT: usize = 256 << 20;
 
 /// The first octets of packet captures: libpcap in both byte orders, with micro- and nanoseconds, and pcapng.
@@ -238,10 +238,10 @@ const PACKETS: [[u8; 4]; 5] = [
     [0x0a, 0x0d, 0x0d, 0x0a],
 ];
 
-/// A line of a transcript.
+/// A line of a transcript, as parsed from JSON.
 #[derive(Debug, Default, Deserialize)]
 struct Said {
-    /// The version of the format.
+    /// The version of the transcript's format.
     version: Option<Value>,
     time: Option<String>,
     session: Option<u64>,
@@ -256,7 +256,7 @@ struct Said {
     body_octets: Option<String>,
 }
 
-/// The contents of a line of a transcript.
+/// The decoded contents of a line of a transcript.
 #[derive(Debug, PartialEq, Eq)]
 enum Spoken {
     /// The octets of an APDU.
@@ -267,7 +267,7 @@ enum Spoken {
     Nothing,
 }
 
-/// Reads a file, or standard input for `-`.
+/// Reads a complete file, or standard input for `-`.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let name = path.display().to_string();
     let octets = read_whole(path, u64::try_from(MAX_INPUT).unwrap_or(u64::MAX))?;
@@ -286,7 +286,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 impl Said {
-    /// Describes the place, such as `line 7, session 2, sent`.
+    /// Returns the position of the line in words, such as `line 7, session 2, sent`.
     fn place(&self, line: usize) -> String {
         let session = self.session.map(|session| format!(", session {session}"));
         let direction = self.direction.as_ref();
@@ -297,7 +297,7 @@ impl Said {
             .collect()
     }
 
-    /// Parses a line.
+    /// Parses a line of a transcript.
     fn read(line: &[u8]) -> Result<(Self, Spoken), String> {
         if line.trim_ascii().is_empty() {
             return Ok((Self::default(), Spoken::Nothing));
@@ -349,7 +349,7 @@ impl Said {
     }
 }
 
-/// Returns a name quoted for a shell.
+/// Quotes the name of a file for a shell.
 fn quoted(name: &str) -> String {
     let is_plain = |each: char| each.is_alphanumeric() || "/._-+".contains(each);
     if name.chars().all(is_plain) {

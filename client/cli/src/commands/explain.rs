@@ -1,4 +1,4 @@
-//! `z3950 explain`: shows an SRU server's description of its database: indexes, schemas, limits (ZeeRex 2.0).
+//! `z3950 explain`: shows an SRU server's description of its database, with indexes, schemas and limits (ZeeRex 2.0).
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ impl Service for Arguments {
     }
 }
 
-/// Asks a target for the description of its database.
+/// Requests a target's description of its database.
 pub(crate) async fn described(
     reach: &TargetClient,
     place: &NamedTarget,
@@ -89,7 +89,7 @@ fn names(maps: &[ZeeRexMap]) -> Vec<String> {
     names.collect()
 }
 
-/// Returns the facts, each on one line, however many lines the server's texts have.
+/// Returns the facts of a description, each on one line, even if text of the server has several lines.
 fn lines(description: &ZeeRex) -> Vec<String> {
     let ZeeRex {
         server, database, ..

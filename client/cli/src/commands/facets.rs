@@ -1,5 +1,5 @@
-//! What a search returns in addition to its hits: the requested facets, and the hits of the parts of the query (facets of Index
-//! Data; SearchResult-1, Z39.50-2003 Appendix USR.1).
+//! Shows the additional results of a search: the requested facets, and the hits of the parts of the query (facets of
+//! Index Data; SearchResult-1, Z39.50-2003 Appendix USR.1).
 
 mod notes;
 
@@ -24,12 +24,12 @@ use crate::render::{query, shown, term};
 
 /// The default number of terms requested for a field.
 const TERMS: i64 = 10;
-/// The attribute type for the field, whose value here is the number of a Use attribute.
+/// The attribute type for the field, whose value is the number of a Use attribute here.
 const FIELD: i64 = 1;
 /// The attribute type for the maximum number of terms.
 const LIMIT: i64 = 3;
 
-/// The keys that `--json` of `search` adds.
+/// The keys that `search --json` adds to an object.
 pub(crate) const KEYS: [&str; 5] = ["query", "position", "is_estimate", "facets", "parts"];
 
 /// What to request besides the hits.
@@ -52,8 +52,9 @@ impl Arguments {
         format!("by {}", names.join(", "))
     }
 
-    /// Shows the facets and parts that the server returned: as lines of data if no records follow (`alone`), else as notes; with
-    /// `json` as an object. If nothing was found, the parts are shown even if they were not requested.
+    /// Shows the facets and parts that the server returned. They are lines of data if no records follow (`alone`),
+    /// notes if records follow, or an object with `json`. If nothing was found, the parts are shown even if they were
+    /// not requested.
     pub(crate) fn shown(
         &self,
         place: &NamedTarget,
@@ -129,8 +130,8 @@ impl Arguments {
     }
 }
 
-/// Parses a field such as `author`, `subject:5` or `1003`. An unknown name that is similar to a known one is refused, unless it
-/// is preceded by `=`.
+/// Parses a field such as `author`, `subject:5` or `1003`. An unknown name that is similar to a known name is an error,
+/// unless it is preceded by `=`.
 pub(crate) fn field(text: &str) -> Result<FacetField, String> {
     let (name, limit) = match text.rsplit_once(':') {
         Some((name, limit)) => {
@@ -172,7 +173,7 @@ pub(crate) fn field_name(facet: &FacetField) -> String {
     }
 }
 
-/// Returns the name of a field, and a line for each term; with `bars`, the lines show how the counts compare.
+/// Returns the name of a field, and a line for each of its terms. If `bars` is set, a bar in each line shows the count.
 pub(crate) fn facet_lines(facet: &FacetField, bars: bool) -> Vec<String> {
     let terms = || facet.terms.iter().flatten();
     let most = terms().map(|found| found.count).max().unwrap_or_default();
@@ -189,7 +190,7 @@ pub(crate) fn facet_lines(facet: &FacetField, bars: bool) -> Vec<String> {
         .collect()
 }
 
-/// The length of the longest bar.
+/// The length of the longest bar in characters.
 const BAR: usize = 20;
 
 /// Returns a bar for a count; `most` is the largest count. The bar has at least one block, unless the count is zero.
@@ -225,7 +226,8 @@ fn parts_json(parts: &[SubqueryReport], query: Option<&RpnQuery>) -> Value {
     parts.collect()
 }
 
-/// Returns the names of the parts. If the query compares a term, its name begins with the sign of the relation, as in `>=1850`.
+/// Returns the names of the parts. If the query compares a term, the name begins with the symbol of the relation, as in
+/// `>=1850`.
 pub(crate) fn part_names(parts: &[SubqueryReport], query: Option<&RpnQuery>) -> Vec<String> {
     let terms = query.into_iter().flat_map(|query| query.rpn.terms());
     let mut compared: Vec<(String, &str)> = terms
@@ -257,10 +259,10 @@ pub(crate) fn part_names(parts: &[SubqueryReport], query: Option<&RpnQuery>) -> 
     names.collect()
 }
 
-/// The values of Bib-1's Relation attribute that compare, and their signs.
+/// The values of Bib-1's Relation attribute for comparisons, with their symbols.
 const RELATIONS: [(i64, &str); 5] = [(1, "<"), (2, "<="), (4, ">="), (5, ">"), (6, "<>")];
 
-/// Returns the part as it was sent, or else as the server understood it.
+/// Returns the part as it was sent, or as the server interpreted it if the original is missing.
 fn part_text(part: &SubqueryReport) -> String {
     let expressions = [&part.subquery_expression, &part.subquery_interpretation];
     match expressions.into_iter().flatten().next() {

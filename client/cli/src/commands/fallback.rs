@@ -1,5 +1,5 @@
-//! `--fallback`: what to try after a refusal, beyond the one search and record syntax of RFC 2056 §4, and messages about what was
-//! tried.
+//! `--fallback`: the searches and record syntaxes to try after a refusal, in addition to those of RFC 2056 §4, and
+//! messages about the attempts.
 
 use std::ffi::OsString;
 
@@ -55,7 +55,7 @@ impl Fallbacks {
     }
 }
 
-/// Gives `--fallback` its default value if the next argument, such as a URL, is not one of its values.
+/// Inserts the default value of `--fallback` if the next argument, such as a URL, is not one of its values.
 pub(crate) fn complete(arguments: &mut [OsString]) {
     let options = arguments.iter().take_while(|argument| *argument != "--");
     let options = options.count();
@@ -79,13 +79,14 @@ pub(crate) fn complete(arguments: &mut [OsString]) {
     }
 }
 
-/// Returns the message that an attempt of a search, lookup or retrieval has failed and another one follows.
+/// Returns the message for an attempt of a search, lookup or retrieval that has failed and is followed by another
+/// attempt.
 pub(crate) fn again_as(subject: &str, reason: &str, step: &str) -> String {
     format!("{subject}: {reason}; asked again: {step}")
 }
 
-/// Returns messages about each failed attempt and the one after it, and about the step that found something if it was not the
-/// search of RFC 2056.
+/// Returns a message about each failed attempt and the attempt after it, and about the attempt that found something if
+/// it was not the search of RFC 2056.
 pub(crate) fn attempts(steps: &[Step], step: Option<&str>) -> Vec<String> {
     let pairs = steps.iter().zip(steps.iter().skip(1));
     // A step in the same form is the usual Present after a search, not another attempt.
@@ -94,7 +95,7 @@ pub(crate) fn attempts(steps: &[Step], step: Option<&str>) -> Vec<String> {
     again.chain(step.and_then(found_by)).collect()
 }
 
-/// Returns the message about a search that is not the one prescribed by RFC 2056.
+/// Returns the message for a search that differs from the one prescribed by RFC 2056.
 pub(crate) fn found_by(step: &str) -> Option<String> {
     let words = || format!("found by {step}, which is not the search of RFC 2056");
     (!is_prescribed(step)).then(words)

@@ -1,4 +1,4 @@
-//! `--gateway`: the gateway that carries out retrieval URLs instead of the servers that they name (RFC 1630; RFC 1738 §3).
+//! `--gateway`: the gateway that retrieves URLs in place of the servers that they name (RFC 1630; RFC 1738 §3).
 
 use clap::Args;
 use z3950::Gateway;
@@ -22,7 +22,7 @@ pub(crate) struct GatewayOption {
     gateway: Option<GatewayChoice>,
 }
 
-/// A gateway, or the choice that the servers themselves are asked.
+/// The gateway to ask; `None` for the choice to ask the servers themselves.
 #[derive(Clone, Debug)]
 struct GatewayChoice(Option<Gateway>);
 
@@ -37,7 +37,7 @@ impl GatewayOption {
     /// Returns the gateway to ask; `None` to ask the servers themselves, as with `--demo`.
     ///
     /// # Errors
-    /// Options were given that only the servers themselves could follow.
+    /// Fails if options are given that only the servers themselves could follow.
     pub(crate) fn chosen(
         &self,
         connection: &ConnectionOptions,

@@ -1,4 +1,5 @@
-//! `z3950 get`: carries out retrieval URLs, each from the connection to the record (RFC 2056 §4).
+//! `z3950 get`: retrieves the records of retrieval URLs, each with the steps from the connection to the record (RFC
+//! 2056 §4).
 
 use std::ffi::OsString;
 
@@ -114,7 +115,7 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
     Ok(exit)
 }
 
-/// Answers the URLs in order. Gopher URLs, which do not lead to records, are fetched here; a batch refuses them.
+/// Answers the URLs in order. Gopher URLs do not lead to records, so they are fetched here, and a batch refuses them.
 async fn print<W: AsyncFn(&Ask, &mut Recipient) -> Answer>(
     arguments: &Get,
     client: &Client,
@@ -149,13 +150,13 @@ async fn print<W: AsyncFn(&Ask, &mut Recipient) -> Answer>(
     Ok(exit)
 }
 
-/// Carries out retrieval URLs.
+/// The work of `get`: retrieves the records of URLs.
 struct Retriever {
     client: Client,
     mode: Mode,
     /// Whether the built-in catalogue answers.
     is_demo: bool,
-    /// The gateway that is asked instead of the servers.
+    /// The gateway that is asked in place of the servers, if there is one.
     gateway: Option<String>,
     writing: Writing,
     notes: SourceNotes,
@@ -234,7 +235,7 @@ impl Retriever {
         recipient.last(failed).await
     }
 
-    /// Parses and plans a URL, or returns why it cannot be carried out.
+    /// Parses and plans a URL, or returns the reason why it cannot be retrieved.
     async fn plan(&self, text: &[u8]) -> Result<(Z3950Url, Plan), String> {
         if GopherUrl::has_scheme(text) {
             let url = named(text);
@@ -251,7 +252,7 @@ impl Retriever {
         }
     }
 
-    /// Writes the reason why there is no record.
+    /// Writes the reason why a record was not retrieved.
     fn failed(
         &self,
         url: &Z3950Url,
@@ -277,7 +278,7 @@ impl Retriever {
         self.writing.end_with(answer, || envelope(url, plan), words)
     }
 
-    /// Writes the record.
+    /// Writes the retrieved record.
     fn delivered(
         &self,
         url: &Z3950Url,

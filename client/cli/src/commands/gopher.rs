@@ -1,4 +1,5 @@
-//! `z3950 get gopher://…`: fetches an item of a Gopher server, and reads it according to its type (RFC 1436, Gopher URL draft).
+//! `z3950 get gopher://…`: fetches an item from a Gopher server, and interprets it according to its type (RFC 1436,
+//! Gopher URL draft).
 
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
@@ -60,17 +61,17 @@ pub(crate) struct Arguments {
     max_size: usize,
 }
 
-/// The keys that `--json` of `get` adds.
+/// The keys that `get --json` adds to an object.
 pub(crate) const KEYS: [&str; 2] = ["url", "docid"];
 
-/// Fetches Gopher URLs for `get`.
+/// The function of `get` that fetches Gopher URLs.
 pub(crate) struct Fetch<'a> {
     pub(crate) arguments: &'a Arguments,
     pub(crate) execution: &'a Execution,
     pub(crate) network: &'a Network,
     pub(crate) format: Format,
     pub(crate) json: bool,
-    /// The client whose gateway carries out the URLs, if it has one.
+    /// The client whose gateway fetches the URLs, if it has a gateway.
     pub(crate) client: &'a Client,
 }
 
@@ -133,7 +134,7 @@ impl Fetch<'_> {
         }
     }
 
-    /// Lets the gateway fetch a URL, if there is one. The gateway is not asked for forms.
+    /// Fetches a URL through the gateway, if there is one. Forms are not fetched through the gateway.
     async fn by_gateway(
         &self,
         url: &GopherUrl,
@@ -174,7 +175,7 @@ impl Fetch<'_> {
     }
 }
 
-/// Returns the connector to the server of a URL.
+/// Returns the connector for the server of a URL.
 pub(crate) fn server(routes: &Routes, url: &GopherUrl) -> Result<Arc<dyn Connect>, Failure> {
     let endpoint = Endpoint::Tcp(url.host().clone(), url.port());
     routes
@@ -182,7 +183,7 @@ pub(crate) fn server(routes: &Routes, url: &GopherUrl) -> Result<Arc<dyn Connect
         .map_err(|error| connection::usage(&error))
 }
 
-/// Returns the exit code of an error, and its message with all causes.
+/// Returns the exit code for an error, and its message with all causes.
 pub(crate) fn explained(error: &GopherError) -> (Exit, String) {
     if let GopherError::Connect(error) = error {
         return explain(error);
@@ -197,7 +198,7 @@ pub(crate) fn explained(error: &GopherError) -> (Exit, String) {
     (outcome(error).into(), message)
 }
 
-/// Returns the object of `--json` without its outcome.
+/// Returns the object of `--json`, without the outcome.
 fn envelope(url: &GopherUrl) -> Envelope {
     Envelope::new(url.host(), url.port(), Vec::new(), &KEYS).with("url", url.to_string())
 }
@@ -214,7 +215,7 @@ fn outcome(error: &GopherError) -> OutcomeName {
     }
 }
 
-/// Returns the URL completed by the user, with the term of a search or the answers to a form.
+/// Returns the URL, completed with the term of a search or the answers to a form.
 async fn completed(
     url: &GopherUrl,
     arguments: &Arguments,
@@ -258,12 +259,13 @@ async fn completed(
     }
 }
 
-/// Returns the error for a term or answer that contains a tab, a line end or a lone dot.
+/// Returns the error for a term or answer that cannot be sent, because it contains a tab, a line end or a lone dot.
 fn unsendable(error: BuildError) -> GopherError {
     GopherPlanError::from(error).into()
 }
 
-/// Returns the answers of a user at a terminal. Without a terminal, shows the questions and returns `None`.
+/// Returns the answers of the user to a form, given at a terminal. Without a terminal, shows the questions and returns
+/// `None`.
 async fn answered(
     questions: &[Question],
     output: &mut Output,
@@ -284,7 +286,7 @@ async fn answered(
     Ok(is_attended().then_some(answers))
 }
 
-/// Reads a line from the terminal. Returns `None` if there is none.
+/// Reads a line from the terminal. Returns `None` at the end of the input.
 async fn ask(prompt: &str, output: &mut Output) -> Result<Option<Vec<u8>>, Failure> {
     if !is_attended() {
         return Ok(None);
@@ -317,7 +319,7 @@ fn write_text(reply: &Reply, output: &mut Output) -> Result<(), Failure> {
     }
 }
 
-/// The maximum width of the display strings in a menu, in characters.
+/// The maximum width of the menu's display strings, in characters.
 const WIDEST: usize = 60;
 
 fn write_menu(items: &[MenuItem], output: &mut Output) -> Result<(), Failure> {
@@ -338,7 +340,7 @@ fn write_menu(items: &[MenuItem], output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns an object with the type and the contents of the item.
+/// Returns an object with the type and contents of the item.
 fn object(url: &GopherUrl, reply: &Reply) -> Value {
     let (kind, content, value) = match &reply.body {
         Body::Text(octets) => octets_value("text", octets),
@@ -358,7 +360,7 @@ fn object(url: &GopherUrl, reply: &Reply) -> Value {
     })
 }
 
-/// Returns the octets as text if they are UTF-8, else in base64.
+/// Returns the octets as text if they are UTF-8, and in base64 if not.
 fn octets_value(kind: &'static str, octets: &[u8]) -> (&'static str, &'static str, Value) {
     match std::str::from_utf8(octets) {
         Ok(text) => (kind, "text", text.into()),

@@ -1,4 +1,4 @@
-//! `z3950 lookup`: finds records by identifier, and reports which form of the identifier was found and where.
+//! `z3950 lookup`: finds records by identifier, and reports the form of the identifier that was found and the field.
 
 mod answers;
 mod print;
@@ -125,7 +125,7 @@ impl Lookup {
 const HOW: &str = "z3950 lookup TARGET ID..., or --input FILE in place of ID";
 
 impl Matches {
-    /// Returns what `--best` prefers, if the option is given.
+    /// Returns the preferences given by `--best`; `None` if the option is not given.
     fn preferences(&self) -> Result<Option<Preferences>, Failure> {
         if self.best && self.count == 0 {
             let words = "--best chooses among the records of --count, which is 0";
@@ -178,7 +178,8 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     exit
 }
 
-/// Returns whether an identifier looks like a target: it is the name of a profile, or has a host or port and a database.
+/// Returns whether a word in the place of an identifier looks like a target: it is the name of a profile, or has a host
+/// or port and a database.
 fn is_another_target(reach: &TargetClient, word: &str) -> bool {
     let host = word.split('/').next().unwrap_or_default();
     let (host, port) = host.split_once(':').unwrap_or((host, ""));
@@ -199,7 +200,7 @@ fn kind(text: &str) -> Result<Kind, String> {
     found.ok_or_else(|| format!("must be {}", Kind::ALL.map(Kind::name).join(", ")))
 }
 
-/// Parses the MARC code of a language.
+/// Parses a language, and returns its MARC code.
 fn language(text: &str) -> Result<String, String> {
     match (language::is_code(text), language::code_of(text)) {
         (true, _) => Ok(text.to_ascii_lowercase()),
@@ -263,7 +264,7 @@ fn job(
     }
 }
 
-/// Returns the identifiers of a record, separated by blanks, or its control number.
+/// Returns the identifiers of a record, separated by spaces, or its control number if it has none.
 fn record_name(record: &MarcRecord) -> String {
     let identifiers = identifiers(record);
     if identifiers.is_empty() {

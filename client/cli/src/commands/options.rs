@@ -1,4 +1,4 @@
-//! Options that several commands share, and parsers for their values.
+//! Options that several commands have, and parsers for their values.
 
 use std::time::Duration;
 
@@ -39,21 +39,21 @@ pub(crate) struct RecordOutput {
 }
 
 impl RecordOutput {
-    /// Returns how to write records in the format given by the options.
+    /// Returns the style of records: the format given by the options, and its settings.
     pub(crate) fn style(&self) -> Result<Style, Failure> {
         self.style_in(self.format)
     }
 
-    /// Returns how to write records in this format.
+    /// Returns the style of records in this format.
     ///
     /// # Errors
-    /// Columns are given for a format that is not a table.
+    /// Fails if columns are given for a format that is not a table.
     pub(crate) fn style_in(&self, format: Format) -> Result<Style, Failure> {
         style(format, self.fields.as_ref(), self.row_per_copy)
     }
 }
 
-/// Returns how to write records in a format. If it is a table, it has these columns, and if requested a row for each copy.
+/// Returns the style of records in a format. A table gets the given columns and, if requested, a row for each copy.
 pub(crate) fn style(
     format: Format,
     columns: Option<&Columns>,
@@ -96,12 +96,12 @@ pub(crate) struct RecordRequest {
 }
 
 impl RecordRequest {
-    /// Returns the form in which to request records.
+    /// Returns the requested record syntax and element set.
     pub(crate) fn form(&self) -> RecordForm {
         RecordForm::new(self.syntax, self.element_set.clone())
     }
 
-    /// Returns how to write the records.
+    /// Returns the options for writing records in this style.
     pub(crate) fn writing(&self, style: Style) -> Writing {
         Writing {
             json: self.json,
@@ -111,7 +111,7 @@ impl RecordRequest {
     }
 }
 
-/// A time limit; `None` means no limit.
+/// A time limit; `None` means that there is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wait(pub(crate) Option<Duration>);
 
@@ -129,7 +129,8 @@ pub(crate) fn seconds(text: &str) -> Result<Wait, String> {
     Ok(Wait((!wait.is_zero()).then_some(wait)))
 }
 
-/// Returns a parser for an option whose values are those of a library type. Each choice has a word, a value and a help text.
+/// Returns a parser for an option whose values are those of a library type. Each choice has a word, a value and a help
+/// text.
 pub(crate) fn choices<T: Copy + Send + Sync>(
     table: &'static [(&'static str, T, &'static str)],
 ) -> impl TypedValueParser<Value = T> {
@@ -142,14 +143,14 @@ pub(crate) fn choices<T: Copy + Send + Sync>(
     })
 }
 
-/// Parses a character set given by any of its names.
+/// Parses the name of a character set.
 pub(crate) fn charset(text: &str) -> Result<Charset, String> {
     Charset::by_name(text).ok_or_else(|| {
         "unknown character set; known are utf-8, marc-8, iso-8859-1, iso-5426 and others".to_owned()
     })
 }
 
-/// Parses a record syntax given by its name or object identifier.
+/// Parses the name or object identifier of a record syntax.
 pub(crate) fn syntax(text: &str) -> Result<Oid, String> {
     Oid::record_syntax_by_name(text.as_bytes()).ok_or_else(|| {
         "unknown record syntax; known are usmarc, unimarc, xml, sutrs, opac, grs-1 and others"

@@ -159,8 +159,8 @@ impl Service for Arguments {
     }
 }
 
-/// Searches for the item and orders it. Returns the number of hits, if there was a search, and the result of the order or the
-/// reason why nothing was ordered.
+/// Searches for the item and orders it. Returns the number of hits if a search was made, and the result of the order or
+/// the reason why nothing was ordered.
 async fn perform(
     arguments: &Arguments,
     reach: &TargetClient,
@@ -222,7 +222,8 @@ async fn perform(
     Ok((hits, result))
 }
 
-/// Makes a search. Records will be requested in the MARC syntaxes that the server may support, one after the other.
+/// Makes a search. The pager will request records in those MARC syntaxes that the server may support, one after the
+/// other.
 async fn search(session: &Session, place: &NamedTarget, query: RpnQuery) -> Result<Pager, Error> {
     let mut search = SearchOptions::default();
     search.databases = place.resolved.databases();
@@ -231,7 +232,7 @@ async fn search(session: &Session, place: &NamedTarget, query: RpnQuery) -> Resu
     session.pager(Query::Type1(query), &search, options).await
 }
 
-/// Returns the request to borrow the item described by the record at a position, or the reason why there is none.
+/// Returns the request for a loan of the item described by the record at a position, or the reason why there is none.
 async fn loan(
     set: &mut Pager,
     place: &NamedTarget,
@@ -251,7 +252,7 @@ async fn loan(
     Ok(request.map_err(|error| z3950::error::chain(&error)))
 }
 
-/// Returns the order that the arguments describe, without its item.
+/// Returns the order given by the arguments, without its item.
 fn ordered(arguments: &Arguments) -> Result<Ordered, Failure> {
     let text = |text: &Option<String>| text.as_deref().map(Into::into);
     let contact = Contact {
@@ -289,7 +290,7 @@ fn ordered(arguments: &Arguments) -> Result<Ordered, Failure> {
     Ok(ordered)
 }
 
-/// Wraps an XML document, or one BER value as an ILL-Request.
+/// Returns the EXTERNAL for a request, which is an XML document or one BER value (an ILL-Request).
 fn request(octets: Vec<u8>) -> Option<External> {
     if is_xml(&octets) {
         return Some(External::octet_aligned(XML, octets));
@@ -297,7 +298,7 @@ fn request(octets: Vec<u8>) -> Option<External> {
     ill_request_of(octets)
 }
 
-/// Wraps an XML document, or a text.
+/// Returns the EXTERNAL for a description, which is an XML document or text.
 fn description(octets: Vec<u8>) -> Option<External> {
     if is_xml(&octets) {
         Some(External::octet_aligned(XML, octets))

@@ -1,4 +1,4 @@
-//! `z3950 plan`: shows what would be sent for a URL, without connecting (RFC 2056 §3, §4).
+//! `z3950 plan`: shows the requests that would be sent for a URL, without connecting (RFC 2056 §3, §4).
 
 mod identity;
 
@@ -92,7 +92,7 @@ pub(crate) async fn run(arguments: &Arguments, output: &mut Output) -> Result<Ex
     Ok(exit)
 }
 
-/// Reports a malformed URL, or one that cannot be carried out: as an object with `--json`, else as a message.
+/// Reports a URL that is malformed or cannot be retrieved: as an object with `--json`, and as a message without it.
 fn refuse(
     arguments: &Arguments,
     url: &str,
@@ -225,7 +225,7 @@ fn defaults(plan: &Plan) -> String {
     }
 }
 
-/// Returns the object for a URL, with the requests that would be sent for it if there is a plan.
+/// Returns the object for a URL. If there is a plan, it contains the requests that would be sent.
 fn object(
     url: &str,
     plan: Option<&Plan>,
@@ -268,7 +268,7 @@ fn object(
     Ok(object.into())
 }
 
-/// Returns the requests of a plan. The octets of an Init with credentials are left out.
+/// Returns the requests of a plan. The octets of an Init request with credentials are left out.
 fn requests(plan: &Plan) -> Result<Vec<Value>, Failure> {
     let init = plan.init_request();
     let has_secrets = init.id_authentication.is_some();

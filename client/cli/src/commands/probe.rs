@@ -1,5 +1,5 @@
-//! `z3950 probe`: tries the features of a server one at a time (Z39.50-2003 §3.2), with pauses and at most one more connection
-//! per line, so as not to burden the server. With `--conformance`, judges the server by the standards.
+//! `z3950 probe`: tries the features of a server one at a time (Z39.50-2003 §3.2). Pauses and a limit of one additional
+//! connection per line avoid a burden on the server. With `--conformance`, judges the server by the standards.
 
 mod conformance;
 mod options;
@@ -129,7 +129,7 @@ impl Attempts<'_> {
         Envelope::of(self.place, &["tried", "detail"]).with("tried", tried)
     }
 
-    /// Writes an SRU server's description of its database; such a server has no Init.
+    /// Writes an SRU server's description of its database, because such a server has no Init.
     async fn description(&mut self, session: &Session) -> Result<(), Failure> {
         let databases = self.place.databases();
         let database = databases.first().map(String::as_str).unwrap_or_default();
@@ -146,7 +146,7 @@ impl Attempts<'_> {
         self.line("explain", described.map_err(NoResult::from))
     }
 
-    /// Writes what the server said about itself in Init.
+    /// Writes the information about the server from Init.
     fn server(&mut self, server: &ServerInfo) -> Result<(), Failure> {
         let response = &server.response;
         let text = |words: &Option<InternationalString>| {
@@ -255,7 +255,7 @@ impl Attempts<'_> {
     }
 }
 
-/// Returns whether a session is still open, after the server's last messages have been read.
+/// Returns whether a session is still open, after reading the messages that the server has sent.
 async fn is_open(session: &Session) -> bool {
     // The session's task notices the end of the connection, but needs time to run.
     timeout(Duration::from_millis(1), session.ended())

@@ -90,10 +90,10 @@ const LANGUAGES: &[(&str, Language, &str)] = &[
     ),
 ];
 
-/// The maximum size of a file of properties or qualifiers, in octets.
+/// The maximum size of a file with properties or qualifiers, in octets.
 const MAX_FILE: u64 = 1 << 20;
 
-/// The message about a CQL query with sort keys.
+/// The message for a CQL query with sort keys.
 pub(crate) const SORT_LEFT_OUT: &str = "an RPN query has no place for sortby, which is left out";
 
 pub(crate) fn run(command: &QueryCommand, output: &mut Output) -> Result<Exit, Failure> {
@@ -116,10 +116,10 @@ pub(crate) fn run(command: &QueryCommand, output: &mut Output) -> Result<Exit, F
     }
 }
 
-/// The result for a query: a text, a tree, or both.
+/// The result for a query: the query as text, as a tree, or both.
 type Converted = (Option<String>, Option<String>);
 
-/// Parses a query and writes the result of `show`, or the reason why there is none.
+/// Parses a query and writes the result of `show`, or the reason why the query is invalid.
 fn shown(
     arguments: &QueryText,
     output: &mut Output,
@@ -169,7 +169,7 @@ fn shown(
     Ok(exit)
 }
 
-/// Parses the query given by an argument.
+/// Parses the query in an argument.
 pub(crate) fn asked(
     text: &OsStr,
     arguments: &QueryLanguage,
@@ -185,7 +185,7 @@ pub(crate) fn asked(
 /// Checks the queries of a command before its target is known.
 ///
 /// # Errors
-/// A table cannot be read, or a query is wrong.
+/// Fails if a table cannot be read or a query is invalid.
 pub(crate) fn check<'a>(
     arguments: &QueryLanguage,
     queries: impl IntoIterator<Item = &'a OsString>,
@@ -200,7 +200,7 @@ pub(crate) fn check<'a>(
     Ok(())
 }
 
-/// Returns the query given by an argument as typed, if it is in CQL.
+/// Returns the query in an argument as typed, if it is in CQL.
 pub(crate) fn as_cql(
     text: &OsStr,
     arguments: &QueryLanguage,
@@ -210,7 +210,7 @@ pub(crate) fn as_cql(
     Ok(read.map_err(Failure::Usage)?.cql)
 }
 
-/// A query in the form in which it is sent to a server.
+/// A query in the form that is sent to a server.
 #[derive(Clone)]
 pub(crate) enum AskedQuery {
     /// A query of type 1.
@@ -239,26 +239,27 @@ impl fmt::Display for AskedQuery {
     }
 }
 
-/// A query, and the keys by which its result is sorted.
+/// A query, and the keys for sorting its result.
 pub(crate) struct SortedQuery {
-    /// The query, or the reason why it is not a query of type 1: it is CQL with indexes that only its server knows.
+    /// The query. The error is the reason why it is not a query of type 1: it is CQL with indexes that only its server
+    /// knows.
     pub(crate) query: Result<RpnQuery, String>,
-    /// The query as typed, if it is in CQL; SRU servers accept it in this form.
+    /// The query as typed, if it is in CQL, which SRU servers accept.
     pub(crate) cql: Option<String>,
     /// The sort keys, most important first.
     pub(crate) keys: Vec<SortKeySpec>,
-    /// A note on how the query was parsed.
+    /// A note on the interpretation of the query.
     pub(crate) remark: Option<String>,
 }
 
-/// Parses queries. If no language is set, queries that begin with `@` are PQF, and others are words.
+/// A parser of queries. If no language is set, queries that begin with `@` are PQF, and all others are words.
 pub(crate) struct QueryReader {
     dialects: Dialects,
     lang: Option<Language>,
 }
 
 impl QueryReader {
-    /// Reads the tables named by the arguments, which replace those of `dialects`.
+    /// Creates a parser. Tables that the arguments name are read and replace those of `dialects`.
     pub(crate) fn new(dialects: &Dialects, arguments: &QueryLanguage) -> Result<Self, Failure> {
         Ok(Self {
             dialects: read_tables(dialects.clone(), &arguments.tables)?,
@@ -266,12 +267,12 @@ impl QueryReader {
         })
     }
 
-    /// Parses a query for a search, with its sort keys and a note on how it was parsed.
+    /// Parses the query of a search, and returns it with its sort keys and a note on its interpretation.
     pub(crate) fn read_sorted(&self, text: &[u8]) -> Result<SortedQuery, String> {
         read_sorted(&self.dialects, self.lang, text_of_query(text)?)
     }
 
-    /// Parses a query; also returns a note on how it was parsed.
+    /// Parses a query, and returns it with a note on its interpretation.
     pub(crate) fn read(&self, text: &[u8]) -> Result<(RpnQuery, Option<String>), String> {
         read(&self.dialects, self.lang, text_of_query(text)?)
     }
@@ -282,7 +283,7 @@ fn text_of_query(text: &[u8]) -> Result<&str, String> {
         .map_err(|error| format!("octet {} of the query is not UTF-8", error.valid_up_to()))
 }
 
-/// Like [`read`], but also returns the sort keys of a query in CQL.
+/// Parses a query like [`read`], and also returns the sort keys of a query in CQL.
 pub(crate) fn read_sorted(
     dialects: &Dialects,
     lang: Option<Language>,
@@ -308,7 +309,8 @@ pub(crate) fn read_sorted(
     })
 }
 
-/// Parses a query in a language, or else in that of its prefix or beginning; also returns a note on how it was parsed.
+/// Parses a query in the given language, or in the language shown by its prefix or beginning. Also returns a note on
+/// its interpretation.
 pub(crate) fn read(
     dialects: &Dialects,
     lang: Option<Language>,
@@ -323,7 +325,7 @@ pub(crate) fn read(
     Ok((query, remark(dialects, language, text)))
 }
 
-/// Describes the error of a query, and points out its place.
+/// Returns the message for an invalid query, which points out the place of the fault.
 pub(crate) fn pointed_out(error: &QueryError, text: &str) -> String {
     if text.trim().is_empty() {
         "the query is empty".to_owned()
@@ -336,7 +338,7 @@ pub(crate) fn pointed_out(error: &QueryError, text: &str) -> String {
     }
 }
 
-/// Returns a note on how a query was parsed.
+/// Returns a note on the interpretation of a query.
 fn remark(dialects: &Dialects, language: Language, text: &str) -> Option<String> {
     match language {
         Language::Names => misread(text),
@@ -346,7 +348,7 @@ fn remark(dialects: &Dialects, language: Language, text: &str) -> Option<String>
     }
 }
 
-/// Returns a note about the first word that looks like another query language: `ti=war`, `@attr`.
+/// Returns a note about the first word that looks like another query language, such as `ti=war` or `@attr`.
 fn misread(text: &str) -> Option<String> {
     let is_index = |name: &str| Names::default().attributes(name).is_ok();
     // Skip text in quotation marks, which is meant literally.
@@ -378,7 +380,7 @@ fn misread(text: &str) -> Option<String> {
     None
 }
 
-/// Replaces tables by those in the given files.
+/// Replaces tables with those in the given files.
 pub(crate) fn read_tables(mut dialects: Dialects, arguments: &Tables) -> Result<Dialects, Failure> {
     if let Some(path) = &arguments.properties {
         let properties = Properties::parse(&file(path)?);

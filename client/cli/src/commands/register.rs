@@ -19,12 +19,12 @@ pub(crate) struct Arguments {
     print: bool,
 }
 
-/// The file name of the entry.
+/// The file name of the desktop entry.
 const NAME: &str = "z3950.desktop";
-/// The media types that the entry opens.
+/// The media types that the desktop entry opens.
 const TYPES: [&str; 2] = ["x-scheme-handler/z39.50r", "x-scheme-handler/z39.50s"];
 
-/// Writes the entry and makes it the default, then runs the desktop's own tools if they are installed.
+/// Writes the desktop entry and makes it the default, then runs the tools of the desktop if they are installed.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::machine("find the program's own file", &error))?;
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     Ok(Exit::Delivered)
 }
 
-/// Removes the entry, and its name from the user's list of defaults.
+/// Removes the desktop entry, and its name from the user's list of defaults.
 pub(crate) fn undo(output: &mut Output) -> Result<Exit, Failure> {
     let places = Places::of_user()?;
     let entry = places.entry();
@@ -98,7 +98,7 @@ impl Places {
     }
 }
 
-/// Runs a tool of the desktop, if it is installed. If the tool fails, only a warning is printed.
+/// Runs a tool of the desktop, if it is installed. If it fails, only a warning is printed.
 fn tell(command: &mut Command, output: &Output) {
     let ran = command
         .stdin(Stdio::null())
@@ -127,8 +127,8 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 
 /// Returns the desktop entry; `None` if the path of the program contains control characters.
 ///
-/// Both schemes open a session in a terminal. For a retrieval URL, the session shows the record first; `get` would close the
-/// window immediately.
+/// Both schemes open a session in a terminal. For a retrieval URL, the session shows the record before the prompt; with
+/// `get`, the window would be closed immediately.
 fn entry(program: &str) -> Option<String> {
     let program = quoted(program)?;
     let types = TYPES.map(|each| format!("{each};")).concat();
@@ -139,8 +139,8 @@ fn entry(program: &str) -> Option<String> {
     ))
 }
 
-/// Quotes an argument of `Exec`: it is put in double quotes if necessary, and special characters in it are escaped by a
-/// backslash. Backslashes are doubled because the value is a string, and percent signs because they mark field codes.
+/// Quotes an argument of `Exec` with double quotes if necessary. Special characters in it are escaped with a backslash.
+/// Backslashes are then doubled because the value is a string, and percent signs because they mark field codes.
 fn quoted(argument: &str) -> Option<String> {
     if argument.chars().any(char::is_control) {
         return None;
@@ -164,7 +164,7 @@ fn quoted(argument: &str) -> Option<String> {
     Some(quoted)
 }
 
-/// Returns a `mimeapps.list` without this program.
+/// Returns a `mimeapps.list` from which this program has been removed.
 fn without_entry(list: &str) -> String {
     let mut kept = String::with_capacity(list.len());
     for line in list.split_inclusive('\n') {

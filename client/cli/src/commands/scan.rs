@@ -111,7 +111,7 @@ impl Service for Arguments {
 }
 
 impl Arguments {
-    /// Lists terms. If there is a `set`, only its records are counted.
+    /// Lists terms. If a result set is given by `set`, only its records are counted.
     async fn scan(
         &self,
         start: &AskedQuery,
@@ -145,7 +145,7 @@ impl Arguments {
     }
 }
 
-/// A list of terms that is requested from a server.
+/// A section of a term list, as requested from a server.
 #[derive(Debug, Clone)]
 pub(crate) struct TermList {
     pub(crate) start: AttributesPlusTerm,
@@ -153,10 +153,10 @@ pub(crate) struct TermList {
 }
 
 impl TermList {
-    /// Asks for the terms around the term of a query.
+    /// Creates a request for the terms around the term of a query.
     ///
     /// # Errors
-    /// [`Error::NotOneTerm`].
+    /// [`Error::NotOneTerm`] if the query does not consist of one term.
     pub(crate) fn around(query: RpnQuery) -> Result<Self, Error> {
         let RpnStructure::Op(Operand::AttributesPlusTerm(start)) = query.rpn else {
             return Err(Error::NotOneTerm);
@@ -167,13 +167,13 @@ impl TermList {
     }
 }
 
-/// Returns the object of `--json` that each term of a list starts from.
+/// Returns the object of `--json` from which the object for each term is made.
 pub(crate) fn envelope(place: &NamedTarget, query: String) -> Envelope {
     Envelope::of(place, &["query", "position", "term", "is_start"]).with("query", query)
 }
 
-/// Writes a line for each term: the number of records that have it, and the term. `*` marks the requested term, or the one after
-/// it.
+/// Writes a line for each term, with the number of records that contain it. `*` marks the requested term, or the term
+/// after its position.
 pub(crate) fn show(
     json: bool,
     place: &NamedTarget,
@@ -229,7 +229,7 @@ pub(crate) fn show(
     Ok(exit)
 }
 
-/// Returns the term to display, on one line.
+/// Returns the text to display for a term, on one line.
 fn text(info: &TermInfo, charset: Option<Charset>) -> String {
     let decoded = |octets: &[u8]| match charset {
         Some(charset) => shown(charset.decode(octets).text.as_bytes()),

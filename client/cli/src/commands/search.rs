@@ -1,5 +1,5 @@
-//! `z3950 search`: sends queries to one or more targets in parallel; if one target fails, the others still answer (Z39.50-2003
-//! §3.2.2, §3.2.3, §3.2.7).
+//! `z3950 search`: sends queries to one or more targets in parallel. If a target fails, the other targets still answer
+//! (Z39.50-2003 §3.2.2, §3.2.3, §3.2.7).
 
 mod answers;
 mod repeated;
@@ -143,7 +143,8 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
     Ok(exit.and(ran?))
 }
 
-/// Returns a hint if the word at `index` is not a target: the query is not quoted, or comes before the target.
+/// Returns a hint if the word at `index` is not a target, either because the query is not quoted or because it precedes
+/// the target.
 fn hint(reach: &TargetClient, words: &[OsString], index: usize) -> Option<String> {
     let words: Option<Vec<&str>> = words.iter().map(|word| word.to_str()).collect();
     let words = words?;

@@ -1,4 +1,4 @@
-//! Opens a session with a target given by name: resolves its profile, its routes and its credentials.
+//! Opens a session with a target given by name, after resolving its profile, routes and credentials.
 
 mod named;
 mod open_session;
@@ -32,7 +32,7 @@ use crate::console::output::{Failure, Output};
 use crate::console::pages::Pages;
 use crate::render::shown;
 
-/// The text at the end of `--help` for commands with targets and `--json`.
+/// The text at the end of `--help`, for commands with targets and `--json`.
 pub(crate) const TARGET: &str = "\
 Targets:
   A target is the name of a profile (see `z3950 targets list`), host[:port], ssl:host[:port],
@@ -45,24 +45,24 @@ Output of --json:
   without a value are null. outcome and message say how it ended, hits how many records match, and
   record has a record as --format json writes it.";
 
-/// Opens sessions with targets.
+/// A client that opens sessions with targets.
 #[derive(Clone)]
 pub(crate) struct TargetClient {
     client: Client,
-    /// The session of the prompt, which is used instead of opening new ones.
+    /// The session of the prompt, if there is one. It is used instead of opening new sessions.
     open: Option<OpenSession>,
     /// The settings for parsing queries.
     pub(crate) dialects: Dialects,
-    /// The given options that have no effect without TLS.
+    /// Those of the given options that have no effect without TLS.
     of_tls: Vec<&'static str>,
-    /// Whether the user name and password of a URL are sent.
+    /// Whether the user name and password in a URL are sent.
     sends_url_credentials: bool,
     /// Whether the built-in catalogue answers for all targets.
     is_demo: bool,
 }
 
 impl TargetClient {
-    /// Reads the options, the profiles and the environment.
+    /// Creates a client from the options, the profiles and the environment.
     pub(crate) async fn new(connection: &ConnectionOptions) -> Result<Self, Failure> {
         let setup = Setup::read(connection).await?;
         let mut options = ClientOptions::default().with_timeouts(setup.timeouts);
@@ -79,7 +79,7 @@ impl TargetClient {
         })
     }
 
-    /// Reads the options and resolves a target.
+    /// Creates a client from the options, and resolves a target.
     pub(crate) async fn to(
         target: &OsStr,
         databases: &[String],
@@ -103,7 +103,7 @@ impl TargetClient {
         }
     }
 
-    /// Returns the name for the result sets of searches; `None` for the default.
+    /// Returns the name for the result sets of searches; `None` for the default name.
     pub(crate) fn result_set(&self) -> Option<&str> {
         self.open.as_ref().map(|open| open.set.as_str())
     }
@@ -115,8 +115,8 @@ impl TargetClient {
         }
     }
 
-    /// Carries out a job at the prompt, whose user reads the records a page at a time. Returns how many records were shown if the
-    /// user wants no more.
+    /// Answers the inputs of a job at the prompt, where the user reads records a page at a time. Returns the number of
+    /// records shown if the user stops.
     pub(crate) async fn write_pages(
         &self,
         job: Job<impl AsyncFn(&Ask, &mut Recipient) -> Answer>,
@@ -142,8 +142,8 @@ impl TargetClient {
         }
     }
 
-    /// Writes a record of a result set, or the diagnostic in its place. Messages begin with `subject`, and name the record as
-    /// `which`.
+    /// Writes a record of a result set, or the diagnostic in its place. Messages begin with `subject`, and refer to the
+    /// record by `which`.
     pub(crate) fn write(
         &self,
         writing: &Writing,
@@ -161,7 +161,7 @@ impl TargetClient {
         }
     }
 
-    /// Resolves a target. `databases` replaces the databases of the target.
+    /// Resolves a target. If `databases` are given, they replace the databases of the target.
     pub(crate) fn place(
         &self,
         text: &OsStr,
@@ -206,7 +206,7 @@ impl TargetClient {
         })
     }
 
-    /// Returns the Init request, without what the profile adds.
+    /// Returns the Init request without the additions of the profile.
     pub(crate) fn init(&self, place: &NamedTarget) -> InitializeRequest {
         let mut init = self.client.options().plan.init.clone();
         if place.identity.is_some() {
@@ -230,7 +230,7 @@ impl TargetClient {
         }
     }
 
-    /// Opens a session with changed options.
+    /// Opens a session with the given options.
     pub(crate) async fn session_with(
         &self,
         place: &NamedTarget,
@@ -246,7 +246,7 @@ impl TargetClient {
         session.await.map_err(|error| self.unanswered(place, error))
     }
 
-    /// Returns the connector to a target, and the options of a session there, for requests that a session does not send.
+    /// Returns the connector to a target and the options of its sessions, for requests that are not made in a session.
     pub(crate) async fn connector(
         &self,
         place: &NamedTarget,
@@ -259,8 +259,8 @@ impl TargetClient {
         Ok((self.client.connector(endpoint, proxy)?, options))
     }
 
-    /// Looks for records at targets, or in the prompt's session. There the result set is called `set`, or `default` if no name is
-    /// given.
+    /// Searches for records at targets, or in the prompt's session. In the latter case, the result set is called `set`,
+    /// or `default` if no name is given.
     pub(crate) fn find<'a>(
         &self,
         places: impl IntoIterator<Item = &'a NamedTarget>,
@@ -278,7 +278,7 @@ impl TargetClient {
         self.client.find(targets, wanted)
     }
 
-    /// Returns the reason why a request has no answer, with a hint if the host has no address.
+    /// Returns an error as the reason why a request failed, with a hint if the host has no address.
     pub(crate) fn unanswered(&self, place: &NamedTarget, error: Error) -> Unanswered {
         let hint = if is_unresolved(&error) {
             place
@@ -304,7 +304,7 @@ impl TargetClient {
     }
 }
 
-/// Returns whether an error means that the host has no address.
+/// Returns whether the error is that the host has no address.
 pub(crate) fn is_unresolved(error: &Error) -> bool {
     matches!(
         error,

@@ -1,4 +1,4 @@
-//! `z3950 targets`: shows target profiles, and manages the user's file of them.
+//! `z3950 targets`: shows target profiles, and manages the user's file of profiles.
 
 mod add;
 mod check;
@@ -85,7 +85,7 @@ pub(crate) async fn run(command: &Targets, output: &mut Output) -> Result<Exit, 
     }
 }
 
-/// Returns the file given by `--targets`, or else the user's file.
+/// Returns the file given by `--targets`, or the user's file if the option is not given.
 fn own_file(known: &TargetsFile) -> Result<PathBuf, Failure> {
     let named = known.targets_file.clone();
     named.or_else(Profiles::user_file).ok_or_else(|| {
@@ -93,7 +93,7 @@ fn own_file(known: &TargetsFile) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Returns the line about a profile, such as `loc  lx2.loc.gov:210/LCDB  Library of Congress`.
+/// Returns the line for a profile, such as `loc  lx2.loc.gov:210/LCDB  Library of Congress`.
 fn summary(name: &str, entry: &ProfileEntry) -> String {
     let mark = match entry.origin {
         Origin::BuiltIn => "",
@@ -170,7 +170,7 @@ fn show(arguments: &EachTarget<TargetsFile>, output: &mut Output) -> Result<Exit
     Ok(exit)
 }
 
-/// Returns an object that says how a server is asked over SRU.
+/// Returns an object with the SRU options of a profile.
 fn sru(options: &SruOptions) -> Value {
     let indexes = options.indexes.iter();
     let indexes = indexes.map(|(value, index)| (value.to_string(), index.as_str().into()));
@@ -186,7 +186,7 @@ fn sru(options: &SruOptions) -> Value {
     })
 }
 
-/// Returns the object for a profile. It says only whether there are credentials, and not what they are.
+/// Returns the object for a profile. It contains whether there are credentials, but not the credentials.
 fn object(name: &str, entry: &ProfileEntry) -> Value {
     let profile = &entry.profile;
     let origin = match &entry.origin {

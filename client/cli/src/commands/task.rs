@@ -1,4 +1,4 @@
-//! The options of a task and its result, which `update` and `order` share (Z39.50-2003 §3.2.9.1).
+//! The options and result of a task, which are the same for `update` and `order` (Z39.50-2003 §3.2.9.1).
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ const WAITS: &[(&str, WaitAction, &str)] = &[
 ];
 
 impl Tasking {
-    /// Returns the task with these options.
+    /// Returns the task with these options applied.
     pub(crate) fn applied_to(&self, task: ExtendedServicesRequest) -> ExtendedServicesRequest {
         ExtendedServicesRequest {
             package_name: self.package.as_deref().map(Into::into),
@@ -77,7 +77,7 @@ impl Tasking {
     }
 }
 
-/// Writes the result of a task: its status and its package, or an error if the server refused it.
+/// Writes the result of a task: its status and its package, or an error if the server refused the task.
 pub(crate) fn show(
     json: bool,
     place: &NamedTarget,
@@ -117,7 +117,7 @@ pub(crate) fn show(
     Ok(name.into())
 }
 
-/// Returns a message about a task that the server refused.
+/// Returns the message for a task that the server refused.
 pub(crate) fn refusal(diagnostics: &Diagnostics) -> String {
     let refused = Error::Refused {
         phase: Phase::ExtendedServices,
@@ -126,7 +126,7 @@ pub(crate) fn refusal(diagnostics: &Diagnostics) -> String {
     report::explain(&refused).1
 }
 
-/// Returns what the task package says about an update.
+/// Returns the server's part of the task package of an update.
 pub(crate) fn updated(result: &TaskResult) -> Option<TargetPart> {
     match result.parameters()? {
         TaskParameters::Update(update) => match *update {
@@ -146,7 +146,7 @@ pub(crate) fn json(result: &TaskResult) -> Value {
     })
 }
 
-/// Returns the lines that describe the result.
+/// Returns lines for people that describe the result.
 fn lines(result: &TaskResult) -> Vec<String> {
     let mut lines = vec![format!("task: {}", result.status)];
     match result.package() {

@@ -1,5 +1,5 @@
-//! `z3950 update`: inserts, replaces or deletes records of a database (Z39.50-2003 Appendix EXT.5). Nothing is sent twice: if
-//! there is no answer, a message says that the state of the records is unknown.
+//! `z3950 update`: inserts, replaces or deletes records of a database (Z39.50-2003 Appendix EXT.5). A request is never
+//! repeated: if there is no answer, a message says that the state of the records is unknown.
 
 mod arguments;
 mod supply;
@@ -89,7 +89,7 @@ struct Updater<'a> {
     arguments: &'a Arguments,
     place: &'a NamedTarget,
     database: &'a DatabaseName,
-    /// How the records are written that the server returns after the update.
+    /// The options for writing records that the server returns after the update.
     writing: Writing,
     printed: Printed,
     tally: UpdateCounts,
@@ -105,23 +105,23 @@ struct UpdateCounts {
     accepted: usize,
     refused: usize,
     damaged: usize,
-    /// The number of records that were sent but not answered.
+    /// The number of records that were sent without an answer.
     unknown: usize,
-    /// The number of records that were not sent, because an earlier record ended the update.
+    /// The number of records that were not sent, because the update ended at an earlier record.
     unsent: usize,
 }
 
-/// The result of one record.
+/// The result for one record.
 struct Fate {
     status: RecordStatus,
     diagnostics: Diagnostics,
-    /// The record as it is after the update, if it was requested.
+    /// The record after the update, if it was requested.
     record: Option<External>,
 }
 
 impl<'a> Updater<'a> {
     /// # Errors
-    /// The target has several databases.
+    /// Fails if the target has several databases.
     fn new(
         arguments: &'a Arguments,
         place: &'a NamedTarget,
@@ -149,7 +149,7 @@ impl<'a> Updater<'a> {
         })
     }
 
-    /// Ends the document of records, and reports how many records had which result.
+    /// Ends the document of records, and reports the numbers of records by result.
     fn end(self) -> Result<(), Failure> {
         self.printed.end(false, self.output)?;
         if self.tally == UpdateCounts::default() {
@@ -208,7 +208,7 @@ impl<'a> Updater<'a> {
         Ok(exit)
     }
 
-    /// Ends the update early, and counts the records that are left.
+    /// Ends the update early, and counts the remaining records.
     async fn stop(
         &mut self,
         reach: &TargetClient,
@@ -224,7 +224,7 @@ impl<'a> Updater<'a> {
         exit
     }
 
-    /// Sends records in one request, and writes the result of each. Returns whether to send more.
+    /// Sends records in one request, and writes the result for each of them. Returns whether to continue.
     async fn send(
         &mut self,
         session: &Session,
@@ -272,7 +272,7 @@ impl<'a> Updater<'a> {
         update_task(version, update)
     }
 
-    /// Handles a request without an answer: the session has ended, or the server does not offer the service.
+    /// Handles a request that was not answered, because the session has ended or the server does not offer the service.
     fn unanswered(&mut self, records: &[Supplied], error: Error) -> Result<Exit, Failure> {
         let is_unsent = matches!(
             &error,
@@ -300,7 +300,7 @@ impl<'a> Updater<'a> {
         Ok(answer.exit)
     }
 
-    /// Writes the result of a record.
+    /// Writes the result for a record.
     fn tell(
         &mut self,
         record: &Supplied,
@@ -397,8 +397,8 @@ impl<'a> Updater<'a> {
     }
 }
 
-/// Returns the results of `count` records. They are taken from the task package, by the numbers sent with the records or in
-/// order, or else the result of the task applies to all.
+/// Returns the results for `count` records. They are taken from the task package, by the numbers sent with the records
+/// or in order. If the package has no such results, the result of the task applies to all records.
 fn fates(result: &TaskResult, count: usize) -> Vec<Fate> {
     let part = task::updated(result);
     let of_all = match (result.status, part.as_ref().map(|part| part.update_status)) {

@@ -177,7 +177,7 @@ impl Redaction {
     }
 }
 
-/// The keys of `url parse --json` that URLs of every scheme have.
+/// The keys of `url parse --json` that are the same for URLs of every scheme.
 const PARTS: [&str; 7] = [
     "scheme",
     "kind",
@@ -188,7 +188,7 @@ const PARTS: [&str; 7] = [
     "canonical",
 ];
 
-/// Writes what `show` returns for each URL: a text, or an object with these keys if the argument of `show` is true.
+/// Writes the result of `show` for each URL: text, or an object with `keys` if the argument of `show` is true.
 fn each(
     urls: &[OsString],
     reading: &UrlReading,
@@ -210,7 +210,7 @@ fn each(
     Ok(exit)
 }
 
-/// Reports a malformed URL: with `--json` as an object with the command's keys, else as a message.
+/// Reports a malformed URL: as an object with the keys of the command if `--json` is given, and as a message if not.
 fn refuse(
     text: &OsStr,
     error: &UrlError,
@@ -222,10 +222,10 @@ fn refuse(
     Ok(Exit::Usage)
 }
 
-/// The keys that follow those of the command.
+/// The keys for a fault, after those of the command.
 const FAULT: [&str; 3] = ["error", "offset", "message"];
 
-/// Creates an answer with the keys of the command, which are all null at first.
+/// Creates an answer with the keys of the command, whose values are null at first.
 fn answer(keys: &[&str]) -> Envelope {
     Envelope::blank(keys.iter().chain(&FAULT))
 }
@@ -306,7 +306,7 @@ pub(crate) fn parts(url: &Z3950Url) -> Value {
     })
 }
 
-/// Returns the object for a record syntax named by a URL; an unknown one has no object identifier.
+/// Returns the object for a record syntax named in a URL. An unknown record syntax has no object identifier.
 fn named_syntax(name: &Octets) -> Value {
     let name = name.to_string();
     match Oid::record_syntax_by_name(name.as_bytes()) {
@@ -315,7 +315,7 @@ fn named_syntax(name: &Octets) -> Value {
     }
 }
 
-/// Returns a text, or an object that has it under a key.
+/// Returns text, or with `json` an object that contains it under a key.
 fn single(key: &str, text: String, json: bool) -> String {
     if json {
         answer(&[key]).with(key, text).to_string()
@@ -324,7 +324,7 @@ fn single(key: &str, text: String, json: bool) -> String {
     }
 }
 
-/// Writes URLs between `<URL:` and `>`, in lines that e-mail leaves unchanged (RFC 1738 Appendix).
+/// Writes URLs between `<URL:` and `>`, in lines that e-mail does not change (RFC 1738 Appendix).
 fn wrapped(arguments: &Wrap, output: &mut Output) -> Result<Exit, Failure> {
     let wrapped = |locator: &Locator, json, output: &Output| {
         let fragment = locator.fragment().map(Encoded::of_data);

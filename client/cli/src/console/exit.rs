@@ -6,16 +6,16 @@ use z3950::retrieve::OutcomeName;
 
 use crate::render::Rendered;
 
-/// How a command ended. The number is the exit code of the process.
+/// The way in which a command ended. The number is the exit code of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[repr(u8)]
 pub enum Exit {
-    /// Success.
+    /// The command succeeded.
     #[default]
     Delivered = 0,
     /// An error of the program or of its machine, such as a full disk.
     Unexpected = 1,
-    /// Wrong usage, a bad URL, or a URL that cannot be carried out.
+    /// Wrong usage, a malformed URL, or a URL that cannot be retrieved.
     Usage = 2,
     /// No record matches.
     NoMatch = 3,
@@ -23,21 +23,21 @@ pub enum Exit {
     Ambiguous = 4,
     /// The server refused the request: a diagnostic, a rejected Init, or access control.
     Refused = 5,
-    /// There is no connection or no answer in time, or the protocol was violated.
+    /// The connection failed, the answer was late, or the protocol was violated.
     Transport = 6,
     /// The port is below 1024 and not 210, and `--allow-reserved-port` is not given.
     PortRefused = 7,
     /// A part of a record was lost, or a check found faults.
     FaultsFound = 8,
-    /// Ended by SIGHUP.
+    /// The program was ended by SIGHUP.
     HungUp = 129,
-    /// Ended by Ctrl-C.
+    /// The program was ended by Ctrl-C.
     Interrupted = 130,
-    /// Ended by SIGTERM.
+    /// The program was ended by SIGTERM.
     Terminated = 143,
 }
 
-/// If there are several inputs, the first of these codes that occurred is used.
+/// The order of precedence: if there are several inputs, the first of these codes that occurred is used.
 const PRECEDENCE: [Exit; 11] = [
     Exit::Interrupted,
     Exit::Terminated,
@@ -53,7 +53,7 @@ const PRECEDENCE: [Exit; 11] = [
 ];
 
 impl Exit {
-    /// Returns the exit code of a command whose two parts ended with these codes.
+    /// Returns the exit code of a command with two parts that ended with these codes.
     pub fn and(self, other: Self) -> Self {
         PRECEDENCE
             .into_iter()
@@ -66,7 +66,7 @@ impl Exit {
         matches!(self, Self::Interrupted | Self::Terminated | Self::HungUp)
     }
 
-    /// Returns the exit code of a command that writes this record.
+    /// Returns the exit code of a command that writes a record with these losses.
     pub(crate) fn of_record(record: &Rendered) -> Self {
         match (record.is_loss, &record.failure) {
             (true, _) => Self::FaultsFound,
@@ -75,7 +75,7 @@ impl Exit {
         }
     }
 
-    /// Returns the exit with this code; unknown codes are `Unexpected`.
+    /// Returns the exit with this code, or `Unexpected` for an unknown code.
     pub(crate) fn of(code: u8) -> Self {
         let mut exits = PRECEDENCE.into_iter().chain([Self::Delivered]);
         exits
@@ -110,7 +110,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The text at the end of `--help`.
+/// The text about exit codes at the end of `--help`.
 pub(crate) const HELP: &str = "\
 Exit codes:
   0    success

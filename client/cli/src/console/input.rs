@@ -1,4 +1,4 @@
-//! Reads input files: lines of any octets and bounded length, and reads that a signal ends.
+//! Reads input files: lines of any octets with a bounded length. A signal interrupts reading.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -11,10 +11,10 @@ use z3950_asn1::{hex, input};
 use crate::console::interrupt::Interrupt;
 use crate::console::output::Failure;
 
-/// The file name that stands for standard input.
+/// The file name for standard input.
 pub(crate) const STANDARD: &str = "-";
 
-/// Checks that the files can be opened. Pipes are not opened, since that may block.
+/// Checks that the files can be opened. Pipes are not opened, because this may block.
 pub(crate) fn readable(paths: &[PathBuf]) -> Result<(), Failure> {
     let paths = paths.iter().filter(|path| *path != Path::new(STANDARD));
     paths
@@ -33,7 +33,7 @@ fn openable(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Reads a whole file, or standard input for `-`, up to a limit of `most` octets.
+/// Reads a complete file of at most `most` octets, or standard input for `-`.
 pub(crate) fn read_whole(path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
     let octets = if path == Path::new(STANDARD) {
         input::read_all(io::stdin(), most)
@@ -43,16 +43,16 @@ pub(crate) fn read_whole(path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
     octets.map_err(|error| Failure::input(&path.display().to_string(), &error))
 }
 
-/// Decodes hexadecimal digits, which may be separated by white space and colons. Returns `None` if there is anything else. No
-/// APDU begins with one of these characters.
+/// Decodes hexadecimal digits, which may be separated by white space and colons. Returns `None` for any other input.
+/// The result is unambiguous, because no APDU begins with one of these characters.
 pub(crate) fn hexadecimal(input: &[u8]) -> Option<Vec<u8>> {
     let is_digit = |octet: &&u8| !octet.is_ascii_whitespace() && **octet != b':';
     let digits = input.iter().filter(is_digit);
     hex::octets(&digits.map(|octet| char::from(*octet)).collect::<String>())
 }
 
-/// Opens a file, or standard input for `-`, and returns it with its name for messages. If it is watched, a signal makes reads
-/// fail.
+/// Opens a file, or standard input for `-`, and returns its name for messages and a reader. If it is watched, a signal
+/// makes reading fail.
 pub(crate) fn open(path: &Path, is_watched: bool) -> Result<(String, Box<dyn Read>), Failure> {
     let is_standard = path == Path::new(STANDARD);
     let name = if is_standard {
@@ -69,8 +69,8 @@ pub(crate) fn open(path: &Path, is_watched: bool) -> Result<(String, Box<dyn Rea
     Ok((name, input))
 }
 
-/// Opens a file, or standard input for `-`. Reading something other than a regular file may block for ever; a signal makes such a
-/// read fail.
+/// Opens a file, or standard input for `-`. If it is not a regular file, reading may block for ever, so a signal makes
+/// such a read fail.
 pub(crate) fn watched(path: &Path) -> io::Result<Box<dyn Read>> {
     if path == Path::new(STANDARD) {
         return Watched::start(|| Ok(io::stdin()));
@@ -82,14 +82,14 @@ pub(crate) fn watched(path: &Path) -> io::Result<Box<dyn Read>> {
     Watched::start(move || File::open(path))
 }
 
-/// The number of octets that the reading thread reads at once.
+/// The number of octets that the reading thread reads at a time.
 const BLOCK: usize = 64 * 1024;
-/// The number of blocks that are read ahead.
+/// The maximum number of blocks that are read ahead.
 const BLOCKS: usize = 4;
-/// How often to check for signals.
+/// The interval between checks for signals.
 const TICK: Duration = Duration::from_millis(50);
 
-/// An input that is opened and read in a thread of its own.
+/// An input that is opened and read in a separate thread.
 struct Watched {
     blocks: Receiver<io::Result<Vec<u8>>>,
     block: io::Cursor<Vec<u8>>,
@@ -144,7 +144,7 @@ impl Read for Watched {
     }
 }
 
-/// An input whose reads fail after a signal.
+/// An input whose reads fail after a signal has arrived.
 struct Stoppable<R>(R);
 
 impl<R: Read> Read for Stoppable<R> {
@@ -161,24 +161,24 @@ fn stopped() -> io::Result<()> {
     }
 }
 
-/// The maximum length of a line in octets; the rest of a longer line is dropped.
+/// The maximum length of a line in octets. The end of a longer line is dropped.
 const MAX_LINE: usize = 1 << 20;
 
-/// Lines, one at a time.
+/// An input that is read line by line.
 pub(crate) struct Lines {
     name: String,
     input: Box<dyn BufRead>,
 }
 
 impl Lines {
-    /// Opens a file to read its lines; `-` is standard input.
+    /// Opens a file, or standard input for `-`, to read its lines.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         let (name, input) = open(path, false)?;
         let input = Box::new(BufReader::new(input));
         Ok(Self { name, input })
     }
 
-    /// Reads the lines of standard input.
+    /// Prepares to read the lines of standard input.
     pub(crate) fn stdin() -> Self {
         Self {
             name: "standard input".into(),
@@ -186,7 +186,7 @@ impl Lines {
         }
     }
 
-    /// Returns the next line without its end; `None` after the last.
+    /// Returns the next line without its end; `None` after the last line.
     pub(crate) fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         self.read()
             .map_err(|error| Failure::input(&self.name, &error))
@@ -203,7 +203,8 @@ impl Lines {
     }
 }
 
-/// Returns the next line with its end and at most `most` other octets; the rest is dropped. Returns `None` after the last line.
+/// Returns the next line with its end, and with at most `most` octets before it; further octets are dropped. Returns
+/// `None` after the last line.
 pub(crate) fn bounded_line(input: &mut dyn BufRead, most: usize) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(2);

@@ -1,5 +1,5 @@
-//! Ctrl-C, and on Unix SIGTERM and SIGHUP, end the current work and then the program. At the prompt, Ctrl-C returns to the
-//! prompt. A second signal ends the program at once.
+//! Handles signals. Ctrl-C, and on Unix SIGTERM and SIGHUP, end the current work and then the program. At the prompt,
+//! Ctrl-C returns to the prompt. A second signal ends the program immediately.
 
 use std::future::Future;
 use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
@@ -8,11 +8,11 @@ use tokio::sync::watch;
 
 use crate::console::exit::Exit;
 
-/// Watches for signals.
+/// The handle to signals that have arrived.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Interrupt;
 
-/// While this exists, the terminal does not echo Ctrl-C, which would move a line that is to be erased.
+/// Turns off the terminal's echo of Ctrl-C while it exists, because the echo would move a line that has to be erased.
 pub(crate) struct Unechoed(());
 
 #[cfg(unix)]
@@ -23,7 +23,7 @@ mod echo {
     use rustix::process::getpgrp;
     use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 
-    /// The modes of the terminal before they were changed.
+    /// The modes of the terminal, from before they were changed.
     static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
     pub(super) fn stop() {
@@ -72,7 +72,7 @@ impl Drop for Unechoed {
     }
 }
 
-/// Says that a signal has ended the work, with the exit code of the command.
+/// The error that a signal has ended the work, with the exit code of the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stopped(pub(crate) Exit);
 
@@ -89,7 +89,7 @@ impl Interrupt {
         }
     }
 
-    /// Returns the exit code of a command, or that of a signal which arrives first.
+    /// Returns the exit code of a command, or of a signal that arrives before the command ends.
     pub(crate) async fn exit<E>(
         self,
         command: impl Future<Output = Result<Exit, E>>,
@@ -99,7 +99,7 @@ impl Interrupt {
             .unwrap_or_else(|Stopped(exit)| Ok(exit))
     }
 
-    /// Carries out the last work of a command, unless a new signal ends it.
+    /// Runs the last work of a command, unless a new signal interrupts it.
     pub(crate) async fn or_end(self, work: impl Future<Output = ()>) {
         match self.arrived() {
             Some(_) => work.await,
@@ -114,7 +114,7 @@ impl Interrupt {
         ARRIVED.borrow().map(Stopped)
     }
 
-    /// Forgets Ctrl-C after the prompt has handled it. Other signals are not forgotten.
+    /// Clears Ctrl-C after the prompt has handled it. Other signals are kept.
     pub(crate) fn dealt_with(self) {
         ARRIVED.send_if_modified(|arrived| {
             let is_over = *arrived == Some(Exit::Interrupted);
@@ -125,14 +125,15 @@ impl Interrupt {
         });
     }
 
-    /// From now on, Ctrl-C does not end the program, because a person is at a prompt. `leave` restores the terminal before
-    /// another signal ends the program.
+    /// Changes the meaning of Ctrl-C for a prompt: it no longer ends the program. If another signal ends the program,
+    /// `leave` is called before, to restore the terminal.
     pub(crate) fn at_prompt(self, leave: impl Fn() + Send + Sync + 'static) {
         // There is only one terminal, so this is set only once.
         let _ = LEAVE.set(Box::new(leave));
     }
 
-    /// Waits for a line of input in this thread. Meanwhile a signal ends the program after `farewell`, which must not take long.
+    /// Waits for a line of input in this thread. A signal that arrives while it waits ends the program after calling
+    /// `farewell`, which must be quick.
     pub(crate) fn waiting<T>(
         self,
         farewell: impl FnOnce() + Send + 'static,
@@ -149,8 +150,8 @@ impl Interrupt {
         result
     }
 
-    /// Like [`waiting`](Self::waiting), for a line that work is waiting for. If a signal has arrived, nothing is read: Ctrl-C is
-    /// for the work.
+    /// Waits like [`waiting`](Self::waiting), but for a line that current work needs. If a signal has arrived, nothing
+    /// is read, because Ctrl-C interrupts the work.
     pub(crate) fn answering<T>(
         self,
         farewell: impl FnOnce() + Send + 'static,
@@ -159,7 +160,7 @@ impl Interrupt {
         self.wait(|_| true, farewell, wait)
     }
 
-    /// Waits, unless a signal has arrived for which `ends` returns true.
+    /// Waits for a line of input. A signal ends the program if `ends` returns true for it.
     fn wait<T>(
         self,
         ends: impl Fn(Exit) -> bool,
@@ -181,8 +182,8 @@ impl Interrupt {
     }
 }
 
-/// The signal that has arrived. From the first use on, a thread watches for signals, and may end the program while other threads
-/// are busy.
+/// The signal that has arrived. A thread, started on first use, watches for signals and may end the program while other
+/// threads are busy.
 static ARRIVED: LazyLock<watch::Sender<Option<Exit>>> = LazyLock::new(|| {
     let (arrived, _) = watch::channel(None);
     let sender = arrived.clone();
@@ -195,10 +196,11 @@ static ARRIVED: LazyLock<watch::Sender<Option<Exit>>> = LazyLock::new(|| {
     arrived
 });
 
-/// Runs before a signal ends the program at a prompt.
+/// The function to call before a signal ends the program at a prompt.
 static LEAVE: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
 
-/// Runs before a signal ends the program while it waits for a line of input; `None` while it is not waiting.
+/// The function to call before a signal ends the program while it waits for a line of input; `None` while it is not
+/// waiting.
 static FAREWELL: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
 
 fn farewell() -> MutexGuard<'static, Option<Box<dyn FnOnce() + Send>>> {
@@ -252,7 +254,7 @@ fn watch_signals(arrived: &watch::Sender<Option<Exit>>, ready: mpsc::Sender<()>)
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
-    /// `None` if SIGHUP is ignored, as under `nohup`.
+    /// The receiver of SIGHUP; `None` if SIGHUP is ignored, as under `nohup`.
     hangup: Option<tokio::signal::unix::Signal>,
 }
 
@@ -287,7 +289,7 @@ impl Signals {
     }
 }
 
-/// Returns whether the program was started with a signal ignored; `None` if the system does not tell.
+/// Returns whether a signal was ignored when the program was started; `None` if the system does not provide this.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> Option<bool> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;

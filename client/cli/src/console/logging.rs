@@ -1,4 +1,5 @@
-//! Logs to standard error: `-v` logs what is done, `-vv` each APDU with its time, `-vvv` also the contents of APDUs.
+//! Logs to standard error. `-v` logs the steps of a command, `-vv` also each APDU with its time, and `-vvv` also the
+//! contents of APDUs.
 
 use std::io::{self, Write};
 
@@ -71,13 +72,13 @@ impl FormatTime for Elapsed {
     }
 }
 
-/// Returns whether APDUs are logged, which begins at `-vv`.
+/// Returns whether APDUs are logged, which is the case from `-vv` on.
 pub(crate) fn shows_apdus() -> bool {
     tracing::enabled!(tracing::Level::DEBUG)
 }
 
-/// Writes log events, one per write. A field may contain text from a server, so the lines after the first are indented: no such
-/// line can be mistaken for an event or a message.
+/// A writer of log events, which writes each event at once. A field may contain text from a server, so lines of an
+/// event after the first are indented, and cannot be mistaken for another event or a message.
 struct Events<W>(W);
 
 impl<W: Write> Write for Events<W> {

@@ -1,5 +1,5 @@
-//! The program's output: data on standard output, messages on standard error. If a pipe is closed, the program ends without a
-//! message.
+//! The program's output: data on standard output, messages on standard error. If the reader closes standard output, the
+//! program ends without a message.
 
 use std::io::{self, IsTerminal, StdoutLock, Write};
 use std::path::Path;
@@ -22,13 +22,13 @@ pub(crate) struct Output {
     /// The character set of data; `None` for UTF-8.
     charset: Option<Charset>,
     colored: bool,
-    /// The line that is erased before anything is written.
+    /// The waiting line, which is erased before anything else is written.
     waiting: WaitingLine,
-    /// The single document that contains the records of all commands; see [`Output::gather`].
+    /// The single document for the records of all commands; see [`Output::gather`].
     gathered: Option<Document>,
 }
 
-/// An error on this machine and not at the server, which ends the command.
+/// An error on this machine, and not at the server, which ends the command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// The reader closed standard output, which is not an error.
@@ -37,16 +37,16 @@ pub(crate) enum Failure {
     /// Standard output cannot be written.
     #[error("cannot write to standard output: {0}")]
     Write(io::Error),
-    /// An input file cannot be read.
+    /// An input file that cannot be read.
     #[error("cannot read {path}: {error}")]
     Input { path: String, error: String },
-    /// Options conflict with each other, or cannot be followed.
+    /// Options conflict with each other, or cannot be applied.
     #[error("{0}")]
     Usage(String),
     /// An output file cannot be written completely.
     #[error("{0}")]
     Unwritten(String),
-    /// The program lacks resources of its own, such as threads.
+    /// The machine lacks resources for the program, such as threads.
     #[error("cannot {what}: {error}")]
     Machine { what: &'static str, error: String },
 }
@@ -59,7 +59,8 @@ impl Failure {
         }
     }
 
-    /// Describes an output file that cannot be opened, before anything was done. `hint` says what to do if the file exists.
+    /// Returns the failure for an output file that cannot be opened at the start. `hint` is advice for the case that
+    /// the file exists.
     pub(crate) fn unopened(error: &file::Error, hint: &str) -> Self {
         Self::Usage(match error {
             file::Error::Exists { .. } => format!("{error}: {hint}"),
@@ -67,7 +68,7 @@ impl Failure {
         })
     }
 
-    /// Describes an output file that cannot be written completely.
+    /// Returns the failure for an output file that cannot be written completely.
     pub(crate) fn unwritten(path: &Path, error: &io::Error) -> Self {
         Self::Unwritten(format!("cannot write {}: {error}", path.display()))
     }
@@ -100,13 +101,13 @@ impl From<io::Error> for Failure {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Words {
     Note(String),
-    /// Something worth knowing, although the command succeeded.
+    /// A warning, although the command succeeded.
     Warning(String),
     Error(String),
 }
 
 impl Words {
-    /// Returns the messages about a record, each of which begins with `subject`.
+    /// Returns the messages about a record; each message begins with `subject`.
     pub(crate) fn about(rendered: &Rendered, subject: &str) -> Vec<Self> {
         // A loss is reported as a warning, so that a batch shows it too.
         let kind = if rendered.is_loss {
@@ -123,7 +124,8 @@ impl Words {
 }
 
 impl Output {
-    /// Creates the output. If there is a log, it shows what happens, so that no waiting line is needed while a server is awaited.
+    /// Creates the output. If there is a log, the waiting line is not needed, because the log shows what happens while
+    /// a server is awaited.
     pub(crate) fn new(color: ColorChoice, has_log: bool) -> Self {
         Self {
             data: io::stdout().lock(),
@@ -145,13 +147,13 @@ impl Output {
         self.data_is_terminal
     }
 
-    /// Returns the columns and rows of the terminal to which data is written.
+    /// Returns the numbers of columns and rows of the terminal; `None` if data is not written to a terminal.
     pub(crate) fn screen(&self) -> Option<(usize, usize)> {
         let (Width(columns), Height(rows)) = terminal_size::terminal_size_of(io::stdout())?;
         (self.data_is_terminal && columns > 0 && rows > 0).then_some((columns.into(), rows.into()))
     }
 
-    /// From now on, writes only records to standard output, all in one document; lines are printed as notes.
+    /// Makes standard output a single document of records. Lines of data are printed as notes from now on.
     pub(crate) fn gather(&mut self, style: Style) {
         self.gathered = Some(Document::new(style));
     }
@@ -164,8 +166,7 @@ impl Output {
         }
     }
 
-    /// From now on, writes data in this character set; characters that it lacks become question marks. Raw octets are not
-    /// converted.
+    /// Sets the character set of data. Characters that it lacks become question marks. Raw octets are not converted.
     pub(crate) fn write_in(&mut self, charset: Option<Charset>) {
         self.charset = charset;
     }
@@ -175,7 +176,7 @@ impl Output {
         self.charset.is_some()
     }
 
-    /// Writes a line of data; on a terminal, control characters are escaped.
+    /// Writes a line of data. On a terminal, its control characters are escaped.
     pub(crate) fn line(&mut self, line: &str) -> Result<(), Failure> {
         if self.gathered.is_some() {
             self.note(line);
@@ -185,7 +186,7 @@ impl Output {
         self.octets(b"\n", false)
     }
 
-    /// Writes the octets of a rendered record.
+    /// Writes the octets of a record in a format.
     pub(crate) fn of_record(&mut self, octets: &[u8], format: Format) -> Result<(), Failure> {
         let is_kept = match format {
             Format::Raw => true,
@@ -201,7 +202,7 @@ impl Output {
         self.gathered.is_some()
     }
 
-    /// Makes a new document continue the gathered one.
+    /// Makes a new document continue the gathered document.
     pub(crate) fn join(&self, document: &mut Document) {
         if let Some(gathered) = &self.gathered {
             document.go_on(gathered.records());
@@ -222,7 +223,7 @@ impl Output {
         }
     }
 
-    /// Writes octets of data; on a terminal, control characters are escaped unless `raw`.
+    /// Writes octets of data. On a terminal, control characters are escaped unless `raw` is set.
     pub(crate) fn octets(&mut self, octets: &[u8], raw: bool) -> Result<(), Failure> {
         self.waiting.clear();
         if raw || !(self.data_is_terminal || self.charset.is_some()) {
@@ -260,12 +261,12 @@ impl Output {
         }
     }
 
-    /// Prints an error; very long words in it are cut.
+    /// Prints an error. Very long words in it are cut.
     pub(crate) fn error(&self, message: &str) {
         self.words("error", "31", &with_short_words(message));
     }
 
-    /// Prints a warning: the command succeeded, but may not have done what was intended.
+    /// Prints a warning. The command succeeded, but may not have had the intended effect.
     pub(crate) fn warning(&self, message: &str) {
         self.words("warning", "33", message);
     }
@@ -297,7 +298,8 @@ impl Output {
     }
 }
 
-/// Returns whether messages are coloured: as `--color` says; by default on a terminal unless NO_COLOR is set.
+/// Returns whether messages are coloured, as chosen by `--color`. By default, they are coloured on a terminal unless
+/// NO_COLOR is set.
 pub(crate) fn is_colored(color: ColorChoice) -> bool {
     match color {
         ColorChoice::Always => true,

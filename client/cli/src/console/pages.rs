@@ -1,4 +1,4 @@
-//! Writes data one screen at a time. After each screen, the user is asked whether to continue.
+//! Writes data one screen at a time, and asks the user after each screen whether to continue.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::render::Format;
 /// The minimum number of rows of a terminal on which output is divided into pages.
 const FEWEST_ROWS: usize = 4;
 
-/// How to continue after a page.
+/// The user's choice after a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GoOn {
     Page,
@@ -19,8 +19,8 @@ pub(crate) enum GoOn {
 }
 
 impl GoOn {
-    /// Returns the meaning of keys; `None` if they are something else, such as the beginning of a command. A whole word followed
-    /// by Enter is accepted too.
+    /// Returns the meaning of pressed keys; `None` if they are not one of the choices, but for example the beginning of
+    /// a command. The complete word of a choice followed by Enter is accepted too.
     pub(crate) fn by_keys(keys: &[u8]) -> Option<Self> {
         match keys {
             b" " | b"\r" | b"\n" | b"\r\n" => return Some(Self::Page),
@@ -38,27 +38,27 @@ impl GoOn {
     }
 }
 
-/// A user who reads pages.
+/// A user who reads output in pages.
 pub(crate) trait PageReader: Send + Sync {
     /// Asks whether to continue after a page whose end is `last`, such as `3 of 17`.
     fn goes_on<'a>(&'a self, last: &'a str) -> BoxFuture<'a, GoOn>;
 }
 
-/// The screen that a command fills. Without a screen, everything is written at once.
+/// The screen that a command fills. Without a screen, all data is written at once.
 pub(crate) struct Pages(Option<Screen>);
 
 struct Screen {
     reader: Arc<dyn PageReader>,
     columns: usize,
-    /// The number of rows for data; one more row is for the question.
+    /// The number of rows for data. The terminal has one more row, for the question.
     rows: usize,
     used: usize,
-    /// What was written last, which the question mentions.
+    /// The end of the last page, which the question mentions.
     last: String,
 }
 
 impl Pages {
-    /// Returns the screen of a user, if data is written to a terminal.
+    /// Returns the screen of a user if data is written to a terminal.
     pub(crate) fn new(reader: Option<Arc<dyn PageReader>>, output: &Output) -> Self {
         let screen = output.screen().filter(|(_, rows)| *rows >= FEWEST_ROWS);
         Self(reader.zip(screen).map(|(reader, (columns, rows))| Screen {
@@ -70,7 +70,7 @@ impl Pages {
         }))
     }
 
-    /// Writes the octets of a record. Returns false if the user wants no more. The question mentions `what` was written last,
+    /// Writes the octets of a record. Returns false if the user stops. `what` describes the record in the question,
     /// such as `3 of 17`.
     pub(crate) async fn write(
         &mut self,
@@ -100,8 +100,8 @@ impl Pages {
         Ok(true)
     }
 
-    /// Writes lines of text like [`write`](Self::write). If all records are written into one document, the lines are printed as a
-    /// note.
+    /// Writes lines of text like [`write`](Self::write). If all records are gathered in one document, the lines are
+    /// printed as a note.
     pub(crate) async fn lines(
         &mut self,
         lines: &str,
@@ -118,8 +118,8 @@ impl Pages {
 }
 
 impl Screen {
-    /// Returns the length of the lines that fit on the rest of the screen. A line that is taller than the screen gets a screen of
-    /// its own.
+    /// Returns the number of octets in the lines that fit on the remaining part of the screen. A line that is taller
+    /// than the screen gets a screen of its own.
     fn fitting(&mut self, octets: &[u8]) -> usize {
         fitting(octets, self.columns, self.rows, &mut self.used)
     }

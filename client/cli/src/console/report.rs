@@ -1,5 +1,5 @@
-//! Messages about the errors of retrievals and sessions, and their exit codes. A message says what was tried, in which phase,
-//! what the server answered, and what may help.
+//! Messages about errors of retrievals and sessions, with exit codes. A message contains the attempted action, its
+//! phase, the server's answer, and advice.
 
 use z3950::error::chain;
 use z3950::error::{Cause, Error, GatewayError, Phase, ProtocolFault};
@@ -12,7 +12,7 @@ use z3950_asn1::error::FrameErrorKind;
 
 use crate::console::exit::Exit;
 
-/// Returns an error with all its causes on one line, and its exit code.
+/// Returns an error with all its causes, on one line, and its exit code.
 pub(crate) fn explain(error: &Error) -> (Exit, String) {
     let name = outcome_name(error);
     let words = match (error, name) {
@@ -34,7 +34,8 @@ pub(crate) fn explain(error: &Error) -> (Exit, String) {
     (name.into(), words)
 }
 
-/// Returns the message about a result that cannot be sorted because the server does not offer Sort; `None` for other errors.
+/// Returns the message for a result that cannot be sorted because the server does not offer Sort; `None` for other
+/// errors.
 pub(crate) fn unsorted(error: &Error) -> Option<String> {
     let is_lack = outcome_name(error) == OutcomeName::NotGranted;
     is_lack.then(|| "the server does not offer sort: the records are in its own order".to_owned())
@@ -60,7 +61,7 @@ pub(crate) fn outcome_name(error: &Error) -> OutcomeName {
     }
 }
 
-/// Returns the message for an outcome other than a delivered record, and its exit code.
+/// Returns the message and the exit code for an outcome other than a delivered record.
 pub(crate) fn explain_outcome(outcome: &Outcome) -> (Exit, String) {
     let advice = of_syntax(outcome.diagnostics());
     match (outcome, advice) {
@@ -93,7 +94,7 @@ fn advice(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// Advice if a server asks for credentials.
+/// Advice if a server requests credentials.
 const ASKED: &str =
     "give them with --user and --password-env, or use z3950 open, which prompts for them";
 /// Advice if a certificate is not trusted.
@@ -105,7 +106,7 @@ const OUTDATED: &str = "the server needs another certificate; --insecure accepts
 /// Advice if the server sends a TLS alert.
 const UNKNOWN: &str = "the server may require a client certificate: --cert names one";
 
-/// Returns advice about a connection that fails or is lost.
+/// Returns advice about a connection that failed or was lost.
 fn lost(phase: Phase, cause: &Cause) -> Option<&'static str> {
     Some(match (phase, cause) {
         (Phase::Resolve, Cause::Dns(_)) => {
@@ -136,10 +137,11 @@ fn lost(phase: Phase, cause: &Cause) -> Option<&'static str> {
     })
 }
 
-/// The first octets of TLS records, for an alert and a handshake; no APDU begins with them.
+/// The first octets of TLS records, of an alert and of a handshake. No APDU begins with them.
 const TLS: [u8; 2] = [0x15, 0x16];
 
-/// Returns advice about a server that violates the protocol; if it does so at Init, it may use another protocol.
+/// Returns advice about a server that violates the protocol. If this happens at Init, the server may use another
+/// protocol.
 fn broken(phase: Phase, fault: &ProtocolFault) -> Option<&'static str> {
     match (phase, fault) {
         (Phase::Init, ProtocolFault::Frame(frame)) => Some(match frame.kind {
@@ -155,7 +157,7 @@ fn broken(phase: Phase, fault: &ProtocolFault) -> Option<&'static str> {
     }
 }
 
-/// Returns advice about a retrieval in a record syntax that the server does not support.
+/// Returns advice about a retrieval whose record syntax the server does not support.
 fn of_syntax(diagnostics: &[DiagRec]) -> Option<&'static str> {
     let mut conditions = diagnostics.iter().filter_map(condition);
     let is_it = |of| {
@@ -176,7 +178,7 @@ fn condition(diagnostic: &DiagRec) -> Option<Condition> {
     }
 }
 
-/// Returns advice about a diagnostic.
+/// Returns advice about a diagnostic of the server.
 fn hint(diagnostic: &DiagRec) -> Option<&'static str> {
     Some(match condition(diagnostic)? {
         Condition::DATABASE_UNAVAILABLE | Condition::DATABASE_DOES_NOT_EXIST => {
@@ -207,7 +209,7 @@ fn hint(diagnostic: &DiagRec) -> Option<&'static str> {
     })
 }
 
-/// Returns whether an SRU server refuses the schema of its records, with its diagnostics 66 and 67.
+/// Returns whether an SRU server refused the schema of records, with its diagnostics 66 and 67.
 fn is_of_schema(diagnostic: &DiagRec) -> bool {
     let words = diagnostic.to_string();
     ["66", "67"]

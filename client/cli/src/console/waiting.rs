@@ -1,5 +1,5 @@
-//! A line on the terminal that moves while a server is awaited, so that a slow server does not look like a program that hangs.
-//! The line is erased before anything else is written.
+//! A moving line on the terminal while a server is awaited, by which the user sees that the program is running. The
+//! line is erased before anything else is written.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -13,27 +13,27 @@ use tokio::time::{Instant, sleep};
 
 use crate::console::interrupt::Unechoed;
 
-/// How long nothing must be written before the line appears.
+/// The time without output after which the line appears.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How often the line moves.
+/// The interval between two movements of the line.
 const TICK: Duration = Duration::from_millis(100);
 /// The maximum number of updates of the line per second.
 const REFRESHES: u8 = 20;
 
-/// The waiting line, if there is a terminal for it. A clone is another handle to the same line.
+/// The waiting line, if standard error is a terminal. All clones share the same line.
 #[derive(Clone)]
 pub(crate) struct WaitingLine(Option<Rc<LineState>>);
 
 struct LineState {
     /// The visible line; `None` while it is not shown.
     bar: RefCell<Option<ProgressBar>>,
-    /// The time at which something was last written.
+    /// The time of the last output.
     since: Cell<Instant>,
-    /// The number of other users of the terminal.
+    /// The number of reasons to keep the terminal free.
     held: Cell<u32>,
-    /// Whether data on the terminal ended within a line, which the waiting line would overwrite.
+    /// Whether data on the terminal ended in the middle of a line, which the waiting line would overwrite.
     is_within_line: Cell<bool>,
-    /// What is being done, if it is more specific than waiting for a server.
+    /// The current activity, if it is more specific than waiting for a server.
     doing: RefCell<Option<String>>,
 }
 
@@ -53,7 +53,7 @@ impl WaitingLine {
         }))
     }
 
-    /// Awaits work. The line appears if nothing is written for half a second.
+    /// Awaits work. The line appears if nothing is written for [`PATIENCE`].
     pub(crate) async fn during<T>(&self, work: impl Future<Output = T>) -> T {
         let Some(line) = &self.0 else {
             return work.await;
@@ -72,7 +72,7 @@ impl WaitingLine {
         }
     }
 
-    /// Shows what is being done, immediately and until the next call.
+    /// Shows the current activity, immediately and until the next call.
     pub(crate) fn says(&self, words: Option<String>) {
         if let Some(line) = &self.0 {
             let is_shown = words.is_some();
@@ -81,7 +81,7 @@ impl WaitingLine {
         }
     }
 
-    /// Erases the line before something is written.
+    /// Erases the line before other output.
     pub(crate) fn clear(&self) {
         if let Some(line) = &self.0 {
             line.clear();
@@ -95,7 +95,7 @@ impl WaitingLine {
         }
     }
 
-    /// Keeps the terminal free for something else until the returned value is dropped.
+    /// Hides the line until the returned value is dropped, so that the terminal can be used for something else.
     pub(crate) fn hold(&self) -> Held {
         if let Some(line) = &self.0 {
             line.clear();
@@ -104,14 +104,14 @@ impl WaitingLine {
         Held(self.clone())
     }
 
-    /// Leaves the terminal to others until the program ends.
+    /// Hides the line until the program ends, so that the terminal can be used by others.
     pub(crate) fn give_up(&self) {
         std::mem::forget(self.hold());
     }
 }
 
 impl LineState {
-    /// Returns when to check again whether the line should be shown.
+    /// Returns the time until the next check whether the line has to be shown.
     fn next(&self) -> Duration {
         if self.bar.borrow().is_some() || self.doing.borrow().is_some() {
             TICK
@@ -157,7 +157,7 @@ impl LineState {
     }
 }
 
-/// Erases the line when it is dropped.
+/// A guard that erases the line when it is dropped.
 struct Erased<'a>(&'a LineState);
 
 impl Drop for Erased<'_> {
@@ -167,7 +167,7 @@ impl Drop for Erased<'_> {
     }
 }
 
-/// While this exists, the line is not shown.
+/// A guard that hides the line while it exists.
 pub(crate) struct Held(WaitingLine);
 
 impl Drop for Held {

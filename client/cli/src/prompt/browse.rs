@@ -1,4 +1,4 @@
-//! `scan` and its settings: lists the terms of an index (Z39.50-2003 §3.2.8).
+//! The command `scan` and its settings: lists the terms of an index (Z39.50-2003 §3.2.8).
 
 use z3950::service::scan::ScanResult;
 use z3950::session::Session;
@@ -41,7 +41,7 @@ impl Prompt {
         self.scan_from(list, false, output).await
     }
 
-    /// Parses the term and its attributes in the query language.
+    /// Parses the start term with its attributes, in the current query language.
     fn start_of_scan(&self, text: &str) -> Result<TermList, Refusal> {
         let text = unquoted(text);
         let language = match self.settings.query_type {

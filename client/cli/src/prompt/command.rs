@@ -1,4 +1,4 @@
-//! The result of a command of the prompt, and the parser for the words of a line.
+//! The result of a command at the prompt, and the parser for the words of a line.
 
 use std::str::FromStr;
 
@@ -10,32 +10,32 @@ use crate::console::output::Failure;
 use crate::console::report::explain;
 use z3950::error::chain;
 
-/// The result of a command.
+/// The result of a command at the prompt.
 pub(super) type CommandResult = Result<Exit, Refusal>;
 
-/// The reason why a command was not carried out.
+/// The reason why a command was not performed.
 #[derive(Debug)]
 pub(super) enum Refusal {
     /// The arguments do not match the usage.
     Usage,
-    /// The command failed for this reason; the exit code is used with `--stop-on-error`.
+    /// The command failed for this reason. The exit code is used with `--stop-on-error`.
     Because(Exit, String),
     /// An error occurred on this machine, which ends the program.
     Machine(Failure),
 }
 
 impl Refusal {
-    /// Refuses wrong input.
+    /// Returns the refusal of invalid input.
     pub(super) fn wrong(reason: impl ToString) -> Self {
         Self::Because(Exit::Usage, reason.to_string())
     }
 
-    /// Refuses wrong input because of an error, with all its causes.
+    /// Returns the refusal of invalid input, with an error and all its causes as the reason.
     pub(super) fn caused(error: impl std::error::Error) -> Self {
         Self::wrong(chain(&error))
     }
 
-    /// Refuses a command because a file cannot be read or written.
+    /// Returns the refusal for a file that cannot be read or written.
     pub(super) fn file(path: &str, error: &impl ToString) -> Self {
         Self::wrong(format!("{path}: {}", error.to_string()))
     }
@@ -61,8 +61,8 @@ impl From<Error> for Refusal {
     }
 }
 
-/// Splits a line into the name and the arguments of a command; `None` for a blank line or a comment (`# …`). `!` need not be
-/// followed by a blank.
+/// Splits a line into the name and the arguments of a command; `None` for a blank line or a comment (`# …`). No space
+/// is required after the command `!`.
 pub(super) fn split(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {
@@ -75,7 +75,7 @@ pub(super) fn split(line: &str) -> Option<(&str, &str)> {
     Some((name, arguments.trim_start()))
 }
 
-/// Splits the arguments of a line at blanks; quotation marks and backslashes keep blanks within one argument.
+/// Splits the arguments of a line at spaces, except at spaces within quotation marks or after a backslash.
 pub(super) fn words(text: &str) -> Vec<String> {
     parsed(text).into_iter().map(|word| word.meant).collect()
 }
@@ -85,7 +85,7 @@ pub(super) fn number<T: FromStr>(text: &str) -> Result<T, Refusal> {
     text.parse().map_err(|_| Refusal::Usage)
 }
 
-/// Parses a number; without a text, returns the default.
+/// Parses a number, or returns the default for an empty text.
 pub(super) fn number_or<T: FromStr>(text: &str, default: T) -> Result<T, Refusal> {
     match text {
         "" => Ok(default),
@@ -93,7 +93,7 @@ pub(super) fn number_or<T: FromStr>(text: &str, default: T) -> Result<T, Refusal
     }
 }
 
-/// Removes single quotes around a text, which a shell would have removed.
+/// Removes single quotes around text, because a shell would remove them.
 pub(super) fn unquoted(text: &str) -> &str {
     let inner = text
         .strip_prefix('\'')
@@ -111,7 +111,7 @@ pub(super) struct PromptWord<'a> {
 }
 
 impl PromptWord<'_> {
-    /// Returns whether the word is the name of an option, `--count` or `--count=5`.
+    /// Returns whether the word is an option, such as `--count` or `--count=5`.
     pub(super) fn is_option(&self) -> bool {
         let name = self.written.strip_prefix("--");
         name.is_some_and(|name| name.starts_with(|first: char| first.is_ascii_alphabetic()))

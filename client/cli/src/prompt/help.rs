@@ -1,4 +1,5 @@
-//! `help` and `settings`: the commands, one command with its examples, topics on queries, and all settings.
+//! The commands `help` and `settings`: help on all commands, on one command with its examples, and on the syntax of
+//! queries, and the list of settings.
 
 use z3950_asn1::query::nearest;
 
@@ -10,7 +11,7 @@ use crate::console::exit::Exit;
 use crate::console::output::Output;
 use crate::render::wrapped;
 
-/// Help topics other than the commands.
+/// The help topics that are not commands.
 const TOPICS: &[(&str, &str)] = &[("queries", QUERIES), ("prox", PROXIMITY)];
 
 const QUERIES: &str = "\
@@ -36,10 +37,10 @@ const PROXIMITY: &str = "\
   UNIT       1 character, 2 word, 3 sentence, 4 paragraph, 5 section, 6 chapter, 7 document, 8 element
   e.g. find @prox 0 3 1 2 k 2 war peace";
 
-/// The width of the column with names in the list of commands.
+/// The width of the column of names in the list of commands.
 const NAME: usize = 20;
 
-/// Returns the text, broken at blanks if it is written to a terminal.
+/// Returns the text, with lines broken at spaces if it is written to a terminal.
 fn on_screen(text: &str, indent: usize, output: &Output) -> String {
     match output.screen() {
         Some((columns, _)) => wrapped(text, columns, indent),
@@ -73,7 +74,7 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Runs a command that does not wait for anything.
+    /// Runs a command that never waits.
     pub(super) fn run_here(
         &mut self,
         entry: &CommandEntry,
@@ -90,7 +91,7 @@ impl Prompt {
         }
     }
 
-    /// Shows all settings, or runs the command of the one setting that is named.
+    /// Shows all settings, or runs the command for a single setting.
     pub(super) fn list_all(&mut self, text: &str, output: &mut Output) -> CommandResult {
         if let Some(name) = text.split_whitespace().next() {
             let value = text.get(name.len()..).unwrap_or_default().trim();

@@ -1,4 +1,4 @@
-//! `last`, and the commands that name files: logs of APDUs and records, and tables for parsing queries.
+//! The command `last`, and the commands that name files: logs of APDUs and records, and tables for parsing queries.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 
 impl Prompt {
-    /// Lists the most recent APDUs, oldest first; with `full`, also their contents.
+    /// Lists the most recent APDUs, oldest first, and with the argument `full` also their contents.
     pub(super) fn last(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let (text, is_full) = match text.strip_suffix("full") {
             Some(rest) => (rest.trim(), true),
@@ -43,7 +43,7 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Logs to another file, or to no file.
+    /// Changes the file of a log; an empty path ends the log.
     pub(super) fn log_to(
         &mut self,
         path: &str,
@@ -64,7 +64,7 @@ impl Prompt {
         Ok(())
     }
 
-    /// Replaces a table for parsing queries by one from a file.
+    /// Replaces a table for parsing queries with the table in a file.
     pub(super) fn read_tables(
         &mut self,
         path: &str,
@@ -79,7 +79,7 @@ impl Prompt {
     }
 }
 
-/// Opens a file to append to; `-` means standard error, and an empty path means no file.
+/// Opens a file for appending. `-` is standard error, and an empty path is no file.
 fn log_file(path: &str) -> Result<Option<Growing>, Refusal> {
     let path = match path {
         "" => return Ok(None),
@@ -89,7 +89,7 @@ fn log_file(path: &str) -> Result<Option<Growing>, Refusal> {
     appended(path).map(Some)
 }
 
-/// Opens a file to append to.
+/// Opens a file for appending.
 fn appended(path: &str) -> Result<Growing, Refusal> {
     let file = Growing::resume(Path::new(path));
     file.map_err(|error| Refusal::wrong(Failure::unopened(&error, "")))

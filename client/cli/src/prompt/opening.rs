@@ -1,5 +1,5 @@
-//! `open`, `init`, `close`, `sessions` and `use`: open sessions by target, profile or URL (RFC 2056 §3), and reconnect after the
-//! server has closed a session.
+//! The commands `open`, `init`, `close`, `sessions` and `use`: open sessions by target, profile or URL (RFC 2056 §3),
+//! and reconnect after the server has closed a session.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,15 +30,15 @@ use crate::console::report::{explain, explain_outcome};
 use crate::render::{named, shown, text_of};
 use z3950::error::chain;
 
-/// The maximum number of sessions open at once.
+/// The maximum number of sessions that are open at the same time.
 const MAX_SESSIONS: usize = 64;
 
-/// The number of requests that are sent ahead of their answers if `set_auto_wait` is off.
+/// The maximum number of requests that are sent before their answers arrive, if `set_auto_wait` is off.
 const PIPELINED: usize = 8;
 
 impl Prompt {
-    /// Opens a session with a target as YAZ writes it, a profile, or a URL, and makes the search for the URL's docid. Without a
-    /// text, opens the last target again.
+    /// Opens a session with a target in YAZ's notation, a profile, or a URL. For a URL with a docid, also makes its
+    /// search. If the text is empty, opens the last target again.
     pub(super) async fn open(&mut self, text: &[u8], output: &mut Output) -> CommandResult {
         let again = self.last_target.clone().unwrap_or_default();
         let text = match text.trim_ascii() {
@@ -102,7 +102,7 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Returns the Init request according to the settings.
+    /// Returns the Init request for the current settings.
     fn init(&self) -> Result<InitializeRequest, Refusal> {
         let init = self
             .settings
@@ -110,8 +110,8 @@ impl Prompt {
         init.map_err(Refusal::wrong)
     }
 
-    /// Returns how to connect to a target: through the Z39.50 proxy of the settings, with the credentials of the settings or the
-    /// profile.
+    /// Returns the route to a target: through the Z39.50 proxy of the settings, with the credentials of the settings or
+    /// the profile.
     async fn way(
         &self,
         name: String,
@@ -169,7 +169,7 @@ impl Prompt {
         })
     }
 
-    /// Returns how to ask an SRU server: as its profile says, unless a setting says otherwise.
+    /// Returns the options for an SRU server: those of its profile, unless the settings override them.
     fn sru_options(&self, target: Option<&Resolved>) -> SruOptions {
         let options = target.and_then(|target| target.profile.sru.clone());
         let mut options = options.unwrap_or_default();
@@ -180,8 +180,8 @@ impl Prompt {
         options
     }
 
-    /// Opens a session by URL; the record of a retrieval URL becomes the first result set. An open session with the same server
-    /// and the same Init is reused.
+    /// Opens a session by URL. The record of a retrieval URL becomes the first result set. An open session with the
+    /// same server and the same Init is reused.
     async fn open_url(&mut self, text: &[u8], output: &mut Output) -> CommandResult {
         let url = Z3950Url::parse(text, self.mode);
         let url = url.map_err(|error| Refusal::wrong(format!("{}: {error}", named(text))))?;
@@ -241,8 +241,8 @@ impl Prompt {
         }
     }
 
-    /// Shows what the search of a URL found. A session URL that finds nothing has opened a session, which is what it is for; a
-    /// retrieval URL has not led to its record.
+    /// Shows the result of a URL's search. If a session URL finds nothing, the session is still open, so this is not an
+    /// error. If a retrieval URL finds nothing, it has not led to its record, which is an error.
     fn found_at_first(
         &mut self,
         found: OpenedSearch,
@@ -272,7 +272,7 @@ impl Prompt {
         }
     }
 
-    /// Makes a session, which is new or reused, the current one.
+    /// Makes a new or reused session the current session.
     fn opened(
         &mut self,
         session: Session,
@@ -346,8 +346,8 @@ impl Prompt {
         Ok(())
     }
 
-    /// Sets how SRU servers are asked, or shows how the open one is asked. If the open session is one with an SRU server, it is
-    /// opened anew.
+    /// Sets the options for SRU servers, or shows the options of the current server. If the current session is with an
+    /// SRU server, it is opened again with the new options.
     pub(super) async fn sru(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let words: Vec<&str> = text.split_whitespace().collect();
         let (method, version) = match words.as_slice() {
@@ -384,8 +384,8 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Sends Init again in the same session with the current settings, which deletes all result sets; with a target, opens that
-    /// instead.
+    /// Sends Init again in the same session with the current settings, which deletes all result sets. If a target is
+    /// given, opens the target instead.
     pub(super) async fn init_again(&mut self, target: &str, output: &mut Output) -> CommandResult {
         if !target.is_empty() {
             return self.open(target.as_bytes(), output).await;
@@ -458,7 +458,7 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Prints the server's name, the version of its protocol, how it is asked if it is an SRU server, and its messages.
+    /// Prints the server's name, protocol version and messages, and the SRU options if it is an SRU server.
     fn greet(&self, what: &str, session: &Session, way: &ConnectInfo, output: &Output) {
         let server = session.server_info();
         let implementation = server.response.implementation_name.as_ref();
@@ -483,7 +483,7 @@ impl Prompt {
     }
 }
 
-/// Writes a resolved target as text.
+/// Returns a resolved target in the notation of targets.
 fn written(resolved: &Resolved) -> Target {
     let mut target = Target::new(resolved.endpoint.clone());
     target.proxy = resolved.proxy.clone();

@@ -1,5 +1,5 @@
-//! The query language of `find`: that set by `querytype` or by a prefix such as `cql:`, else PQF if the query begins with `@`,
-//! else words.
+//! The query language of `find`: the language set by `querytype` or by a prefix such as `cql:`; without either, PQF if
+//! the query begins with `@`, and words if not.
 
 use z3950::service::search::type_104;
 use z3950_asn1::apdu::{Query, SortKeySpec};
@@ -7,21 +7,21 @@ use z3950_asn1::query::{Dialects, Language};
 
 use crate::commands;
 
-/// How `find` parses its text; the names are those of yaz-client's `querytype`.
+/// The way in which `find` treats its text. The names are those of yaz-client's `querytype`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum QueryType {
-    /// PQF if the text begins with `@`, else words.
+    /// The text is PQF if it begins with `@`, and words if not.
     #[default]
     Auto,
-    /// Parsed in a query language and sent as RPN.
+    /// The text is parsed in a query language and sent as RPN.
     Rpn(Language),
-    /// CCL, sent unchanged as a query of type 2.
+    /// The text is CCL and is sent unchanged as a query of type 2.
     Ccl,
-    /// CQL, sent unchanged as a query of type 104.
+    /// The text is CQL and is sent unchanged as a query of type 104.
     Cql,
 }
 
-/// The names of the types; for each type, the usual name comes first.
+/// The names of the types; the usual name of each type comes first.
 const NAMES: &[(&str, QueryType)] = &[
     ("auto", QueryType::Auto),
     ("prefix", QueryType::Rpn(Language::Pqf)),
@@ -36,7 +36,7 @@ const NAMES: &[(&str, QueryType)] = &[
 ];
 
 impl QueryType {
-    /// Returns the type with a name, in any letter case.
+    /// Returns the type with a name; case is ignored.
     pub(super) fn by_name(name: &str) -> Option<Self> {
         let found = NAMES
             .iter()
@@ -44,7 +44,7 @@ impl QueryType {
         found.map(|(_, query_type)| *query_type)
     }
 
-    /// Returns the language that the type selects for queries that are parsed here.
+    /// Returns the language in which queries are parsed; `None` for types that are sent unchanged.
     pub(super) fn language(self) -> Option<Language> {
         match self {
             Self::Auto => None,
@@ -54,7 +54,7 @@ impl QueryType {
         }
     }
 
-    /// Returns the usual name.
+    /// Returns the usual name of the type.
     pub(super) fn name(self) -> &'static str {
         let found = NAMES.iter().find(|(_, query_type)| *query_type == self);
         found.map_or("auto", |(name, _)| name)
@@ -67,7 +67,7 @@ impl QueryType {
     }
 }
 
-/// A query, the keys to sort its result by, and a note on how it was parsed.
+/// A query, the keys for sorting its result, and a note on its interpretation.
 pub(super) type ReadQuery = (Query, Vec<SortKeySpec>, Option<String>);
 
 /// Parses a query. A prefix (`pqf:`, `ccl:`, `cql:`, `names:`) overrides the type. CQL for an SRU server is kept as typed.

@@ -13,29 +13,29 @@ use z3950_asn1::apdu::SecurityChallengeResponse;
 
 use crate::console::pages::{GoOn, PageReader};
 
-/// The maximum number of waiting questions.
+/// The maximum number of questions that wait for the user.
 const MAX_WAITING: usize = 8;
 
 /// A user who can be asked questions.
 pub(super) trait Person {
     /// Shows a message.
     fn hears(&mut self, words: &str);
-    /// Asks for a line, which is not echoed if it is secret. Returns `None` if there is no answer.
+    /// Asks for a line, without echo if the answer is secret. Returns `None` if there is no answer.
     fn answers(&mut self, prompt: &str, is_secret: bool) -> Option<String>;
-    /// Asks whether to continue after a page. If the answer is not one of those offered, it is the next command.
+    /// Asks whether to continue after a page. An answer that is none of the choices is taken as the next command.
     fn turns_page(&mut self, prompt: &str) -> GoOn;
 }
 
-/// A question for the user, and the channel for the answer.
+/// A question for the user, with the channel for its answer.
 pub(crate) enum Question {
-    /// A question for credentials.
+    /// A request for credentials.
     Who(
         Challenge,
         oneshot::Sender<Option<SecurityChallengeResponse>>,
     ),
-    /// The question whether to continue an operation, or only a report on the operation.
+    /// The question whether to continue an operation, or only a report on it.
     Whether(ResourceQuestion, oneshot::Sender<Decision>),
-    /// The program's own question whether to show more after a page that ends with this text, such as `3 of 17`.
+    /// The program's own question whether to continue after a page that ends with this text, such as `3 of 17`.
     More(String, oneshot::Sender<GoOn>),
 }
 
@@ -49,7 +49,7 @@ pub(super) fn channel() -> (Asker, mpsc::Receiver<Question>) {
 }
 
 impl Asker {
-    /// Returns the answer to a question; `None` if it is not asked, or if the prompt ends.
+    /// Returns the answer to a question; `None` if the question cannot be asked, or if the prompt ends.
     async fn ask<T>(&self, question: impl FnOnce(oneshot::Sender<T>) -> Question) -> Option<T> {
         let (reply, answer) = oneshot::channel();
         self.0.send(question(reply)).await.ok()?;
@@ -101,7 +101,8 @@ impl Question {
 mod tests {
     use super::*;
 
-    /// Answers with prepared lines, and records the questions; `*` marks questions whose answers are secret.
+    /// A user for tests, who answers with prepared lines and records the questions. `*` marks questions whose answers
+    /// are secret.
     #[derive(Default)]
     pub(super) struct Scripted {
         pub(super) lines: Vec<&'static str>,

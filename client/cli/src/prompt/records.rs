@@ -15,20 +15,20 @@ use super::state::Prompt;
 use crate::console::exit::Exit;
 use crate::render::counted;
 
-/// The default number of records requested at once.
+/// The default number of records to request at a time.
 const CHUNK: u64 = 20;
 
-/// A range of a result set; positions are 1-based.
+/// A range of records in a result set; positions are 1-based.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RecordRange {
     pub(super) start: u64,
     pub(super) count: u64,
-    /// The name of the set, if it is not the current one.
+    /// The name of the result set; `None` for the current set.
     pub(super) set: Option<String>,
 }
 
 impl RecordRange {
-    /// Creates a range of the current set.
+    /// Creates a range in the current set.
     pub(super) fn new(start: u64, count: u64) -> Self {
         let set = None;
         Self { start, count, set }
@@ -36,7 +36,8 @@ impl RecordRange {
 }
 
 impl Prompt {
-    /// Returns the position of one record: the one that is written, else that of the record shown last, or else the first.
+    /// Returns the position of a record: the given position, the position of the record shown last, or 1 if no record
+    /// has been shown.
     pub(super) fn position(&self, text: &str) -> Result<u64, Refusal> {
         let set = self.result_set()?;
         if text.is_empty() {
@@ -79,7 +80,7 @@ impl Prompt {
         }
     }
 
-    /// Refuses a range that begins after the last record.
+    /// Returns an error for a range that begins after the last record.
     fn check(&self, range: &RecordRange) -> Result<(), Refusal> {
         match self.hits(range) {
             Some(0) => Err(Refusal::wrong("the result set is empty")),
@@ -92,7 +93,7 @@ impl Prompt {
         }
     }
 
-    /// Returns the number of records in the set of a range, if it is known.
+    /// Returns the number of records in the result set of a range, if it is known.
     pub(super) fn hits(&self, range: &RecordRange) -> Option<u64> {
         let place = self.place()?;
         match &range.set {
@@ -110,8 +111,9 @@ impl Prompt {
         Ok(self.session()?.pager_of(hits, self.pager_options(range)?))
     }
 
-    /// Returns the record at a position of the current set, and its database, if the server names it. The record is requested in
-    /// the first of these syntaxes that the server supports, or else in the form of the settings.
+    /// Returns the record at a position of the current set, and the name of its database if the server sends it. The
+    /// record is requested in the first of these syntaxes that the server supports. If the server supports none of
+    /// them, the settings apply.
     pub(super) async fn record_in(
         &self,
         syntaxes: &[Oid],
@@ -144,7 +146,7 @@ impl Prompt {
         Ok(options)
     }
 
-    /// Returns how to request the records of a range.
+    /// Returns the options for requesting the records of a range.
     pub(super) fn present_options(&self, range: &RecordRange) -> Result<PresentOptions, Refusal> {
         let settings = &self.settings;
         let result_set = match &range.set {
@@ -202,7 +204,7 @@ impl Prompt {
         named.or_else(|| self.profile().and_then(known))
     }
 
-    /// Returns how many records to request at once.
+    /// Returns the number of records to request at a time.
     pub(super) fn chunk(&self) -> u64 {
         let known = self.profile().and_then(|profile| profile.chunk);
         known.map_or(CHUNK, u64::from).max(1)

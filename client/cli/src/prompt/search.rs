@@ -1,4 +1,4 @@
-//! `find`, `delete`, `sort`: result sets as a whole (Z39.50-2003 §3.2.2, §3.2.4, §3.2.7).
+//! The commands `find`, `delete` and `sort` for complete result sets (Z39.50-2003 §3.2.2, §3.2.4, §3.2.7).
 
 use z3950::SortKey;
 use z3950::error::{Diagnostics, Error};
@@ -23,7 +23,7 @@ use crate::console::output::{Failure, Output};
 use crate::console::report::{outcome_name, unsorted};
 use crate::render::{counted, shown};
 
-/// The number of titles listed at once.
+/// The number of titles to list at a time.
 pub(super) const TITLES: u64 = 10;
 
 impl Prompt {
@@ -34,7 +34,7 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// Returns the request of a search.
+    /// Returns the request for a search with the current settings.
     pub(super) fn search(
         &mut self,
         text: &str,
@@ -141,7 +141,7 @@ impl Prompt {
         Ok(exit.and(self.write_all(1, &result.records, false, output)?))
     }
 
-    /// Parses a query, with its terms in the character set of the settings, and the keys to sort its result by.
+    /// Parses a query, whose terms are converted to the character set of the settings, and its sort keys.
     fn query(&self, text: &str, output: &Output) -> Result<(Query, Vec<SortKeySpec>), Refusal> {
         let query_type = self.settings.query_type;
         let is_sru = self
@@ -172,7 +172,7 @@ impl Prompt {
         }
     }
 
-    /// Returns the name of the next result set.
+    /// Returns a name for the next result set.
     pub(super) fn next_name(&mut self) -> String {
         let is_named = self.settings.named_sets.unwrap_or(true);
         match self.place_mut() {
@@ -303,7 +303,7 @@ pub(super) fn of_hits(hits: Option<u64>) -> Exit {
     }
 }
 
-/// Returns the number of hits in words, such as `17 hits`.
+/// Returns the number of hits as words, such as `17 hits`.
 pub(super) fn hits_in_words(hits: Option<u64>) -> String {
     match hits {
         None => "unknown number of hits".to_owned(),
@@ -311,7 +311,8 @@ pub(super) fn hits_in_words(hits: Option<u64>) -> String {
     }
 }
 
-/// Parses `KEY FLAGS KEY FLAGS …`, as in yaz-client. A single key needs no flags, and may be followed by `:desc` as in `--sort`.
+/// Parses `KEY FLAGS KEY FLAGS …`, as in yaz-client. A single key needs no flags, and may be followed by `:desc`, as in
+/// `--sort`.
 fn sort_keys(text: &str) -> Result<Vec<SortKeySpec>, Refusal> {
     let words = words(text);
     match words.as_slice() {
@@ -370,7 +371,7 @@ fn sort_key(key: &str, flags: &str) -> Result<SortKeySpec, Refusal> {
     })
 }
 
-/// Prints diagnostics that came with a result.
+/// Prints the diagnostics in a response that also has a result.
 pub(super) fn say_diagnostics(diagnostics: &Diagnostics, output: &Output) {
     if !diagnostics.is_empty() {
         output.warning(&diagnostics.to_string());

@@ -1,4 +1,4 @@
-//! The commands that change settings. Without a value, they show the setting.
+//! The commands that change settings. Without a value, each of them shows its setting.
 
 use clap::ValueEnum;
 use z3950::service::init::id_pass;
@@ -19,7 +19,7 @@ use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::render::{Format, shown};
 
-/// The number of texts that `set_otherinfo` keeps.
+/// The number of texts that can be set by `set_otherinfo`.
 const OTHER_INFO: u8 = 10;
 
 impl Prompt {
@@ -36,7 +36,7 @@ impl Prompt {
         Ok(())
     }
 
-    /// Sets the record syntaxes to request, or the format in which records are shown, or both: `usmarc`, `brief`, `mrk xml
+    /// Sets the record syntaxes to request, the format for showing records, or both: `usmarc`, `brief`, `mrk xml
     /// usmarc`.
     pub(super) fn format(&mut self, names: &str, output: &mut Output) -> CommandResult {
         if names.is_empty() {
@@ -73,8 +73,8 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Sets the format in which records are shown. A script that does not write to a terminal writes them as one document, unless
-    /// the format is for people.
+    /// Sets the format for showing records. If the output of a script is not a terminal, the records become one
+    /// document, unless the format is for people.
     pub(super) fn write_as(&mut self, format: Format, output: &mut Output) -> Result<(), Failure> {
         let before = std::mem::replace(&mut self.settings.output, format);
         if before == format || self.context.asker.is_some() {
@@ -155,7 +155,7 @@ impl Prompt {
         Ok(())
     }
 
-    /// Registers a name for an OID. The class of the identifier is ignored.
+    /// Registers a name for an OID. The class given for it is ignored.
     pub(super) fn register_oid(&mut self, text: &str) -> Result<(), Refusal> {
         match words(text).as_slice() {
             [name, _, identifier] => {
@@ -275,7 +275,7 @@ impl Prompt {
         Ok(())
     }
 
-    /// Sets the character set of data; messages are always in UTF-8.
+    /// Sets the character set of data. Messages are always in UTF-8.
     pub(super) fn display_charset(&mut self, name: &str, output: &mut Output) -> CommandResult {
         if name.is_empty() {
             return self.say("displaycharset", output);
@@ -290,14 +290,14 @@ fn oid(text: &str) -> Option<Oid> {
     text.parse().ok().or_else(|| Oid::by_name(text))
 }
 
-/// Returns the name of a record syntax, or else its identifier.
+/// Returns the name of a record syntax, or its identifier if it has no name.
 fn syntax_name(syntax: Oid) -> String {
     let mut known = Oid::record_syntaxes();
     let found = known.find(|(_, oid)| *oid == syntax);
     found.map_or_else(|| syntax.to_string(), |(name, _)| name.to_owned())
 }
 
-/// Returns the message for an unknown name of a record syntax or a format, with a suggestion.
+/// Returns the message for a name that is neither a record syntax nor a format, with a suggestion.
 fn no_format(name: &str) -> String {
     let syntaxes = Oid::record_syntax_names().map(|(name, _)| name);
     let formats = Format::value_variants().iter().map(|format| format.name());
@@ -310,13 +310,13 @@ fn no_format(name: &str) -> String {
     format!("{name} is neither a record syntax nor a format; {hint}")
 }
 
-/// Changes a setting, unless the value is invalid.
+/// Sets a setting, or returns the refusal of its value.
 pub(super) fn put<T>(setting: &mut T, value: Result<T, Refusal>) -> Result<(), Refusal> {
     *setting = value?;
     Ok(())
 }
 
-/// Parses a value; `None` if the text is `none`.
+/// Parses a value. The text `none` gives `None`.
 pub(super) fn unless_none<T>(
     text: &str,
     read: impl FnOnce(&str) -> Result<T, Refusal>,
@@ -327,7 +327,7 @@ pub(super) fn unless_none<T>(
     }
 }
 
-/// Parses a bound for piggybacked records, which must not be negative.
+/// Parses a bound for the number of records that a search returns. It must not be negative.
 pub(super) fn bound(text: &str) -> Result<i64, Refusal> {
     number::<u32>(text).map(i64::from)
 }
@@ -365,7 +365,7 @@ pub(super) fn charset(name: &str) -> Result<Option<Charset>, Refusal> {
     }
 }
 
-/// Parses an index of `set_otherinfo`.
+/// Parses the index in an argument of `set_otherinfo`.
 fn index_of(text: &str) -> Result<u8, Refusal> {
     let index: u8 = number(text)?;
     (index < OTHER_INFO).then_some(index).ok_or(Refusal::Usage)
@@ -374,8 +374,8 @@ fn index_of(text: &str) -> Result<u8, Refusal> {
 /// The name of a setting, and the function that returns its value.
 type Setting = (&'static str, fn(&Settings, &Prompt) -> String);
 
-/// The settings that `set` changes and `settings` shows, with their values. They have the same names as their commands.
-/// Credentials are never shown.
+/// The settings that `set` changes and `settings` shows. A setting has the same name as its command. Credentials are
+/// never shown.
 pub(super) const SETTINGS: &[Setting] = &[
     ("base", |_, state| {
         joined(state.searched().iter().map(|name| name.0.to_string_lossy()))
@@ -464,13 +464,13 @@ fn joined(values: impl Iterator<Item = impl ToString>) -> String {
 }
 
 impl Prompt {
-    /// Returns the value of a setting.
+    /// Returns the value of the setting with a name.
     pub(super) fn shown(&self, name: &str) -> String {
         let found = SETTINGS.iter().find(|(known, _)| *known == name);
         found.map_or_else(String::new, |(_, value)| value(&self.settings, self))
     }
 
-    /// Shows a setting.
+    /// Shows the value of a setting.
     pub(super) fn say(&self, name: &str, output: &mut Output) -> CommandResult {
         output.line(&self.shown(name))?;
         Ok(Exit::Delivered)

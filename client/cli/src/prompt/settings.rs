@@ -25,19 +25,19 @@ use super::query::QueryType;
 use crate::commands::facets::{field, field_name};
 use crate::render::{Format, Style};
 
-/// When a search or a scan reconnects after the server has closed the session.
+/// The cases in which a search or a scan reconnects after the server has closed the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Reconnects {
     Never,
-    /// If the session was closed while it was idle.
+    /// The session was closed while it was idle.
     #[default]
     WhenIdle,
-    /// Also if the session was closed instead of answering.
+    /// The session was closed while it was idle, or instead of an answer.
     Always,
 }
 
 impl Reconnects {
-    /// Parses an argument of `set_auto_reconnect`.
+    /// Parses the argument of `set_auto_reconnect`.
     pub(super) fn by_name(name: &str) -> Result<Self, Refusal> {
         match name {
             "idle" => Ok(Self::WhenIdle),
@@ -53,7 +53,7 @@ impl Reconnects {
         }
     }
 
-    /// Returns whether a failed request is repeated in a new session.
+    /// Returns whether a request that failed with this error is repeated in a new session.
     pub(super) fn allows(self, error: &Error) -> bool {
         match self {
             Self::Never => false,
@@ -63,14 +63,14 @@ impl Reconnects {
     }
 }
 
-/// The settings, which are shared by all sessions.
+/// The settings of the prompt, which apply to all sessions.
 #[derive(Default)]
 pub(super) struct Settings {
-    /// How SRU servers are asked, and in which version, unless their profiles specify it.
+    /// The method and the version for SRU servers, unless their profiles specify them.
     pub(super) sru: Option<(SruMethod, Option<SruVersion>)>,
-    /// The format in which records are shown.
+    /// The format for showing records.
     pub(super) output: Format,
-    /// The columns of tables; `None` for the usual ones.
+    /// The columns of tables; `None` for the default columns.
     pub(super) columns: Option<Columns>,
     /// Whether a table has a row for each copy.
     pub(super) has_row_per_copy: bool,
@@ -80,7 +80,7 @@ pub(super) struct Settings {
     pub(super) records_too: bool,
     pub(super) language: Option<String>,
     pub(super) query_type: QueryType,
-    /// The record syntaxes to request, most preferred first; if there are several, they are sent as a choice.
+    /// The record syntaxes to request, most preferred first. If there are several, they are sent as a choice.
     pub(super) record_syntaxes: Vec<Oid>,
     pub(super) element_set: Option<InternationalString>,
     pub(super) schema: Option<Schema>,
@@ -104,7 +104,7 @@ pub(super) struct Settings {
     pub(super) oids: BTreeMap<String, Oid>,
     pub(super) proxy: Option<String>,
     pub(super) reconnects: Reconnects,
-    /// Whether commands wait for the answers to their requests.
+    /// Whether commands wait for the answers to their requests before the next command is read.
     pub(super) auto_wait: bool,
     /// The character set of the output.
     pub(super) display_charset: Option<Charset>,
@@ -124,13 +124,13 @@ impl Settings {
         }
     }
 
-    /// Returns how records are written in a format; tables have the columns that were set.
+    /// Returns the style of records in a format. Tables get the columns from the settings.
     pub(super) fn style_in(&self, format: Format) -> Style {
         let style = Style::new(format, self.columns.as_ref());
         style.with_row_per_copy(self.has_row_per_copy)
     }
 
-    /// Returns whether the bounds for the records that come with a search have their default values.
+    /// Returns whether the bounds for the number of records that a search returns have their default values.
     pub(super) fn has_default_bounds(&self) -> bool {
         let bounds = |set: &Self| {
             let (small, large) = (set.small_set_upper_bound, set.large_set_lower_bound);
@@ -139,7 +139,7 @@ impl Settings {
         bounds(self) == bounds(&Self::new())
     }
 
-    /// Adopts the defaults that a URL gives for later searches.
+    /// Applies the defaults in a URL to later searches.
     pub(super) fn follow(&mut self, defaults: &SessionDefaults) {
         if let Some(name) = &defaults.element_set {
             self.element_set = Some(InternationalString::from(name.as_bytes()));
@@ -149,7 +149,7 @@ impl Settings {
         }
     }
 
-    /// Returns the Init request.
+    /// Returns the Init request with these settings.
     pub(super) fn init(
         &self,
         mut init: InitializeRequest,
@@ -171,7 +171,7 @@ impl Settings {
         init::negotiating(init, proposal)
     }
 
-    /// Returns the OtherInformation that is sent with every request.
+    /// Returns the OtherInformation to send with every request.
     pub(super) fn other_info(&self) -> Option<OtherInformation> {
         let units = self.other.values().map(|(oid, text)| OtherInformationUnit {
             category: Some(InfoCategory {
@@ -184,11 +184,11 @@ impl Settings {
     }
 }
 
-/// The maximum number of fields for which facets are requested.
+/// The maximum number of fields in a request for facets.
 const MAX_FACETS: usize = 100;
 
-/// Parses `author subject:5`, or the attributes of each field as in yaz-client, separated by commas: `@attr 1=author @attr 3=5,
-/// @attr 1=subject`.
+/// Parses fields such as `author subject:5`, or the attributes of each field, separated by commas as in yaz-client:
+/// `@attr 1=author @attr 3=5, @attr 1=subject`.
 pub(super) fn facet_list(text: &str) -> Result<FacetList, Refusal> {
     let fields: Result<Vec<FacetField>, Refusal> = if text.starts_with('@') {
         text.split(',').map(by_attributes).collect()
@@ -226,7 +226,7 @@ fn by_attributes(field: &str) -> Result<FacetField, Refusal> {
     }
 }
 
-/// Writes a field as the command takes it, such as `author:5`.
+/// Returns a field in the notation of the command, such as `author:5`.
 pub(super) fn shown_as(field: &FacetField) -> String {
     match field.limit() {
         Some(limit) => format!("{}:{limit}", field_name(field)),
@@ -234,7 +234,7 @@ pub(super) fn shown_as(field: &FacetField) -> String {
     }
 }
 
-/// Parses `on` or `off`, or the numbers used by yaz-client.
+/// Parses `on` or `off`, or the corresponding numbers of yaz-client.
 pub(super) fn flag(text: &str) -> Result<bool, Refusal> {
     match text.trim() {
         "on" | "1" | "yes" => Ok(true),

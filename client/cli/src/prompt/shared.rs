@@ -1,4 +1,4 @@
-//! Runs commands of the command line in the open session: they take the same arguments and do the same work.
+//! Runs commands of the command line in the open session, with the same arguments and the same implementation.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,22 +16,22 @@ use crate::commands::target::{Made, NamedTarget, OpenSession, Service, TargetCli
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 
-/// What words that do not belong to an option are taken for.
+/// The treatment of words that do not belong to an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Positionals {
-    /// As one text, such as a query, including quotation marks.
+    /// They are one text, such as a query, including its quotation marks.
     Text,
-    /// Each word as one argument; quotation marks and backslashes keep blanks within a word.
+    /// Each word is an argument. Spaces within quotation marks or after a backslash do not separate words.
     Each,
 }
 
-/// Returns whether a line has an option, so that it is not in the syntax of yaz-client.
+/// Returns whether a line contains an option; if it does, it is not in the syntax of yaz-client.
 pub(super) fn has_option(line: &str) -> bool {
     line.trim() == "-h" || parsed(line).iter().any(PromptWord::is_option)
 }
 
 impl Prompt {
-    /// Runs a command of the command line in the open session. The settings are the defaults of its options.
+    /// Runs a command of the command line in the open session. The settings give the defaults of its options.
     pub(super) async fn shared<A: Service>(
         &mut self,
         positionals: Positionals,
@@ -56,7 +56,7 @@ impl Prompt {
         })
     }
 
-    /// Parses the arguments of a command. Returns `None` if the line asks for the help of the command, which is then shown.
+    /// Parses the arguments of a command. If the line asks for help on the command, shows the help and returns `None`.
     fn asked<A: Service>(
         &self,
         positionals: Positionals,
@@ -115,8 +115,8 @@ impl Prompt {
         Ok(Some(asked))
     }
 
-    /// Lends the current session to a command until [`take_back`](Self::take_back). `databases` replaces the databases of the
-    /// session.
+    /// Lends the current session to a command until [`take_back`](Self::take_back) is called. If `databases` are given,
+    /// they replace the databases of the session.
     fn lend<A: Service>(
         &mut self,
         databases: &[String],
@@ -150,8 +150,8 @@ impl Prompt {
         Ok((reach, target))
     }
 
-    /// Adopts what a command of the command line has changed in the session, even if the command was interrupted. Returns the
-    /// message for an interruption.
+    /// Takes over the changes that a command of the command line has made in the session, even if the command was
+    /// interrupted. Returns the message for an interruption.
     pub(super) fn take_back(&mut self) -> Option<&'static str> {
         let place = self.place_mut()?;
         let lent = place.lent.take()?;
@@ -205,7 +205,7 @@ impl Prompt {
     }
 }
 
-/// Adds the default values of options that were not given.
+/// Adds the default values of options that were not given on the line.
 fn complete(command: &Command, given: &mut Vec<String>, defaults: Vec<(&str, String)>) {
     let options = given.iter().take_while(|word| *word != "--");
     let options = options.filter_map(|word| word.strip_prefix("--"));
@@ -220,17 +220,17 @@ fn complete(command: &Command, given: &mut Vec<String>, defaults: Vec<(&str, Str
     }
 }
 
-/// Returns the names of an option without hyphens.
+/// Returns the names of an option, without their hyphens.
 fn names(arg: &Arg) -> Vec<String> {
     let aliases = arg.get_visible_aliases().unwrap_or_default();
     let names = arg.get_long().into_iter().chain(aliases);
     names.map(str::to_owned).collect()
 }
 
-/// Returns the words of a line in the order that clap expects: options first, then the other words.
+/// Returns the words of a line in the order that clap expects: options come before other words.
 ///
 /// # Errors
-/// The line has an unknown option.
+/// Fails if the line has an unknown option.
 fn arguments(
     command: &Command,
     positionals: Positionals,

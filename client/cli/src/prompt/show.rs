@@ -1,5 +1,5 @@
-//! `show`, `save`, `holdings` and `makeurl`: show records of a result set on the screen, write them to files, and show the copies
-//! and the URL of one record (Z39.50-2003 §3.2.3, Appendix REC.3; RFC 2056 §4).
+//! The commands `show`, `save`, `holdings` and `makeurl`: show records of a result set, write them to files, and show
+//! the copies and the URL of a record (Z39.50-2003 §3.2.3, Appendix REC.3; RFC 2056 §4).
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ impl Prompt {
         }
     }
 
-    /// Continues the last command, by default with the next record.
+    /// Continues the last command. By default, shows the next record.
     pub(super) async fn more(&mut self, text: &str, output: &mut Output) -> CommandResult {
         match (text, self.goes_on) {
             ("", Some("titles")) => self.titles("", output).await,
@@ -97,7 +97,7 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// Requests records by one Present without waiting for the answer.
+    /// Requests records by a Present request, without waiting for its answer.
     async fn show_later(
         &mut self,
         range: RecordRange,
@@ -116,7 +116,7 @@ impl Prompt {
         self.send(present, output).await
     }
 
-    /// Writes the records from a position on, and prints the diagnostics in place of the others.
+    /// Writes the records from a position on. Prints the diagnostics that are in place of records.
     pub(super) fn write_all(
         &mut self,
         start: u64,
@@ -142,7 +142,7 @@ impl Prompt {
         }
     }
 
-    /// Returns the writer for the records of a command, in a format.
+    /// Returns a writer for the records of a command in a format.
     pub(super) fn writer(&self, format: Format) -> Result<RecordWriter, Refusal> {
         let place = self.here().ok_or(Refusal::Usage)?;
         let style = self.settings.style_in(format);
@@ -159,7 +159,7 @@ impl Prompt {
         })
     }
 
-    /// Writes records to a file, which appears under its name when it is complete.
+    /// Writes records to a file, which appears only when it is complete.
     pub(super) async fn save(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let (existing, text) = match text.strip_prefix("--force") {
             Some(rest) if rest.starts_with(char::is_whitespace) => {
@@ -285,7 +285,7 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Returns the MARC record at a position of the result set, and its database, if the server names it.
+    /// Returns the MARC record at a position of the result set, and the name of its database if the server sends it.
     pub(super) async fn marc_record(
         &self,
         position: u64,
@@ -307,14 +307,14 @@ impl Prompt {
     }
 }
 
-/// Writes the records of a command.
+/// A writer for the records of a command.
 pub(super) struct RecordWriter {
     writing: Writing,
-    /// Describes where the records come from.
+    /// The origin of the records.
     envelope: Envelope,
-    /// What has been written to standard output.
+    /// The state of standard output.
     pub(super) printed: Printed,
-    /// Receives the records that are shown.
+    /// Receives the records that are shown, for `update` and `set_marcdump`.
     seen: Option<Seen>,
     /// Whether XML records are indented, with one element per line.
     is_indented: bool,
@@ -334,7 +334,7 @@ impl RecordWriter {
         Ok(answer.exit)
     }
 
-    /// Returns a record, or the diagnostic in its place as an error, together with the answer that it is part of.
+    /// Returns a record as a piece of an answer, and the answer; a diagnostic in place of a record becomes an error.
     fn piece(&self, record: &ResultRecord, subject: &str) -> (Piece, Answer) {
         let envelope = || self.envelope.clone();
         let written = self
@@ -353,7 +353,7 @@ impl RecordWriter {
     }
 }
 
-/// Converts a failure into one that ends the command but not the program.
+/// Converts a failure to a refusal, which ends the command but not the program.
 fn refused(failure: &Failure) -> Refusal {
     let exit = match failure {
         Failure::Usage(_) => Exit::Usage,

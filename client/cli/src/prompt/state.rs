@@ -1,4 +1,4 @@
-//! The state of the prompt between commands: the settings, and the open sessions with what belongs to them.
+//! The state of the prompt between commands: the settings, and the open sessions with their result sets.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -30,10 +30,10 @@ use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
 use crate::console::pages::{PageReader, Pages};
 
-/// How long servers may take to answer Close before a signal ends the program.
+/// The time within which servers must answer Close before a signal ends the program.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// The database that is searched by default.
+/// The database to search by default.
 pub(super) const DEFAULT_DATABASE: &str = "Default";
 
 /// The state of the prompt.
@@ -46,25 +46,25 @@ pub(crate) struct Prompt {
     pub(super) places: Vec<OpenedSession>,
     /// The index of the current session.
     pub(super) current: usize,
-    /// The last target, used by `open` without an argument; it may contain a password.
+    /// The last target, which `open` without an argument opens again. It may contain a password.
     pub(super) last_target: Option<Vec<u8>>,
-    /// The requests whose answers no command has waited for, oldest first.
+    /// The requests whose answers have not been awaited yet, oldest first.
     pub(super) under_way: VecDeque<PendingRequest>,
-    /// The databases for sessions whose target names none.
+    /// The databases of sessions whose target names none.
     pub(super) databases: Vec<DatabaseName>,
     pub(super) seen: Seen,
     pub(super) history: Vec<String>,
-    /// The command that is continued by an empty line.
+    /// The command that an empty line continues.
     pub(super) goes_on: Option<&'static str>,
     /// Whether `quit` was entered.
     pub(super) is_leaving: bool,
-    /// Whether the first command that fails ends the program.
+    /// Whether a command that fails ends the program.
     pub(super) stop_on_error: bool,
     /// The depth of nested `source` commands.
     pub(super) depth: usize,
 }
 
-/// Handles the answer to a request.
+/// The function that handles the answer to a request.
 pub(super) type Finish = Box<dyn FnOnce(&mut Prompt, &mut Output) -> CommandResult + Send>;
 
 /// A request whose answer has not been received yet.
@@ -73,10 +73,10 @@ pub(super) struct PendingRequest {
     pub(super) answer: JoinHandle<Result<Finish, Error>>,
 }
 
-/// The maximum number of lines that `history` remembers.
+/// The maximum number of lines that `history` lists.
 const MAX_HISTORY: usize = 1000;
 
-/// The maximum number of result sets whose hits are remembered.
+/// The maximum number of result sets whose hits are stored.
 const MAX_SETS: usize = 10_000;
 
 impl Prompt {
@@ -112,7 +112,7 @@ impl Prompt {
         }
     }
 
-    /// Returns the character set of records, if the settings or the profile name one.
+    /// Returns the character set of records, if the settings or the profile specify it.
     pub(super) fn record_charset(&self) -> Option<Charset> {
         let known = |profile: &Profile| profile.record_charset;
         self.settings
@@ -124,7 +124,7 @@ impl Prompt {
         self.place().map(|place| &place.way.target.profile)
     }
 
-    /// Returns the target of the current session; the settings override its profile.
+    /// Returns the target of the current session, with the settings in place of those in its profile.
     pub(super) fn here(&self) -> Option<NamedTarget> {
         let opened = self.place()?;
         let mut resolved = opened.way.target.clone();
@@ -147,7 +147,7 @@ impl Prompt {
         })
     }
 
-    /// Returns the user who reads pages, if there is one.
+    /// Returns the user who reads output in pages, if there is one.
     pub(super) fn reader_of_pages(&self) -> Option<Arc<dyn PageReader>> {
         self.context.asker.clone().map(|asker| asker as _)
     }
@@ -157,7 +157,7 @@ impl Prompt {
         Pages::new(self.reader_of_pages(), output)
     }
 
-    /// Returns whether there is a session, either open or ended by the server.
+    /// Returns whether there is a current session, either open or ended by the server.
     pub(crate) fn has_session(&self) -> bool {
         !self.places.is_empty()
     }
@@ -167,12 +167,12 @@ impl Prompt {
         self.place().is_some_and(|place| place.session.is_open())
     }
 
-    /// Returns whether to stop after a command with this exit code. A search without hits has not failed.
+    /// Returns whether to stop after a command with this exit code. A search without hits is not a failure.
     pub(crate) fn stops_after(&self, exit: Exit) -> bool {
         self.stop_on_error && !matches!(exit, Exit::Delivered | Exit::NoMatch)
     }
 
-    /// Returns the prompt `z3950> `, with the number of the session if there are several.
+    /// Returns the prompt `z3950> `, which contains the number of the session if there are several.
     pub(super) fn prompt(&self) -> String {
         match self.places.len() {
             0 | 1 => "z3950> ".into(),
@@ -191,7 +191,7 @@ impl Prompt {
             .collect()
     }
 
-    /// Returns the names of profiles and open targets, for completion.
+    /// Returns the names of profiles and the open targets, for completion.
     pub(super) fn known_targets(&self) -> BTreeSet<String> {
         let profiles = self.context.client.profiles().iter();
         let opened = self.places.iter().map(|place| place.way.text());
@@ -209,7 +209,8 @@ impl Prompt {
         self.history.push(line.to_owned());
     }
 
-    /// Returns work that closes the open sessions from another thread, and waits up to a second for their answers.
+    /// Returns work that closes the open sessions in another thread, and waits up to [`FAREWELL`] for the servers'
+    /// answers.
     pub(super) fn farewell(&self, runtime: Handle) -> impl FnOnce() + Send + 'static {
         let sessions = self.places.iter().map(|place| place.session.clone());
         let sessions: Vec<Session> = sessions.collect();
@@ -221,7 +222,7 @@ impl Prompt {
         }
     }
 
-    /// Closes all sessions.
+    /// Closes all sessions of the prompt.
     pub(crate) async fn close_all(&mut self) {
         let sessions = std::mem::take(&mut self.places);
         let client = &self.context.client;
@@ -229,7 +230,7 @@ impl Prompt {
         futures_util::future::join_all(farewells).await;
     }
 
-    /// Prints why a command was not carried out.
+    /// Prints the reason why a command was not performed, and returns its exit code.
     pub(super) fn said(
         &self,
         answer: CommandResult,
@@ -259,8 +260,8 @@ impl Prompt {
         self.places.get_mut(self.current)
     }
 
-    /// Returns the current session, if it is open. A session that the server has ended stays in the list, so that commands report
-    /// its end until another session is opened.
+    /// Returns the current session if it is open. A session that the server has ended stays in the list, so that
+    /// commands report its end until another session is opened.
     pub(super) fn session(&self) -> Result<Session, Refusal> {
         match self.place() {
             Some(place) if place.session.is_open() => {
@@ -295,7 +296,7 @@ impl Prompt {
         Some(place)
     }
 
-    /// Returns the current result set.
+    /// Returns the current result set, or a refusal if there is none.
     pub(super) fn result_set(&self) -> Result<CurrentSet, Refusal> {
         if self.has_session() && !self.is_open() {
             return Err(self.lost());
@@ -359,16 +360,16 @@ impl Prompt {
 pub(crate) struct SessionContext {
     pub(crate) client: Client,
     pub(crate) tape: Tape,
-    /// Passes questions of servers to the user, if there is one.
+    /// Passes questions of servers to the user, if there is a user.
     pub(crate) asker: Option<Arc<Asker>>,
 }
 
-/// How a session was opened, so that it can be opened again.
+/// The route of a session, by which it can be opened again.
 #[derive(Clone, PartialEq)]
 pub(super) struct ConnectInfo {
     /// The name of the target, for messages.
     pub(super) name: String,
-    /// The server, and its profile.
+    /// The server and its profile.
     pub(super) target: Resolved,
     /// The Z39.50 proxy through which to connect.
     pub(super) through: Option<Target>,
@@ -376,7 +377,7 @@ pub(super) struct ConnectInfo {
 }
 
 impl ConnectInfo {
-    /// Returns the target in the form that `open` takes.
+    /// Returns the target in the notation that `open` accepts.
     pub(super) fn text(&self) -> String {
         match self.name.split_once(' ') {
             Some((target, _)) => target.to_owned(),
@@ -393,26 +394,26 @@ impl ConnectInfo {
     }
 }
 
-/// A session, and what belongs to it.
+/// A session and its result sets.
 pub(super) struct OpenedSession {
     pub(super) way: ConnectInfo,
     pub(super) session: Session,
-    /// Keeps a pause between requests; sessions with the same server share it.
+    /// The clock that keeps pauses between requests. All sessions with the same server share it.
     pub(super) clock: Arc<Clock>,
     pub(super) databases: Vec<DatabaseName>,
-    /// The number of result sets that have been named.
+    /// The number of names given to result sets so far.
     pub(super) sets_named: u64,
-    /// The hits of the result sets, by name.
+    /// The hits of each result set, by name.
     pub(super) hits: BTreeMap<String, Option<u64>>,
     pub(super) result_set: Option<CurrentSet>,
-    /// The end of the last scan, from which the next scan continues.
+    /// The end of the last scan, at which the next scan continues.
     pub(super) scanned: Option<TermList>,
-    /// Set while a command of the command line is using the session.
+    /// The session while it is lent to a command of the command line; `None` at other times.
     pub(super) lent: Option<Lent>,
 }
 
 impl OpenedSession {
-    /// Forgets the result sets, because the session is opened anew.
+    /// Removes all result sets, because the session is opened again.
     pub(super) fn forget_sets(&mut self) {
         self.sets_named = 0;
         self.hits.clear();
@@ -420,7 +421,7 @@ impl OpenedSession {
         self.scanned = None;
     }
 
-    /// Returns how the session ended, for a message.
+    /// Returns the reason for the end of the session, as words for a message.
     pub(super) fn end(&self) -> &'static str {
         match self.session.ended().now_or_never() {
             Some(End::Failed(error))
@@ -438,7 +439,7 @@ impl OpenedSession {
 #[derive(Debug, Clone)]
 pub(super) struct CurrentSet {
     pub(super) name: String,
-    /// The number of hits; `None` if the server does not know it.
+    /// The number of hits; `None` if it is unknown to the server.
     pub(super) hits: Option<u64>,
     /// The position of the record that `show` shows next.
     pub(super) next: u64,

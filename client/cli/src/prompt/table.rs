@@ -1,4 +1,5 @@
-//! The commands of the prompt: those of yaz-client, with the same names and in the same order, then our own.
+//! The table of the prompt's commands: those of yaz-client, with the same names and in the same order, followed by
+//! additional commands.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -21,22 +22,22 @@ use crate::commands::target::Service;
 use crate::commands::{explain, order, scan, update};
 use crate::console::output::Output;
 
-/// A command that is being carried out.
+/// The future of a running command.
 pub(super) type CommandFuture<'a> = Pin<Box<dyn Future<Output = CommandResult> + 'a>>;
 
-/// The function of a command. It takes the state, the arguments as written, and in most cases the output.
+/// The function of a command. It takes the state of the prompt, the arguments as written, and in most cases the output.
 pub(super) enum Handler {
-    /// Changes the setting with the command's name. Without a value, the setting is shown.
+    /// A function that changes the setting with the command's name. Without a value, the setting is shown.
     Set(fn(&mut Prompt, &str) -> Result<(), Refusal>),
-    /// Changes something, and prints nothing.
+    /// A function that changes something without printing anything.
     Do(fn(&mut Prompt, &str) -> Result<(), Refusal>),
-    /// Does not wait for anything.
+    /// A function that never waits.
     Here(fn(&mut Prompt, &str, &mut Output) -> CommandResult),
-    /// May wait for a server.
+    /// A function that may wait for a server.
     There(for<'a> fn(&'a mut Prompt, &'a str, &'a mut Output) -> CommandFuture<'a>),
 }
 
-/// What the Tab key offers after the name of a command.
+/// The completions that the Tab key offers after the name of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Completes {
     Nothing,
@@ -48,7 +49,7 @@ pub(super) enum Completes {
     Settings,
     /// The names of profiles and open targets.
     Targets,
-    /// One of these words.
+    /// One of the given words.
     Words(&'static [&'static str]),
 }
 
@@ -63,7 +64,7 @@ pub(super) struct CommandEntry {
 }
 
 impl CommandEntry {
-    /// Returns the usage, such as `show [N[+M]]`.
+    /// Returns the usage of the command, such as `show [N[+M]]`.
     pub(super) fn usage(&self) -> String {
         match self.arguments {
             "" => self.name.to_owned(),
@@ -71,7 +72,7 @@ impl CommandEntry {
         }
     }
 
-    /// Returns usage, summary and examples, each on a line.
+    /// Returns the usage, summary and examples, each on its own line.
     pub(super) fn help(&self) -> String {
         let mut lines = vec![self.usage(), format!("  {}", self.summary)];
         let examples = self.examples.iter();
@@ -80,13 +81,13 @@ impl CommandEntry {
     }
 }
 
-/// Returns all commands.
+/// Returns all commands of the prompt.
 pub(super) fn all() -> impl Iterator<Item = &'static CommandEntry> {
     YAZ.iter().chain(OURS)
 }
 
-/// Returns the command with this name, or the first one with this prefix: `next` and `more`, which people expect, then the
-/// commands of yaz-client. Our other commands need their full name.
+/// Returns the command with this name, or the first command with this prefix. The order is `next` and `more`, which
+/// people expect, followed by the commands of yaz-client. The additional commands match only by their complete names.
 pub(super) fn entry(name: &str) -> Option<&'static CommandEntry> {
     let lower = name.to_ascii_lowercase();
     let is_meant = |entry: &&CommandEntry| entry.name.starts_with(&lower);
@@ -97,7 +98,7 @@ pub(super) fn entry(name: &str) -> Option<&'static CommandEntry> {
         .or_else(|| YAZ.iter().find(is_meant))
 }
 
-/// Returns the message for an unknown command, with a suggestion from the commands and `others`.
+/// Returns the message for an unknown command, with a suggestion from the names of commands and from `others`.
 pub(super) fn unknown(name: &str, others: impl Iterator<Item = &'static str>) -> String {
     let names = all().map(|entry| entry.name).chain(others);
     let hint = match nearest(name, names) {
@@ -172,7 +173,7 @@ const fn row(
     }
 }
 
-/// The commands of yaz-client. A prefix selects the first command that matches.
+/// The commands of yaz-client. A prefix selects the first command that begins with it.
 #[rustfmt::skip]
 const YAZ: &[CommandEntry] = &[
     row("open", "[TARGET]", "open a session with a host (as in yaz-client), a target profile or a z39.50s URL; without one, with the last target again",
@@ -305,7 +306,7 @@ const YAZ: &[CommandEntry] = &[
     row("exit", "", "same as quit", &[], Nothing, Do(Prompt::quit)),
 ];
 
-/// Commands that yaz-client does not have; they must be given by their full name.
+/// Commands that yaz-client does not have. They match only by their complete names.
 #[rustfmt::skip]
 const OURS: &[CommandEntry] = &[
     row("search", "[OPTIONS] QUERY", SearchHere::SUMMARY,
@@ -352,7 +353,7 @@ const OURS: &[CommandEntry] = &[
 mod tests {
     use super::*;
 
-    /// The commands of yaz-client that people and scripts need, in the order in which a prefix matches them.
+    /// The commands of yaz-client that people and scripts use most, in the order in which a prefix matches them.
     const ORDER: &str = "open quit find facets delete base show scan setscan scanstep scanpos scansize sort sort+ \
         authentication lslb ssub mspn status setnames cancel cancel_find format schema elements close querytype refid \
         itemorder update update0 xmles packagename proxy charset negcharset displaycharset marccharset querycharset lang \

@@ -1,5 +1,5 @@
-//! Records the APDUs of all sessions, for `last` and the files of `set_apdufile` and `set_berfile`. They are copied from the
-//! octets between session and socket. Secrets are always redacted.
+//! Records the APDUs of all sessions, for `last` and the files of `set_apdufile` and `set_berfile`. The APDUs are
+//! copied from the octets between session and socket. Secrets are always redacted.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -17,12 +17,12 @@ use z3950_asn1::file::Growing;
 
 use crate::render::{counted, query};
 
-/// The number of APDUs that are kept.
+/// The maximum number of recorded APDUs.
 const MAX_KEPT: usize = 20;
-/// The size in octets of the largest APDU that is kept; of a larger one, only the length is recorded.
+/// The maximum size in octets of a recorded APDU; of a larger APDU, only the length is recorded.
 const MAX_OCTETS: usize = 256 * 1024;
 
-/// The APDUs of all sessions, in order. A clone is another handle to the same tape.
+/// The recorded APDUs of all sessions, in order. All clones share the same records.
 #[derive(Clone, Default)]
 pub(crate) struct Tape(Arc<Mutex<Recorded>>);
 
@@ -37,7 +37,7 @@ pub(super) struct Recorded {
 #[derive(Debug, Clone)]
 pub(super) struct Noted {
     pub(super) direction: Direction,
-    /// The octets of the APDU; empty if there were too many.
+    /// The octets of the APDU; empty if the APDU is larger than [`MAX_OCTETS`].
     pub(super) octets: Bytes,
     pub(super) length: usize,
 }
@@ -48,7 +48,7 @@ pub(super) enum Direction {
     Received,
 }
 
-/// Connects like `inner`, and records the connection on the tape.
+/// A connector that connects like `inner` and records the connection.
 struct Taped {
     inner: Arc<dyn Connect>,
     tape: Tape,
@@ -65,11 +65,11 @@ impl Connect for Taped {
     }
 }
 
-/// Finds the APDUs in a stream of octets.
+/// Splits a stream of octets into APDUs.
 struct Framer {
     buffer: BytesMut,
     scanner: Scanner,
-    /// Whether something was not an APDU, so that the beginning of the next APDU is unknown.
+    /// Whether octets were found that are not an APDU, after which the beginning of the next APDU is unknown.
     is_lost: bool,
 }
 
@@ -108,7 +108,7 @@ impl Framer {
 }
 
 impl Tape {
-    /// Returns the same routes, with all their connections recorded.
+    /// Returns the same routes, but with all their connections recorded.
     pub(crate) fn on(&self, routes: Routes) -> Routes {
         let tape = self.clone();
         routes.wrapped(move |inner| {
@@ -117,7 +117,7 @@ impl Tape {
         })
     }
 
-    /// Records the APDUs in the octets that are sent in one direction.
+    /// Returns a function that records the APDUs in the octets of one direction.
     fn framing(&self, direction: Direction) -> impl FnMut(&[u8]) + Send + use<> {
         let (tape, mut framer) = (self.clone(), Framer::default());
         move |octets| framer.take(octets, direction, &tape)

@@ -1,4 +1,4 @@
-//! `update`, `itemorder`, `xmles`: extended services (Z39.50-2003 §3.2.9).
+//! The commands `update`, `itemorder` and `xmles` for extended services (Z39.50-2003 §3.2.9).
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -19,7 +19,7 @@ use crate::answer::Envelope;
 use crate::commands::{task, update};
 use crate::console::output::Output;
 
-/// The maximum size of a document taken from a file, in octets.
+/// The maximum size in octets of a document that is read from a file.
 const MAX_DOCUMENT: u64 = 16 << 20;
 
 impl Prompt {
@@ -99,7 +99,7 @@ impl Prompt {
         self.task(order.task(), output).await
     }
 
-    /// Builds an ILL-Request for the record at a position.
+    /// Makes an ILL-Request for the record at a position.
     async fn request_for(&mut self, position: u64) -> Result<Option<External>, Refusal> {
         let (_, record) = self.marc_record(position).await?;
         let request = ill_request_for(&record, self.record_charset(), SystemTime::now());
@@ -115,7 +115,7 @@ impl Prompt {
         self.task(Ok(task), output).await
     }
 
-    /// Sends a task. Since a change must never be made twice, a lost session is not reopened for it.
+    /// Sends a task. A lost session is not reopened for it, because a change must never be made twice.
     async fn task(
         &mut self,
         task: Result<ExtendedServicesRequest, EncodeError>,
@@ -136,7 +136,7 @@ impl Prompt {
     }
 }
 
-/// Returns the next word and the text after it.
+/// Returns the next word, and the text after it.
 fn next(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
@@ -144,7 +144,7 @@ fn next(text: &str) -> Option<(&str, &str)> {
     (!word.is_empty()).then_some((word, rest.trim()))
 }
 
-/// Parses `"text"`, a word, or `<file`. Returns `None` if there is nothing.
+/// Parses a document, given as `"text"`, a word, or `<file`. Returns `None` for an empty text.
 fn document(text: &str) -> Result<Option<Vec<u8>>, Refusal> {
     if let Some(path) = text.strip_prefix('<') {
         let path = path.trim();

@@ -32,15 +32,17 @@ pub(crate) struct Terminal {
     editor: Editor<Assistant, DefaultHistory>,
     /// Lines that were pasted together with the previous line.
     pasted: VecDeque<String>,
-    /// The beginning of the next line, which was typed in answer to a question.
+    /// The beginning of the next line, which the user typed in answer to a question.
     begun: String,
-    /// Whether a key has just ended a display in pages, after which some people also press Enter.
+    /// Whether a key has just ended output in pages, after which some people also press Enter.
     has_stopped: bool,
-    /// Keys that were pressed together with the answer to the question after a page: they answer the next questions.
+    /// The keys that were pressed together with the answer to the question after a page. They answer the next
+    /// questions.
     ahead: Vec<u8>,
 }
 
-/// Returns the history file: the one that is named, by default `~/.z3950_history`; `None` if the name is empty.
+/// Returns the history file: the given file, or `~/.z3950_history` by default. Returns `None` if the given name is
+/// empty.
 fn history_file(named: Option<OsString>) -> Option<PathBuf> {
     match named {
         Some(name) => (!name.is_empty()).then(|| name.into()),
@@ -48,10 +50,10 @@ fn history_file(named: Option<OsString>) -> Option<PathBuf> {
     }
 }
 
-/// What was typed, or read from a pipe.
+/// The result of reading a line from a terminal or a pipe.
 pub(super) enum Typed {
     Line(String),
-    /// The line is not UTF-8 from this offset on.
+    /// The line is not UTF-8, from this offset on.
     Malformed(usize),
     /// Ctrl-C was pressed: the line is discarded.
     GivenUp,
@@ -89,7 +91,7 @@ impl Terminal {
         self.editor.history().iter().cloned().collect()
     }
 
-    /// Reads the next line; completion offers the names that the state contains.
+    /// Reads the next line. Completion offers the names that are stored in the state.
     pub(super) fn line(&mut self, state: &Prompt, output: &mut Output) -> Result<Typed, Failure> {
         let ahead = std::mem::take(&mut self.ahead);
         self.begin(ahead.trim_ascii_start());
@@ -121,19 +123,19 @@ impl Terminal {
         }
     }
 
-    /// Returns whether a key has ended a display in pages since the last call.
+    /// Returns whether a key has ended output in pages since the last call.
     pub(super) fn has_stopped(&mut self) -> bool {
         std::mem::take(&mut self.has_stopped)
     }
 
-    /// Discards what was typed or pasted ahead.
+    /// Discards the keys and lines that were typed or pasted ahead.
     pub(super) fn give_up(&mut self) {
         self.pasted.clear();
         self.begun.clear();
         self.ahead.clear();
     }
 
-    /// Takes what was typed for the next commands, including the beginning of an incomplete line.
+    /// Takes over keys typed ahead as the next commands, including the beginning of an incomplete line.
     fn begin(&mut self, typed: &[u8]) {
         let text = String::from_utf8_lossy(typed).replace('\r', "\n");
         let (lines, begun) = text.rsplit_once('\n').unwrap_or(("", &text));
@@ -176,7 +178,8 @@ impl Terminal {
     }
 }
 
-/// Restores the terminal, without bracketed paste, if a signal ends the program during editing.
+/// Registers the restoration of the terminal, without bracketed paste, for the case that a signal ends the program
+/// while a line is edited.
 fn restore_at_the_end() {
     #[cfg(unix)]
     if let Ok(before) = rustix::termios::tcgetattr(io::stdin()) {
@@ -245,7 +248,8 @@ impl Person for Terminal {
     }
 }
 
-/// Asks for a key. Returns it with what was typed or pasted together with it, or nothing if a signal arrives first.
+/// Asks for a key. Returns the key together with what was typed or pasted with it, or nothing if a signal arrives
+/// before.
 #[cfg(unix)]
 fn keys(prompt: &str) -> io::Result<Vec<u8>> {
     use rustix::process::{Signal, kill_current_process_group};
@@ -280,7 +284,7 @@ fn keys(prompt: &str) -> io::Result<Vec<u8>> {
 /// The character sent by Ctrl-Z.
 const SUSPEND: u8 = 0x1A;
 
-/// Waits until something is typed or a signal has arrived.
+/// Waits until a key is pressed or a signal arrives.
 #[cfg(unix)]
 fn next_keys(terminal: &io::Stdin) -> io::Result<Vec<u8>> {
     use rustix::event::{PollFd, PollFlags, poll};
@@ -313,18 +317,18 @@ fn keys(prompt: &str) -> io::Result<Vec<u8>> {
     })
 }
 
-/// How often to check for a signal while a key is awaited: every 100 ms.
+/// The interval between checks for a signal while a key is awaited: 100 ms.
 #[cfg(unix)]
 const SIGNAL_INTERVAL: rustix::event::Timespec = rustix::event::Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
 
-/// The maximum number of octets taken together with a key.
+/// The maximum number of octets that are read together with a key.
 #[cfg(unix)]
 const MAX_KEYS: usize = 1024;
 
-/// Completes and hides text for the line editor.
+/// The helper of the line editor, which completes and hides text.
 #[derive(Default)]
 struct Assistant {
     databases: BTreeSet<String>,
@@ -378,7 +382,7 @@ impl Completer for Assistant {
     }
 }
 
-/// Returns what can be completed; `None` for the name of a command.
+/// Returns the kind of completions for the last word; `None` if it is the name of a command.
 fn of_line(typed: &str) -> Option<Completes> {
     let (name, after) = typed.trim_start().split_once(char::is_whitespace)?;
     let completes = table::entry(name).map_or(Completes::Nothing, |entry| entry.completes);
@@ -391,7 +395,7 @@ fn of_line(typed: &str) -> Option<Completes> {
 }
 
 impl Assistant {
-    /// Returns the words that begin with the last typed word.
+    /// Returns the completions that begin with the last typed word.
     fn candidates(&self, typed: &str) -> Vec<String> {
         let start = typed
             .rfind(char::is_whitespace)
@@ -419,7 +423,7 @@ fn owned(words: impl Iterator<Item = &'static str>) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// Returns the path of a file in the home directory.
+/// Returns the path of a file in the user's home directory.
 pub(super) fn at_home(name: &str) -> Option<PathBuf> {
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty())?;
     Some(PathBuf::from(home).join(name))

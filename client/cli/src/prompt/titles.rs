@@ -1,4 +1,4 @@
-//! Titles, listed with a number for each record: the `titles` command, and the list after `find` on a terminal.
+//! Lists titles, with a number for each record: the command `titles`, and the list after `find` on a terminal.
 
 use futures_util::StreamExt;
 use z3950::Record;
@@ -13,16 +13,16 @@ use crate::console::output::{Failure, Output};
 use crate::render::{counted, numbered, shown};
 
 impl Prompt {
-    /// Returns whether `find` lists titles: a person has typed it and sees the list, and the user has not requested records
-    /// together with the search by `ssub`, `lslb` and `mspn`.
+    /// Returns whether `find` lists titles. This is so if a person types the command and sees the list, and has not
+    /// requested records together with the search by `ssub`, `lslb` and `mspn`.
     pub(super) fn finds_titles(&self, output: &Output) -> bool {
         let settings = &self.settings;
         let is_seen = self.context.asker.is_some() && output.is_terminal();
         is_seen && settings.lists_titles && self.depth == 0 && settings.has_default_bounds()
     }
 
-    /// After `find` or `sort`, lists the titles that have not been listed yet, if this is wanted. Errors are only shown as notes,
-    /// since the command itself has succeeded.
+    /// Lists the titles that have not been listed yet after `find` or `sort`, if the settings ask for this. Errors are
+    /// only shown as notes, because the command itself has succeeded.
     pub(super) async fn first_titles(&mut self, output: &mut Output) -> Result<(), Failure> {
         let Ok(set) = self.result_set() else {
             return Ok(());
@@ -92,7 +92,7 @@ impl Prompt {
         Ok(exit)
     }
 
-    /// Lists the titles of records that came with a search.
+    /// Lists the titles of the records that a search returned.
     pub(super) fn list_first(
         &mut self,
         hits: Option<u64>,
@@ -114,7 +114,7 @@ impl Prompt {
         }
     }
 
-    /// Prints how to continue, such as `10 of 17; …`, if there are more titles.
+    /// Prints how to list further titles, if there are any: `10 of 17; …`.
     fn say_how_to_go_on(&self, output: &Output) {
         if let Ok(set) = self.result_set()
             && set.next_title > 1
@@ -127,7 +127,7 @@ impl Prompt {
         }
     }
 
-    /// Returns the line for a record, cut to the width of the terminal.
+    /// Returns the line for a record, shortened to the width of the terminal.
     fn title_line(
         &self,
         position: u64,
@@ -151,8 +151,8 @@ impl Prompt {
     }
 }
 
-/// Returns `1869  War and peace – Tolstoy, Leo`, as far as the record has these parts; the first line of a record without a
-/// title.
+/// Returns a line such as `1869  War and peace – Tolstoy, Leo`; missing parts are left out. For a record without a
+/// title, returns its first line.
 fn title(record: &Record) -> String {
     let citation = record.citation();
     let year = citation
@@ -170,7 +170,7 @@ fn title(record: &Record) -> String {
     format!("{year:<4}  {title}{author}")
 }
 
-/// Cuts a line to this many characters.
+/// Shortens a line to this number of characters.
 fn cut(line: &str, columns: usize) -> String {
     match line.char_indices().nth(columns) {
         None => line.to_owned(),

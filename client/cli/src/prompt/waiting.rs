@@ -1,5 +1,6 @@
-//! Waits for the answers to requests, at once or, if `set_auto_wait` is off, by `wait_response`. Also `cancel`, which asks the
-//! server to stop the current operation (Z39.50-2003 §3.2.6.2), `sleep` and `!`.
+//! Waits for the answers to requests, either immediately or, if `set_auto_wait` is off, when `wait_response` is
+//! entered. Also has the commands `cancel`, which asks the server to stop the current operation (Z39.50-2003 §3.2.6.2),
+//! `sleep` and `!`.
 
 use std::future::{Future, poll_fn, ready};
 use std::io::{self, IsTerminal};
@@ -23,10 +24,10 @@ use crate::console::report::explain;
 /// The maximum number of pending requests.
 const MAX_UNDER_WAY: usize = 100;
 
-/// The maximum number of times to wait for a request to be sent before it is cancelled.
+/// The maximum number of times to wait until a request is sent, before it is cancelled.
 const MAX_TRIES: usize = 1000;
 
-/// A request, with the wait for its answer.
+/// The future of a request, which ends when its answer has arrived.
 pub(super) type Request = Pin<Box<dyn Future<Output = Result<Finish, Error>> + Send>>;
 
 /// Creates a request for [`Prompt::send`], which waits for the answer and passes it to `finish`.
@@ -42,7 +43,7 @@ pub(super) fn request<T: Send + 'static>(
 }
 
 impl Prompt {
-    /// Sends a request and handles the answer. If `set_auto_wait` is off, the answer is left to `wait_response`.
+    /// Sends a request and handles the answer. If `set_auto_wait` is off, `wait_response` handles the answer.
     pub(super) async fn send(
         &mut self,
         make: impl FnOnce(Session) -> Request,
@@ -56,8 +57,8 @@ impl Prompt {
         request.await?(self, output)
     }
 
-    /// Like [`send`](Self::send), for a request that does not depend on the state of the session: if the server has closed the
-    /// session, a new one is used as `set_auto_reconnect` says.
+    /// Sends a request like [`send`](Self::send), but for a request that does not depend on the state of the session.
+    /// If the server has closed the session, a new session is used as permitted by `set_auto_reconnect`.
     pub(super) async fn send_anywhere(
         &mut self,
         make: impl Fn(Session) -> Request,
@@ -95,7 +96,7 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    /// Waits for the answers to the oldest pending requests; by default for one answer.
+    /// Waits for the answers to the oldest pending requests. By default, waits for one answer.
     pub(super) async fn wait_response(
         &mut self,
         count: &str,
@@ -140,7 +141,7 @@ impl Prompt {
         self.said(answer, "wait_response [COUNT]", output)
     }
 
-    /// Handles an answer, with its session as the current one.
+    /// Handles an answer; its session is the current session meanwhile.
     fn finish(&mut self, session: &Session, finish: Finish, output: &mut Output) -> CommandResult {
         let of_session = |place: &OpenedSession| place.session.is_same(session);
         let Some(index) = self.places.iter().position(of_session) else {
@@ -152,7 +153,8 @@ impl Prompt {
         answer
     }
 
-    /// Asks the server to stop the current operation; with `wait`, also waits for its answer.
+    /// Asks the server to stop the current operation. With the argument `wait`, also waits for the answer of the
+    /// operation.
     pub(super) async fn cancel(&mut self, text: &str, output: &mut Output) -> CommandResult {
         if !matches!(text, "" | "wait") {
             return Err(Refusal::Usage);
@@ -166,7 +168,7 @@ impl Prompt {
         }
     }
 
-    /// Makes a search and cancels it at once. The server's answer is still used.
+    /// Makes a search and cancels it immediately. If the server still answers, the result is used.
     pub(super) async fn cancel_find(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let make = self.search(text, output)?;
         let session = self.session()?;
@@ -197,7 +199,7 @@ impl Prompt {
     }
 }
 
-/// Polls a request once; returns its result if it is complete.
+/// Polls a request once, so that it begins. Returns its result if it is complete.
 async fn begun(request: &mut Request) -> Option<Result<Finish, Error>> {
     poll_fn(|context| match request.as_mut().poll(context) {
         Poll::Ready(result) => Poll::Ready(Some(result)),
@@ -206,8 +208,8 @@ async fn begun(request: &mut Request) -> Option<Result<Finish, Error>> {
     .await
 }
 
-/// Runs a shell command, or a shell, in the terminal. If input comes from a pipe, its lines are for the prompt and not for the
-/// command.
+/// Runs a shell command, or an interactive shell. If the input of the prompt is a pipe, the command cannot read from
+/// it, because its lines are for the prompt.
 pub(super) async fn shell(command: &str, output: &mut Output) -> CommandResult {
     let variable = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
     let mut shell = Command::new(match command {
@@ -237,10 +239,10 @@ pub(super) async fn shell(command: &str, output: &mut Output) -> CommandResult {
     Ok(Exit::Unexpected)
 }
 
-/// The maximum wait for a signal that the terminal has already sent.
+/// The maximum time to wait for a signal that the terminal has already sent.
 const NOTICED: Duration = Duration::from_secs(1);
 
-/// Returns whether Ctrl-C has ended a shell command.
+/// Returns whether a shell command was ended by Ctrl-C.
 #[cfg(unix)]
 fn is_interrupted(status: ExitStatus) -> bool {
     use std::os::unix::process::ExitStatusExt;

@@ -1,21 +1,21 @@
-//! Indents XML, with one element per line. Elements with text of their own are left unchanged, because white space in them may be
-//! significant (Extensible Markup Language 1.0 §2.10).
+//! Indents XML, with one element per line. Elements that contain text are left unchanged, because white space in them
+//! may be significant (Extensible Markup Language 1.0 §2.10).
 
-/// Elements below this level are not indented further.
+/// The maximum level of indentation. Deeper elements are indented like this level.
 const DEEPEST: usize = 40;
 
 /// An element whose end tag has not been read yet.
 struct Element {
-    /// The index of the element's line.
+    /// The index of the line on which the element begins.
     line: usize,
-    /// The offsets of the element's start tag and of its content.
+    /// The offset of the element's start tag, followed by the offset of its content.
     begin: usize,
     content: usize,
-    /// Whether the element has text of its own, so that it stays on one line.
+    /// Whether the element contains text, in which case it stays on one line.
     has_text: bool,
 }
 
-/// Returns the document with each element on a line of its own; unchanged if it is not well-formed.
+/// Returns the document with each element on its own line. A document that is not well-formed is returned unchanged.
 pub(crate) fn indent(xml: &str) -> String {
     let Some(lines) = lines(xml) else {
         return xml.to_owned();
@@ -29,7 +29,7 @@ pub(crate) fn indent(xml: &str) -> String {
     out
 }
 
-/// Returns the lines of a document, each after its depth. An element with text of its own, or without content, is one line.
+/// Returns the lines of a document, each with its depth. An element that contains text, or is empty, is one line.
 fn lines(xml: &str) -> Option<Vec<(usize, &str)>> {
     let mut lines = Vec::new();
     let mut open: Vec<Element> = Vec::new();
@@ -67,7 +67,7 @@ fn lines(xml: &str) -> Option<Vec<(usize, &str)>> {
     open.is_empty().then_some(lines)
 }
 
-/// Returns the length of the markup or text at the beginning.
+/// Returns the length of the markup, or of the text before it, at the start of `text`.
 fn end_of_markup(text: &str) -> Option<usize> {
     for (begin, end) in [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")] {
         if text.starts_with(begin) {

@@ -12,7 +12,8 @@ use z3950_marc::charset::Charset;
 use super::Rendered;
 use super::style::{line, syntax};
 
-/// Renders SUTRS and XML unchanged; OPAC, GRS-1, Summary and Explain as indented lines; others as a listing of their BER values.
+/// Renders SUTRS and XML unchanged, OPAC, GRS-1, Summary and Explain records as indented lines, and other records as a
+/// listing of their BER values.
 pub(super) fn text(record: &RetrievedRecord, charset: Option<Charset>) -> Rendered {
     let mut rendered = Rendered::default();
     let octets = match record {
@@ -45,7 +46,7 @@ pub(super) fn text(record: &RetrievedRecord, charset: Option<Charset>) -> Render
     rendered
 }
 
-/// Returns octets that cannot be decoded, unchanged except for a newline at the end.
+/// Returns octets that cannot be decoded, unchanged except for an added newline at the end.
 pub(super) fn unread_text(octets: &[u8]) -> Vec<u8> {
     let mut octets = octets.to_vec();
     if octets.last() != Some(&b'\n') {
@@ -54,7 +55,7 @@ pub(super) fn unread_text(octets: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// Returns the name of the record for a message, such as `record syntax GRS-1`.
+/// Returns the record's syntax for a message, such as `record syntax GRS-1`.
 pub(super) fn name(record: &RetrievedRecord) -> String {
     let name = match record {
         RetrievedRecord::Marc(_) => "MARC".into(),
@@ -71,8 +72,8 @@ pub(super) fn name(record: &RetrievedRecord) -> String {
     format!("record syntax {name}")
 }
 
-/// Renders an object with these members, followed by the syntax and the elements of the record, its text, or else its octets in
-/// base64.
+/// Renders an object with these members, followed by the syntax and one of: the elements of the record, its text, or
+/// its octets in base64.
 pub(super) fn json(record: &RetrievedRecord, members: Map<String, Value>) -> Rendered {
     let own = match record {
         RetrievedRecord::Opac(record) => elements(OPAC, record.to_json()),
@@ -90,7 +91,7 @@ pub(super) fn json(record: &RetrievedRecord, members: Map<String, Value>) -> Ren
     }
 }
 
-/// Renders octets that cannot be decoded as an object that has these members, but no syntax.
+/// Renders octets that cannot be decoded as an object with these members, but without a syntax.
 pub(super) fn unread_json(octets: &[u8], members: Map<String, Value>) -> Vec<u8> {
     joined(members, octets_of(None, octets))
 }
@@ -106,7 +107,7 @@ fn elements(oid: Oid, record: Value) -> Value {
     json!({ "syntax": syntax(Some(oid)), "record": record })
 }
 
-/// Returns the octets as text if they are UTF-8, else in base64.
+/// Returns the octets as text if they are UTF-8, and in base64 if not.
 fn octets_of(oid: Option<Oid>, octets: &[u8]) -> Value {
     let syntax = syntax(oid);
     match std::str::from_utf8(octets) {

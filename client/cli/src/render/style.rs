@@ -1,4 +1,4 @@
-//! How the records of a document are written: the format and, for tables, the chosen columns.
+//! The style of the records in a document: the format and, for tables, the columns.
 
 use std::sync::Arc;
 
@@ -13,19 +13,20 @@ use z3950_marc::{Form, MarcRecord, Remarks, WriteError, marcjson};
 
 use super::Format;
 
-/// What is known about a MARC record besides its fields.
+/// Information about a MARC record that is not in its fields.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RecordContext<'a> {
-    /// The origin of the record.
+    /// The origin of the record, such as its target.
     pub(crate) origin: RowOrigin<'a>,
-    /// The character set of the text, which overrides the one that the record declares.
+    /// The character set of the record, which overrides the one that the record declares.
     pub(crate) charset: Option<Charset>,
-    /// The OPAC record that contains the record.
+    /// The OPAC record that contains the MARC record, if there is one.
     pub(crate) opac: Option<&'a OpacRecord>,
 }
 
 impl RecordContext<'_> {
-    /// Returns the copies of a record, about which an OPAC record says more.
+    /// Returns the copies of a record. They are taken from the OPAC record if there is one, because it has more
+    /// details.
     pub(super) fn holdings(&self, record: &MarcRecord) -> Vec<Holding> {
         match self.opac {
             Some(opac) => holdings::of_opac(opac, self.charset),
@@ -34,7 +35,7 @@ impl RecordContext<'_> {
     }
 }
 
-/// A format, and the columns if it is a table.
+/// A format, with the columns if it is a table.
 #[derive(Debug, Clone)]
 pub(crate) struct Style {
     format: Format,
@@ -42,14 +43,14 @@ pub(crate) struct Style {
 }
 
 impl From<Format> for Style {
-    /// Takes a format; a table has the usual columns.
+    /// Makes a style from a format; a table gets the default columns.
     fn from(format: Format) -> Self {
         Self::new(format, None)
     }
 }
 
 impl Style {
-    /// Takes a format; a table has these columns, or the usual ones.
+    /// Makes a style from a format; a table gets these columns, or the default columns.
     pub(crate) fn new(format: Format, columns: Option<&Columns>) -> Self {
         let table = format.table().map(|form| match columns {
             Some(columns) => Table::new(form, columns),
@@ -61,7 +62,7 @@ impl Style {
         }
     }
 
-    /// Returns the same style; a table has a row for each copy if `has_row_per_copy` is true.
+    /// Returns the same style, but a table has a row for each copy if `has_row_per_copy` is true.
     pub(crate) fn with_row_per_copy(self, has_row_per_copy: bool) -> Self {
         let table = self.table.map(Arc::unwrap_or_clone);
         let table = table.map(|table| table.with_row_per_copy(has_row_per_copy));
@@ -75,12 +76,12 @@ impl Style {
         self.format
     }
 
-    /// Returns whether each record is written with its origin.
+    /// Returns whether each record is written with its source.
     pub(crate) fn has_source(&self) -> bool {
         self.format == Format::Json || self.table.is_some()
     }
 
-    /// Returns the text that precedes a record in a document; nothing for raw octets.
+    /// Returns the text that precedes a record in a document. It is empty for raw octets.
     pub(crate) fn before(&self, is_first: bool) -> &str {
         match (&self.table, self.format.form(), is_first) {
             (Some(table), _, true) => table.header(),
@@ -142,7 +143,7 @@ impl Style {
     }
 }
 
-/// Returns the elements of an OPAC record other than its bibliographic record.
+/// Returns the elements of an OPAC record, except its bibliographic record.
 fn without_record(opac: &OpacRecord) -> Value {
     let holdings_data = opac.holdings_data.clone();
     let rest = OpacRecord {
@@ -153,7 +154,7 @@ fn without_record(opac: &OpacRecord) -> Value {
 }
 
 impl Format {
-    /// Returns the form of the table, if this is a table.
+    /// Returns the file format of the table, if the format is a table.
     fn table(self) -> Option<TableForm> {
         match self {
             Self::Csv => Some(TableForm::Csv),
@@ -163,13 +164,13 @@ impl Format {
         }
     }
 
-    /// Returns whether this is a table, whose columns can be chosen.
+    /// Returns whether the format is a table, whose columns can be chosen.
     pub(crate) fn is_table(self) -> bool {
         self.table().is_some()
     }
 }
 
-/// Returns the members with which every record in JSON begins, whatever its syntax.
+/// Returns the members with which every record in JSON begins, in every record syntax.
 pub(super) fn described(
     citation: &Citation,
     source: Option<&str>,
@@ -183,7 +184,7 @@ pub(super) fn described(
     members
 }
 
-/// Returns a syntax as every JSON answer shows it: its name and its object identifier; null if there is none.
+/// Returns a record syntax for JSON: an object with its name and object identifier, or null if there is none.
 pub(crate) fn syntax(oid: Option<Oid>) -> Value {
     oid.map_or(
         Value::Null,
@@ -191,7 +192,7 @@ pub(crate) fn syntax(oid: Option<Oid>) -> Value {
     )
 }
 
-/// Writes JSON on one line.
+/// Returns JSON on one line.
 pub(super) fn line(value: &Value) -> Vec<u8> {
     format!("{value}\n").into_bytes()
 }

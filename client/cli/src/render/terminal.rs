@@ -1,5 +1,5 @@
-//! Makes text from a server safe for a terminal or a message: it must not move the cursor, change colours, or look like a message
-//! of the program (RFC 2056 §6, RFC 1738 §6).
+//! Makes text from a server safe for a terminal or a message: the text must not move the cursor, change colours, or
+//! look like a message of the program (RFC 2056 §6, RFC 1738 §6).
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -10,11 +10,11 @@ use z3950_asn1::apdu::{Query, Term};
 use z3950_asn1::types::InternationalString;
 use z3950_marc::text_lossless;
 
-/// Returns the text with every control character except newline and tab as `\xNN` or `\u{NNNN}`. CR LF becomes a newline. A lone
-/// CR, which would overwrite the line, is escaped.
+/// Returns the text with every control character except newline and tab escaped as `\xNN` or `\u{NNNN}`. CR LF becomes
+/// a newline. A lone CR is escaped, because it would overwrite the line.
 ///
-/// Control characters are those of ASCII and Latin-1 (U+0080 to U+009F), the line and paragraph separators (U+2028, U+2029)
-/// and the marks that change the direction of writing (U+202A to U+202E, U+2066 to U+2069).
+/// Control characters are those of ASCII and Latin-1 (U+0080 to U+009F), the line and paragraph separators (U+2028,
+/// U+2029) and the characters that change the direction of writing (U+202A to U+202E, U+2066 to U+2069).
 pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
     let keep = |character| matches!(character, '\n' | '\t');
     if text.contains("\r\n") {
@@ -44,10 +44,10 @@ pub(crate) fn query(query: &Query) -> String {
     }
 }
 
-/// Returns a message that may contain text from a server: lines after the first are indented, so that none of them looks like a
-/// message of the program, and control characters are escaped.
+/// Returns a message that may contain text from a server. Lines after the first are indented, so that none of them
+/// looks like a message of the program, and control characters are escaped.
 ///
-/// A long message is cut; JSON contains the whole message.
+/// A long message is cut, but JSON output has the complete message.
 pub(crate) fn as_message(text: &str) -> String {
     let text = text.trim_end();
     let (text, rest) = match text.char_indices().nth(MAX_MESSAGE) {
@@ -63,7 +63,7 @@ pub(crate) fn as_message(text: &str) -> String {
     message
 }
 
-/// Cuts long words in a text, such as an argument that an error repeats.
+/// Shortens long words in text, such as an argument that is repeated in an error.
 pub(crate) fn with_short_words(text: &str) -> Cow<'_, str> {
     let is_long = |word: &&str| word.chars().nth(MAX_WORD).is_some();
     if text.split_whitespace().find(is_long).is_none() {
@@ -87,8 +87,8 @@ pub(crate) fn with_short_words(text: &str) -> Cow<'_, str> {
 /// The maximum length of a word in an error, in characters.
 const MAX_WORD: usize = 200;
 
-/// Breaks a text at blanks into lines of at most `columns` characters. The text after a break is indented. A longer word is not
-/// broken.
+/// Breaks text at spaces into lines of at most `columns` characters. Lines after the first are indented. A word that
+/// is longer is not broken.
 pub(crate) fn wrapped(text: &str, columns: usize, indent: usize) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -115,12 +115,13 @@ pub(crate) fn wrapped(text: &str, columns: usize, indent: usize) -> String {
 /// The maximum length of a message, in characters.
 const MAX_MESSAGE: usize = 4_096;
 
-/// Returns octets on one line: control characters are escaped, and octets that are not UTF-8 are shown as `\xNN`.
+/// Returns octets as text on one line: control characters are escaped, and octets that are not UTF-8 are shown as
+/// `\xNN`.
 pub(crate) fn shown(octets: &[u8]) -> String {
     escape(&text_lossless(octets), |_| false).into_owned()
 }
 
-/// Returns a string of the protocol on one line.
+/// Returns a string from an APDU on one line.
 pub(crate) fn text_of(text: &InternationalString) -> String {
     shown(text.to_string_lossy().as_bytes())
 }
@@ -132,7 +133,7 @@ pub(crate) fn counted(count: impl Into<i128>, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
-/// Returns `3 of 17`, or `3` if the number of hits is unknown.
+/// Returns a position and the number of hits as `3 of 17`, or as `3` if the number is unknown.
 pub(crate) fn numbered(position: u64, hits: Option<u64>) -> String {
     match hits {
         Some(hits) => format!("{position} of {hits}"),
@@ -146,7 +147,8 @@ pub(crate) fn matching(hits: u64) -> String {
     format!("{} {verb}", counted(hits, "record"))
 }
 
-/// Returns `database cat`, or `databases "a+b", "c"`. Names are quoted because they may contain any character.
+/// Returns a list such as `database cat` or `databases "a+b", "c"`. Several names are quoted, because they may contain
+/// any character.
 pub(crate) fn listed(databases: &[String]) -> String {
     match databases {
         [name] => format!("database {name}"),
@@ -160,7 +162,7 @@ pub(crate) fn listed(databases: &[String]) -> String {
     }
 }
 
-/// Returns a URL for a message: on one line, without user name and password.
+/// Returns a URL for a message, on one line and without user name and password.
 pub(crate) fn named(text: &[u8]) -> String {
     let shown = shown(text.trim_ascii());
     let Some((scheme, rest)) = shown.split_once("//") else {
@@ -227,7 +229,7 @@ mod tests {
         }
     }
 
-    /// RFC 1436 and SUTRS end lines with CR LF.
+    /// Tests that CR LF is accepted as the end of a line, because RFC 1436 and SUTRS use it.
     #[test]
     fn audit_b2_cr_lf_ends_a_line() {
         for (text, escaped) in [

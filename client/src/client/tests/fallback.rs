@@ -1,5 +1,5 @@
-//! What is tried after a refusal: the diagnostics that cause another attempt, the order of the attempts, and the steps reported.
-//! The server here is a function from requests to answers.
+//! Tests of the attempts after a refusal: the diagnostics that cause another attempt, the order of the attempts, and
+//! the reported steps. The server in these tests is a function from requests to answers.
 
 mod forms;
 
@@ -19,15 +19,16 @@ enum Say {
     Record,
     /// A record without contents, in the response to the search.
     Empty,
-    /// A diagnostic instead of the response.
+    /// A response with a diagnostic, which refuses the request.
     Refuse(i64),
-    /// A diagnostic instead of the record.
+    /// A response with a diagnostic in place of the record.
     Surrogate(i64),
 }
 
 use Say::{Empty, Hits, Record as One, Refuse, Surrogate};
 
-/// Describes a request as `search 1=1032,4=104 cat usmarc F`: attributes, databases, record syntax and element set.
+/// Describes a request with its attributes, databases, record syntax and element set, as in `search 1=1032,4=104 cat
+/// usmarc F`.
 fn describe(request: &Apdu) -> Option<String> {
     let syntax = |oid: &Option<oid::Oid>| oid.and_then(|oid| oid.name()).unwrap_or("-");
     let text =
@@ -107,7 +108,8 @@ fn empty() -> NamePlusRecord {
     }
 }
 
-/// Retrieves by `plan` from a server that answers with `answer`; returns the retrieval and the requests received.
+/// Retrieves the record of `plan` from a server that answers with `answer`. Returns the retrieval, and the requests
+/// that the server received.
 async fn retrieved(
     plan: &Plan,
     answer: impl Fn(&str) -> Say + Send + 'static,
@@ -140,7 +142,8 @@ fn planned(text: &str, fallback: Fallback) -> Plan {
     plan::plan(&url(text), &options.plan).expect("a plan")
 }
 
-/// Checks the requests received by a server that gives these answers, the outcome, and the step reported to have found something.
+/// Checks the requests received by a server that gives these answers, the outcome, and the step that is reported as
+/// successful.
 async fn check(
     text: &str,
     fallback: Fallback,
@@ -193,7 +196,7 @@ const UNSTRUCTURED: &str = "search 1=1032 cat usmarc -";
 const LOCAL: &str = "search 1=12 cat usmarc -";
 const STANDARD: &str = "search 1=1007 cat usmarc -";
 
-/// Makes a server that supports only searches containing `known`, and answers others with `otherwise`.
+/// Makes a server that supports only searches that contain `known`, and answers all others with `otherwise`.
 fn knows(known: &'static str, otherwise: Say) -> impl Fn(&str) -> Say + Send + 'static {
     move |asked| {
         if asked.contains(known) {

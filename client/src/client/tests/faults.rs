@@ -1,4 +1,5 @@
-//! Servers that reject, disconnect, lie or stay silent: each one leads to its outcome and is sent the right Close.
+//! Tests of servers that reject, disconnect, lie or stay silent. Each of them leads to its outcome, and receives the
+//! right Close.
 
 use z3950_asn1::apdu::*;
 

@@ -1,4 +1,5 @@
-//! Leases of sessions: a session is lent to one user at a time, first come, first served, and never while it may still be in use.
+//! Tests of leases: a session is lent to one user at a time, first come, first served, and never while another user may
+//! still use it.
 
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ fn limits(sessions: usize, pause: u64) -> TargetLimits {
     }
 }
 
-/// Creates a client of servers that find two records in every search.
+/// Creates a client whose servers find two records in every search.
 fn searchable(servers: usize) -> (Client, Transcript) {
     let script = || {
         let answers = std::iter::repeat_with(|| send(found(2, vec![])));
@@ -66,7 +67,7 @@ async fn search(session: &Session) -> Result<u64, Error> {
 
 #[tokio::test(start_paused = true)]
 async fn a_session_returns_to_the_pool_unless_it_is_unusable() {
-    /// What is done with a session before the lease is dropped.
+    /// The use of a session before its lease is dropped.
     type Use = fn(Lease) -> crate::transport::BoxFuture<'static, Option<Session>>;
     let uses: [(&str, Use, bool); 7] = [
         (

@@ -1,4 +1,4 @@
-//! Retrievals that share a session, at a server that answers requests in turn.
+//! Tests of retrievals that share a session, with a server that answers requests in turn.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -14,10 +14,11 @@ use crate::protocol::service::ResultRecord;
 use crate::target::profile::Profiles;
 use crate::transport::{Connect, Connecting};
 
-/// For each session: how many requests it received in each second, and the names of the result sets.
+/// The observations at the servers: for each session, the number of requests received in each second and the names of
+/// the result sets.
 type Seen = (Vec<usize>, Vec<String>);
 
-/// A server that takes a second to answer; requests received in the meantime are then answered too, or lost.
+/// A server that takes a second for an answer. Requests received during this time are answered after it, or lost.
 struct Slow {
     loses: bool,
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -73,8 +74,8 @@ async fn serve_slowly(mut peer: Peer, loses: bool, seen: Arc<Mutex<Vec<Seen>>>, 
     }
 }
 
-/// Makes six retrievals at once in one session; returns how many requests each session received in each second, and the names of
-/// the result sets.
+/// Makes six retrievals at the same time in one session. Returns for each session the number of requests received in
+/// each second and the names of the result sets.
 async fn retrieve(pipelined: &str, loses: bool) -> Vec<Seen> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("targets.toml");
@@ -118,7 +119,7 @@ async fn retrievals_are_pipelined_if_the_profile_says_so() {
     assert_eq!(names, ["1", "2", "default"]);
 }
 
-/// After a server has lost requests for the first time, requests to it are made one at a time.
+/// After a server has lost requests for the first time, the client sends it one request at a time.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_loses_requests_is_asked_one_at_a_time() {
     let seen = retrieve("pipelined = 3", true).await;
@@ -130,14 +131,14 @@ async fn a_server_that_loses_requests_is_asked_one_at_a_time() {
     assert!(later.all(|count| *count == 1), "{seen:?}");
 }
 
-/// What a server that carries out operations concurrently does wrong.
+/// The error made by a server that performs operations concurrently.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Confusion {
-    /// It exchanges the referenceIds of the answers to pairs of searches.
+    /// It exchanges the referenceIds of the answers to two searches.
     Swaps,
     /// It returns no referenceIds, and sends the last answer first.
     Forgets,
-    /// Once, it answers the last of several searches with a Present response.
+    /// It answers the last of several searches with a Present response, once.
     Errs,
 }
 
@@ -207,7 +208,7 @@ async fn serve_confused(mut peer: Peer, habit: Option<Confusion>) {
     }
 }
 
-/// Builds a record that contains the number searched for.
+/// Builds a record with the number that the query searches for.
 fn with_number_of(query: &Query) -> NamePlusRecord {
     let text = match query {
         Query::Type1(query) => query.to_string(),
@@ -233,7 +234,7 @@ const NUMBERS: [&str; 4] = [
     "9780141439600",
 ];
 
-/// However a server confuses answers, each lookup returns the record with its own number.
+/// Each lookup returns the record with its own number, even if a server confuses answers.
 #[tokio::test(start_paused = true)]
 async fn no_record_comes_under_the_identifier_of_another_lookup() {
     for habit in [Confusion::Swaps, Confusion::Forgets, Confusion::Errs] {
@@ -285,7 +286,7 @@ async fn no_record_comes_under_the_identifier_of_another_lookup() {
     }
 }
 
-/// Retrievals in a shared session return the records with their own docids.
+/// Each retrieval in a shared session returns the record with its own docid.
 #[tokio::test(start_paused = true)]
 async fn no_record_comes_under_the_url_of_another_retrieval() {
     for habit in [Confusion::Swaps, Confusion::Forgets, Confusion::Errs] {

@@ -1,4 +1,5 @@
-//! What the profile of a server adds to the requests for a URL, and what stays as RFC 2056 prescribes.
+//! Tests of the additions that the profile of a server makes to the requests for a URL, and of the parts that remain as
+//! prescribed by RFC 2056.
 
 use std::time::Duration;
 

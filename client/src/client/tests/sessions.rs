@@ -1,4 +1,5 @@
-//! Sessions that outlive a URL: those opened for session URLs, and those kept for the next retrieval (RFC 2056 §3, §4).
+//! Tests of sessions that are used for several URLs: those opened for session URLs, and those kept for the next
+//! retrieval (RFC 2056 §3, §4).
 
 use z3950_asn1::apdu::*;
 

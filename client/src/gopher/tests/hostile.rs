@@ -1,4 +1,4 @@
-//! Hostile servers: replies are bounded in octets, lines and time.
+//! Tests of hostile servers: replies are bounded in octets, lines and time.
 
 use super::*;
 
@@ -82,7 +82,7 @@ async fn hostile_servers_are_abandoned_within_limits() {
     }
 }
 
-/// These menus are at the limit and one line past it; the lines of a text are not limited.
+/// Tests menus with the maximum number of lines and with one more line, and texts, whose lines are not limited.
 #[tokio::test(start_paused = true)]
 async fn lines_of_menus_are_bounded() {
     for (path, more, fits) in [("1a", 0, true), ("1a", 1, false), ("0a", 1, true)] {

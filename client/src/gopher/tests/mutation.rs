@@ -1,4 +1,5 @@
-//! Thousands of malformed replies: parsing must not panic, make the reply larger, or return URLs that do not parse.
+//! Parses thousands of malformed replies. The parser must not panic, make the reply larger, or return URLs that cannot
+//! be parsed.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -8,7 +9,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use super::super::*;
 use crate::url::{Locator, Mode};
 
-/// The pieces from which replies are made.
+/// The parts from which replies are made.
 const PIECES: [&str; 20] = [
     "+",
     "-",
@@ -32,8 +33,8 @@ const PIECES: [&str; 20] = [
     "URL:x:",
 ];
 
-/// Replies are pieces in any order, with any octets between them: parsing neither panics nor makes the reply larger, and each URL
-/// of a menu can be parsed again.
+/// Parses replies made of parts in any order, with any octets between them. The parser must not panic or make the reply
+/// larger, and each URL in a menu must be valid.
 #[test]
 fn any_octets_are_read_or_refused() {
     let piece = prop_oneof![

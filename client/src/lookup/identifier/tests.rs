@@ -1,4 +1,4 @@
-//! Identifiers as people and catalogues write them.
+//! Tests with identifiers as written by people and catalogues.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Segmentation: reassembles the Segments of a Present response, and the fragments of records in them (Z39.50-2003 §3.3.2,
+//! Segmentation: combines the Segments of a Present response, and the fragments of records in them (Z39.50-2003 §3.3.2,
 //! §3.3.3).
 
 use z3950_asn1::apdu::{
@@ -13,7 +13,7 @@ use crate::error::ProtocolFault;
 use crate::protocol::service::diagnostics::inform;
 use crate::protocol::service::miscounted;
 
-/// The maximum number of octets in the segments of one answer.
+/// The maximum number of octets in all segments of one answer.
 pub(super) const MAX_OCTETS: usize = 67_108_864;
 
 /// Record syntaxes whose records are BER values.
@@ -25,7 +25,7 @@ const ASN1_SYNTAXES: [Oid; 5] = [
     oid::TASK_PACKAGE,
 ];
 
-/// The Segments received before the Present response.
+/// The Segments received so far, before the Present response.
 #[derive(Default)]
 pub(super) struct Segments {
     records: Vec<NamePlusRecord>,
@@ -33,7 +33,7 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// Adds a Segment; `octets` is its encoded length.
+    /// Adds a Segment. `octets` is its encoded length.
     pub(super) fn add(&mut self, segment: Segment, octets: usize) -> Result<(), ProtocolFault> {
         let announced = segment.number_of_records_returned;
         let came = segment.segment_records.len();
@@ -48,8 +48,8 @@ impl Segments {
         Ok(())
     }
 
-    /// Returns the whole answer, whose end is `last`. `syntax` is the requested syntax. `are_fragments_allowed` says whether
-    /// level 2 segmentation is in force; without it, fragments stay as they are.
+    /// Returns the complete answer, whose last part is `last`. `syntax` is the requested syntax.
+    /// `are_fragments_allowed` is whether level 2 segmentation is in effect; without it, fragments are left unchanged.
     ///
     /// Servers count the records of `last` alone or those of all segments; either number is accepted and replaced by the
     /// number of whole records. If records came in segments, non-surrogate diagnostics in `last` become additional information in
@@ -107,7 +107,7 @@ fn is_fragment(record: &Record) -> bool {
     )
 }
 
-/// Joins fragments; whole records stay as they are.
+/// Joins fragments to records. Complete records are left unchanged.
 fn join(
     records: Vec<NamePlusRecord>,
     syntax: Option<Oid>,
@@ -143,10 +143,10 @@ fn join(
     }
 }
 
-/// The octets of a record received so far, and the syntax named by its first fragment.
+/// The fragments of a record received so far.
 struct Parts {
     octets: Vec<u8>,
-    /// `None` for fragments that have no EXTERNAL around them.
+    /// The syntax named by the first fragment; `None` for fragments without an EXTERNAL around them.
     tag: Option<Option<Oid>>,
 }
 
@@ -178,8 +178,8 @@ impl Parts {
         Ok(())
     }
 
-    /// Returns the record. The standard does not say what untagged fragments add up to: here they are an EXTERNAL if they decode
-    /// as one, otherwise a record in the requested syntax.
+    /// Returns the record. The standard does not define the meaning of joined fragments without an EXTERNAL. Here they
+    /// are an EXTERNAL if they can be decoded as one, and a record in the requested syntax if not.
     fn record(self, asked: Option<Oid>) -> Result<External, ProtocolFault> {
         let direct_reference = match self.tag {
             Some(syntax) => syntax,

@@ -1,5 +1,5 @@
-//! Requests of the server within an operation or a session: access control and resource control (Z39.50-2003 §3.2.5, §3.2.6). The
-//! session continues while a handler works on its response.
+//! Requests of the server during an operation or a session: access control and resource control (Z39.50-2003 §3.2.5,
+//! §3.2.6). The session continues while a handler decides on the response.
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use z3950_asn1::apdu::{
@@ -13,16 +13,16 @@ use crate::error::{Error, Phase, ProtocolFault};
 use crate::protocol::service::access::Challenge;
 use crate::protocol::service::resource::{Decision, ResourceQuestion};
 
-/// The maximum number of requests that a server may send during one of our requests, or between two of them.
+/// The maximum number of requests that a server may send during one of the client's requests, or between two of them.
 pub(super) const MAX_INTERRUPTIONS: usize = 64;
 
 /// A handler's response to a request of the server.
 pub(super) struct Verdict {
-    /// The operation concerned; `None` for the session as a whole.
+    /// The number of the operation; `None` if the request concerns the session.
     operation: Option<u64>,
-    /// The response; `None` if the server does not want one.
+    /// The response to send; `None` if the server does not want a response.
     response: Option<Apdu>,
-    /// Whether the response refuses a challenge.
+    /// Whether the response is the refusal of a challenge.
     is_refusal: bool,
 }
 
@@ -46,7 +46,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         Ok(())
     }
 
-    /// Handles a resource control request. Without a handler, operations continue whatever they cost.
+    /// Handles a resource control request. Without a handler, every operation continues, whatever its cost.
     pub(super) fn questioned(&mut self, request: ResourceControlRequest) -> Result<(), Error> {
         let (operation, phase) = self.interrupted(request.reference_id.as_ref())?;
         let reference_id = request.reference_id.clone();
@@ -73,7 +73,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         Ok(())
     }
 
-    /// Sends a handler's response, if the operation is still in progress.
+    /// Sends the response of a handler, if the operation is still in progress.
     pub(super) fn decided(&mut self, verdict: Verdict) -> Result<(), Error> {
         let Some(response) = verdict.response else {
             return Ok(());
@@ -91,7 +91,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         self.respond(verdict.operation, phase, response, verdict.is_refusal)
     }
 
-    /// Finds the operation that a request of the server belongs to, and its phase, and counts the request.
+    /// Returns the operation to which a request of the server belongs, and its phase, and counts the request.
     fn interrupted(
         &mut self,
         reference: Option<&ReferenceId>,
@@ -115,7 +115,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         }
     }
 
-    /// Suspends the answer timeout until the handler has responded.
+    /// Suspends the answer timeout of an operation until the handler has responded.
     fn pause(&mut self, operation: Option<u64>) {
         if let Some(operation) = operation.and_then(|number| self.operations.numbered(number)) {
             operation.questions += 1;
@@ -123,9 +123,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         }
     }
 
-    /// Sends a response. A refusal is sent as a diagnostic in version 3; in earlier versions it closes the connection.
+    /// Sends a response. In version 3, a refusal is sent as a diagnostic. In earlier versions, it closes the
+    /// connection.
     ///
-    /// After a refusal, the caller gets its error immediately, while the operation still waits for the server's answer.
+    /// After a refusal, the caller receives the error immediately, while the operation still waits for the server's
+    /// answer.
     fn respond(
         &mut self,
         operation: Option<u64>,
@@ -146,7 +148,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     }
 }
 
-/// Returns the response to a challenge, or the refusal of the challenge.
+/// Returns the response to a challenge, or its refusal if the handler gave no response.
 fn access_response(
     reference_id: Option<ReferenceId>,
     response: Option<SecurityChallengeResponse>,

@@ -1,4 +1,4 @@
-//! The task that owns the stream of a session. It sends requests, receives answers, and ends the session properly.
+//! The task that owns the stream of a session. It sends requests, receives answers, and closes the session.
 //!
 //! ```text
 //!            request                    answer
@@ -9,8 +9,9 @@
 //!   ended: callers get their error -> in version 3, Close is sent and answered -> gone
 //! ```
 //!
-//! Requests that the server makes in between are handled in `server_requests`; any other APDU is a fault. The answer to a request
-//! whose caller is gone is received and dropped, so that later answers go to the right callers.
+//! Requests that the server sends during an operation are handled in `server_requests`. Any other APDU is a fault. If
+//! the caller of a request has dropped its future, the answer is still received and dropped, so that later answers
+//! reach the right callers.
 
 use std::future::{pending, poll_fn};
 use std::sync::{Arc, OnceLock};
@@ -36,7 +37,7 @@ use crate::protocol::session::options::SessionOptions;
 use crate::transport::connect::BoxFuture;
 use crate::transport::timeouts::Limit;
 
-/// The receiving ends of the channels of a session handle.
+/// The receiving ends of the channels to a session's handles.
 pub(crate) struct Inbox {
     pub(crate) commands: mpsc::Receiver<Command>,
     pub(crate) triggers: mpsc::Receiver<Trigger>,
@@ -44,7 +45,7 @@ pub(crate) struct Inbox {
     pub(in crate::protocol) farewell: Arc<OnceLock<Farewell>>,
 }
 
-/// How this side closes the session.
+/// The way in which the client closes the session.
 #[derive(Debug, Clone)]
 pub(crate) struct Farewell {
     pub(in crate::protocol) close: Close,
@@ -61,27 +62,27 @@ impl Default for Farewell {
     }
 }
 
-/// The task's view of a session.
+/// The state of a session's task.
 pub(in crate::protocol) struct Driver<S> {
     wire: Wire<S>,
-    /// What Init has agreed on; set once Init has been accepted.
+    /// The result of Init; `None` until Init has been accepted.
     agreed: Option<Agreed>,
     pub(super) options: SessionOptions,
     inbox: Inbox,
-    /// A request held back because it conflicts with an operation, and how long it may wait.
+    /// A request that is held back because it conflicts with an operation, and the end of its wait.
     held: Option<(Command, Limit)>,
     pub(super) operations: Operations,
-    /// Decisions that handlers have not made yet.
+    /// The handlers that have not decided yet.
     pub(super) verdicts: FuturesUnordered<BoxFuture<'static, Verdict>>,
-    /// The number of requests that the server has made since the last operation.
+    /// The number of requests that the server has sent since the last operation.
     pub(super) interruptions: usize,
-    /// The number of APDUs received.
+    /// The number of APDUs received so far.
     heard: u64,
     state: watch::Sender<State>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
-    /// Creates the driver of a session on which Init has not been sent yet.
+    /// Creates the driver of a session for which Init has not been sent yet.
     pub(in crate::protocol) fn new(
         stream: S,
         options: &SessionOptions,
@@ -128,7 +129,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         self.state.send_replace(State::Gone(end));
     }
 
-    /// Ends all operations with an error: `error`, or the error that this side closed the session.
+    /// Ends all operations with `error`, or with the error that the client closed the session.
     async fn end(&mut self, error: Option<Error>) -> End {
         let (end, error) = match error {
             None => (End::Closed, End::Closed.error()),
@@ -152,7 +153,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         end
     }
 
-    /// Serves requests until this side closes the session.
+    /// Serves requests until the client closes the session.
     async fn serve(&mut self) -> Result<(), Error> {
         loop {
             if let Some((command, limit)) = self.held.take() {
@@ -184,7 +185,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         }
     }
 
-    /// Returns how many operations may be in progress now.
+    /// Returns the number of operations that may be in progress now.
     fn room(&self) -> usize {
         match &self.agreed {
             None => 1,
@@ -204,8 +205,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         self.agreed.map(|agreed| agreed.version)
     }
 
-    /// Sends a request, or holds it back while it conflicts with an operation. `held_until` is the limit of a request held back
-    /// before.
+    /// Sends a request, or holds it back while it conflicts with an operation. `held_until` is the end of the wait for
+    /// a request that was held back before.
     fn begin(&mut self, mut command: Command, held_until: Option<Limit>) {
         if command.reply.is_closed() {
             return;
@@ -257,7 +258,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         }
     }
 
-    /// Receives a part of the answer to a Present.
+    /// Receives a segment of the answer to a Present.
     fn segment(&mut self, segment: Segment, octets: usize) -> Result<(), Error> {
         let is_agreed =
             self.offers(Options::SEGMENTATION_1) || self.offers(Options::SEGMENTATION_2);
@@ -274,7 +275,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         added.map_err(|fault| Error::fault(phase, fault))
     }
 
-    /// Ends the operation that `answer` answers.
+    /// Ends the operation to which `answer` belongs.
     fn answered(&mut self, answer: Apdu) -> Result<(), Error> {
         let are_fragments_allowed = self.offers(Options::SEGMENTATION_2);
         let phase = self.operations.phase();
@@ -318,7 +319,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         Ok(())
     }
 
-    /// Asks the server to cancel an operation whose caller is gone.
+    /// Asks the server to cancel an operation whose caller has dropped its future.
     fn cancel(&mut self, number: u64) -> Result<(), Error> {
         let Some(operation) = self.operations.numbered(number) else {
             return Ok(());
@@ -346,15 +347,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
         Ok(())
     }
 
-    /// Returns the time at which the next wait ends.
+    /// Returns the earliest time at which a wait ends.
     fn next_limit(&self) -> Option<Instant> {
         let held = self.held.as_ref().and_then(|(_, limit)| limit.at());
         let operations = self.operations.next_limit();
         [held, operations].into_iter().flatten().min()
     }
 
-    /// Ends waits that have reached their limit. With concurrent operations the session survives if the server has sent anything
-    /// since the request; otherwise the server is assumed to be gone.
+    /// Ends waits that have reached their limit. If operations are concurrent and the server has sent anything since
+    /// the request, the session continues. If not, the server is assumed to be down.
     fn expire(&mut self) -> Result<(), Error> {
         let now = Instant::now();
         if let Some((command, limit)) = self.held.take() {
@@ -397,8 +398,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Driver<S> {
     }
 }
 
-/// Returns the error for an operation in progress when the session ends. If the server's answer was wrong, it may have been meant
-/// for another operation.
+/// Returns the error for an operation that is in progress when the session ends. If the server's answer was wrong, it
+/// may have been intended for another operation.
 fn error_of(phase: Phase, error: &Error, are_several: bool) -> Error {
     let is_of_one = match error {
         Error::ProtocolError { .. } => true,
@@ -416,7 +417,7 @@ fn error_of(phase: Phase, error: &Error, are_several: bool) -> Error {
     }
 }
 
-/// Waits until the caller of the request held back is gone.
+/// Waits until the caller of the held request has dropped its future.
 async fn gone(held: &mut Option<(Command, Limit)>) {
     match held {
         Some((command, _)) => command.reply.closed().await,
@@ -431,8 +432,8 @@ async fn until(moment: Option<Instant>) {
     }
 }
 
-/// Decides how to end a version 3 session. Without an error, this side ends it in the way that was `chosen`, if any. Returns
-/// `None` if no Close can be sent because the connection is gone or the server would not understand it.
+/// Returns how to end a version 3 session. Without an error, the client ends it in the `chosen` way, if any. Returns
+/// `None` if no Close can be sent, because the connection is lost or the server would not understand it.
 fn farewell(error: Option<&Error>, chosen: Option<&Farewell>) -> Option<Farewell> {
     let (reason, info, awaits_answer) = match error {
         None => return Some(chosen.cloned().unwrap_or_default()),

@@ -1,20 +1,23 @@
-//! How many records a Present requests: fewer after a refusal, more as long as whole chunks arrive.
+//! The number of records that a Present requests: it is reduced after a refusal, and grows while complete chunks
+//! arrive.
 
 use std::time::Duration;
 
 use crate::protocol::service::ResultRecord;
 use crate::protocol::service::init::PREFERRED_MESSAGE_SIZE;
 
-/// The number of whole chunks after which the size grows again.
+/// The number of complete chunks after which the size grows again.
 const CHUNKS_TO_GROWTH: u32 = 4;
 
 /// The factor by which a chunk grows.
 const GROWTH: u64 = 4;
 
-/// Chunks with more octets than this do not grow, so that larger ones still fit into the preferred message size.
+/// The maximum number of octets in a chunk that may grow, so that larger chunks still fit into the preferred message
+/// size.
 const LARGE_CHUNK: usize = PREFERRED_MESSAGE_SIZE as usize / 8;
 
-/// Chunks that take longer than this do not grow, so that they stay far below the answer timeout.
+/// The maximum time to receive a chunk that may grow, so that the time for larger chunks stays far below the answer
+/// timeout.
 const LONG_WAIT: Duration = Duration::from_millis(500);
 
 /// The number of records that the next Present requests.
@@ -22,11 +25,11 @@ const LONG_WAIT: Duration = Duration::from_millis(500);
 pub(super) struct Chunks {
     size: u64,
     ceiling: u64,
-    /// The number of whole chunks received since the size changed.
+    /// The number of complete chunks received since the last change of the size.
     whole: u32,
-    /// The number of whole chunks to receive before the size grows.
+    /// The number of complete chunks that must be received before the size grows.
     to_growth: u32,
-    /// Whether a chunk has been received since the session was last lost.
+    /// Whether a chunk has been received since the last loss of the session.
     has_come: bool,
 }
 
@@ -57,8 +60,9 @@ impl Chunks {
         self.to_growth = CHUNKS_TO_GROWTH;
     }
 
-    /// Handles the loss of the session on a chunk of `asked` records. Chunks larger than usual are not tried again. Other chunks
-    /// are tried again if the session had delivered a chunk before, since some servers end every session after a while.
+    /// Handles the loss of the session during the request for a chunk of `asked` records. A chunk larger than `usual`
+    /// is not requested again. Other chunks are requested again if the session had returned a chunk before, because
+    /// some servers end every session after a while.
     pub(super) fn lost(&mut self, asked: u64, usual: u64) {
         if asked > usual {
             self.limit(usual);
@@ -68,7 +72,7 @@ impl Chunks {
         self.has_come = false;
     }
 
-    /// Limits all further chunks to `size` records.
+    /// Limits the size of all further chunks to `size` records.
     pub(super) fn limit(&mut self, size: u64) {
         self.set(size);
         self.ceiling = self.size;
@@ -84,7 +88,7 @@ impl Chunks {
         self.grow(records, waited);
     }
 
-    /// Increases the size if the records are a whole chunk that was easy to get.
+    /// Increases the size if the records are a complete chunk that was small and arrived quickly.
     pub(super) fn grow(&mut self, records: &[ResultRecord], waited: Duration) {
         let count = u64::try_from(records.len()).unwrap_or(u64::MAX);
         let octets: usize = records.iter().map(octets).sum();
@@ -116,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    /// Creates records of which the first has this many octets and the others have none.
+    /// Creates records, of which the first has this many octets and the others have none.
     fn records(count: usize, octets: usize) -> Vec<ResultRecord> {
         let record = |octets| ResultRecord::Record {
             database: None,

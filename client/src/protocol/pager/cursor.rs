@@ -1,4 +1,4 @@
-//! Reads a result set sequentially from a position.
+//! Reads a result set sequentially, beginning at a position.
 
 use std::collections::VecDeque;
 
@@ -9,19 +9,20 @@ use crate::error::{Diagnostics, Error};
 use crate::protocol::service::ResultRecord;
 use crate::protocol::service::search::SearchResult;
 
-/// A position in a result set that is read sequentially.
+/// The position of a sequential reader of a result set.
 #[derive(Debug)]
 pub(crate) struct Cursor {
-    /// The position after the last record fetched.
+    /// The position after the last fetched record.
     next: u64,
     left: u64,
     come: VecDeque<ResultRecord>,
-    /// Whether the whole range is likely to be read: the range has an end, or the reader has reached the end of a chunk.
+    /// Whether the complete range is likely to be read, because the range has an end or the reader has reached the end
+    /// of a chunk.
     is_long: bool,
 }
 
 impl Cursor {
-    /// Begins to read `count` positions from `start`, 1-based, or up to the end of the set.
+    /// Creates a reader of `count` positions from the 1-based position `start`, or up to the end of the set.
     pub(crate) fn new(found: &SearchResult, start: u64, count: u64) -> Self {
         let start = start.max(1);
         let there_are = match found.count() {
@@ -52,7 +53,7 @@ impl Cursor {
         self.left = 0;
     }
 
-    /// Returns the next record. If there is an error, it is the last item.
+    /// Returns the next record. An error is the last item.
     pub(crate) async fn next(&mut self, pager: &mut Pager) -> Option<Result<ResultRecord, Error>> {
         if let Some(record) = self.buffered() {
             return Some(Ok(record));
@@ -81,7 +82,7 @@ impl Cursor {
     }
 }
 
-/// Returns whether a refusal marks the end of a set whose size the server had estimated or did not know.
+/// Returns whether a refusal is due to the end of a set whose size was estimated by the server or unknown.
 fn is_end(found: &SearchResult, diagnostics: &Diagnostics) -> bool {
     let is_unknown = found.count().is_none();
     let is_out_of_range = diagnostics.has(Condition::OUT_OF_RANGE.0);

@@ -1,4 +1,5 @@
-//! Requests a record in other forms if it is empty, or too large even alone (Z39.50-2003 §3.2.3.1.5, §3.3.1).
+//! Requests a record in other forms if it is empty, or too large even when requested alone (Z39.50-2003 §3.2.3.1.5,
+//! §3.3.1).
 
 use z3950_asn1::apdu::{DiagRec, External};
 use z3950_asn1::record::RetrievedRecord;
@@ -8,13 +9,13 @@ use crate::error::Error;
 use crate::protocol::service::present::PresentOptions;
 use crate::protocol::service::{ResultRecord, SubstituteForm};
 
-/// The number of octets of an ISO 2709 record without fields: a leader and two terminators.
+/// The number of octets in an ISO 2709 record without fields: a leader and two terminators.
 const NO_FIELDS: usize = 26;
 
-/// After this many records in a row for which no other form helped, no other form is tried.
+/// The number of consecutive records without any usable form, after which no other forms are tried.
 const MAX_WITHOUT_FORM: u32 = 10;
 
-/// Returns whether a record is empty, or is too large, so that it may be available alone or in another form.
+/// Returns whether a record is empty or too large, in which case it may be available alone or in another form.
 pub(super) fn is_unusable(record: &ResultRecord) -> bool {
     match record {
         ResultRecord::Diagnostic { diagnostic, .. } => is_too_large(diagnostic),
@@ -38,8 +39,8 @@ pub(crate) fn is_empty(record: &External) -> bool {
 }
 
 impl Pager {
-    /// Requests the first record again if it is too large or empty: with other element sets, then in other syntaxes. If no form
-    /// helps, the original answer is kept.
+    /// Requests the first record again if it is too large or empty: with other element sets, and then in other
+    /// syntaxes. If none of them helps, the original answer is kept.
     pub(super) async fn in_other_forms(
         &mut self,
         position: u64,

@@ -1,4 +1,4 @@
-//! What refusals of records mean, and which refusals another request may avoid.
+//! The meaning of refusals of records, and the refusals that another request may avoid.
 
 use z3950_asn1::apdu::DiagRec;
 use z3950_asn1::bib1::diagnostics::Condition;

@@ -1,5 +1,5 @@
-//! Result sets at servers that send less than requested, refuse, disconnect or miscount: each position is delivered once and in
-//! order.
+//! Tests with servers that send less than requested, refuse, disconnect or miscount: each position must be returned
+//! once and in order.
 
 mod ahead;
 mod forms;
@@ -15,34 +15,35 @@ use crate::protocol::session::SessionOptions;
 use crate::testing::*;
 use crate::transport::BoxFuture;
 
-/// How a server with records 1 to `hits` handles a Present.
+/// The treatment of a Present by a server with the records 1 to `hits`.
 #[derive(Debug, Clone, Copy)]
 enum Habit {
     Honest,
-    /// Sends at most this many records in one answer.
+    /// Sends at most this many records in an answer.
     Short(i64),
-    /// Sends nothing when asked for more than this many records.
+    /// Sends no records if more than this many are requested.
     Empty(i64),
-    /// Refuses with the first number as condition when asked for more records than the second.
+    /// Refuses with the condition of the first number if more records are requested than the second number.
     Refuses(i64, i64),
-    /// Has fewer records than it counts: only this many.
+    /// Has only this many records, although it counts more.
     Overcounts(i64),
     /// Refuses any request for record 5 with this condition.
     Spoilt(i64),
-    /// Sends a surrogate diagnostic with this condition for record 5; the flag says whether the record is available alone.
+    /// Sends a surrogate diagnostic with this condition for record 5. The `bool` is whether the record is available
+    /// alone.
     Surrogate(i64, bool),
-    /// Record 5 is too large, or empty, except in this element set.
+    /// Has a record 5 that is too large, or empty, except in this element set.
     Large(&'static str),
     Blank(&'static str),
-    /// Disconnects when asked for more than this many records.
+    /// Disconnects if more than this many records are requested.
     Fragile(i64),
     /// Disconnects at every Present.
     Broken,
-    /// Disconnects at the first Present, and finds one more record in the next session.
+    /// Disconnects at the first Present, and finds an additional record in the next session.
     Changing,
 }
 
-/// A server, and the requests that it received in all its sessions.
+/// A server, with the requests received in all its sessions.
 #[derive(Clone)]
 struct Server {
     habit: Habit,
@@ -133,7 +134,7 @@ fn text(text: &str) -> NamePlusRecord {
     }
 }
 
-/// Returns the element set that is requested, or nothing.
+/// Returns the requested element set, or an empty text.
 fn element_set(present: &PresentRequest) -> String {
     match &*present.record_composition {
         Some(RecordComposition::Simple(ElementSetNames::GenericElementSetName(name))) => {
@@ -176,7 +177,7 @@ async fn result_set(server: &Server, pushed: u64, reconnects: bool) -> Pager {
         .expect("found")
 }
 
-/// Checks the records that the stream delivers, and the requests that the server received.
+/// Checks the records returned by the stream, and the requests received by the server.
 async fn check(habit: Habit, hits: i64, pushed: u64, reconnects: bool, given: &str, asked: &str) {
     let server = Server {
         habit,

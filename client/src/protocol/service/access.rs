@@ -8,13 +8,13 @@ use z3950_asn1::format::prompt1::{Answer, Prompt, PromptObject};
 use super::Handler;
 use crate::error::Phase;
 
-/// A challenge of the server.
+/// A challenge from the server.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Challenge {
-    /// The operation that the challenge belongs to; [`Phase::Idle`] for the session as a whole.
+    /// The operation to which the challenge belongs, or [`Phase::Idle`] if it concerns the session.
     pub phase: Phase,
-    /// The challenge that the server sent: plain octets, or a form such as prompt-1.
+    /// The challenge itself: plain octets, or a format such as prompt-1.
     pub challenge: SecurityChallenge,
 }
 
@@ -39,12 +39,13 @@ impl Challenge {
 /// Builds the response to [`Challenge::prompts`].
 ///
 /// # Errors
-/// Only if a value cannot be encoded.
+/// Fails only if BER cannot encode a value.
 pub fn answer_prompts(answers: Vec<Answer>) -> Result<SecurityChallengeResponse, EncodeError> {
     let external = PromptObject::Response(answers).to_external()?;
     Ok(SecurityChallengeResponse::ExternallyDefined(external))
 }
 
-/// Responds to challenges: see [`SessionOptions`](crate::session::SessionOptions). `None` refuses the challenge, which ends the
-/// operation with [`Error::AccessRefused`](crate::Error::AccessRefused); in version 2 it ends the session.
+/// A handler that responds to challenges; see [`SessionOptions`](crate::session::SessionOptions). `None` refuses the
+/// challenge, which ends the operation with [`Error::AccessRefused`](crate::Error::AccessRefused). In version 2, it
+/// also ends the session.
 pub type AccessControl = dyn Handler<Challenge, Option<SecurityChallengeResponse>>;

@@ -12,7 +12,7 @@ use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
 use crate::protocol::session::Session;
 
-/// The result sets to delete.
+/// A choice of result sets to delete.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delete {
     /// The sets with these names.
@@ -21,7 +21,7 @@ pub enum Delete {
     All,
 }
 
-/// Builds the request, without other information.
+/// Makes a request without additional information.
 impl From<Delete> for DeleteResultSetRequest {
     fn from(sets: Delete) -> Self {
         let (delete_function, result_set_list) = match sets {
@@ -40,11 +40,12 @@ impl From<Delete> for DeleteResultSetRequest {
     }
 }
 
-/// The result of a deletion. A status other than success is not an error, because servers disagree on what counts as success.
+/// The result of a deletion. A status other than success is not an error, because servers disagree on the meaning of
+/// success.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct DeleteResult {
-    /// The status of the request as a whole.
+    /// The status of the complete request.
     pub status: DeleteSetStatus,
     /// The status of each set, if the server reports it.
     pub sets: Vec<ListStatus>,
@@ -73,7 +74,7 @@ impl Session {
     /// Deletes result sets, given by a [`Delete`] or a complete request.
     ///
     /// # Errors
-    /// [`ProtocolFault::NotGranted`] if the server does not offer Delete; other errors end the session.
+    /// [`ProtocolFault::NotGranted`] if the server does not offer Delete. Other errors end the session.
     pub async fn delete(
         &self,
         sets: impl Into<DeleteResultSetRequest>,

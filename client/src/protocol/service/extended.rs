@@ -1,5 +1,5 @@
-//! Extended services: tasks that outlive the operation that requested them, such as updates and orders (Z39.50-2003 §3.2.9). The
-//! parameters of each task have a module of their own in [`z3950_asn1::es`].
+//! Extended services: tasks that may continue after the operation that requested them, such as updates and orders
+//! (Z39.50-2003 §3.2.9). The parameters of each task have a separate module in [`z3950_asn1::es`].
 
 mod ill;
 
@@ -27,7 +27,7 @@ use crate::protocol::session::Session;
 /// [`PersistentQuery`](z3950_asn1::es::persistent_query::PersistentQuery), or a document for the XML service of Index Data.
 ///
 /// # Errors
-/// Only if a value cannot be encoded.
+/// Fails only if BER cannot encode a value.
 pub fn task(parameters: impl Into<TaskParameters>) -> Result<ExtendedServicesRequest, EncodeError> {
     let parameters = parameters.into();
     let external = parameters.to_external()?;
@@ -38,12 +38,12 @@ pub fn task(parameters: impl Into<TaskParameters>) -> Result<ExtendedServicesReq
     ))
 }
 
-/// Builds a task that inserts, replaces or deletes records of a database (Z39.50-2003 Appendix EXT.5 and its revision 1, called
-/// version 3). `version` is [`DATABASE_UPDATE`](z3950_asn1::oid::DATABASE_UPDATE) or [`DATABASE_UPDATE_1`], which has no
-/// qualifiers.
+/// Builds a task that inserts, replaces or deletes records of a database (Z39.50-2003 Appendix EXT.5 and its revision
+/// 1, which is called version 3). `version` is [`DATABASE_UPDATE`](z3950_asn1::oid::DATABASE_UPDATE) or
+/// [`DATABASE_UPDATE_1`], which has no qualifiers.
 ///
 /// # Errors
-/// Only if a value cannot be encoded.
+/// Fails only if BER cannot encode a value.
 pub fn update_task(
     version: Oid,
     mut update: update::EsRequest,
@@ -55,17 +55,18 @@ pub fn update_task(
     Ok(ExtendedServicesRequest::create(version, Some(parameters)))
 }
 
-/// An order for an item of a result set, a request of another protocol, or both (Z39.50-2003 Appendix EXT.4).
+/// An order for a record in a result set, for an item given by a request of another protocol, or both (Z39.50-2003
+/// Appendix EXT.4).
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Order {
-    /// The result set, and the 1-based position of the record.
+    /// The name of the result set, and the 1-based position of the record.
     pub item: Option<(InternationalString, i64)>,
     /// A request, such as an ILL-Request of ISO 10161.
     pub request: Option<External>,
     /// The contact person.
     pub contact: Option<Contact>,
-    /// Billing information.
+    /// The billing information.
     pub billing: Option<Billing>,
     /// A supplementary description.
     pub description: Option<External>,
@@ -75,7 +76,7 @@ impl Order {
     /// Builds the task for this order.
     ///
     /// # Errors
-    /// Only if a value cannot be encoded.
+    /// Fails only if BER cannot encode a value.
     pub fn task(self) -> Result<ExtendedServicesRequest, EncodeError> {
         let item = self.item.map(|(result_set_id, item)| ResultSetItem {
             result_set_id,
@@ -100,7 +101,7 @@ impl Order {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TaskResult {
-    /// Whether the task is done, accepted, or failed.
+    /// Whether the task was done, was accepted, or failed.
     pub status: OperationStatus,
     /// The server's diagnostics, those of the task package among them. A task that is done or accepted may have some.
     pub diagnostics: Diagnostics,
@@ -111,12 +112,12 @@ pub struct TaskResult {
 }
 
 impl TaskResult {
-    /// Returns the decoded task package; `None` if it is absent or malformed.
+    /// Returns the decoded task package; `None` if it is missing or malformed.
     pub fn package(&self) -> Option<TaskPackage> {
         TaskPackage::from_external(self.task_package.as_ref()?).ok()
     }
 
-    /// Returns the parameters in the package; `None` if they are absent or belong to an unknown service.
+    /// Returns the parameters in the package; `None` if they are missing or belong to an unknown service.
     pub fn parameters(&self) -> Option<TaskParameters> {
         TaskParameters::from_external(&self.package()?.task_specific_parameters).ok()
     }
@@ -143,8 +144,9 @@ impl Session {
     /// Requests a task, such as an update or an order.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the task failed, [`ProtocolFault::NotGranted`] if the server does not offer extended services; the
-    /// session continues. Other errors end the session. A request whose answer did not arrive may have been carried out.
+    /// [`Error::Refused`] if the task failed, or [`ProtocolFault::NotGranted`] if the server does not offer extended
+    /// services; the session continues after these errors. Other errors end the session. A request whose answer did not
+    /// arrive may have been performed.
     pub async fn task(&self, task: ExtendedServicesRequest) -> Result<TaskResult, Error> {
         let result = self.task_outcome(task).await?;
         match result.status {
@@ -159,7 +161,7 @@ impl Session {
     /// Requests a task. A failed task is not an error here, because its package may give the reason for each record.
     ///
     /// # Errors
-    /// The errors of [`task`](Self::task) except [`Error::Refused`].
+    /// The errors of [`task`](Self::task), except [`Error::Refused`].
     pub async fn task_outcome(&self, task: ExtendedServicesRequest) -> Result<TaskResult, Error> {
         let phase = Phase::ExtendedServices;
         self.require_granted(phase, Options::EXTENDED_SERVICES)?;

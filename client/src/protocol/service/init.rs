@@ -1,4 +1,4 @@
-//! Init: negotiates what this client offers and the server grants (Z39.50-2003 §3.2.1).
+//! Init: negotiates the services and limits that the client offers and the server grants (Z39.50-2003 §3.2.1).
 
 mod user_information;
 
@@ -13,20 +13,20 @@ use z3950_asn1::types::Bits;
 
 use crate::error::{Diagnostics, Error, InitRejected};
 
-/// The `preferredMessageSize` that is offered, in octets.
+/// The offered `preferredMessageSize`, in octets.
 pub const PREFERRED_MESSAGE_SIZE: u32 = 1_048_576;
-/// The `exceptionalRecordSize` that is offered, in octets.
+/// The offered `exceptionalRecordSize`, in octets.
 pub const EXCEPTIONAL_RECORD_SIZE: u32 = 16_777_216;
-/// Room for the rest of an APDU that holds an exceptional record, in octets.
+/// The number of octets that an APDU with an exceptional record may have in addition to the record.
 pub const APDU_SLACK: u32 = 65_536;
 
-/// The services and features that this client implements. Sessions with a handler for access control or resource control add
-/// these.
+/// The services and features that this client implements. Access control and resource control are added in sessions
+/// with a handler for them.
 pub const IMPLEMENTED: Options = Options(Bits::of(&[
     0, 1, 2, 3, 4, 7, 8, 10, 11, 12, 13, 14, 16, 18, 19, 21,
 ]));
 
-/// Returns the default offer of Init: everything that this client implements.
+/// Returns the default Init request, which offers everything that this client implements.
 pub fn offer() -> InitializeRequest {
     InitializeRequest {
         protocol_version: ProtocolVersion::UP_TO_3,
@@ -39,10 +39,10 @@ pub fn offer() -> InitializeRequest {
     }
 }
 
-/// Proposes a character set and a language.
+/// Adds the proposal of a character set and a language to the Init request.
 ///
 /// # Errors
-/// Only if a value cannot be encoded.
+/// Fails only if BER cannot encode a value.
 pub fn negotiating(
     mut init: InitializeRequest,
     proposal: OriginProposal,
@@ -54,7 +54,7 @@ pub fn negotiating(
     Ok(init)
 }
 
-/// Returns the size limit of received APDUs, in octets. It bounds memory whatever is negotiated: an offer of 0, which means no
+/// Returns the maximum size of received APDUs, in octets. It bounds memory in every case: an offer of 0, which means no
 /// limit, is limited to [`EXCEPTIONAL_RECORD_SIZE`].
 pub(crate) fn max_apdu_size(offered: &InitializeRequest) -> usize {
     let record = match u32::try_from(offered.exceptional_record_size) {
@@ -64,7 +64,7 @@ pub(crate) fn max_apdu_size(offered: &InitializeRequest) -> usize {
     usize::try_from(record.saturating_add(APDU_SLACK)).unwrap_or(usize::MAX)
 }
 
-/// Combines user, group and password, each of which is optional (Z39.50-2003 §3.2.1.1.2).
+/// Combines a user, group and password, each of which is optional (Z39.50-2003 §3.2.1.1.2).
 pub fn id_pass(
     user: Option<&str>,
     group: Option<&str>,
@@ -77,31 +77,31 @@ pub fn id_pass(
     })
 }
 
-/// What client and server have agreed on in Init.
+/// The result of Init: the values on which client and server have agreed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Agreed {
     pub(crate) version: u8,
     pub(crate) options: Options,
 }
 
-/// The server's description of itself, and what is in force after Init.
+/// The server's description of itself, and the values that are in effect after Init.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ServerInfo {
-    /// The version in force, 1 to 3: the highest that both sides support.
+    /// The protocol version in effect, 1 to 3: the highest version that both sides support.
     pub version: u8,
-    /// The options in force, which are offered and granted.
+    /// The options in effect, which the client has offered and the server has granted.
     pub options: Options,
     /// Messages to the user, from `userInformationField` and `otherInfo`.
     pub text: Vec<String>,
-    /// Diagnostics from the same elements, sent although Init was accepted.
+    /// Diagnostics from `userInformationField` and `otherInfo`, sent although Init was accepted.
     pub diagnostics: Diagnostics,
-    /// The response as received.
+    /// The InitializeResponse as received.
     pub response: InitializeResponse,
 }
 
 impl ServerInfo {
-    /// Interprets the response that accepts an offer.
+    /// Interprets a response that accepts an offer.
     pub(crate) fn new(offered: &InitializeRequest, response: InitializeResponse) -> Self {
         let said = user_information::read(&response);
         Self {
@@ -113,7 +113,7 @@ impl ServerInfo {
         }
     }
 
-    /// Returns the character set and language that the server selected among those proposed, if it selected any.
+    /// Returns the character set and language that the server selected from the proposal, if it did so.
     pub fn negotiated(&self) -> Option<TargetResponse> {
         match self.response.other_info.as_ref()?.value()? {
             CharSetandLanguageNegotiation::Response(response) => Some(response),
@@ -122,8 +122,8 @@ impl ServerInfo {
     }
 }
 
-/// Returns the version in force. A server that accepts Init without naming a common version is assumed to speak version 2, in
-/// which nothing is sent unsolicited.
+/// Returns the protocol version in effect. A server that accepts Init without naming a common version is assumed to use
+/// version 2, in which it sends no requests of its own.
 fn version(offered: ProtocolVersion, response: &InitializeResponse) -> u8 {
     offered
         .intersection(response.protocol_version)
@@ -131,7 +131,7 @@ fn version(offered: ProtocolVersion, response: &InitializeResponse) -> u8 {
         .unwrap_or(2)
 }
 
-/// Fails if the server rejected Init.
+/// Returns an error if the server rejected Init.
 pub(crate) fn examine(response: &InitializeResponse) -> Result<(), Error> {
     if response.result {
         return Ok(());
@@ -144,7 +144,7 @@ pub(crate) fn examine(response: &InitializeResponse) -> Result<(), Error> {
     .into())
 }
 
-/// Returns what is in force after an accepted Init; `None` for other exchanges.
+/// Returns the values in effect after an accepted Init; `None` for any other request or answer.
 pub(crate) fn agreed(request: &Apdu, answer: &Apdu) -> Option<Agreed> {
     match (request, answer) {
         (Apdu::InitializeRequest(request), Apdu::InitializeResponse(response)) => Some(Agreed {

@@ -12,25 +12,25 @@ use super::{DEFAULT_RESULT_SET, ResultRecord, separate};
 use crate::error::{Diagnostics, Error, Phase};
 use crate::protocol::session::Session;
 
-/// How to present records. By default records of the set `default`, in a form that the server chooses.
+/// The options of a Present. By default, records of the set `default` are requested in a form chosen by the server.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PresentOptions {
     /// The name of the result set.
     pub result_set: InternationalString,
-    /// The element set name.
+    /// The element set name of the records.
     pub element_set: Option<InternationalString>,
-    /// Schema, elements and syntaxes in full, for version 3; this overrides the element set name.
+    /// The complete specification of schema, elements and syntaxes, for version 3. It overrides the element set name.
     pub composition: Option<CompSpec>,
     /// The preferred record syntax.
     pub record_syntax: Option<Oid>,
-    /// Additional positions, whose records follow the others; for version 3.
+    /// Additional ranges of positions, whose records come after those of the main range; only in version 3.
     pub additional_ranges: Vec<Range>,
-    /// The maximum number of segments in an answer, if segmentation is in force; 1 asks for a single APDU.
+    /// The maximum number of segments in an answer, if segmentation is in effect. With 1, the answer is a single APDU.
     pub max_segment_count: Option<u32>,
-    /// The maximum number of octets in a record, if segmentation of level 2 is in force.
+    /// The maximum number of octets in a record, if segmentation of level 2 is in effect.
     pub max_record_size: Option<u32>,
-    /// The maximum number of octets in a segment, if segmentation of level 2 is in force.
+    /// The maximum number of octets in a segment, if segmentation of level 2 is in effect.
     pub max_segment_size: Option<u32>,
     /// Additional information for the server.
     pub other_info: Option<OtherInformation>,
@@ -53,7 +53,7 @@ impl Default for PresentOptions {
 }
 
 impl PresentOptions {
-    /// Returns the request for `count` records from position `start`, 1-based.
+    /// Returns the request for `count` records from the 1-based position `start`.
     pub fn request(&self, start: u64, count: u64) -> PresentRequest {
         let element_set = self
             .element_set
@@ -80,11 +80,11 @@ impl PresentOptions {
     }
 }
 
-/// The result of a Present, which has fewer records than requested if `status` is a partial one.
+/// The result of a Present. It has fewer records than requested if `status` is partial.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PresentResult {
-    /// The records, or the diagnostics in their places, from the first requested position on.
+    /// The records, or diagnostics in their place, beginning at the first requested position.
     pub records: Vec<ResultRecord>,
     /// Whether all requested records are present.
     pub status: PresentStatus,
@@ -98,7 +98,7 @@ pub struct PresentResult {
 }
 
 impl Session {
-    /// Fetches `count` records of a result set from position `start` (1-based).
+    /// Fetches `count` records of a result set from the 1-based position `start`.
     ///
     /// # Errors
     /// [`Error::Refused`] if the server sent no record; the session continues. Other errors end the session.

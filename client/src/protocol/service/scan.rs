@@ -14,22 +14,23 @@ use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
 use crate::protocol::session::Session;
 
-/// Where to scan and how far. By default twenty terms beginning with the given term, in no database.
+/// The options of a scan. By default, twenty terms are requested, beginning with the given term; databases must be
+/// added.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ScanOptions {
-    /// The databases whose index is scanned; servers refuse an empty list.
+    /// The databases whose index is scanned. Servers refuse an empty list.
     pub databases: Vec<DatabaseName>,
-    /// The attribute set of the attributes of the term.
+    /// The default attribute set for the attributes of the term.
     pub attribute_set: Option<Oid>,
-    /// The number of terms skipped between two entries; `None` leaves the number to the server.
+    /// The number of terms to skip between two entries; `None` leaves it to the server.
     pub step_size: Option<u64>,
-    /// The number of terms wanted.
+    /// The number of terms to return.
     pub number_of_terms: u64,
-    /// The wanted position of the given term, or of the term after it, among the entries: 1 is the first position. 0 asks only
-    /// for the terms after it, `number_of_terms + 1` only for those before it.
+    /// The preferred position of the given term, or of the term after it, among the entries. Position 1 is the first
+    /// entry. With 0, only terms after the given term are returned; with `number_of_terms + 1`, only terms before it.
     pub preferred_position: Option<u64>,
-    /// Additional information for the server, such as a result set to scan in.
+    /// Additional information for the server, such as a result set to which counts are restricted.
     pub other_info: Option<OtherInformation>,
 }
 
@@ -47,14 +48,14 @@ impl Default for ScanOptions {
 }
 
 impl ScanOptions {
-    /// Counts only the records of a result set, which is an extension of Index Data's servers.
+    /// Restricts the counts to the records of a result set, which is an extension of Index Data's servers.
     pub fn in_result_set(mut self, name: impl Into<InternationalString>) -> Self {
         let information = self.other_info.get_or_insert_default();
         Convention::ScanSet.put(information, name);
         self
     }
 
-    /// Returns the request for a term.
+    /// Returns the request for the terms around `start`.
     pub fn request(&self, start: AttributesPlusTerm) -> ScanRequest {
         let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
         ScanRequest {
@@ -70,8 +71,8 @@ impl ScanOptions {
     }
 }
 
-/// Creates the term of a scan from a search clause of CQL such as `dc.title=war`. SRU servers take the clause unchanged; Z39.50
-/// servers do not understand it.
+/// Creates the start term of a scan from a search clause of CQL, such as `dc.title=war`. SRU servers receive the clause
+/// unchanged; Z39.50 servers do not understand it.
 pub fn cql_clause(text: &str) -> AttributesPlusTerm {
     AttributesPlusTerm {
         attributes: Vec::new(),
@@ -79,32 +80,32 @@ pub fn cql_clause(text: &str) -> AttributesPlusTerm {
     }
 }
 
-/// A part of an index.
+/// The result of a scan: a section of an index.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ScanResult {
-    /// The terms, or the diagnostics in their places, in the order of the index.
+    /// The terms, or diagnostics in their place, in the order of the index.
     pub entries: Vec<Entry>,
-    /// Whether all requested terms are present, or the reason why they are not.
+    /// Whether all requested terms are present, or the reason why some are missing.
     pub status: ScanStatus,
-    /// The position of the given term, or of the term after it, among the entries; 1-based, if the server reports it.
+    /// The 1-based position of the given term, or of the term after it, among the entries, if the server reports it.
     pub position_of_term: Option<i64>,
     /// The number of terms skipped between two entries, if the server reports it.
     pub step_size: Option<i64>,
     /// Diagnostics in addition to the terms.
     pub diagnostics: Diagnostics,
-    /// The attribute set of attributes in the entries.
+    /// The default attribute set for attributes in the entries.
     pub attribute_set: Option<Oid>,
     /// Additional information from the server.
     pub other_info: Option<OtherInformation>,
 }
 
 impl Session {
-    /// Browses an index around a term.
+    /// Lists the terms of an index around a given term.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the server sent no term, [`ProtocolFault::NotGranted`] if the server does not offer Scan; the
-    /// session continues. Other errors end the session.
+    /// [`Error::Refused`] if the server sent no term, or [`ProtocolFault::NotGranted`] if it does not offer Scan; the
+    /// session continues after these errors. Other errors end the session.
     pub async fn scan(
         &self,
         start: AttributesPlusTerm,

@@ -18,35 +18,35 @@ use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
 use crate::protocol::pager::is_of_form;
 use crate::protocol::session::Session;
 
-/// How to search. By default in no database, and without records in the response.
+/// The options of a search. By default, the response contains no records; databases must be added.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SearchOptions {
-    /// The databases, searched together; servers refuse an empty list.
+    /// The databases to search together. Servers refuse an empty list.
     pub databases: Vec<DatabaseName>,
-    /// The name of the result set; any name except `default` requires the option namedResultSets.
+    /// The name of the result set. Any name except `default` requires the option namedResultSets.
     pub result_set: InternationalString,
-    /// Whether an existing result set of this name may be replaced.
+    /// Whether the search may replace an existing result set with the same name.
     pub replace: bool,
-    /// Small-set upper bound: with this many hits or fewer, the server sends all records.
+    /// The small-set upper bound: with at most this many hits, the response contains all records.
     pub small_set_upper_bound: i64,
-    /// Large-set lower bound: with this many hits or more, the server sends no records.
+    /// The large-set lower bound: with at least this many hits, the response contains no records.
     pub large_set_lower_bound: i64,
-    /// The number of records that the server sends if the number of hits is between the two bounds.
+    /// The number of records in the response if the number of hits is between the two bounds.
     pub medium_set_present_number: i64,
     /// The element set name of records in the response.
     pub element_set: Option<InternationalString>,
     /// The preferred syntax of records in the response.
     pub record_syntax: Option<Oid>,
-    /// Additional information for the search, such as the facets wanted.
+    /// Additional information for the search, such as the requested facets.
     pub additional_search_info: Option<OtherInformation>,
     /// Additional information for the server.
     pub other_info: Option<OtherInformation>,
-    /// Whether a negative number of hits means that the server does not know the number. Otherwise it is a protocol error, which
-    /// ends the session.
+    /// Whether a negative number of hits is accepted as an unknown number. If not, it is a protocol error, which ends
+    /// the session.
     pub takes_unknown_count: bool,
-    /// The sort keys, most important first, for servers that sort the result as part of the search. They are used only if
-    /// [`Session::sorts_searches`] is true; otherwise they are ignored, and [`Session::sort`] sorts.
+    /// The sort keys, most important first, for servers that sort the result as part of the search. They are used only
+    /// if [`Session::sorts_searches`] is true; at other servers, use [`Session::sort`].
     pub sort: Vec<SortKeySpec>,
 }
 
@@ -70,7 +70,7 @@ impl Default for SearchOptions {
 }
 
 impl SearchOptions {
-    /// Asks for the first `count` records in the response, however many records match; if `count` is 0, for none.
+    /// Requests the first `count` records in the response, for any number of hits. With 0, no records are requested.
     pub fn with_records(self, count: u64) -> Self {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
         if count == 0 {
@@ -85,17 +85,17 @@ impl SearchOptions {
         }
     }
 
-    /// Asks for facets of the records found, which is an extension of Index Data's servers.
+    /// Requests facets of the records found, which is an extension of Index Data's servers.
     ///
     /// # Errors
-    /// Only if a value cannot be encoded.
+    /// Fails only if BER cannot encode a value.
     pub fn with_facets(mut self, facets: &FacetList) -> Result<Self, EncodeError> {
         let info = self.additional_search_info.get_or_insert_default();
         info.put_value(facets)?;
         Ok(self)
     }
 
-    /// Returns the request for a query.
+    /// Returns the SearchRequest for a query.
     pub fn request(&self, query: Query) -> SearchRequest {
         let element_set = self
             .element_set
@@ -119,8 +119,8 @@ impl SearchOptions {
     }
 }
 
-/// Creates a query in CQL (Z39.50-2003 §3.7, type 104) as YAZ sends it: an InternationalString, or plain octets if it cannot be
-/// encoded.
+/// Creates a query in CQL (Z39.50-2003 §3.7, type 104) in the form used by YAZ: an InternationalString, or plain octets
+/// if it cannot be encoded.
 pub fn type_104(text: &str) -> Query {
     let value = encode_value(&InternationalString::from(text)).ok();
     Query::Type104(match value.and_then(Any::new) {
@@ -133,16 +133,17 @@ pub fn type_104(text: &str) -> Query {
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct SearchResult {
-    /// The number of matching records: `resultCount`, or the number of `records` if that is larger; 0 if the server does not know
-    /// it.
+    /// The number of matching records: `resultCount`, or the number of `records` if that is larger. It is 0 if the
+    /// number is unknown to the server.
     pub hits: u64,
-    /// `resultCount` if it is negative, which means that the server does not know the number.
+    /// The value of `resultCount` if it is negative, which means that the number is unknown to the server.
     pub negative_count: Option<i64>,
-    /// The records in the response, from position 1.
+    /// The records in the response, beginning at position 1.
     pub records: Vec<ResultRecord>,
-    /// The first position that was not returned, according to the server; servers differ if all were returned.
+    /// The first position that was not returned, according to the server. If all records were returned, servers differ
+    /// in this number.
     pub next_position: i64,
-    /// How complete the result set is, if the server reports it.
+    /// The completeness of the result set, if the server reports it.
     pub result_set_status: Option<ResultSetStatus>,
     /// Whether the requested records are present, if the server reports it.
     pub present_status: Option<PresentStatus>,
@@ -155,7 +156,7 @@ pub struct SearchResult {
 }
 
 impl SearchResult {
-    /// Returns the number of matching records; `None` if the server does not know it.
+    /// Returns the number of matching records; `None` if it is unknown to the server.
     pub fn count(&self) -> Option<u64> {
         self.negative_count.is_none().then_some(self.hits)
     }
@@ -187,7 +188,7 @@ impl SearchResult {
         all
     }
 
-    /// Returns both elements with information about the search, because servers confuse the two.
+    /// Returns the two elements with information about the search. Both are used, because some servers confuse them.
     fn information(&self) -> impl Iterator<Item = &OtherInformation> {
         let information = [&self.additional_search_info, &self.other_info];
         information.into_iter().flatten()
@@ -200,7 +201,7 @@ impl SearchResult {
 }
 
 impl Session {
-    /// Sends a search.
+    /// Sends a search and returns its result.
     ///
     /// # Errors
     /// [`Error::Refused`] if `searchStatus` is false, with or without a diagnostic, or if there is no hit and a diagnostic, as Metaproxy
@@ -232,7 +233,7 @@ impl Session {
         Ok(found)
     }
 
-    /// Ends the session because of a count in the response to a search.
+    /// Ends the session because of a wrong count in a search response, and returns the error.
     pub(crate) async fn miscounted(&self, words: String) -> Error {
         let fault = ProtocolFault::Count(words);
         let farewell = Close::new(CloseReason::PROTOCOL_ERROR, Some(&fault.to_string()));

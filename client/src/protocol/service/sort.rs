@@ -13,7 +13,7 @@ use crate::error::ProtocolFault;
 use crate::error::{Diagnostics, Error, Phase};
 use crate::protocol::session::Session;
 
-/// Creates a key from Bib-1 attributes, ignoring case. The server decides where to put records without the key.
+/// Creates a key from Bib-1 attributes; case is ignored. The server decides where to sort records without the key.
 pub fn key_by_attributes(attributes: Vec<AttributeElement>, relation: SortRelation) -> SortKeySpec {
     key(
         SortKey::SortAttributes(SortAttributes {
@@ -24,7 +24,7 @@ pub fn key_by_attributes(attributes: Vec<AttributeElement>, relation: SortRelati
     )
 }
 
-/// Creates a key from the name of a field, otherwise like [`key_by_attributes`].
+/// Creates a key like [`key_by_attributes`], but from the name of a field.
 pub fn key_by_field(field: impl Into<InternationalString>, relation: SortRelation) -> SortKeySpec {
     key(SortKey::SortField(field.into()), relation)
 }

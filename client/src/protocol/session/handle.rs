@@ -1,4 +1,4 @@
-//! The channels between a session and the task that owns its stream.
+//! The channels between the handles of a session and the task that owns its stream.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, OnceLock};
@@ -16,33 +16,33 @@ use crate::protocol::service::init::ServerInfo;
 use crate::sru::task::DescriptionRequest;
 use crate::transport::timeouts::Timeouts;
 
-/// The number of requests that may wait for those in progress before callers have to wait.
+/// The number of requests that may be queued before callers have to wait.
 const QUEUE: usize = 16;
 
-/// The sending ends of the task's channels. Dropping the handle closes the session.
+/// The sending ends of the task's channels. Dropping this value closes the session.
 #[derive(Debug)]
 pub(super) struct Handle {
     pub(super) commands: mpsc::Sender<Command>,
     pub(super) triggers: mpsc::Sender<Trigger>,
     pub(super) closing: CancellationToken,
-    /// How to close the session, if not in the usual way.
+    /// The way to close the session, if it is not the default one.
     pub(super) farewell: Arc<OnceLock<Farewell>>,
     pub(super) state: watch::Receiver<State>,
-    /// The options that are offered because `SessionOptions` has a handler for them.
+    /// The options that are offered because `SessionOptions` has handlers for them.
     pub(super) answered: Options,
-    /// The number of requests that are in progress, were given up, or failed.
+    /// The number of requests that are in progress, were dropped by their callers, or failed.
     pub(super) unanswered: AtomicUsize,
-    /// Whether a count lower than the number of records sent has been reported.
+    /// Whether a server's count that is lower than the number of its records has already been reported.
     pub(super) has_told_miscount: AtomicBool,
-    /// The maximum number of operations in progress at once: if the server grants concurrentOperations, and otherwise.
+    /// The maximum number of operations in progress: if the server grants concurrentOperations, and if it does not.
     pub(super) in_progress: (usize, usize),
-    /// Requests for the descriptions of an SRU server.
+    /// The channel for requests of descriptions from an SRU server; `None` for a Z39.50 server.
     #[cfg(feature = "sru")]
     pub(super) descriptions: Option<mpsc::Sender<DescriptionRequest>>,
 }
 
 impl Handle {
-    /// Creates a handle and what its task needs.
+    /// Creates a handle, and the other ends of its channels for the task.
     pub(super) fn new(options: &SessionOptions) -> (Self, Inbox, watch::Sender<State>) {
         let offered = |is_answered, option| {
             if is_answered {
@@ -85,7 +85,7 @@ impl Handle {
         (handle, inbox, state)
     }
 
-    /// Sends Init.
+    /// Sends Init and waits for its answer.
     pub(super) async fn init(
         &self,
         init: &InitializeRequest,
@@ -100,10 +100,8 @@ impl Handle {
         Ok(Arc::new(ServerInfo::new(&offered, response)))
     }
 
-    /// Sends a request and waits for its answer.
-    /// Dropping the future leaves the session in step: if the request has not been sent, it is not sent; if it has been sent, its
-    /// answer is received and dropped.
-    /// received and dropped.
+    /// Sends a request and waits for its answer. Dropping the future does not disturb other requests: a request that
+    /// has not been sent yet is not sent, and the answer to a request that has been sent is received and dropped.
     pub(super) async fn ask<T>(
         &self,
         request: Apdu,

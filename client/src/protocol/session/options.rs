@@ -11,13 +11,13 @@ use crate::protocol::service::resource::ResourceControl;
 use crate::target::profile::SruOptions;
 use crate::transport::timeouts::Timeouts;
 
-/// How to open a session, how to work in it, and how long to wait.
+/// The options of a session: how it is opened, which requests may overlap, and time limits.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SessionOptions {
-    /// The request with which Init is sent.
+    /// The Init request.
     pub init: InitializeRequest,
-    /// How long to wait.
+    /// The time limits for connections and answers.
     pub timeouts: Timeouts,
     /// The maximum number of concurrent operations if the server grants concurrentOperations; 8 by default. Operations that
     /// change a result set do not overlap with other operations on it.
@@ -25,21 +25,21 @@ pub struct SessionOptions {
     /// The maximum number of requests sent ahead of their answers if the server does not grant concurrentOperations; 1 by
     /// default, as the standard requires. Most servers continue to read requests and answer them in order.
     pub max_pipelined: usize,
-    /// Whether dropping the future of an operation cancels the operation at a server that grants triggerResourceCtrl. Otherwise
-    /// the operation continues and its answer is dropped.
+    /// Whether dropping the future of an operation cancels the operation, at a server that grants triggerResourceCtrl.
+    /// If not, the operation continues and its answer is dropped.
     pub cancels_dropped: bool,
-    /// How long an unused session is kept in a client's pool; `None` keeps it until the server ends it.
+    /// The time for which an unused session is kept in a client's pool; `None` keeps it until the server ends it.
     pub idle_time: Option<Duration>,
-    /// Answers challenges of the server; accessCtrl is offered only if there is a handler.
+    /// The handler that answers challenges of the server. The option accessCtrl is offered only if there is one.
     pub access_control: Option<Arc<AccessControl>>,
-    /// Decides on the cost of operations; resourceCtrl is offered only if there is a handler.
+    /// The handler that decides on the cost of operations. The option resourceCtrl is offered only if there is one.
     pub resource_control: Option<Arc<ResourceControl>>,
-    /// How to ask an SRU server.
+    /// The options of requests to an SRU server.
     pub sru: SruOptions,
 }
 
 impl SessionOptions {
-    /// Returns the maximum number of operations in progress at once; `is_concurrent` says whether the server has granted
+    /// Returns the maximum number of operations in progress. `is_concurrent` is whether the server has granted
     /// concurrentOperations.
     pub(crate) fn max_in_progress(&self, is_concurrent: bool) -> usize {
         if is_concurrent {

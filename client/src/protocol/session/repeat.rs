@@ -1,4 +1,4 @@
-//! When to repeat a request in a new session, and how to open one.
+//! The conditions for repeating a request in a new session, and the trait for opening one.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::Session;
 use crate::error::Error;
 use crate::transport::connect::BoxFuture;
 
-/// Opens a replacement for a lost session.
+/// A function that opens a replacement for a lost session.
 pub trait Reconnect: Send + Sync {
     /// Opens a new session with the same server and options.
     ///
@@ -21,13 +21,15 @@ impl fmt::Debug for dyn Reconnect {
     }
 }
 
-/// When to repeat a request in a new session.
+/// The condition for repeating a request in a new session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repeat {
-    /// Repeat it only if no part of it was sent: for requests that change something, such as updates, orders and deletions.
+    /// Repeat the request only if no part of it was sent. This is for requests that change something, such as updates,
+    /// orders and deletions.
     IfUnsent,
-    /// Repeat it also if the connection was lost before the answer. The result sets of the lost session are gone.
+    /// Repeat the request also if the connection was lost before the answer. The result sets of the lost session do not
+    /// exist in the new one.
     IfLost,
 }
 

@@ -1,4 +1,5 @@
-//! A session as its callers see it: dropped requests leave it in step, it is closed once, and its end has a reason.
+//! Tests of a session from the view of its callers: dropped requests do not disturb later ones, the session is closed
+//! once, and its end has a reason.
 
 mod concurrency;
 mod diagnostics;
@@ -42,7 +43,7 @@ async fn open(script: impl Into<Script>) -> (Session, Transcript) {
     )
 }
 
-/// Builds a task of the XML service.
+/// Builds a task for the XML service.
 fn xml() -> ExtendedServicesRequest {
     task(TaskParameters::Xml(b"<x/>"[..].into())).expect("encodes")
 }

@@ -1,4 +1,4 @@
-//! Queries and sort keys, each with its CQL.
+//! Tests of queries and sort keys with their translations to CQL.
 
 use super::*;
 use z3950_asn1::apdu::External;

@@ -1,19 +1,19 @@
-//! Earlier translations of type-1 queries into CQL. Many lookups differ only in their terms, and finding the indexes and
-//! relations of CQL for attributes takes longer than everything else that the client does for a request.
+//! Earlier translations of type-1 queries to CQL. Many lookups differ only in their terms, and finding the indexes and
+//! relations of CQL for attributes takes longer than all other work of the client for a request.
 
 use z3950_asn1::apdu::{Operand, RpnQuery, Term};
 use z3950_asn1::query::cql::{Cql, Node, Word};
 
 use super::for_each_clause;
 
-/// The maximum number of translations that are kept.
+/// The maximum number of stored translations.
 const MAX_KEPT: usize = 16;
-/// The maximum number of terms in a query whose translation is kept.
+/// The maximum number of terms in a query whose translation is stored.
 const MAX_TERMS: usize = 8;
-/// The word that stands for each term.
+/// The word in place of each term.
 const PLACEHOLDER: &str = "x";
 
-/// The translations made in one session, in which the options do not change.
+/// The translations made in one session, whose options never change.
 #[derive(Debug, Default)]
 pub(in crate::sru) struct Translations(Vec<(RpnQuery, Cql)>);
 
@@ -21,12 +21,13 @@ pub(in crate::sru) struct Translations(Vec<(RpnQuery, Cql)>);
 pub(super) struct Skeleton {
     /// The query, with [`PLACEHOLDER`] in place of each term.
     pub(super) query: RpnQuery,
-    /// The terms, in the order of the operands.
+    /// The removed terms, in the order of the operands.
     terms: Vec<String>,
 }
 
 impl Skeleton {
-    /// Returns the skeleton of a query whose terms are plain words, so that they do not influence the translation.
+    /// Returns the skeleton of a query; `None` unless its terms are plain words, which do not influence the
+    /// translation.
     pub(super) fn of(query: &RpnQuery) -> Option<Self> {
         let mut terms = Vec::new();
         for operand in query.rpn.operands() {
@@ -49,8 +50,8 @@ impl Skeleton {
         Some(Self { query, terms })
     }
 
-    /// Puts the terms into the translation of the skeleton. Returns `None` if the translation does not have a place for each
-    /// term.
+    /// Puts the terms into the translation of the skeleton. Returns `None` if the translation does not have one
+    /// placeholder for each term.
     fn filled(&self, mut translation: Cql) -> Option<Cql> {
         let mut terms = self.terms.iter();
         let mut is_sound = true;
@@ -72,14 +73,14 @@ impl Translations {
         self.0.len()
     }
 
-    /// Returns the query in CQL, if a query with the same skeleton was translated earlier.
+    /// Returns the query in CQL, if a query with the same skeleton has been translated before.
     pub(super) fn find(&self, skeleton: &Skeleton) -> Option<Cql> {
         let mut kept = self.0.iter();
         let (_, translation) = kept.find(|(query, _)| *query == skeleton.query)?;
         skeleton.filled(translation.clone())
     }
 
-    /// Keeps the translation of a skeleton, replacing the oldest one if necessary.
+    /// Stores the translation of a skeleton. The oldest translation is replaced if necessary.
     pub(super) fn keep(&mut self, skeleton: &Skeleton, translation: Cql) {
         if skeleton.filled(translation.clone()).is_none() {
             return;

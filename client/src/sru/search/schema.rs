@@ -1,4 +1,4 @@
-//! The schema of the records of a search: the one asked for, and alternatives to it.
+//! Chooses the schema for the records of a search: the requested schema, and alternatives to it.
 
 use z3950_asn1::sru::zeerex::ZeeRex;
 use z3950_asn1::sru::{ExplainRequest, Response};
@@ -8,7 +8,7 @@ use super::super::sets::SruExchange;
 use crate::error::Phase;
 use crate::transport::timeouts::Timeouts;
 
-/// The schema to request if MARC is wanted.
+/// The schema to request for MARC records.
 const MARCXML: &str = "marcxml";
 /// What to ask for instead, after what the server's description has: MARC 21 – the Deutsche Nationalbibliothek has a name of its own –,
 /// UNIMARC and other MARC as ISO 25577 (MarcXchange) has it, which the Bibliothèque nationale de France and others name so.
@@ -23,7 +23,7 @@ const FURTHER: [&str; 9] = [
     "mods",
     "dc",
 ];
-/// The maximum number of schemas that are tried.
+/// The maximum number of schemas to try.
 pub(super) const MAX_SCHEMAS: usize = 12;
 
 impl SruExchange {
@@ -39,7 +39,8 @@ impl SruExchange {
         }
     }
 
-    /// Returns the schemas in the server's description, those of MARC first, then the most common ones.
+    /// Returns the schemas in the server's description, beginning with those of MARC, followed by the most common
+    /// schemas.
     pub(super) async fn described_schemas(
         &mut self,
         database: &str,

@@ -1,8 +1,10 @@
-//! Habits of real servers: other namespaces, wrong counts and positions, limits on records, schemas with other names.
+//! Tests of differences between real servers: other namespaces, wrong counts and positions, limits on records, schemas
+//! with other names.
 
 use super::*;
 
-/// Searches and reads all records. `expected` lists their titles, `asked` the ranges and schemas of the requests.
+/// Searches and reads all records. `expected` contains their titles, and `asked` the ranges and schemas of the
+/// requests.
 async fn check(
     replies: impl IntoIterator<Item = Reply>,
     first: u64,

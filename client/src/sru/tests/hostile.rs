@@ -1,4 +1,4 @@
-//! Answers that are malformed or never end.
+//! Tests of responses that are malformed or never end.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Updates and descriptions.
+//! Tests of updates and descriptions.
 
 use bytes::Bytes;
 use z3950_asn1::es::update::Action;

@@ -1,4 +1,4 @@
-//! Connections that are kept, lost or redirected, and requests that are given up.
+//! Tests of connections that are kept, lost or redirected, and of requests that are dropped.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn redirect(status: &str, location: &str) -> Reply {
     Reply::Octets(head.into_bytes())
 }
 
-/// Makes one search. Returns its hits or error, and the requests sent.
+/// Makes one search. Returns its hits or its error, and the requests that were sent.
 async fn search(target: &str, replies: impl IntoIterator<Item = Reply>) -> (String, String) {
     let peer = Peer::new(replies);
     let targets = "[targets.secret]\nhost = \"secret.example\"\ncredentials = { user = \"ann\", password_command = \"echo x\" }\nsru = {}\n";

@@ -1,5 +1,5 @@
-//! Credentials by reference: a targets file names an environment variable or a command that provides the password, but never
-//! contains the password itself (Z39.50-2003 §3.2.1.1.6, idAuthentication).
+//! Credentials by reference: a targets file names an environment variable or a command that returns the password, but
+//! never contains the password itself (Z39.50-2003 §3.2.1.1.6, idAuthentication).
 
 use std::fmt;
 use std::io;
@@ -13,9 +13,9 @@ use tokio::process::Command;
 use tokio::time::{Instant, timeout, timeout_at};
 use z3950_asn1::apdu::{IdAuthentication, IdPass};
 
-/// The time after which the log mentions that a password command is still running.
+/// The time after which a password command that is still running is logged.
 const QUIET: Duration = Duration::from_millis(500);
-/// The maximum number of octets kept from the output of a password command.
+/// The maximum number of octets that are kept from the output of a password command.
 const MAX_OUTPUT: u64 = 64 * 1024;
 
 /// The credentials for a target, and the source of the password.
@@ -27,7 +27,7 @@ pub struct Credentials {
     pub user: Option<String>,
     /// The group, if any.
     pub group: Option<String>,
-    /// The environment variable that holds the password.
+    /// The environment variable that contains the password.
     pub password_env: Option<String>,
     /// A shell command whose first line of output is the password.
     pub password_command: Option<String>,
@@ -37,7 +37,7 @@ pub struct Credentials {
     pub anonymous: bool,
 }
 
-/// The reason why there are no credentials.
+/// The reason why the credentials cannot be obtained.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CredentialsError {
@@ -47,7 +47,7 @@ pub enum CredentialsError {
     /// The command cannot be run.
     #[error("cannot run the password command")]
     Command(#[source] std::io::Error),
-    /// The command failed, or printed nothing.
+    /// The command failed or printed nothing.
     #[error("the password command returned no password: {0}")]
     NoPassword(String),
     /// The command was still running at the deadline, and was killed.
@@ -56,7 +56,7 @@ pub enum CredentialsError {
 }
 
 impl Credentials {
-    /// Returns what to send in Init. Reads the environment, or runs the command, which is killed at the deadline.
+    /// Returns the value for Init. Reads the environment, or runs the command, which is killed at the deadline.
     ///
     /// # Errors
     /// See [`CredentialsError`].
@@ -110,8 +110,9 @@ impl Credentials {
     }
 }
 
-/// Runs a command to its end and returns the beginning of its output. The rest is read and discarded, so that the command does
-/// not fail on a closed pipe. The command stays in the foreground of the terminal, so that it can prompt.
+/// Runs a command to its end and returns the beginning of its output. Further output is read and discarded, because the
+/// command could fail if its pipe were closed. The command stays in the foreground of the terminal, so that it can
+/// prompt.
 async fn run(command: &str) -> io::Result<(Vec<u8>, ExitStatus)> {
     let mut child = Command::new("sh")
         .args(["-c", command])
@@ -137,7 +138,7 @@ async fn run(command: &str) -> io::Result<(Vec<u8>, ExitStatus)> {
 }
 
 impl fmt::Debug for Credentials {
-    /// Hides the user name too.
+    /// Hides the user name as well.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("<redacted>")
     }
@@ -147,7 +148,8 @@ impl fmt::Debug for Credentials {
 mod tests {
     use super::*;
 
-    /// This also applies to a command that has closed its output, and to one whose child keeps it open.
+    /// Tests that a password command is killed at the deadline, even if it has closed its output, or has a child that
+    /// keeps the output open.
     #[tokio::test]
     async fn a_password_command_is_killed_at_the_deadline() {
         for command in ["sleep 5", "echo x; exec >&-; sleep 5", "sleep 5; echo x"] {

@@ -1,5 +1,5 @@
-//! Default attributes of query operands, written as in PQF, `[set] type=value`: many servers refuse or misinterpret operands
-//! without structure or truncation (Z39.50-2003 §3.7.1).
+//! Default attributes of query operands, written as in PQF (`[set] type=value`). They are needed because many servers
+//! refuse or misinterpret operands without structure or truncation (Z39.50-2003 §3.7.1).
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ use z3950_asn1::query::{attribute_set, attribute_set_name};
 #[serde(try_from = "Written")]
 pub struct Attributes(pub Vec<AttributeElement>);
 
-/// A list, or one string separated by commas.
+/// The forms of a list in a targets file: a list, or a string separated by commas.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -21,7 +21,7 @@ enum Written {
     List(Vec<String>),
 }
 
-/// The error of a malformed attribute.
+/// The error for a malformed attribute.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text} is not an attribute: {reason}")]
 pub struct HabitError {
@@ -29,7 +29,7 @@ pub struct HabitError {
     reason: &'static str,
 }
 
-/// The reason for refusing a number that does not fit.
+/// The message for a number that does not fit.
 const TOO_LARGE: &str = "the number is too large";
 
 fn is_number(text: &str) -> bool {
@@ -37,7 +37,7 @@ fn is_number(text: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|octet| octet.is_ascii_digit())
 }
 
-/// Parses `type=value`, or `set type=value` with the name or number of an attribute set.
+/// Parses `type=value`, or `set type=value` with the name or object identifier of an attribute set.
 fn read(text: &str) -> Result<AttributeElement, HabitError> {
     let because = |reason| HabitError {
         text: text.to_owned(),
@@ -134,19 +134,19 @@ impl Attributes {
         )
     }
 
-    /// Returns the text of each attribute.
+    /// Returns the attributes as texts, each in the notation of PQF.
     pub fn to_strings(&self) -> Vec<String> {
         self.0.iter().map(written).collect()
     }
 
-    /// Adds attributes to each operand that lacks an attribute of their type.
+    /// Adds those attributes to each operand whose types are missing there.
     pub fn add_missing(&self, query: &mut RpnQuery) {
         query.rpn.terms_mut().for_each(|operand| {
             self.complete(&mut operand.attributes);
         });
     }
 
-    /// Adds the attributes of types that are missing.
+    /// Adds those attributes whose types are missing in a list.
     pub(crate) fn complete(&self, attributes: &mut Vec<AttributeElement>) {
         for habit in &self.0 {
             let mut own = attributes.iter();

@@ -1,5 +1,5 @@
-//! All profiles by name: the built-in ones, overridden by those in the user's `targets.toml`. A target on a command line is the
-//! name of a profile, or an address whose profile is looked up by host.
+//! All profiles by name: built-in profiles, overridden by those in the user's `targets.toml`. A target on a command
+//! line is the name of a profile, or an address whose profile is found by its host.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,37 +16,37 @@ use super::{Profile, SruOptions};
 use crate::target::{self, Endpoint, Target, TargetError};
 use crate::url::{self, Host, Userinfo, Z3950Url};
 
-/// The built-in targets.
+/// The built-in targets file.
 const BUILT_IN: &str = include_str!("targets.toml");
 /// The path of the user's targets file, relative to the configuration directory.
 const FILE: &str = "z3950/targets.toml";
-/// The size limit of a targets file, in octets.
+/// The maximum size of a targets file in octets.
 const MAX_FILE: u64 = 4 << 20;
 
-/// Profiles by name.
+/// A list of profiles with names.
 #[derive(Clone, Debug, Default)]
 pub struct Profiles {
-    /// The user's profiles.
+    /// The profiles from files of the user.
     own: Entries,
     /// Whether the built-in profiles are included.
     has_built_in: bool,
-    /// All profiles, which are computed when they are first needed.
+    /// All profiles together, which are computed when they are first needed.
     all: OnceLock<Entries>,
 }
 
 type Entries = BTreeMap<String, ProfileEntry>;
 
-/// A profile, and where it comes from.
+/// A profile and its origin.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ProfileEntry {
     /// The profile.
     pub profile: Profile,
-    /// Where the profile comes from.
+    /// The origin of the profile.
     pub origin: Origin,
 }
 
-/// Where a profile comes from.
+/// The origin of a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The profile is built in, and has not been verified.
@@ -55,25 +55,25 @@ pub enum Origin {
     File(PathBuf),
 }
 
-/// A target with its profile.
+/// A target with its profile and databases.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Resolved {
-    /// The name of the profile, if the target has one.
+    /// The name of the profile, if it has one.
     pub name: Option<String>,
     /// The address of the server.
     pub endpoint: Endpoint,
-    /// The proxy of a `connect:` target.
+    /// The proxy in a `connect:` target.
     pub proxy: Option<String>,
-    /// The databases of the target, or those of the profile; may be empty.
+    /// The databases of the target, or those of the profile. The list may be empty.
     pub databases: Vec<DatabaseName>,
-    /// The profile; if the target has none, one that only contains its address.
+    /// The profile. If no profile is known for the target, it contains only the address.
     pub profile: Profile,
-    /// The user name and password of a URL. They take the place of the profile's credentials, even if they are not sent.
+    /// The user name and password in a URL. They replace the profile's credentials, even if they are not sent.
     pub userinfo: Option<Userinfo>,
 }
 
-/// The reason why profiles cannot be read, or a target cannot be resolved.
+/// The reason why profiles cannot be read or a target cannot be resolved.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
@@ -82,7 +82,7 @@ pub enum ProfileError {
     Read {
         /// The path of the file.
         path: PathBuf,
-        /// The reason.
+        /// The error of the file system.
         #[source]
         error: io::Error,
     },
@@ -91,10 +91,10 @@ pub enum ProfileError {
     Malformed {
         /// The path of the file.
         path: PathBuf,
-        /// The error, with its line and column.
+        /// The fault, with its line and column.
         error: String,
     },
-    /// The text is neither a profile nor an address.
+    /// The text is neither the name of a profile nor an address.
     #[error(transparent)]
     Target(#[from] TargetError),
 }
@@ -121,10 +121,10 @@ impl Profiles {
         }
     }
 
-    /// Adds the profiles in a file, replacing profiles of the same name.
+    /// Adds the profiles in a file, which replace profiles with the same name.
     ///
     /// # Errors
-    /// The file cannot be read, or is not a valid targets file.
+    /// Fails if the file cannot be read or is not a valid targets file.
     pub fn with_file(mut self, path: &Path) -> Result<Self, ProfileError> {
         let read = |error| ProfileError::Read {
             path: path.to_owned(),
@@ -155,8 +155,9 @@ impl Profiles {
         })
     }
 
-    /// Returns the profiles that may have this name or host. The built-in list is parsed only if the name occurs in it: parsing
-    /// takes longer than asking a nearby server, and most servers are not listed.
+    /// Returns the profiles among which one may have this name or host. The built-in list is parsed only if the name
+    /// occurs in its text, because parsing takes longer than a request to a nearby server, and most servers are not in
+    /// the list.
     fn about(&self, name: &str) -> &Entries {
         let name = name.to_ascii_lowercase();
         if self.has_built_in && BUILT_IN.contains(&name) {
@@ -166,7 +167,7 @@ impl Profiles {
         }
     }
 
-    /// Returns the profile with a name, ignoring case.
+    /// Returns the profile with a name; case is ignored.
     pub fn named(&self, name: &str) -> Option<(&str, &ProfileEntry)> {
         let known = self.about(name);
         let found = known.get_key_value(name).or_else(|| {
@@ -176,7 +177,7 @@ impl Profiles {
         found.map(|(name, entry)| (name.as_str(), entry))
     }
 
-    /// Returns the profile of a server; if there are several, the one that has one of these databases.
+    /// Returns the profile of a server. If there are several, the one with these databases is returned.
     pub fn at(
         &self,
         endpoint: &Endpoint,
@@ -201,7 +202,8 @@ impl Profiles {
             .map(|(name, entry)| (name.as_str(), *entry))
     }
 
-    /// Returns the profile for a URL's host and port, with or without TLS, because no URL of RFC 2056 can express TLS.
+    /// Returns the profile for the host and port in a URL. It may have TLS or not, because URLs of RFC 2056 cannot
+    /// express TLS.
     pub fn of_url(&self, url: &Z3950Url) -> Option<(&str, &ProfileEntry)> {
         self.of_host(url.host(), url.port(), &target::databases_of(url))
     }
@@ -216,10 +218,10 @@ impl Profiles {
         plain.or_else(|| self.at(&Endpoint::Tls(host.clone(), port), databases))
     }
 
-    /// Resolves a target given on a command line: `NAME`, `NAME/database+database`, or an address as in [`Target`].
+    /// Resolves a target given on a command line as `NAME`, `NAME/database+database`, or an address as in [`Target`].
     ///
     /// # Errors
-    /// The text is neither of these.
+    /// Fails if the text is neither the name of a profile nor an address.
     pub fn resolve(&self, text: &str) -> Result<Resolved, ProfileError> {
         let (name, named_databases) = text.split_once('/').unwrap_or((text, ""));
         if let Some((name, entry)) = self.named(name) {
@@ -253,7 +255,7 @@ impl Profiles {
         }
     }
 
-    /// Returns a profile whose name, or a word of whose title, is similar to an unknown name.
+    /// Returns a profile whose name, or a word in its title, is similar to an unknown name.
     pub fn nearest(&self, name: &str) -> Option<(&str, &ProfileEntry)> {
         let all = self.all();
         let by_name = nearest(name, all.keys().map(String::as_str));
@@ -283,7 +285,7 @@ fn entries(
     })
 }
 
-/// Returns the significant words of a title.
+/// Returns the words of a title that are compared with names.
 fn title_words(entry: &ProfileEntry) -> impl Iterator<Item = &str> {
     let title = entry.profile.title.as_deref().unwrap_or_default();
     let words = title.split(|character: char| !character.is_alphanumeric());
@@ -314,7 +316,7 @@ impl Resolved {
     }
 }
 
-/// Returns the error and its position, without quoting the text, which may contain passwords.
+/// Returns the fault with its position, but without the text of the file, which may contain passwords.
 fn fault(text: &str, error: &toml::de::Error) -> String {
     let message = error.message();
     let words = match message.rsplit_once(", expected ") {

@@ -1,4 +1,4 @@
-//! The table `sru` of a profile: how to ask a server over SRU (SRU 1.1, 1.2 and 2.0).
+//! The table `sru` of a profile, with the options for a server over SRU (SRU 1.1, 1.2 and 2.0).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,33 +10,34 @@ use z3950_asn1::bib1::attributes::USE;
 use z3950_asn1::query::names::Names;
 use z3950_asn1::sru::Version;
 
-/// How to ask an SRU server.
+/// The options for an SRU server.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Hash)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct SruOptions {
-    /// The version of requests; 1.1 by default. Answers in any version are accepted.
+    /// The version of requests, 1.1 by default. Responses in any version are accepted.
     #[serde(deserialize_with = "version")]
     pub version: Version,
-    /// How requests are sent.
+    /// The way to send requests.
     pub method: SruMethod,
-    /// The schema to request if MARC is wanted: a short name or an identifier; `marcxml` by default.
+    /// The schema to request for MARC records, as a short name or an identifier. The default is `marcxml`.
     pub schema: Option<String>,
-    /// The CQL index for each index name or Use value, such as `isbn = "bath.isbn"`.
+    /// The CQL index for each Use value. In a file, the key is an index name or a Use value, as in `isbn =
+    /// "bath.isbn"`.
     #[serde(deserialize_with = "indexes")]
     pub indexes: BTreeMap<i64, String>,
-    /// Whether the server accepts PQF, as `x-pquery` or, in version 2.0, as `queryType=pqf`. If so, queries are sent in PQF
-    /// unless they were typed in CQL.
+    /// Whether the server accepts PQF, as `x-pquery` or, in version 2.0, as `queryType=pqf`. If it does, queries are
+    /// sent in PQF unless they were typed in CQL.
     pub pqf: bool,
-    /// Whether to sort by the parameter `sortKeys` rather than by `sortby` in the query.
+    /// Whether to sort with the parameter `sortKeys` instead of `sortby` in the query.
     pub sort_keys: bool,
-    /// Whether to send the user name and password as `x-username` and `x-password` rather than in the header Authorization.
+    /// Whether to send the user name and password as `x-username` and `x-password` instead of the header Authorization.
     pub login_in_url: bool,
-    /// Parameters specific to the server, which are added to each request.
+    /// Parameters that this server needs in each request.
     pub parameters: BTreeMap<String, String>,
 }
 
-/// How SRU requests are sent.
+/// The way to send SRU requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SruMethod {
     /// As parameters in a URL.
@@ -52,7 +53,7 @@ impl SruMethod {
     /// All methods.
     pub const ALL: [Self; 3] = [Self::Get, Self::Post, Self::Soap];
 
-    /// Returns the name in lower case, such as `get`.
+    /// Returns the name of the method in lower case, such as `get`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -68,7 +69,7 @@ impl fmt::Display for SruMethod {
     }
 }
 
-/// The error for a text that is not the name of a method.
+/// The error for text that is not the name of a method.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is not get, post or soap")]
 pub struct SruMethodError(String);
@@ -96,13 +97,13 @@ fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Version, D::Err
         .ok_or_else(|| serde::de::Error::custom(format!("{text} is not 1.1, 1.2 or 2.0")))
 }
 
-/// Returns the version that a text names exactly.
+/// Returns the version with exactly this number.
 pub fn sru_version(text: &str) -> Option<Version> {
     let mut all = [Version::V1_1, Version::V1_2, Version::V2_0].into_iter();
     all.find(|version| version.as_str() == text)
 }
 
-/// Deserializes indexes by name or Use value.
+/// Deserializes a map from index names or Use values to CQL indexes.
 fn indexes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<i64, String>, D::Error> {
     let named = BTreeMap::<String, String>::deserialize(deserializer)?;
     let by_use = named.into_iter().map(|(name, index)| {

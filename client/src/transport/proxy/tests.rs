@@ -1,4 +1,4 @@
-//! Scripted proxies on an in-memory stream: what they are sent, and how their answers are handled.
+//! Tests with scripted proxies on an in-memory stream: the octets sent to a proxy, and the handling of its answers.
 
 use std::sync::Mutex;
 
@@ -22,8 +22,8 @@ impl Connect for Scripted {
     }
 }
 
-/// Connects to lib.example:210 through `proxy`, which expects and answers the pairs of `script` in turn. `outcome` is the first
-/// octets from the server, or the error with its source.
+/// Connects to lib.example:210 through `proxy`. Each pair of `script` is the octets that the proxy expects and its
+/// answer. `outcome` is the first octets from the server, or the error with its source.
 async fn check(proxy: &str, script: &[(&[u8], &[u8])], outcome: &str) {
     let (near, mut far) = duplex(4096);
     let reached = Arc::new(Mutex::new(String::new()));

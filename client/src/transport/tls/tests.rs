@@ -1,4 +1,4 @@
-//! Valid and invalid certificates made for the test: only a valid one is accepted, unless verification is turned off.
+//! Tests with valid and invalid certificates. Only a valid certificate is accepted, unless verification is turned off.
 
 use std::net::SocketAddr;
 
@@ -49,7 +49,8 @@ impl Authority {
     }
 }
 
-/// Starts a server that says hello to one client, which needs a certificate from `clients` if that is given.
+/// Starts a server that sends a greeting to one client. If `clients` is given, the client needs a certificate issued by
+/// it.
 async fn server((chain, key): (String, KeyPair), clients: Option<&Authority>) -> SocketAddr {
     let chain: Vec<_> = CertificateDer::pem_slice_iter(chain.as_bytes())
         .collect::<Result<_, _>>()
@@ -83,7 +84,7 @@ async fn server((chain, key): (String, KeyPair), clients: Option<&Authority>) ->
     address
 }
 
-/// Returns what a client receives, or the error with all its causes.
+/// Returns the octets that a client receives, or the error with all its causes.
 async fn heard(address: SocketAddr, options: &TlsOptions) -> String {
     heard_by_name(HOST, address, options).await
 }

@@ -22,10 +22,10 @@ use tokio_rustls::rustls::{
 use z3950_asn1::codec::frame::{Header, Length};
 use z3950_asn1::moment::Moment;
 
-/// The bit that marks a context tag.
+/// The bit that marks a context tag in DER.
 const CONTEXT: u8 = 0x80;
 
-/// Verifies that the certificate is one that [`Trusted`] accepts, and that the server has the key.
+/// A verifier, which checks that the certificate is accepted by [`Trusted`] and that the server has the key.
 #[derive(Debug)]
 pub(super) struct Verifier {
     pub(super) provider: Arc<CryptoProvider>,
@@ -99,7 +99,7 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Returns whether adding the certificate to the trusted ones would not help.
+/// Returns whether the certificate would still be rejected if the user trusted it.
 fn is_final(error: &CertificateError) -> bool {
     matches!(
         error,
@@ -112,7 +112,7 @@ fn is_final(error: &CertificateError) -> bool {
     )
 }
 
-/// Checks the name of a certificate, but not its issuer. Its dates were checked before the search for an issuer failed.
+/// Checks the name in a certificate, but not its issuer. The dates were checked before the search for an issuer failed.
 fn verify_by_itself(
     certificate: &CertificateDer<'_>,
     name: &ServerName<'_>,
@@ -127,8 +127,8 @@ fn verify_by_itself(
     Ok(ServerCertVerified::assertion())
 }
 
-/// Checks a certificate without alternative names by its common name (RFC 6125 §6.4.4). Only given certificates are checked like
-/// this.
+/// Checks the common name of a certificate without alternative names (RFC 6125 §6.4.4). Only given certificates are
+/// checked in this way.
 fn by_common_name(
     certificate: &CertificateDer<'_>,
     name: &ServerName<'_>,
@@ -149,7 +149,7 @@ fn by_common_name(
     }
 }
 
-/// Returns the first common name (`id-at-commonName`) of a certificate's subject (RFC 5280 §4.1).
+/// Returns the first common name (`id-at-commonName`) in the subject of a certificate (RFC 5280 §4.1).
 fn common_name(certificate: &[u8]) -> Option<&str> {
     const COMMON_NAME: &[u8] = &[0x55, 4, 3];
     let (_, certificate) = elements(certificate).next()?;
@@ -166,7 +166,7 @@ fn common_name(certificate: &[u8]) -> Option<&str> {
     })
 }
 
-/// Returns consecutive DER values, each with its contents, up to the first value that is cut short.
+/// Returns consecutive DER values, each with its contents, up to the first truncated value.
 fn elements(mut octets: &[u8]) -> impl Iterator<Item = (Header, &[u8])> {
     std::iter::from_fn(move || {
         let header = Header::read(octets).ok()??;
@@ -183,13 +183,13 @@ fn elements(mut octets: &[u8]) -> impl Iterator<Item = (Header, &[u8])> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Distrust(pub(super) CertificateError);
 
-/// A remedy for a rejected certificate.
+/// The remedy for a rejected certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Remedy {
     /// The server needs a new certificate.
     Renew,
-    /// Use another name, or a certificate for the name.
+    /// Connect with another name, or use a certificate for this name.
     Name,
     /// Trust the certificate or its issuer.
     Trust,
@@ -291,12 +291,13 @@ fn in_words(said: &str) -> String {
 
 impl std::error::Error for Distrust {}
 
-/// Returns whether this is the error for a CA certificate. rustls exposes it only as the Debug form of a webpki error.
+/// Returns whether this is the error for a CA certificate, which rustls exposes only as the `Debug` form of a webpki
+/// error.
 fn is_authority(OtherError(error): &OtherError) -> bool {
     format!("{error:?}").contains("CaUsedAsEndEntity")
 }
 
-/// Returns the name in `DnsName("lib.example")`, which is how webpki shows it.
+/// Returns the name in `DnsName("lib.example")`, the form in which webpki shows names.
 fn plain(name: &str) -> &str {
     let inner = name
         .split_once('(')

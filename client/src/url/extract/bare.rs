@@ -1,6 +1,6 @@
-//! URLs without a wrapper: heuristics for their start and end in running text (RFC 1738 Appendix, RFC 1736 §4.4). A URL ends
-//! before blanks, `"`, `<`, `>`, control characters and punctuation. Non-ASCII letters are included and escaped, since people
-//! write them.
+//! Finds the start and end of URLs without a wrapper in running text, with heuristics (RFC 1738 Appendix, RFC 1736
+//! §4.4). A URL ends before spaces, `"`, `<`, `>`, control characters and punctuation. Non-ASCII letters are included
+//! and escaped, because people write them in URLs.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::super::MAX_URL_LENGTH;
 const WITHOUT_SLASHES: [&[u8]; 3] = [b"mailto", b"news", b"urn"];
 /// The maximum length of a scheme in octets.
 const MAX_SCHEME: usize = 32;
-/// The maximum number of octets of a mailbox before the `@` (RFC 821 §4.5.3).
+/// The maximum number of octets of a mail address before the `@` (RFC 821 §4.5.3).
 const MAX_MAILBOX: usize = 64;
 
 /// A URL in running text.
@@ -20,7 +20,7 @@ pub(super) struct Bare {
     pub(super) may_continue: bool,
 }
 
-/// Returns the URL whose scheme ends with the colon at `colon` and that does not begin before `floor`.
+/// Returns the URL whose scheme ends with the colon at `colon`, if there is one that does not begin before `floor`.
 pub(super) fn around(text: &[u8], floor: usize, colon: usize) -> Option<Bare> {
     let after = text.get(colon + 1..)?;
     let slashes = after.strip_prefix(b"//");
@@ -75,8 +75,8 @@ fn extent(text: &[u8]) -> usize {
     extent
 }
 
-/// Returns whether a non-ASCII character ends a URL: blanks, control characters, quotation marks, brackets, and the punctuation
-/// of scripts that do not separate words by blanks.
+/// Returns whether a non-ASCII character ends a URL: spaces, control characters, quotation marks, brackets, and the
+/// punctuation of scripts that do not separate words by spaces.
 fn ends(character: char) -> bool {
     const MARKS: &str =
         "«»‘’‚‛“”„‟‹›…¡¿、。〈〉《》「」『』【】〔〕〖〗〝〞〟！（），：；？［］｛｝～｡｢｣､";
@@ -87,7 +87,7 @@ fn ends(character: char) -> bool {
     is_invisible || character.is_whitespace() || character.is_control() || MARKS.contains(character)
 }
 
-/// Returns whether the rest begins with a punctuation mark followed by a letter or digit.
+/// Returns whether the text begins with a punctuation mark that is followed by a letter or digit.
 fn goes_on(rest: &[u8]) -> bool {
     /// The maximum number of octets of two characters.
     const TWO: usize = 8;
@@ -104,7 +104,7 @@ fn goes_on(rest: &[u8]) -> bool {
     }
 }
 
-/// Returns whether a mail address follows.
+/// Returns whether the text begins with a mail address.
 fn has_at(rest: &[u8]) -> bool {
     let address = rest.iter().take(MAX_MAILBOX);
     let mailbox = address.take_while(|octet| belongs(**octet) && **octet != b'@');
@@ -112,7 +112,7 @@ fn has_at(rest: &[u8]) -> bool {
     length > 0 && rest.get(length) == Some(&b'@')
 }
 
-/// Returns the start of the scheme before `colon`: a letter that no letter or digit precedes.
+/// Returns the start of the scheme before `colon`, which is a letter that does not follow a letter or digit.
 fn scheme_start(text: &[u8], floor: usize, colon: usize, has_slashes: bool) -> Option<usize> {
     let run = text.get(floor.max(colon.saturating_sub(MAX_SCHEME))..colon)?;
     let length = run
@@ -140,7 +140,7 @@ fn belongs(octet: u8) -> bool {
     octet.is_ascii_graphic() && !b"\"<>`{}|\\^".contains(&octet)
 }
 
-/// Removes trailing punctuation, but keeps a closing bracket if the URL itself opens it.
+/// Removes punctuation at the end of a URL, except a closing bracket whose opening bracket is in the URL.
 fn trimmed(mut url: &[u8]) -> &[u8] {
     let count = |octet: u8| url.iter().filter(|&&each| each == octet).count();
     // For each pair of brackets, the number of closing brackets minus the number of opening brackets.

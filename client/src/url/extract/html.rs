@@ -1,5 +1,5 @@
-//! Finds URLs in HTML: in attributes, and in the text between tags, with character references resolved. Source: HTML 4.01 §B.2
-//! and its index of attributes, and attributes that later versions of HTML added.
+//! Finds URLs in HTML: in attributes, and in the text between tags. Character references are decoded. Source: HTML 4.01
+//! §B.2 and its index of attributes, with attributes that later versions of HTML added.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use z3950_marc::charset::Charset;
 use super::super::generic;
 use super::{FoundUrl, WrapperFault, ascii, link, scan, written};
 
-/// Attributes whose value is a URL.
+/// The attributes whose value is a URL.
 const ATTRIBUTES: [&str; 13] = [
     "action",
     "background",
@@ -33,8 +33,8 @@ const ATTRIBUTES: [&str; 13] = [
 pub struct HtmlUrl {
     /// The element and the attribute, such as `a` and `href`; `None` for text between tags.
     pub attribute: Option<(String, &'static str)>,
-    /// The URL. In an attribute, its range is that of the attribute. In text, it is the range of the URL itself, or that of the
-    /// whole text between two tags if the text has character references or rewritten line ends.
+    /// The URL. In an attribute, its range is that of the attribute. In text, its range is that of the URL. If the text
+    /// has character references or rewritten line ends, the range is that of the complete text between two tags.
     pub found: FoundUrl,
 }
 
@@ -44,9 +44,9 @@ pub struct HtmlUrl {
 pub struct HtmlUrls {
     /// The URLs, in the order of the document.
     pub urls: Vec<HtmlUrl>,
-    /// The number of relative links skipped because the base is unknown.
+    /// The number of relative links that were left out because the base is unknown.
     pub unresolved: usize,
-    /// Malformed wrappers in the text between tags.
+    /// Faults in wrappers in the text between tags.
     pub faults: Vec<WrapperFault>,
 }
 
@@ -58,8 +58,8 @@ struct Link {
     range: Range<usize>,
 }
 
-/// Finds the URLs of a document. Links are repaired and resolved as browsers do, relative to the first `<base>`, which is itself
-/// relative to `address`, the URL of the document, if that is known.
+/// Finds the URLs in a document. Links are repaired and resolved as in browsers, relative to the first `<base>`. The
+/// `<base>` itself is relative to `address`, the URL of the document, if it is known.
 pub fn in_html(document: &[u8], address: Option<&str>) -> HtmlUrls {
     let mut emitter = DefaultEmitter::<usize>::new_with_span();
     // With this, the tokenizer skips the contents of scripts and styles, which are neither text nor tags.
@@ -136,7 +136,7 @@ pub fn in_html(document: &[u8], address: Option<&str>) -> HtmlUrls {
     }
 }
 
-/// A relative link without a base.
+/// The error for a relative link without a base.
 struct Unresolved;
 
 /// Returns the URL of a link; `None` for an empty value, a script, or a fragment without a base.
@@ -162,7 +162,7 @@ fn read(link: Link, base: Option<&str>, charset: Charset) -> Option<Result<HtmlU
     }))
 }
 
-/// Translates a range of the text into a range of the document.
+/// Converts a range of the text to a range of the document.
 fn placed(place: &Range<usize>, length: usize, range: &Range<usize>) -> Range<usize> {
     if place.len() == length {
         place.start + range.start..place.start + range.end
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(in_html(page, None).unresolved, 1);
     }
 
-    /// Lists the URLs of a page, with `~` before those that differ from their octets and `<` after those that were repaired.
+    /// Lists the URLs in a page. A URL that differs from its octets has `~` before it, a URL that was repaired has `<`.
     fn shown(page: &[u8], address: Option<&str>) -> Vec<String> {
         let shown = |url: &HtmlUrl| {
             let place = url.attribute.as_ref();

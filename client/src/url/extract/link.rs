@@ -1,8 +1,8 @@
-//! Repairs links as browsers do (WHATWG URL Standard, §4.4): surrounding blanks, line ends and tabs are removed, other octets
-//! that are not allowed are escaped, and relative links are resolved.
+//! Repairs links as browsers do (WHATWG URL Standard, §4.4): surrounding spaces, line ends and tabs are removed, other
+//! octets that are not allowed are escaped, and relative links are resolved.
 //!
-//! Valid URLs are unchanged: dots, ports and letter case are not normalized. A host name that is not ASCII is escaped (RFC 3986
-//! §3.2.2).
+//! Valid URLs are not changed: dots, ports and letter case are not normalized. A host name that is not ASCII is escaped
+//! (RFC 3986 §3.2.2).
 
 use z3950_marc::charset::Charset;
 
@@ -10,8 +10,8 @@ use super::super::generic;
 use super::super::resolve::{ResolveMode, resolve};
 use super::{ascii, escape};
 
-/// Cleans and escapes the value of an attribute. The path is encoded in UTF-8; the query in the charset of the page, or in
-/// `fallback` if the value is not UTF-8.
+/// Cleans and escapes the value of an attribute. The path is encoded in UTF-8. The query is encoded in the charset of
+/// the page, or in `fallback` if the value is not UTF-8.
 pub(super) fn cleaned(value: &[u8], fallback: Charset) -> String {
     let octets = trimmed(value).iter().copied();
     let octets: Vec<u8> = octets.filter(|octet| !b"\t\r\n".contains(octet)).collect();
@@ -26,7 +26,7 @@ pub(super) fn cleaned(value: &[u8], fallback: Charset) -> String {
     decoded(path) + &escape(query) + &decoded(fragment)
 }
 
-/// Removes surrounding blanks and control characters.
+/// Removes surrounding spaces and control characters.
 pub(super) fn trimmed(mut value: &[u8]) -> &[u8] {
     while let [b'\0'..=b' ', rest @ ..] | [rest @ .., b'\0'..=b' '] = value {
         value = rest;
@@ -34,7 +34,7 @@ pub(super) fn trimmed(mut value: &[u8]) -> &[u8] {
     value
 }
 
-/// Returns whether the scheme is one in which browsers treat a backslash as a slash, and any number of slashes before a host as
+/// Returns whether browsers treat a backslash like a slash in this scheme, and any number of slashes before a host like
 /// two.
 fn is_special(scheme: &str) -> bool {
     ["http", "https", "ftp", "file"]
@@ -42,7 +42,7 @@ fn is_special(scheme: &str) -> bool {
         .any(|special| special.eq_ignore_ascii_case(scheme))
 }
 
-/// Resolves a cleaned link against `base`. Returns `None` for a relative link without a base.
+/// Resolves a cleaned link relative to `base`. Returns `None` for a relative link without a base.
 pub(super) fn resolved(link: &str, base: Option<&str>) -> Option<String> {
     let base =
         base.filter(|base| generic::split(base).is_some_and(|(_, rest)| rest.starts_with("//")));
@@ -68,7 +68,8 @@ pub(super) fn resolved(link: &str, base: Option<&str>) -> Option<String> {
     }
 }
 
-/// Converts backslashes before the query to slashes, more than two leading slashes to two, and segments of escaped dots to dots.
+/// Converts backslashes before the query to slashes, more than two leading slashes to two, and segments of escaped dots
+/// to dots.
 fn with_slashes(link: &str) -> String {
     let (path, tail) = link.split_at(link.find(['?', '#']).unwrap_or(link.len()));
     let path = path.replace('\\', "/");
@@ -85,9 +86,10 @@ fn with_slashes(link: &str) -> String {
     format!("{}{}{tail}", "/".repeat(slashes.min(2)), segments.join("/"))
 }
 
-/// Returns the charset declared by a page, for values that are not UTF-8; windows-1252 by default, as in browsers.
+/// Returns the charset that a page declares, which is used for values that are not UTF-8. The default is windows-1252,
+/// as in browsers.
 pub(super) fn declared_charset(page: &[u8]) -> Charset {
-    /// The number of octets that browsers examine (HTML Standard, "prescan a byte stream").
+    /// The number of octets that browsers examine for a declaration (HTML Standard, "prescan a byte stream").
     const HEAD: usize = 1024;
     let head = page.get(..HEAD).unwrap_or(page).to_ascii_lowercase();
     let named = head
@@ -113,7 +115,7 @@ pub(super) fn declared_charset(page: &[u8]) -> Charset {
 mod tests {
     use super::*;
 
-    /// Cases from the URL Standard's own tests that agree with RFC 1630.
+    /// Tests with cases from the tests of the URL Standard that agree with RFC 1630.
     #[test]
     fn audit_b11_links_are_resolved_as_browsers_do() {
         let check = |base: &str, link: &str, expected: Option<&str>| {

@@ -1,5 +1,5 @@
-//! Finds URLs in MARC records: in field 856 $u, and in 024 and 035 if they contain a URL. Source: MARC 21 Format for
-//! Bibliographic Data, 856, 024, 035.
+//! Finds URLs in MARC records: in field 856 $u, and in fields 024 and 035 if they contain a URL. Source: MARC 21 Format
+//! for Bibliographic Data, 856, 024, 035.
 
 use std::borrow::Cow;
 
@@ -25,14 +25,15 @@ pub struct RecordUrl {
     pub tag: &'static str,
     /// The code of the subfield.
     pub code: char,
-    /// The occurrence of the field in the record, 1-based.
+    /// The 1-based number of the field among those with the same tag.
     pub occurrence: usize,
-    /// The URL. Its range is relative to the subfield's value, or is the whole value if that is not UTF-8.
+    /// The URL. Its range is relative to the subfield's value. If the value is not UTF-8, the range is the complete
+    /// value.
     pub found: FoundUrl,
 }
 
-/// Finds the URLs of a record, field by field. An 856 $u is taken as one URL with its blanks escaped, unless it does not begin
-/// with a URL or contains several URLs: then it is searched as text, like the other fields.
+/// Finds the URLs in a record, field by field. An 856 $u is treated as one URL whose spaces are escaped. If it does not
+/// begin with a URL, or contains several URLs, it is searched as text, like the other fields.
 pub fn in_record(record: &MarcRecord) -> Vec<RecordUrl> {
     let mut urls = Vec::new();
     for (tag, code, is_url) in PLACES {
@@ -64,7 +65,7 @@ pub fn in_record(record: &MarcRecord) -> Vec<RecordUrl> {
     urls
 }
 
-/// Returns the value in UTF-8.
+/// Returns the value of a subfield in UTF-8.
 fn decoded<'a>(value: &'a [u8], record: &MarcRecord) -> Cow<'a, [u8]> {
     if std::str::from_utf8(value).is_ok() && !value.contains(&ESCAPE) {
         return Cow::Borrowed(value);
@@ -76,7 +77,7 @@ fn decoded<'a>(value: &'a [u8], record: &MarcRecord) -> Cow<'a, [u8]> {
 /// The escape character that switches character sets in MARC-8 (ISO 2022).
 const ESCAPE: u8 = 0x1B;
 
-/// Returns the URL if the value is a single URL, apart from surrounding blanks.
+/// Returns the URL if the value is a single URL with optional surrounding spaces.
 fn whole(value: &[u8]) -> Option<FoundUrl> {
     let url = value.trim_ascii();
     let start = value.len() - value.trim_ascii_start().len();

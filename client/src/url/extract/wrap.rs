@@ -1,16 +1,17 @@
-//! Wraps a URL between `<URL:` and `>` in lines of a given width, for mail (RFC 1738 Appendix, RFC 1736 §4.5). No line ends with
-//! a hyphen of the URL, so that the URL can be read back unambiguously.
+//! Wraps a URL between `<URL:` and `>` in lines of a given width, for mail (RFC 1738 Appendix, RFC 1736 §4.5). No line
+//! ends with a hyphen of the URL, so that the URL can be extracted unambiguously.
 
-/// The minimum line width, in characters.
+/// The minimum line width in characters.
 pub const MIN_WRAP_WIDTH: usize = 20;
-/// The maximum line width, in characters, as in mail of RFC 822.
+/// The maximum line width in characters, which is suitable for mail of RFC 822.
 pub const MAX_WRAP_WIDTH: usize = 76;
 
-/// Writes a URL in a wrapper, in lines of at most `width` characters; `width` is clamped to [`MIN_WRAP_WIDTH`] and
-/// [`MAX_WRAP_WIDTH`]. A line ends with a hyphen only if the URL has more hyphens in a row than fit in a line.
+/// Writes a URL in a wrapper, in lines of at most `width` characters. `width` is clamped to the range from
+/// [`MIN_WRAP_WIDTH`] to [`MAX_WRAP_WIDTH`]. A line ends with a hyphen only if the URL has more consecutive hyphens
+/// than fit on a line.
 ///
-/// `url` is a canonical form or any other text of graphic ASCII without `<`, `>` and `"`; [`extract`](super::extract()) reads it
-/// back.
+/// `url` is a canonical form, or any other text of graphic ASCII without `<`, `>` and `"`.
+/// [`extract`](super::extract()) finds the same URL in the result.
 pub fn wrap(url: &str, width: usize) -> String {
     let width = width.clamp(MIN_WRAP_WIDTH, MAX_WRAP_WIDTH);
     let mut wrapped = String::from("<URL:");

@@ -1,4 +1,4 @@
-//! Builds or changes a Gopher URL. Parts are escaped; only parts that no request can express are refused.
+//! Builds or changes a Gopher URL. Parts are escaped as necessary. Only parts that no request can express are refused.
 
 use std::num::NonZeroU16;
 
@@ -8,7 +8,7 @@ use super::super::host::Host;
 use super::super::octets::Octets;
 use super::{GopherPlus, GopherType, GopherUrl};
 
-/// A builder for [`GopherUrl`]; [`build`](Self::build) checks the parts.
+/// A builder for [`GopherUrl`], whose [`build`](Self::build) checks the parts.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct GopherUrlBuilder {
@@ -36,19 +36,19 @@ impl GopherUrlBuilder {
         self
     }
 
-    /// Sets the item type, which decides how the reply is read.
+    /// Sets the item type, which determines how the reply is interpreted.
     pub fn item_type(mut self, item_type: GopherType) -> Self {
         self.url.item_type = item_type;
         self
     }
 
-    /// Sets the selector: any octets except tab, CR and LF.
+    /// Sets the selector, which may contain any octets except tab, CR and LF.
     pub fn selector(mut self, selector: impl Into<Octets>) -> Self {
         self.url.selector = selector.into();
         self
     }
 
-    /// Sets the search string: any octets except tab, CR and LF; it may be empty.
+    /// Sets the search string, which may be empty, and may contain any octets except tab, CR and LF.
     pub fn search(mut self, term: impl Into<Octets>) -> Self {
         self.url.search = Some(term.into());
         self
@@ -68,13 +68,13 @@ impl GopherUrlBuilder {
         self
     }
 
-    /// Sets whether a URL may contain the answers to a form, which the draft (§3.1) discourages.
+    /// Sets whether the URL may contain the answers to a form, although the draft (§3.1) discourages this.
     pub fn ask_forms(mut self, allowed: bool) -> Self {
         self.ask_forms = allowed;
         self
     }
 
-    /// Sets the answers to a form as the Gopher+ string; requires [`ask_forms`](Self::ask_forms).
+    /// Sets the answers to a form as the Gopher+ string. This requires [`ask_forms`](Self::ask_forms).
     ///
     /// Errors: `AmbiguousDot`, `ForbiddenControl`.
     pub fn answers<T: AsRef<[u8]>>(self, answers: &[T]) -> Result<Self, BuildError> {
@@ -93,7 +93,7 @@ impl GopherUrlBuilder {
 
     /// Builds the URL.
     ///
-    /// Errors: the first part, in the order of the URL, that no request can hold.
+    /// Errors: the first part, in the order of the URL, that a request cannot contain.
     pub fn build(self) -> Result<GopherUrl, BuildError> {
         let url = self.url;
         line(&url.selector, "the selector")?;

@@ -1,44 +1,45 @@
-//! The type of a Gopher item: one character, which decides how a reply is read.
-//! Source: Gopher URL draft §2.1, whose list consists of that of RFC 1436 §3.8 and a few more types.
+//! The type of a Gopher item, which is one character and determines how a reply is interpreted. Source: Gopher URL
+//! draft §2.1, whose list has the types of RFC 1436 §3.8 and a few more.
 
 use std::fmt;
 
 use super::super::common;
 
-/// The character before the selector: never sent, but needed to interpret the reply.
+/// The character before the selector, which is never sent, but is needed to interpret the reply.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GopherType(u8);
 
 impl GopherType {
-    /// `0`: a text.
+    /// `0`: text.
     pub const TEXT: Self = Self(b'0');
-    /// `1`: a menu; the default for a URL without a path.
+    /// `1`: a menu, which is the default for a URL without a path.
     pub const MENU: Self = Self(b'1');
     /// `3`: an error in place of an item.
     pub const ERROR: Self = Self(b'3');
     /// `7`: a search.
     pub const SEARCH: Self = Self(b'7');
-    /// `9`: octets.
+    /// `9`: any octets.
     pub const BINARY: Self = Self(b'9');
-    /// `i`: an informational line of a menu; common, but not in any standard.
+    /// `i`: an informational line of a menu, which is common, but not standardised.
     pub const INFO: Self = Self(b'i');
 
-    /// Creates the type with this character, if it is allowed in a URL: letters, digits and `$-_.+!*'(),;/?:@&=`.
+    /// Creates the type with this character; `None` unless it is allowed in a URL: letters, digits and
+    /// `$-_.+!*'(),;/?:@&=`.
     pub fn new(character: u8) -> Option<Self> {
         common::is_xchar(character).then_some(Self(character))
     }
 
-    /// Returns the character.
+    /// Returns the character of the type.
     pub fn as_char(self) -> char {
         char::from(self.0)
     }
 
-    /// Returns whether the draft lists the type: `0`–`9`, `+`, `I`, `g` and `T`.
+    /// Returns whether the type is in the draft: `0`–`9`, `+`, `I`, `g` and `T`.
     pub fn is_listed(self) -> bool {
         self.0.is_ascii_digit() || b"+IgT".contains(&self.0)
     }
 
-    /// Returns how to interpret the reply for this type.
+    /// Returns the kind of reply for this type.
     pub fn reply_kind(self) -> ReplyKind {
         match self.0 {
             b'0' | b'4' | b'6' => ReplyKind::Text,
@@ -64,22 +65,22 @@ impl fmt::Debug for GopherType {
     }
 }
 
-/// The kind of reply that a server sends for an item, or what the item refers to instead.
+/// The kind of reply that a server sends for an item, or the service to which the item refers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReplyKind {
-    /// `0`, `4` (BinHex) and `6` (uuencoded): lines of text, which are followed by a lone dot according to RFC 1436.
+    /// `0`, `4` (BinHex) and `6` (uuencoded): lines of text. In RFC 1436, a lone dot follows them.
     Text,
     /// `1` and `7`: a menu.
     Menu,
-    /// `2`: a CSO phone book at host and port.
+    /// `2`: a CSO phone book at the host and port.
     Cso,
     /// `3`: an error.
     Error,
-    /// `8` (telnet) and `T` (tn3270): a terminal session at host and port.
+    /// `8` (telnet) and `T` (tn3270): a terminal session at the host and port.
     Session,
-    /// `+`: another server for the item before it in a menu.
+    /// `+`: another server for the preceding item in a menu.
     RedundantServer,
-    /// `5`, `9`, `g`, `I` and others: octets until the end of the connection.
+    /// `5`, `9`, `g`, `I` and other types: octets until the end of the connection.
     Binary,
 }
 

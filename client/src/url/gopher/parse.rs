@@ -11,13 +11,13 @@ use super::super::octets::Octets;
 use super::super::span::Span;
 use super::{GopherPlus, GopherType, GopherUrl, SCHEME};
 
-/// Characters that are delimiters in other schemes but data here (draft §2.1).
+/// Characters that are delimiters in other schemes, but data in this scheme (draft §2.1).
 const RESERVED: &[u8] = b";/?:@&=";
 
-/// The separator of the fields of the path.
+/// The separator between the fields of the path.
 const TAB: &[u8] = b"%09";
 
-/// Parses a whole URL for [`GopherUrl::parse`].
+/// Parses a complete URL for [`GopherUrl::parse`].
 pub(super) fn parse(text: &[u8], mode: Mode) -> Result<GopherUrl, UrlError> {
     let (url, fragment) = common::envelope(text, mode)?.cut(b"#");
     let (scheme, rest) = common::scheme(url)?;
@@ -50,7 +50,7 @@ pub(super) fn parse(text: &[u8], mode: Mode) -> Result<GopherUrl, UrlError> {
     Ok(read)
 }
 
-/// Parses the character before the selector. It is not data, so it cannot be escaped.
+/// Parses the character before the selector. It cannot be escaped, because it is not data.
 fn item_type(path: Span<'_>, mode: Mode) -> Result<GopherType, UrlError> {
     path.first()
         .and_then(GopherType::new)
@@ -64,7 +64,7 @@ fn split(fields: Span<'_>) -> (Span<'_>, Option<Span<'_>>) {
     (head, tail.strip_prefix(TAB))
 }
 
-/// Decodes a field of the request: any octets except CR and LF.
+/// Decodes a field of the request, which may contain any octets except CR and LF.
 fn line(field: Span<'_>, mode: Mode) -> Result<Octets, UrlError> {
     let (data, broken) = field.split_at(position(field, breaks_line));
     let data = self::data(data, mode)?;

@@ -3,31 +3,32 @@
 
 use super::super::octets::Octets;
 
-/// The third field of a request, after selector and search string. Only a filled form may contain CR, LF and tab.
+/// The third field of a request, after the selector and the search string. CR, LF and tab are allowed only in a filled
+/// form.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct GopherPlus(Octets);
 
-/// The request expressed by a [`GopherPlus`].
+/// The meaning of a [`GopherPlus`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PlusRequest {
-    /// `+`, `+format` or `+format language`: the item itself, in its default view or another.
+    /// `+`, `+format` or `+format language`: the item itself, in its default view or another view.
     View {
-        /// The media type, such as `text/html`; `None` for the default view.
+        /// The media type of the view, such as `text/html`; `None` for the default view.
         format: Option<Octets>,
-        /// The language, such as `Es_ES`.
+        /// The language of the view, such as `Es_ES`.
         language: Option<Octets>,
     },
-    /// `?`: an item that has a form.
+    /// `?`: the item has a form.
     Form,
-    /// `!` or `$`, with or without names: attributes.
+    /// `!` or `$`, with or without names: attributes of items.
     Attributes {
         /// The items whose attributes are requested.
         scope: AttributeScope,
-        /// The names of the attributes with their `+`, such as `+ABSTRACT`; empty for all attributes.
+        /// The names of the requested attributes with their `+`, such as `+ABSTRACT`; empty for all attributes.
         names: Vec<Octets>,
     },
-    /// `+`, tab, `1` and lines: the item, with the answers to its form.
+    /// `+`, tab, `1` and lines: the item, as the result of answers to its form.
     Answers(Vec<Octets>),
     /// Any other string, which is sent unchanged.
     Other,
@@ -38,7 +39,7 @@ pub enum PlusRequest {
 pub enum AttributeScope {
     /// `!`: the item itself.
     Item,
-    /// `$`: all items in a directory. If the item is not a directory, this means the same as `!`.
+    /// `$`: all items in a directory. If the item is not a directory, this is the same as `!`.
     Directory,
 }
 
@@ -51,12 +52,13 @@ impl AttributeScope {
     }
 }
 
-/// The texts before and after the answers to a form (draft §3.2).
+/// The texts before and after the answers in a filled form (draft §3.2).
 const FORM_BEGIN: &[u8] = b"+\t1\r\n+-1\r\n";
 const FORM_END: &[u8] = b".\r\n";
 
 impl GopherPlus {
-    /// Creates the string after the second tab. Returns `None` if it contains CR, LF or a tab and is not a filled form.
+    /// Creates the string after the second tab. Returns `None` if it contains CR, LF or a tab without being a filled
+    /// form.
     pub fn new(text: impl Into<Octets>) -> Option<Self> {
         let text = text.into();
         let is_line = !text
@@ -66,22 +68,23 @@ impl GopherPlus {
         (is_line || answers(text.as_bytes()).is_some()).then_some(Self(text))
     }
 
-    /// Asks for the default view, `+`.
+    /// Returns the string `+`, which requests the default view.
     pub fn default_view() -> Self {
         Self(b"+".into())
     }
 
-    /// Says that the item has a form, `?`.
+    /// Returns the string `?`, which marks an item with a form.
     pub fn form() -> Self {
         Self(b"?".into())
     }
 
-    /// Asks for attributes by name, or for all if there are no names. Returns `None` if a name contains CR, LF or a tab.
+    /// Creates a request for attributes by name, or for all attributes if there are no names. Returns `None` if a name
+    /// contains CR, LF or a tab.
     pub fn attributes(scope: AttributeScope, names: &[&str]) -> Option<Self> {
         Self::new([&[scope.mark()], names.join(" ").as_bytes()].concat())
     }
 
-    /// Asks for a view other than the default. Returns `None` if a part contains CR, LF or a tab.
+    /// Creates a request for a view other than the default. Returns `None` if a part contains CR, LF or a tab.
     pub fn view(format: &str, language: Option<&str>) -> Option<Self> {
         let language = language.map_or_else(String::new, |language| format!(" {language}"));
         Self::new(format!("+{format}{language}"))
@@ -108,7 +111,7 @@ impl GopherPlus {
         &self.0
     }
 
-    /// Returns what the string asks for.
+    /// Returns the request that the string expresses.
     pub fn request(&self) -> PlusRequest {
         match self.0.as_bytes() {
             b"?" => PlusRequest::Form,
@@ -128,13 +131,14 @@ impl GopherPlus {
         }
     }
 
-    /// Returns whether this is a filled form, which marks its own end.
+    /// Returns whether this is a filled form, which contains its own end mark.
     pub fn is_filled_form(&self) -> bool {
         self.0.as_bytes().starts_with(FORM_BEGIN)
     }
 }
 
-/// Returns whether two attribute names are equal, ignoring case; `+VIEW` of RFC 1738 is the same as `+VIEWS` of the draft.
+/// Returns whether two attribute names are equal; case is ignored. `+VIEW` of RFC 1738 is the same as `+VIEWS` of the
+/// draft.
 pub fn same_attribute(one: &[u8], other: &[u8]) -> bool {
     let plural = |name: &[u8]| match name.to_ascii_uppercase() {
         name if name == b"+VIEW" => b"+VIEWS".to_vec(),
@@ -156,7 +160,7 @@ fn words(text: &[u8]) -> impl Iterator<Item = Octets> {
         .map(Octets::from)
 }
 
-/// Returns the answers of a filled form, if the whole text is one.
+/// Returns the answers in text, if it is a filled form.
 fn answers(text: &[u8]) -> Option<Vec<Octets>> {
     let lines = text.strip_prefix(FORM_BEGIN)?.strip_suffix(FORM_END)?;
     if lines.is_empty() {

@@ -1,4 +1,4 @@
-//! `file` URLs: RFC 1738 §3.10. They name the host of a file, but not a way to fetch the file.
+//! `file` URLs (RFC 1738 §3.10), which give the host of a file, but not a way to fetch it.
 //!
 //! ```text
 //! "file://" [ host | "localhost" ] "/" segment *( "/" segment )
@@ -21,7 +21,7 @@ pub struct FileUrl {
     segments: Vec<Octets>,
 }
 
-/// The reason why a file URL does not name a local path.
+/// The reason why a file URL cannot be converted to a local path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LocalPathError {
@@ -37,14 +37,14 @@ pub enum LocalPathError {
     /// A segment contains a zero octet.
     #[error("a zero octet in a file name")]
     ZeroOctet,
-    /// A segment is not UTF-8, which local file names must be.
+    /// A segment is not UTF-8, which this crate requires of local file names.
     #[error("a file name that is not text")]
     NotText,
 }
 
 impl FileUrl {
-    /// Creates the URL of a file from its path segments; no segments mean the root. Without a host, or on `localhost`, the file
-    /// is on the local machine.
+    /// Creates the URL of a file from its path segments. No segments mean the root. Without a host, or with
+    /// `localhost`, the file is on the local machine.
     pub fn new<T: Into<Octets>>(host: Option<Host>, segments: impl IntoIterator<Item = T>) -> Self {
         let mut segments: Vec<Octets> = segments.into_iter().map(T::into).collect();
         if segments.is_empty() {
@@ -54,17 +54,17 @@ impl FileUrl {
         FileUrl { host, segments }
     }
 
-    /// Returns the machine that has the file; `None` for the local machine.
+    /// Returns the host that has the file; `None` for the local machine.
     pub fn host(&self) -> Option<&Host> {
         self.host.as_ref()
     }
 
-    /// Returns the decoded path segments; there is at least one. `.` and `..` are ordinary names.
+    /// Returns the decoded path segments. There is at least one segment. `.` and `..` are ordinary names.
     pub fn segments(&self) -> &[Octets] {
         &self.segments
     }
 
-    /// Converts the URL into a path on this machine.
+    /// Converts the URL to a path on the local machine.
     ///
     /// # Errors
     /// See [`LocalPathError`].

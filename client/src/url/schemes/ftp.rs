@@ -1,5 +1,5 @@
-//! `ftp` URLs: RFC 1738 §3.2, and the commands that follow one. A decoded name must never become part of another command (RFC
-//! 1738 §6).
+//! `ftp` URLs (RFC 1738 §3.2), and the commands to retrieve one. A decoded name must never become part of another
+//! command (RFC 1738 §6).
 //!
 //! ```text
 //! "ftp://" login [ "/" segment *( "/" segment ) [ ";type=" ( "a" | "i" | "d" ) ] ]
@@ -27,7 +27,7 @@ pub struct FtpUrl {
 /// The path of an FTP URL, which may contain any octets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FtpPath {
-    /// The arguments of the CWD commands, in order; they may be empty strings.
+    /// The arguments of the CWD commands, in order. Each of them may be empty.
     pub directories: Vec<Octets>,
     /// The argument of RETR or NLST, which may be empty.
     pub name: Octets,
@@ -58,7 +58,7 @@ impl TypeCode {
 }
 
 impl FtpUrl {
-    /// The default port.
+    /// The default port of FTP.
     pub const DEFAULT_PORT: u16 = 21;
 
     /// Returns the canonical form, including the password.
@@ -98,23 +98,23 @@ impl fmt::Display for FtpUrl {
     }
 }
 
-/// A step of retrieving an [`FtpUrl`]. `Display` and `Debug` never show a password.
+/// A step in retrieving an [`FtpUrl`]. `Display` and `Debug` never show a password.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FtpStep {
     /// Send `USER` with this name.
     User(Octets),
-    /// Send `PASS` with this password: that of the URL or, for `anonymous`, the mail address.
+    /// Send `PASS` with this password, which is that of the URL or, for `anonymous`, the mail address.
     Password(Octets),
-    /// Ask the user for a password if the server requires one, because the URL has none.
+    /// Ask the user for a password if the server requires one, because the URL does not contain one.
     AskPassword,
-    /// Ask the user for the mail address for anonymous FTP; it is never invented.
+    /// Ask the user for the mail address for anonymous FTP, which is never invented.
     AskMailAddress,
     /// Send `CWD` with this name, which may be empty.
     ChangeDirectory(Octets),
     /// Send `TYPE A` or `TYPE I`.
     Type(TypeCode),
-    /// Choose a type by the file name or the server's reply, because the URL has none.
+    /// Choose a type by the file name or the server's reply, because the URL does not contain one.
     GuessType,
     /// Send `RETR` with this name.
     Retrieve(Octets),
@@ -123,7 +123,7 @@ pub enum FtpStep {
 }
 
 impl FtpStep {
-    /// Returns the line to send, including CR LF and secrets; `None` for a step that sends nothing.
+    /// Returns the line to send, including CR LF and secrets; `None` for a step in which nothing is sent.
     pub fn line(&self) -> Option<Vec<u8>> {
         let (verb, argument) = self.command()?;
         let argument = argument.as_bytes();
@@ -161,7 +161,7 @@ impl fmt::Display for FtpStep {
     }
 }
 
-/// Writes the same as [`Display`](fmt::Display).
+/// Writes the same text as [`Display`](fmt::Display).
 impl fmt::Debug for FtpStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -169,13 +169,14 @@ impl fmt::Debug for FtpStep {
 }
 
 impl FtpUrl {
-    /// Returns the commands in order. `mail` is the address used for anonymous FTP.
+    /// Returns the steps in order. `mail` is the mail address for anonymous FTP.
     ///
-    /// Where RFC 1738 is silent: an empty name without a type asks for a listing, since no file has that name; a URL without a
-    /// path ends with the login.
+    /// In two cases that RFC 1738 does not define, an empty name without a type requests a listing, because no file has
+    /// that name, and a URL without a path ends with the login.
     ///
-    /// Errors: `ForbiddenControl` at the escape of the first control character. The offset counts octets from the start of
-    /// [`to_string_with_secrets`](Self::to_string_with_secrets), or from the start of `mail` if the character is there.
+    /// Errors: `ForbiddenControl` at the escape of the first control character. The offset counts octets from the start
+    /// of [`to_string_with_secrets`](Self::to_string_with_secrets), or from the start of `mail` if it contains the
+    /// character.
     pub fn plan(&self, mail: Option<&str>) -> Result<Vec<FtpStep>, UrlError> {
         let mut steps = self.login_steps(mail)?;
         let Some(path) = &self.path else {
@@ -236,7 +237,7 @@ fn path(path: Span<'_>, mode: Mode) -> Result<FtpPath, UrlError> {
     })
 }
 
-/// Parses `;type=` followed by a letter in any case, or nothing.
+/// Parses `;type=` followed by a letter in any case. The parameter may be missing.
 fn type_code(parameter: Span<'_>) -> Result<Option<TypeCode>, UrlError> {
     if parameter.is_empty() {
         return Ok(None);

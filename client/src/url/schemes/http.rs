@@ -1,4 +1,4 @@
-//! `http` URLs: RFC 1738 §3.3; `https` URLs: RFC 2818, which differ only in scheme and port.
+//! `http` URLs (RFC 1738 §3.3), and `https` URLs (RFC 2818), which differ only in scheme and port.
 //!
 //! ```text
 //! "http://" hostport [ "/" segment *( "/" segment ) [ "?" search ] ]
@@ -13,22 +13,23 @@ use super::super::error::{UrlError, UrlErrorKind};
 use super::super::octets::Octets;
 use super::super::span::Span;
 
-/// In a path, `/` and `;` are reserved, and `?` ends the path; other reserved characters mean the same whether or not they are
-/// escaped (RFC 1738 §3.3).
+/// The rules for a path: `/` and `;` are reserved, and `?` ends the path. Other reserved characters have the same
+/// meaning with and without an escape (RFC 1738 §3.3).
 const PATH: Characters = Characters {
     reserved: b"/;:@&=",
     free: b":@&=",
     kept: b"",
 };
 
-/// In a search, every reserved character may mean something to the server, and `+` separates words (RFC 1630).
+/// The rules for a search: every reserved character may have a meaning at the server, and `+` separates words (RFC
+/// 1630).
 const SEARCH: Characters = Characters {
     reserved: b";:@&=",
     free: b"",
     kept: b"+",
 };
 
-/// A resource of a Web server; the default port distinguishes `http` from [`https`](HttpsUrl).
+/// A resource of a Web server. Its default port distinguishes `http` from [`https`](HttpsUrl).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HttpUrl<const DEFAULT_PORT: u16 = 80> {
     hostport: HostPort<DEFAULT_PORT>,
@@ -40,7 +41,7 @@ pub struct HttpUrl<const DEFAULT_PORT: u16 = 80> {
 pub type HttpsUrl = HttpUrl<443>;
 
 impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
-    /// Creates the URL of a resource from its path segments; no segments mean the root.
+    /// Creates the URL of a resource from its path segments. No segments mean the root.
     pub fn new<T: AsRef<[u8]>>(
         hostport: HostPort<DEFAULT_PORT>,
         segments: impl IntoIterator<Item = T>,
@@ -88,7 +89,7 @@ impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
         &self.path
     }
 
-    /// Returns the decoded path segments; there is at least one. An escaped slash does not separate segments.
+    /// Returns the decoded path segments. There is at least one segment. An escaped slash does not separate segments.
     pub fn segments(&self) -> impl Iterator<Item = Octets> {
         self.path.split('/')
     }
@@ -98,12 +99,12 @@ impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
         self.search.as_ref()
     }
 
-    /// Returns the decoded words of the search, which `+` separates (RFC 1630); `None` without a `?`.
+    /// Returns the decoded words of the search, which are separated by `+` (RFC 1630); `None` without a `?`.
     pub fn words(&self) -> Option<Vec<Octets>> {
         Some(self.search.as_ref()?.split('+').collect())
     }
 
-    /// Returns the request target: slash, path and search, but never a fragment.
+    /// Returns the request target with slash, path and search, but never a fragment.
     pub fn request_path(&self) -> String {
         match &self.search {
             Some(search) => format!("/{}?{search}", self.path),
@@ -111,8 +112,8 @@ impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
         }
     }
 
-    /// Parses the text after the colon of the scheme. The strict mode requires a slash before a `?`, and allows at most one `?`
-    /// and no slash after it; neither mode allows a user name or password.
+    /// Parses the text after the colon of the scheme. The strict mode requires a slash before a `?`, and allows at most
+    /// one `?` and no slash after it. Both modes refuse a user name or password.
     pub(crate) fn parse(rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let (hostport, rest) = common::double_slash(rest)?.cut(b"/?");
         let hostport = HostPort::parse(hostport, mode)?;

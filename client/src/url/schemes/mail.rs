@@ -1,5 +1,5 @@
-//! Mail: `mailto` of RFC 1738 §3.5, and message identifiers of `mid`, `cid` and `news` (RFC 1630). A mail address and a message
-//! identifier are both an `addr-spec` without angle brackets.
+//! Mail: `mailto` of RFC 1738 §3.5, and message identifiers of `mid`, `cid` and `news` (RFC 1630). Both a mail address
+//! and a message identifier are an `addr-spec` without angle brackets.
 
 use std::fmt;
 
@@ -10,17 +10,18 @@ use super::super::octets::Octets;
 use super::super::span::Span;
 use super::write_data;
 
-/// The mail address of a person or a service. No character in it is reserved, not even `?`: header fields in a URL (RFC 6068)
-/// were introduced later, and are taken as part of the address.
+/// The mail address of a person or a service. No character in it is reserved, not even `?`. Header fields in a URL (RFC
+/// 6068), which were introduced later, become part of the address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MailtoUrl {
     address: Octets,
 }
 
 impl MailtoUrl {
-    /// Creates a URL for this address: at least one octet and no control characters, which could begin another header.
+    /// Creates a URL for an address of at least one octet. It must not contain control characters, because these could
+    /// begin another header.
     ///
-    /// Errors: `EmptyPart`; `ForbiddenControl` at the offending octet.
+    /// Errors: `EmptyPart`; `ForbiddenControl` at the octet at fault.
     pub fn new(address: impl Into<Octets>) -> Result<Self, UrlError> {
         let address = address.into();
         if address.is_empty() {
@@ -60,7 +61,8 @@ const ALL: &[u8] = b";/?:@&=";
 /// Reserved characters that are data before the `@` of a message identifier.
 const LOCAL: &[u8] = b";/?:&=";
 
-/// The identifier of a message, of a part of a message, or of a news article. `Display` escapes it as in a URL.
+/// The identifier of a message, of a part of a message, or of a news article. `Display` writes it with the escapes of a
+/// URL.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MessageId {
     local: Octets,
@@ -81,24 +83,24 @@ impl MessageId {
         Ok(MessageId { local, domain })
     }
 
-    /// Returns the decoded part before the `@`: at least one octet, no control characters.
+    /// Returns the decoded part before the `@`, which has at least one octet and no control characters.
     pub fn local(&self) -> &Octets {
         &self.local
     }
 
-    /// Returns the domain in its original letter case, since identifiers are compared octet by octet.
+    /// Returns the domain in its original letter case, because identifiers are compared octet by octet.
     pub fn domain(&self) -> &str {
         &self.domain
     }
 
-    /// Returns the identifier as it appears in a message, but without angle brackets.
+    /// Returns the identifier in the form used in messages, but without angle brackets.
     pub fn octets(&self) -> Octets {
         [self.local.as_bytes(), b"@", self.domain.as_bytes()]
             .concat()
             .into()
     }
 
-    /// Parses all of `text`; the domain must be a host name of RFC 1738.
+    /// Parses a complete identifier. Its domain must be a host name of RFC 1738.
     pub(crate) fn parse(text: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         let content = Content::string(mode).never(b"@");
         let Some((local, domain)) = text.rsplit_once(b'@') else {

@@ -1,5 +1,5 @@
-//! `news` URLs, which do not name a server: RFC 1738 §3.6; and `nntp` URLs: RFC 1738 §3.7. The lenient mode also accepts `nntp`
-//! without a host, as in RFC 1630.
+//! `news` URLs (RFC 1738 §3.6), which do not name a server, and `nntp` URLs (RFC 1738 §3.7). The lenient mode also
+//! accepts `nntp` without a host, as in RFC 1630.
 //!
 //! ```text
 //! "nntp://" hostport "/" group [ "/" digits ]
@@ -13,14 +13,14 @@ use super::super::error::{UrlError, UrlErrorKind};
 use super::super::span::Span;
 use super::mail::MessageId;
 
-/// Newsgroups or an article at the news server that the reader uses.
+/// Newsgroups or an article at the reader's own news server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NewsUrl {
     /// `*`: all newsgroups.
     All,
     /// A newsgroup.
     Group(Newsgroup),
-    /// An article; its identifier contains an `@`.
+    /// An article, whose identifier contains an `@`.
     Article(MessageId),
 }
 
@@ -45,7 +45,8 @@ impl fmt::Display for NewsUrl {
     }
 }
 
-/// The name of a newsgroup: a letter, then letters, digits and `-.+_` (RFC 1738 §5). Its letter case is kept.
+/// The name of a newsgroup, which is a letter followed by letters, digits and `-.+_` (RFC 1738 §5). Its letter case is
+/// kept.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Newsgroup(String);
 
@@ -57,7 +58,7 @@ impl Newsgroup {
         Self::parse(Span::new(name.as_ref().as_bytes()))
     }
 
-    /// Returns the name.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -88,19 +89,19 @@ impl fmt::Display for Newsgroup {
     }
 }
 
-/// A newsgroup, or one of its articles by its number at a server.
+/// A newsgroup, or one of its articles by its number at the server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NntpUrl {
-    /// The server; `None` in the form of RFC 1630, which means the server that the reader uses.
+    /// The server; `None` in the form of RFC 1630, which means the reader's own news server.
     pub hostport: Option<HostPort<{ NntpUrl::DEFAULT_PORT }>>,
     /// The newsgroup.
     pub group: Newsgroup,
-    /// The number of the article at this server.
+    /// The number of the article at this server; `None` for the newsgroup.
     pub number: Option<u64>,
 }
 
 impl NntpUrl {
-    /// The default port.
+    /// The default port of NNTP.
     pub const DEFAULT_PORT: u16 = 119;
 
     /// Parses the text after `nntp:`.

@@ -1,5 +1,5 @@
-//! URIs of unknown schemes: the scheme and the rest (RFC 1736 §4.7, §4.8). The rest is kept unchanged, so that the URI can be
-//! passed on.
+//! URIs of unknown schemes, as a scheme and the text after it (RFC 1736 §4.7, §4.8). The text is kept unchanged, so
+//! that the URI can be passed on.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -9,15 +9,15 @@ use super::super::error::UrlError;
 use super::super::generic;
 use super::super::span::Span;
 
-/// Scheme names that RFC 1738 §4 reserves without a syntax.
+/// The names of schemes that RFC 1738 §4 reserves without defining a syntax.
 const RESERVED: [&str; 7] = ["afs", "cid", "mailserver", "mid", "nfs", "tn3270", "z39.50"];
 
 /// A scheme and the text after its colon, as written.
 ///
-/// Two URIs are equal if their normalized forms are equal (RFC 1630): `%2f` equals `%2F` and `%2D` equals `-`, but an escaped
-/// reserved character differs from a literal one. `Display` and `Debug` show `***` in place of a password in the common Internet
-/// scheme syntax, and in place of everything before an `@` that no slash precedes, as in `ann:password@host`, unless the scheme
-/// has addresses.
+/// Two URIs are equal if their normalized forms are equal (RFC 1630): `%2f` equals `%2F` and `%2D` equals `-`, but an
+/// escaped reserved character differs from a literal one. `Display` and `Debug` show `***` in place of a password in
+/// the common Internet scheme syntax, and in place of all text before an `@` that no slash precedes, as in
+/// `ann:password@host`, unless URIs of the scheme contain addresses.
 #[derive(Clone)]
 pub struct OpaqueUri {
     scheme: String,
@@ -27,7 +27,7 @@ pub struct OpaqueUri {
 impl OpaqueUri {
     /// Creates a URI of any scheme with any text after the colon, such as `news` and `comp.lang.c`.
     ///
-    /// Errors: `MissingScheme`, `InvalidScheme`, and errors in the part, with offsets in `scheme:part`.
+    /// Errors: `MissingScheme`, `InvalidScheme`, and errors in the part after the colon, with offsets in `scheme:part`.
     pub fn new(scheme: impl AsRef<str>, part: impl AsRef<str>) -> Result<Self, UrlError> {
         let text = format!("{}:{}", scheme.as_ref(), part.as_ref());
         let (scheme, part) = common::scheme(common::envelope(text.as_bytes(), Mode::Strict)?)?;
@@ -44,7 +44,7 @@ impl OpaqueUri {
         &self.part
     }
 
-    /// Returns the normalized URI: redundant escapes are decoded, and the others are written in upper case.
+    /// Returns the normalized URI. Redundant escapes are decoded, and the other escapes are in upper case.
     #[must_use]
     pub fn normalized(&self) -> Self {
         OpaqueUri {
@@ -58,12 +58,12 @@ impl OpaqueUri {
         generic::password(&self.to_string_with_secrets()).is_some()
     }
 
-    /// Returns whether the scheme is experimental, that is, has the prefix `x-` (RFC 1738 §4, RFC 1630).
+    /// Returns whether the scheme is experimental, which is shown by its prefix `x-` (RFC 1738 §4, RFC 1630).
     pub fn is_experimental(&self) -> bool {
         self.scheme.starts_with("x-")
     }
 
-    /// Returns whether RFC 1738 §4 reserves the scheme without a syntax, such as `z39.50`.
+    /// Returns whether RFC 1738 §4 reserves the scheme without defining a syntax, such as `z39.50`.
     pub fn is_reserved_name(&self) -> bool {
         self.reserved_name().is_some()
     }
@@ -78,7 +78,7 @@ impl OpaqueUri {
         format!("{}:{}", self.scheme, self.part)
     }
 
-    /// Parses the scheme and the rest. The lenient mode accepts national characters and escapes them.
+    /// Parses a scheme and the text after it. The lenient mode accepts national characters and escapes them.
     pub(crate) fn parse(scheme: Span<'_>, rest: Span<'_>, mode: Mode) -> Result<Self, UrlError> {
         Content::any(mode)
             .each(rest, b";/?:@&=", |_, _| ())
@@ -123,7 +123,7 @@ impl fmt::Display for OpaqueUri {
     }
 }
 
-/// Writes the same as [`Display`](fmt::Display).
+/// Writes the same text as [`Display`](fmt::Display).
 impl fmt::Debug for OpaqueUri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,4 +1,4 @@
-//! `prospero` URLs: RFC 1738 §3.11. The lenient mode also accepts a version after `%00`, as in RFC 1630.
+//! `prospero` URLs (RFC 1738 §3.11). The lenient mode also accepts a version after `%00`, as in RFC 1630.
 //!
 //! ```text
 //! "prospero://" hostport "/" segment *( "/" segment ) *( ";" field "=" value )
@@ -30,9 +30,9 @@ pub struct ProsperoField {
 }
 
 impl ProsperoField {
-    /// Creates a field from its name and value, each of which may be empty.
+    /// Creates a field from its name and value. Both may be empty.
     ///
-    /// Errors: `ForbiddenControl` at the offending octet.
+    /// Errors: `ForbiddenControl` at the octet at fault.
     pub fn new(name: impl Into<Octets>, value: impl Into<Octets>) -> Result<Self, UrlError> {
         let (name, value) = (name.into(), value.into());
         common::no_controls(name.as_bytes())?;
@@ -40,24 +40,24 @@ impl ProsperoField {
         Ok(ProsperoField { name, value })
     }
 
-    /// Returns the name.
+    /// Returns the name of the field.
     pub fn name(&self) -> &Octets {
         &self.name
     }
 
-    /// Returns the value.
+    /// Returns the value of the field.
     pub fn value(&self) -> &Octets {
         &self.value
     }
 }
 
 impl ProsperoUrl {
-    /// The default port.
+    /// The default port of Prospero.
     pub const DEFAULT_PORT: u16 = 1525;
 
     /// Creates the URL of an object from its name, in which slashes separate segments, and its fields.
     ///
-    /// Errors: `ForbiddenControl` at the offending octet of the name.
+    /// Errors: `ForbiddenControl` at the octet at fault in the name.
     pub fn new(
         hostport: HostPort<{ ProsperoUrl::DEFAULT_PORT }>,
         hsoname: impl AsRef<[u8]>,
@@ -81,7 +81,7 @@ impl ProsperoUrl {
         &self.hostport
     }
 
-    /// Returns the host-specific object name: the segments joined by slashes.
+    /// Returns the host-specific object name, which is the segments joined by slashes.
     pub fn hsoname(&self) -> Octets {
         let segments: Vec<&[u8]> = self.segments.iter().map(Octets::as_bytes).collect();
         segments.join(&b'/').into()

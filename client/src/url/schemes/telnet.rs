@@ -1,5 +1,5 @@
-//! URLs of interactive services: `telnet` of RFC 1738 §3.8, repeated in RFC 4248, and `rlogin` and `tn3270` of RFC 1630 with the
-//! same syntax.
+//! URLs of interactive services: `telnet` (RFC 1738 §3.8, repeated in RFC 4248), and `rlogin` and `tn3270` (RFC 1630),
+//! which have the same syntax.
 //!
 //! ```text
 //! ( "telnet" | "rlogin" | "tn3270" ) "://" login [ "/" ]
@@ -15,35 +15,35 @@ use super::super::octets::Octets;
 use super::super::span::Span;
 use super::super::userinfo::{self, Secrets, Userinfo};
 
-/// What to do for the URL of an interactive service: connect, and leave the login to the user.
+/// The plan for the URL of an interactive service: the client connects, and leaves the login to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TelnetPlan {
     /// The host to connect to.
     pub host: Host,
-    /// The port to connect to, 1–65535.
+    /// The port to connect to, from 1 to 65535.
     pub port: u16,
-    /// The user name to display, if any; it is never used to log in.
+    /// The user name to show to the user, if any. It is never used to log in.
     pub advised_user: Option<Octets>,
-    /// Whether the URL has a password: see [`Userinfo::password`](crate::url::Userinfo::password).
+    /// Whether the URL has a password; see [`Userinfo::password`](crate::url::Userinfo::password).
     pub has_password: bool,
 }
 
-/// Defines the URL of one interactive service.
+/// Defines the URL type of an interactive service.
 macro_rules! interactive {
     ($(#[$meta:meta])* $name:ident, $scheme:literal, $port:literal) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         pub struct $name {
-            /// The host and port, and advice for the login.
+            /// The host and port, and the user name and password as advice for the login.
             pub login: Login<{ $name::DEFAULT_PORT }>,
         }
 
         impl $name {
-            /// The default port.
+            /// The default port of the service.
             pub const DEFAULT_PORT: u16 = $port;
 
-            /// Returns what to do for the URL. The user name and password are advice for the user, and are not sent.
+            /// Returns the plan for the URL. The user name and password are only advice for the user, and are not sent.
             pub fn plan(&self) -> TelnetPlan {
                 let userinfo = self.login.userinfo.as_ref();
                 TelnetPlan {
@@ -81,12 +81,12 @@ macro_rules! interactive {
 }
 
 interactive! {
-    /// An interactive service reached by Telnet. `Display` and `Debug` never show the password.
+    /// An interactive service that is used with Telnet. `Display` and `Debug` never show the password.
     TelnetUrl, "telnet", 23
 }
 
 interactive! {
-    /// An interactive service reached by rlogin (RFC 1282). `Display` and `Debug` never show the password.
+    /// An interactive service that is used with rlogin (RFC 1282). `Display` and `Debug` never show the password.
     RloginUrl, "rlogin", 513
 }
 
@@ -95,7 +95,7 @@ interactive! {
     Tn3270Url, "tn3270", 23
 }
 
-/// Parses `//` and a login, which may be followed only by a slash.
+/// Parses `//` and a login, after which only a slash is allowed.
 fn login<const PORT: u16>(rest: Span<'_>, mode: Mode) -> Result<Login<PORT>, UrlError> {
     let (login, rest) = common::double_slash(rest)?.cut(b"/");
     let login = Login::parse(login, mode)?;

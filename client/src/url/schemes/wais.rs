@@ -1,4 +1,5 @@
-//! `wais` URLs: RFC 1738 §3.9. Z39.50 servers have URLs of their own (RFC 2056); there is no conversion between the two.
+//! `wais` URLs (RFC 1738 §3.9). Z39.50 servers have separate URLs (RFC 2056), and there is no conversion between the
+//! two.
 //!
 //! ```text
 //! "wais://" hostport "/" database [ "?" search | "/" wtype "/" wpath ]
@@ -21,29 +22,29 @@ pub struct WaisUrl {
     target: WaisTarget,
 }
 
-/// What a [`WaisUrl`] refers to.
+/// The target of a [`WaisUrl`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum WaisTarget {
     /// The database itself.
     Database,
-    /// The result of a search.
+    /// The result of a search in the database.
     Search(Octets),
-    /// A document.
+    /// A document in the database.
     Document {
-        /// The type of the document, such as `TEXT`, without control characters.
+        /// The type of the document, such as `TEXT`. It contains no control characters.
         wtype: Octets,
-        /// The identifier of the document: opaque octets.
+        /// The identifier of the document, as opaque octets.
         wpath: Octets,
     },
 }
 
 impl WaisUrl {
-    /// The default port.
+    /// The default port of WAIS.
     pub const DEFAULT_PORT: u16 = 210;
 
     /// Creates a URL from these parts.
     ///
-    /// Errors: `ForbiddenControl` at the offending octet of the database or the type.
+    /// Errors: `ForbiddenControl` at the octet at fault in the database or the type.
     pub fn new(
         hostport: HostPort<{ WaisUrl::DEFAULT_PORT }>,
         database: impl Into<Octets>,
@@ -71,7 +72,7 @@ impl WaisUrl {
         &self.database
     }
 
-    /// Returns what the URL refers to in the database.
+    /// Returns the target of the URL: the database, a search or a document.
     pub fn target(&self) -> &WaisTarget {
         &self.target
     }

@@ -1,4 +1,4 @@
-//! Builds or changes a URL of RFC 2056. Parts are escaped; only parts that no URL can express are refused.
+//! Builds or changes a URL of RFC 2056. Parts are escaped as necessary. Only parts that no URL can express are refused.
 
 use super::super::error::BuildError;
 use super::super::host::Host;
@@ -6,7 +6,7 @@ use super::super::octets::Octets;
 use super::parse::is_keyword;
 use super::{Extension, Kind, Parts, Z3950Url};
 
-/// A builder for [`Z3950Url`]; [`build`](Self::build) checks the parts.
+/// A builder for [`Z3950Url`], whose [`build`](Self::build) checks the parts.
 ///
 /// Source: RFC 2056 §5. Parsing the result in [`Mode::Lenient`](crate::url::Mode::Lenient) returns an equal URL, and so does
 /// [`Mode::Strict`](crate::url::Mode::Strict) if [the host allows it](Host::is_strict).
@@ -35,13 +35,13 @@ impl Z3950UrlBuilder {
         self
     }
 
-    /// Sets the port to connect to, 1–65535.
+    /// Sets the port to connect to, from 1 to 65535.
     pub fn port(mut self, port: u16) -> Self {
         self.parts.port = port;
         self
     }
 
-    /// Adds a database: at least one octet, no control characters.
+    /// Adds a database, whose name has at least one octet and no control characters.
     pub fn database(mut self, name: impl Into<Octets>) -> Self {
         self.parts.databases.push(name.into());
         self
@@ -53,7 +53,7 @@ impl Z3950UrlBuilder {
         self
     }
 
-    /// Sets the docid: at least one octet.
+    /// Sets the docid, which has at least one octet.
     pub fn docid(mut self, docid: impl Into<Octets>) -> Self {
         self.parts.docid = Some(docid.into());
         self
@@ -65,7 +65,7 @@ impl Z3950UrlBuilder {
         self
     }
 
-    /// Sets the element set name: at least one octet, no control characters.
+    /// Sets the element set name, which has at least one octet and no control characters.
     pub fn element_set(mut self, name: impl Into<Octets>) -> Self {
         self.parts.element_set = Some(name.into());
         self
@@ -77,7 +77,8 @@ impl Z3950UrlBuilder {
         self
     }
 
-    /// Adds a record syntax, less preferred than those added before: at least one octet, no control characters.
+    /// Adds a record syntax, which is less preferred than those added before. Its name has at least one octet and no
+    /// control characters.
     pub fn record_syntax(mut self, name: impl Into<Octets>) -> Self {
         self.parts.record_syntaxes.push(name.into());
         self
@@ -89,8 +90,8 @@ impl Z3950UrlBuilder {
         self
     }
 
-    /// Adds a parameter that RFC 2056 does not define. The keyword is a letter followed by letters, digits, `.`, `_` and `-`, in
-    /// any letter case; the value may be empty and must not contain control characters.
+    /// Adds a parameter that RFC 2056 does not define. The keyword is a letter followed by letters, digits, `.`, `_`
+    /// and `-`; its letter case is ignored. The value may be empty, and must not contain control characters.
     pub fn extension(mut self, keyword: impl Into<String>, value: impl Into<Octets>) -> Self {
         let mut keyword = keyword.into();
         keyword.make_ascii_lowercase();
@@ -172,7 +173,7 @@ fn check(parts: &Parts) -> Result<(), BuildError> {
     BuildError::bounded(&parts.to_string())
 }
 
-/// Refuses a protocol string that is empty or contains a control character.
+/// Returns an error for a protocol string that is empty or contains a control character.
 fn string(octets: &Octets, if_empty: &'static str, part: &str) -> Result<(), BuildError> {
     if octets.is_empty() {
         Err(BuildError::new(

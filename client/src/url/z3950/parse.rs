@@ -1,4 +1,4 @@
-//! The parser for RFC 2056 §5. It reads from left to right and reports the offset of every error.
+//! The parser for RFC 2056 §5, which works from left to right and reports the offset of every error.
 //!
 //! ```text
 //! scheme "://" [ userinfo "@" ] host [ ":" port ]
@@ -17,9 +17,9 @@ use super::{DEFAULT_PORT, Extension, Kind, Parts, Z3950Url};
 impl Z3950Url {
     /// Parses a URL. The text may contain any octets; those outside 21–7E hex are refused.
     ///
-    /// Errors: the first in the order of [`UrlErrorKind`], with its 0-based offset in `text`. Source: RFC 2056 §5, interpreted as
-    /// follows where it is silent: each part has at least one character; parameters need the slash but no database; `+` separates
-    /// the items of lists and is data elsewhere.
+    /// Errors: the first error in the order of [`UrlErrorKind`], with its 0-based offset in `text`. Source: RFC 2056
+    /// §5. Where it is not explicit, each part has at least one character; parameters need the slash but no database;
+    /// `+` separates the items of lists and is data elsewhere.
     pub fn parse(text: impl AsRef<[u8]>, mode: Mode) -> Result<Self, UrlError> {
         parse(text.as_ref(), mode)
     }
@@ -54,7 +54,7 @@ fn parse(text: &[u8], mode: Mode) -> Result<Z3950Url, UrlError> {
     Ok(url)
 }
 
-/// Returns the kind, and the text after the two slashes.
+/// Returns the kind of the URL, and the text after the two slashes.
 fn scheme(url: Span<'_>) -> Result<(Kind, Span<'_>), UrlError> {
     let (scheme, rest) = common::scheme(url)?;
     let kind = Kind::of_scheme(scheme.octets())
@@ -62,9 +62,9 @@ fn scheme(url: Span<'_>) -> Result<(Kind, Span<'_>), UrlError> {
     Ok((kind, common::double_slash(rest)?))
 }
 
-/// Separates the userinfo from host and port. RFC 2056 §5 has no userinfo, but RFC 1738 §3.1, which it refers to, does.
+/// Splits the userinfo from the host and port. RFC 2056 §5 has no userinfo, but it refers to RFC 1738 §3.1, which does.
 ///
-/// The authority ends at the first `/`, `?` or `;`, so an `@` after that cannot change the host.
+/// The authority ends at the first `/`, `?` or `;`, so an `@` after these cannot change the host.
 fn login(authority: Span<'_>, mode: Mode) -> Result<(Option<Userinfo>, Span<'_>), UrlError> {
     match (authority.rsplit_once(b'@'), mode) {
         (None, _) => Ok((None, authority)),
@@ -75,7 +75,7 @@ fn login(authority: Span<'_>, mode: Mode) -> Result<(Option<Userinfo>, Span<'_>)
     }
 }
 
-/// Returns the text after the slash, or nothing.
+/// Returns the text after the slash, or an empty text.
 fn path(rest: Span<'_>) -> Result<Span<'_>, UrlError> {
     match rest.strip_prefix(b"/") {
         Some(path) => Ok(path),
@@ -93,7 +93,7 @@ fn databases(names: Span<'_>, rest: Span<'_>, mode: Mode) -> Result<Vec<Octets>,
 }
 
 impl Parts {
-    /// Reads the docid if there is a `?`, and returns the text after the docid.
+    /// Parses the docid if there is a `?`, and returns the text after the docid.
     fn read_docid<'a>(
         &mut self,
         rest: Span<'a>,
@@ -112,7 +112,7 @@ impl Parts {
         Ok(rest)
     }
 
-    /// Reads the parameters, beginning at the first `;`.
+    /// Parses the parameters, beginning at the first `;`.
     fn read_parameters(
         &mut self,
         mut rest: Span<'_>,
@@ -144,7 +144,8 @@ impl Parts {
         Ok(())
     }
 
-    /// Checks that `esn` and `rs` occur at most once and in this order; extensions may occur anywhere and any number of times.
+    /// Checks that `esn` and `rs` occur at most once and in this order. Extensions may occur at any place and any
+    /// number of times.
     fn admits(&self, keyword: &str, mode: Mode) -> Result<(), UrlErrorKind> {
         let has_record_syntaxes = !self.record_syntaxes.is_empty();
         match keyword {
@@ -165,7 +166,7 @@ fn split_parameter(parameter: Span<'_>) -> Option<(String, Span<'_>)> {
     is_keyword(keyword).then(|| (keyword.to_ascii_lowercase(), value))
 }
 
-/// Returns whether a text is a letter followed by letters, digits, `.`, `_` and `-`.
+/// Returns whether text is a letter followed by letters, digits, `.`, `_` and `-`.
 pub(super) fn is_keyword(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic())
         && text
@@ -173,7 +174,7 @@ pub(super) fn is_keyword(text: &str) -> bool {
             .all(|each| each.is_ascii_alphanumeric() || "._-".contains(each))
 }
 
-/// Parses items separated by `+`, each of at least one character; `empty` is the error for an empty item.
+/// Parses items separated by `+`, each of which has at least one character. `empty` is the error for an empty item.
 fn list(text: Span<'_>, content: Content, empty: UrlErrorKind) -> Result<Vec<Octets>, UrlError> {
     text.split(b'+')
         .map(|item| {

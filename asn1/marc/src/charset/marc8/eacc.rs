@@ -7,21 +7,21 @@ use super::eacc_table::{FILLER, RUNS};
 
 /// The octet that names EACC in an escape sequence.
 pub(super) const FINAL_OCTET: u8 = b'1';
-/// The name of the set in problems.
+/// The name of the set in a [`Problem`].
 pub(super) const NAME: &str = "EACC";
 
-/// The only code with a blank in it. It is read, but not written, because another code has the same character.
+/// The only code that contains a space. The code is read, but not written, because another code has the same character.
 pub(super) const IDEOGRAPHIC_SPACE: [u8; 3] = [0x21, 0x23, 0x20];
 
-/// The placeholder for EACC characters that Unicode lacked: it is read, but never written.
+/// The placeholder for EACC characters that Unicode lacked. It is read, but never written.
 const GETA: char = '\u{3013}';
 
 /// The length in UTF-8 of every character in the table.
 const OCTETS: usize = 3;
 
-/// Returns the length of an invalid code at the start of the octets: at most two `plain` octets of a code, then a blank, a
-/// control character or the end. The length is three if that keeps the following codes in step; otherwise the code was cut
-/// short, and the blank is text.
+/// Returns the length of an invalid code at the start of the octets. Up to two `plain` octets of a code are followed by
+/// a space, a control character or the end. The length is three if that keeps the following codes in step. Otherwise
+/// the code was cut short, and the space is text.
 pub(super) fn odd_code(octets: &[u8], plain: usize) -> usize {
     let half = octets.first().copied().unwrap_or_default() & 0x80;
     // A run of codes ends at the next escape sequence, line end or separator, or at an octet whose high bit differs.
@@ -47,10 +47,10 @@ pub(super) fn odd_code(octets: &[u8], plain: usize) -> usize {
 
 /// The number of octets in a code.
 const CODE: usize = 3;
-/// The maximum number of octets searched for the end of a run of codes.
+/// The maximum number of octets to search for the end of a run of codes.
 const MOST_SEARCHED: usize = 192;
 
-/// Returns whether the octets begin with a known code, after any blanks.
+/// Returns whether the octets begin with a known code, possibly after spaces.
 fn is_code(octets: &[u8]) -> bool {
     let code = octets.trim_ascii_start().first_chunk::<CODE>();
     code.is_some_and(|code| character(code.map(|octet| octet & 0x7F)).is_some())
@@ -67,7 +67,8 @@ pub(super) fn character(code: [u8; 3]) -> Option<char> {
     Some(found).filter(|character| *character != FILLER)
 }
 
-/// Returns the code of a character; if it has several codes, the first one (the traditional form, not its variants).
+/// Returns the code of a character. If it has several codes, the first code is returned (the traditional form, not its
+/// variants).
 pub(super) fn code(character: char) -> Option<[u8; 3]> {
     let place = CODES
         .binary_search_by_key(&character, |(known, _)| *known)
@@ -136,6 +137,6 @@ mod tests {
         assert_eq!(code('a'), None);
     }
 
-    /// The number of codes that are read, but whose character is written with another code.
+    /// The number of codes that are read but never written, because their character has another code.
     const VARIANTS: usize = 217;
 }

@@ -1,5 +1,6 @@
-//! EACC (ANSI Z39.64): Library of Congress code tables, 2007, as in pymarc 5.4.0; written by asn1/marc/tables/generate.py.
-//! Each entry: a code of three octets, then its character and the characters of the following codes; 〿 where there is none.
+//! EACC (ANSI Z39.64): Library of Congress code tables, 2007, as in pymarc 5.4.0; written by
+//! asn1/marc/tables/generate.py. Each entry consists of a code of three octets, its character, and the characters of
+//! the following codes, with 〿 for a code without a character.
 
 /// The number of codes that have a character.
 #[cfg(test)]

@@ -16,11 +16,11 @@ pub(in crate::charset) struct Marc8Encoder {
     /// The final octets of the working sets.
     g0: u8,
     g1: u8,
-    /// The right half that precedes the next character.
+    /// The right half of a double mark, which precedes the next character.
     right_half: Option<u8>,
 }
 
-/// ANSEL's halves of the ligature and of the double tilde.
+/// The two halves of the ligature and of the double tilde in ANSEL.
 const LIGATURE_HALVES: (u8, u8) = (0xEB, 0xEC);
 const TILDE_HALVES: (u8, u8) = (0xFA, 0xFB);
 
@@ -65,7 +65,7 @@ impl Marc8Encoder {
         self.g1 = set;
     }
 
-    /// Writes a character or mark with the current sets, or with the first set that has it.
+    /// Writes a character or mark in a current working set, or switches to the first set that has it.
     fn put(&mut self, character: char, symbol: bool) {
         if let Some((octet, _)) = CONTROLS.iter().find(|(_, known)| *known == character) {
             self.octets.push(*octet);
@@ -93,7 +93,8 @@ impl Marc8Encoder {
         }
     }
 
-    /// Writes a blank or control. All sets share them, but among three-octet codes they would cut a code short.
+    /// Writes a space or control character. All sets share these characters, but among three-octet codes they would cut
+    /// a code short.
     fn put_ascii(&mut self, character: char) {
         if matches!(self.g0, b'g' | b'b' | b'p' | eacc::FINAL_OCTET) {
             self.designate_g0(ASCII);

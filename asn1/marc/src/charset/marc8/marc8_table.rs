@@ -1,5 +1,6 @@
-//! MARC-8 without EACC: Library of Congress code tables, 2007, as in pymarc 5.4.0; written by asn1/marc/tables/generate.py. The
-//! code points of 0x20 to 0x7F (or 0xA0 to 0xFF) of each set, 0 where the set has no character; a bit for each mark.
+//! MARC-8 without EACC: Library of Congress code tables, 2007, as in pymarc 5.4.0; written by
+//! asn1/marc/tables/generate.py. Each set has the code points of 0x20 to 0x7F (or 0xA0 to 0xFF), with 0 for a code
+//! without a character, and a bit for each code, set for marks.
 
 use super::GraphicSet;
 

@@ -1,10 +1,11 @@
-//! Hand-written MARC-8: each set and escape sequence, marks, faults, and every entry of the tables in both directions.
+//! Tests with hand-written MARC-8: each set and escape sequence, marks, faults, and every entry of the tables in both
+//! directions.
 
 use super::marc8_table::SETS;
 use super::{ANSEL, Working, eacc};
 use crate::charset::{Charset, Options, ProblemKind, Unencodable};
 
-/// Checks octets against their text, which is written as the same octets.
+/// Checks that octets are decoded to this text, and that the text is encoded to these octets.
 fn check(octets: &[u8], text: &str) {
     read(octets, text);
     let written = Charset::Marc8.encode(text);
@@ -16,7 +17,7 @@ fn check(octets: &[u8], text: &str) {
     );
 }
 
-/// Checks octets that are read as this text, but written differently.
+/// Checks that octets are decoded to this text, although the text is encoded differently.
 fn read(octets: &[u8], text: &str) {
     let decoded = Charset::Marc8.decode(octets);
     assert_eq!(decoded.text, text, "{}", octets.escape_ascii());
@@ -222,7 +223,7 @@ fn the_sets_are_whole() {
     assert_eq!(counts, expected);
 }
 
-/// Characters whose NFC form is another character, which may or may not have a code.
+/// Characters whose NFC form is a different character, so they do not round-trip.
 const OTHER_IN_NFC: [char; 4] = ['\u{374}', '\u{37E}', '\u{387}', '\u{340}'];
 
 #[test]

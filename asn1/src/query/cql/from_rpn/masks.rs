@@ -1,4 +1,5 @@
-//! Terms and patterns of RPN with the signs of CQL: `*` for any characters, `?` for one, and a backslash before literal signs.
+//! Writes terms and patterns of RPN with the special characters of CQL: `*` for any characters, `?` for one character,
+//! and a backslash before literal characters.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -21,7 +22,7 @@ pub(super) fn escaped(term: &str) -> String {
     text
 }
 
-/// Rewrites a regular expression that has only `.` and `.*` with the masks of CQL; `None` for any other.
+/// Rewrites a regular expression with the masks of CQL; `None` if it uses more than `.` and `.*`.
 pub(super) fn from_regexp(term: &str) -> Option<String> {
     let mut text = String::with_capacity(term.len());
     let mut characters = term.chars().peekable();
@@ -50,7 +51,7 @@ fn is_repeated(rest: &mut Peekable<Chars<'_>>) -> bool {
     matches!(rest.peek(), Some('*' | '+' | '?' | '{'))
 }
 
-/// Rewrites a term with the masks of ANSI Z39.58 to those of CQL; `None` if a mask counts its characters.
+/// Rewrites a term with the masks of ANSI Z39.58 to those of CQL; `None` if a mask states a number of characters.
 pub(super) fn from_z3958(term: &str) -> Option<String> {
     let mut text = String::with_capacity(term.len());
     let mut characters = term.chars().peekable();

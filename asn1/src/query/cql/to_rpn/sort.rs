@@ -1,4 +1,4 @@
-//! Translates the keys after CQL's `sortby` to those of a Sort request (Z39.50-2003 §3.2.7.1.3).
+//! Translates the keys after CQL's `sortby` to the keys of a Sort request (Z39.50-2003 §3.2.7.1.3).
 
 use super::super::{Cql, Properties, SingleSpec};
 use super::{Translator, not_a_modifier};
@@ -9,11 +9,11 @@ use crate::apdu::{
 use crate::oid::BIB_1;
 use crate::query::QueryError;
 
-/// Returns the keys after `sortby` in the form of a Sort request, most important first. Case is ignored unless
-/// `/sort.respectCase` says otherwise; the server decides where records without the key go.
+/// Returns the keys after `sortby` as keys of a Sort request, most important key first. Case is ignored unless
+/// `/sort.respectCase` is given. The server decides where to sort records without the key.
 ///
 /// # Errors
-/// The error names an index that the properties do not have or a modifier that Sort cannot express, and its offset.
+/// [`QueryError`] with its offset, for an index that is not in the properties or a modifier that Sort cannot express.
 pub fn sort_keys(query: &Cql, properties: &Properties) -> Result<Vec<SortKeySpec>, QueryError> {
     let translator = Translator {
         properties,

@@ -1,4 +1,5 @@
-//! Translates a CQL term to an RPN term: anchors and outer masks become attributes, inner masks become masks of ANSI Z39.58.
+//! Translates a CQL term to an RPN term: anchors and masks at the ends become attributes, and masks within the term
+//! become masks of ANSI Z39.58.
 
 use crate::query::cql::unescaped;
 
@@ -10,7 +11,7 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// Makes a term without masks; backslashes are still removed.
+    /// Makes a term without masks. Backslashes are removed.
     pub(super) fn raw(text: &str) -> Self {
         Self {
             position: None,
@@ -19,7 +20,7 @@ impl Pattern {
         }
     }
 
-    /// Makes a term whose masks are interpreted by the server.
+    /// Makes a term whose masks are left to the server.
     pub(super) fn cql(text: &str) -> Self {
         Self {
             truncation: Some("cql"),
@@ -27,7 +28,8 @@ impl Pattern {
         }
     }
 
-    /// Makes a term with its anchors and masks. `has` says whether `left`, `right` and `both` have an attribute.
+    /// Makes a term with its anchors and masks. `has` returns whether the properties have an attribute for the
+    /// truncation `left`, `right` or `both`.
     pub(super) fn masked(text: &str, has: impl Fn(&str) -> bool) -> Self {
         let mut signs = signs(text);
         let first = |signs: &[Sign], sign| signs.first() == Some(&sign);
@@ -72,7 +74,7 @@ impl Pattern {
     }
 }
 
-/// Returns the words of a term, split at blanks that do not follow a backslash.
+/// Returns the words of a term, which is split at spaces that do not follow a backslash.
 pub(super) fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut start = 0;
@@ -93,9 +95,9 @@ pub(super) fn words(text: &str) -> Vec<&str> {
 enum Sign {
     /// `^`
     Anchor,
-    /// `*`, any characters
+    /// `*`, for any characters
     Any,
-    /// `?`, one character
+    /// `?`, for one character
     One,
     /// A literal character, and whether it follows a backslash.
     Character(char, bool),

@@ -1,4 +1,4 @@
-//! Tests for answers as servers send them: habits, damage and limits.
+//! Tests for responses as servers send them: differences between servers, damage and limits.
 
 use super::*;
 use crate::sru::SruCondition;
@@ -14,7 +14,7 @@ fn search(text: &str) -> SearchRetrieveResponse {
     }
 }
 
-/// Returns the records of an answer with this content in `records`.
+/// Returns the records of a response with this content in `records`.
 fn with_records(records: &str) -> Vec<SruRecord> {
     let text =
         format!("<searchRetrieveResponse><records>{records}</records></searchRetrieveResponse>");
@@ -126,7 +126,7 @@ fn namespaces_prefixes_and_versions_do_not_matter() {
     }
 }
 
-/// Checks the data of a record, given the content of `recordData`, and its packing.
+/// Checks the data and packing of a record with this content in `recordData`.
 fn check_data(inside: &str, data: &str, packing: Packing) {
     let records = with_records(&format!(
         "<record><recordData>{inside}</recordData></record>"

@@ -1,4 +1,5 @@
-//! The lines of a report, one for each answer: as a table (`.tsv`, `.csv`) or as JSON (`.json`, `.jsonl`), written at once.
+//! The lines of a report, one for each answer: a table (`.tsv`, `.csv`) or JSON (`.json`, `.jsonl`). Each line is
+//! written immediately.
 //!
 //! | column | holds |
 //! |---|---|
@@ -7,9 +8,9 @@
 //! | `outcome`, `exit` | a word of `OutcomeName` such as `no match`; the exit code for this input alone |
 //! | `hits`, `step` | the number of matching records; the search that found them |
 //! | `input_record`, `record` | the control numbers (001) of the record that is the input, and of those delivered |
-//! | `choice` | which of several records was chosen, and why |
+//! | `choice` | the record chosen from several, and the reason |
 //! | `diagnostic`, `message` | the server's diagnostic; a message if there is no record |
-//! | `milliseconds` | how long the answer took |
+//! | `milliseconds` | the duration of the answer |
 //! | `length` | the number of octets in the output so far, or in the file for this input |
 //!
 //! Unknown values are empty in the table and null in JSON, where `diagnostic` is an object with the keys `set`, `code`, `text`
@@ -25,7 +26,7 @@ use z3950_marc::table::SEPARATOR;
 use crate::answer::{Answer, diagnostic};
 use crate::render::shown;
 
-/// The columns, in the order in which the table has them.
+/// The columns in the order of the table.
 const COLUMNS: [&str; 14] = [
     "position",
     "target",
@@ -43,24 +44,24 @@ const COLUMNS: [&str; 14] = [
     "length",
 ];
 
-/// The maximum number of characters in a message or diagnostic of a line.
+/// The maximum number of characters of a message or diagnostic in a line.
 const MAX_WORDS: usize = 2_000;
 
-/// How a report is written.
+/// The file format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReportForm {
-    /// Columns separated by tabs, after a line with their names.
+    /// A table whose columns are separated by tabs. The first line has the names of the columns.
     Table,
-    /// The same columns with commas and quotation marks (RFC 4180), but lines end in LF.
+    /// The same table with commas and quotation marks (RFC 4180), although lines end in LF.
     Csv,
     /// A JSON object per line.
     Json,
 }
 
-/// A line of a report that is to be written.
+/// The contents of a report line.
 #[derive(Debug, Clone)]
 pub(crate) struct ReportLine {
-    /// The number of the input, 1-based.
+    /// The 1-based number of the input.
     pub(crate) position: u64,
     /// The target, without line ends.
     pub(crate) target: String,
@@ -70,11 +71,11 @@ pub(crate) struct ReportLine {
     pub(crate) input_record: Option<String>,
     pub(crate) answer: Answer,
     pub(crate) took: Duration,
-    /// The number of octets in the output, including the records of this answer.
+    /// The length of the output in octets, including the records of this answer.
     pub(crate) length: u64,
 }
 
-/// The parts of a report line that are read back.
+/// The parts of a report line that are needed to resume a run.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(super) struct ParsedLine {
     pub(super) position: u64,
@@ -86,7 +87,7 @@ pub(super) struct ParsedLine {
 }
 
 impl ReportForm {
-    /// Returns the form for the extension of a file.
+    /// Returns the format for the extension of a file.
     pub(crate) fn by_extension(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "tsv" => Some(Self::Table),
@@ -96,7 +97,7 @@ impl ReportForm {
         }
     }
 
-    /// Returns the first line.
+    /// Returns the header line.
     pub(crate) fn header(self) -> String {
         match self {
             Self::Table => COLUMNS.join("\t") + "\n",
@@ -105,7 +106,7 @@ impl ReportForm {
         }
     }
 
-    /// Returns whether a line may begin like this.
+    /// Returns whether the first line of a report of this format may begin with these octets.
     pub(super) fn may_begin(self, begin: &[u8]) -> bool {
         match self {
             Self::Table | Self::Csv => begin
@@ -116,7 +117,7 @@ impl ReportForm {
         }
     }
 
-    /// Returns the line for an answer.
+    /// Returns the report line for an answer.
     pub(crate) fn line(self, entry: &ReportLine) -> String {
         let answer = &entry.answer;
         let ending = &answer.ending;
@@ -150,7 +151,7 @@ impl ReportForm {
         }
     }
 
-    /// Returns the same line, without its end, with another length of the output.
+    /// Returns the line without its end, with `length` as the length of the output.
     pub(super) fn with_length(self, line: &str, length: u64) -> Option<String> {
         match self {
             Self::Table => {
@@ -169,7 +170,7 @@ impl ReportForm {
         }
     }
 
-    /// Parses a line without its end. Returns `None` if it is not a line of a report.
+    /// Parses a line without its end; `None` if it is not a report line.
     pub(super) fn read(self, line: &str) -> Option<ParsedLine> {
         if self == Self::Json {
             return serde_json::from_str(line).ok();
@@ -195,7 +196,7 @@ impl ReportForm {
     }
 }
 
-/// Quotes a cell of a table with commas.
+/// Quotes a cell of a table with commas, if necessary.
 fn quoted(cell: String) -> String {
     if cell.contains([',', '"']) {
         format!("\"{}\"", cell.replace('"', "\"\""))
@@ -204,7 +205,7 @@ fn quoted(cell: String) -> String {
     }
 }
 
-/// Returns the cells of a row with commas. Inside quotation marks, an odd number of marks has been read.
+/// Returns the cells of a row with commas, without their quotation marks.
 fn unquoted(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut is_quoted = false;
@@ -225,7 +226,7 @@ fn unquoted(line: &str) -> Vec<String> {
     cells
 }
 
-/// Writes a value on one line.
+/// Returns a value as the text of a cell, on one line.
 fn cell(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
@@ -235,7 +236,7 @@ fn cell(value: Option<&Value>) -> String {
     }
 }
 
-/// Describes a diagnostic, such as `114 Unsupported Use attribute (1=9)`.
+/// Returns the text for a diagnostic, such as `114 Unsupported Use attribute (1=9)`.
 fn in_words(diagnostic: &Value) -> String {
     let text = |key: &str| match diagnostic.get(key) {
         Some(Value::String(text)) => text.clone(),
@@ -249,7 +250,7 @@ fn in_words(diagnostic: &Value) -> String {
     }
 }
 
-/// Cuts a text to at most [`MAX_WORDS`] characters.
+/// Cuts text to at most [`MAX_WORDS`] characters.
 fn bounded(words: &str) -> &str {
     let end = words.char_indices().nth(MAX_WORDS);
     end.and_then(|(end, _)| words.get(..end)).unwrap_or(words)

@@ -1,6 +1,6 @@
-//! The answers of an earlier run after the first input that had no answer. They are copied before that input is asked again, and
-//! put back after it, so that output and report stay in the order of the inputs. If the run is killed meanwhile, they are lost,
-//! and the next run asks for them again.
+//! The answers of an earlier run that follow the first input without an answer. They are copied before that input is
+//! asked again, and put back after it, so that output and report stay in the order of the inputs. If the run is killed
+//! before they are put back, they are lost, and the next run asks for them again.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
@@ -12,32 +12,32 @@ use z3950_asn1::file::Growing;
 use super::form::ReportForm;
 use crate::answer::Ask;
 
-/// The lines of a report from the first one without an answer to the last one with an answer.
+/// The lines of a report from the first line without an answer to the last line with an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct LaterLines {
-    /// The number of these lines.
+    /// The number of lines.
     pub(crate) count: u64,
-    /// The lengths of the report and of the output in octets, up to the end of these lines.
+    /// The lengths of the report and the output up to the end of these lines, in octets.
     pub(crate) report_end: u64,
     pub(crate) output_end: u64,
-    /// The asks that have no answer.
+    /// The asks among these lines that have no answer.
     pub(crate) asks: Vec<Ask>,
 }
 
-/// A copy of these lines and of their records.
+/// A copy of later lines and their records, to be put back.
 pub(crate) struct LaterAnswers {
     lines: BufReader<File>,
     form: ReportForm,
-    /// The records, and how many of their octets have been put back; `None` if each answer has a file of its own.
+    /// The records, and the number of their octets that have been put back; `None` if each answer has its own file.
     records: Option<(BufReader<File>, u64)>,
-    /// The 0-based number, among all asks, of the ask that the next line answers.
+    /// The 0-based number, among all asks, of the ask to which the next line belongs.
     next: u64,
     left: u64,
 }
 
 impl LaterAnswers {
-    /// Copies the lines that follow the first `begin` octets of a report, and the records that follow the first `output.1` octets
-    /// of an output. The first line answers the ask with the number `next`.
+    /// Copies the lines that follow the first `begin` octets of a report, and the records that follow the first
+    /// `output.1` octets of an output. The first line belongs to the ask with the number `next`.
     pub(super) fn copy(
         later: &LaterLines,
         next: u64,
@@ -58,13 +58,13 @@ impl LaterAnswers {
         })
     }
 
-    /// Returns the number of the ask that the next line answers; `None` after the last line.
+    /// Returns the number of the ask to which the next line belongs; `None` after the last line.
     pub(super) fn next(&self) -> Option<u64> {
         (self.left > 0).then_some(self.next)
     }
 
-    /// Takes the next line, without its end, and the range that its records occupied; `None` as range if the records are not in
-    /// one file.
+    /// Takes the next line, without its end, and the range of its records in the output. The range is `None` if the
+    /// records are not in one file.
     pub(super) fn take(&mut self) -> io::Result<(String, Option<Range<u64>>)> {
         let mut line = String::new();
         self.lines.read_line(&mut line)?;
@@ -82,12 +82,12 @@ impl LaterAnswers {
         Ok((line, length))
     }
 
-    /// Returns the records, beginning with those of the line that was taken last. All of them must be read or skipped.
+    /// Returns a reader at the records of the last line taken. These records must be read or skipped completely.
     pub(crate) fn records(&mut self) -> Option<&mut BufReader<File>> {
         self.records.as_mut().map(|(records, _)| records)
     }
 
-    /// Drops the next line, whose input has been asked again, and its records.
+    /// Drops the next line and its records, because its input has been asked again.
     pub(super) fn skip(&mut self) -> io::Result<()> {
         let (_, place) = self.take()?;
         if let (Some(records), Some(Range { start, end })) = (self.records(), place) {
@@ -98,7 +98,7 @@ impl LaterAnswers {
     }
 }
 
-/// Copies the octets between two offsets of a file to a file without a name in the same folder.
+/// Copies the octets between two offsets of a file to an unnamed file in the same folder.
 fn copy(file: &mut Growing, begin: u64, end: u64) -> io::Result<BufReader<File>> {
     let folder = file
         .path()

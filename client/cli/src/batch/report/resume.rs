@@ -1,4 +1,5 @@
-//! Finds out how far an interrupted batch has come: reads its report together with its inputs, line by line in constant memory.
+//! Determines how much of an interrupted batch is done. The report is compared with the inputs line by line, in
+//! constant memory.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +14,7 @@ use crate::answer::{Ask, OR};
 use crate::console::exit::Exit;
 use crate::console::output::Failure;
 
-/// The maximum length of a report line in octets; all lines that are written are shorter.
+/// The maximum length of a report line in octets. The program never writes a longer line.
 const MAX_LINE: u64 = 1 << 20;
 
 /// The state of an interrupted batch.
@@ -23,15 +24,15 @@ pub(crate) struct Resumed {
     pub(crate) answers: u64,
     /// The length of the report up to the end of its last complete line, in octets; 0 if even its header is incomplete.
     pub(crate) report_length: u64,
-    /// The length of the output that the report accounts for, in octets.
+    /// The length of the output in octets according to the report.
     pub(crate) output_length: u64,
     pub(crate) tally: Tally,
-    /// The first line that accounts for more than the output contains, and the length in that line: its input and later inputs
-    /// are asked again.
+    /// The number of the first line whose length is greater than that of the output, and the length in it. Its input
+    /// and all later inputs are asked again.
     pub(crate) ahead: Option<(u64, u64)>,
-    /// The number of inputs that had no answer, and are asked again.
+    /// The number of inputs that had no answer and are asked again.
     pub(crate) unanswered: u64,
-    /// The lines after these lengths that are to be put back between new answers, if any.
+    /// The lines after these lengths that have to be put back between new answers, if there are any.
     pub(crate) later: Option<LaterLines>,
 }
 
@@ -40,7 +41,7 @@ pub(crate) struct Resumed {
 pub(crate) struct Tally(BTreeMap<(Exit, &'static str), u64>);
 
 impl Tally {
-    /// Counts an answer.
+    /// Adds an answer to the numbers.
     pub(crate) fn add(&mut self, exit: Exit, outcome: OutcomeName) {
         *self.0.entry((exit, outcome.as_str())).or_default() += 1;
     }
@@ -57,7 +58,7 @@ impl Tally {
 }
 
 impl fmt::Display for Tally {
-    /// Writes the numbers, such as `4990 delivered, 10 no match`.
+    /// Writes the numbers by outcome, such as `4990 delivered, 10 no match`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, ((exit, outcome), count)) in self.0.iter().enumerate() {
             let separator = if index > 0 { ", " } else { "" };
@@ -70,21 +71,22 @@ impl fmt::Display for Tally {
     }
 }
 
-/// The lines of a report whose inputs had no answer.
+/// The report lines whose inputs had no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UnansweredLines {
-    /// The number of the first of these lines, 1-based, or of the line after the last one.
+    /// The 1-based number of the first unanswered line, or of the line after the last line if all are answered.
     first: u64,
-    /// The number of the first of these lines at the end of the report, or of the line after the last one.
+    /// The number of the first of the consecutive unanswered lines at the end of the report, or of the line after the
+    /// last line.
     tail: u64,
     count: u64,
 }
 
 impl UnansweredLines {
-    /// Finds these lines. Errors in lines are reported by [`resume`].
+    /// Finds the unanswered lines of a report. Errors in lines are reported later, by [`resume`].
     ///
     /// # Errors
-    /// The report cannot be read.
+    /// Fails if the report cannot be read.
     pub(crate) fn of(mut report: impl BufRead, form: ReportForm) -> Result<Self, String> {
         let mut first = None;
         let (mut tail, mut count) = (1, 0);
@@ -113,7 +115,8 @@ impl UnansweredLines {
         })
     }
 
-    /// Keeps only the lines at the end, for a report in which answers after an unanswered input cannot be put back.
+    /// Keeps only the unanswered lines at the end, for a run in which answers after an unanswered input cannot be put
+    /// back.
     pub(crate) fn at_end(self) -> Self {
         Self {
             first: self.tail,
@@ -126,15 +129,16 @@ fn is_unanswered(exit: u8) -> bool {
     exit == Exit::Transport as u8
 }
 
-/// Reads a report, and removes the asks that it answers from `asks`. Unanswered asks at its end are not removed; earlier ones are
-/// put into [`LaterLines::asks`]. `shown` returns the target and input of an ask as the report writes them. `is_there` tells
-/// whether the output has all records of an ask, given its shown input and the length in the report.
+/// Reads a report, and removes the asks that it answers from `asks`. Unanswered asks at its end are not removed;
+/// earlier ones are put into [`LaterLines::asks`]. `shown` returns the target and input of an ask in the form used in
+/// the report. `is_there` returns whether the output contains all records of an ask, given the form of its input in the
+/// report and the length in the report.
 ///
-/// After a power cut, the report may be ahead of the output, or end in octets that were never written (NUL). It is then used up
-/// to the point where both agree.
+/// After a power cut, the report may be ahead of the output, or end in octets that were never written (NUL). Only the
+/// part that agrees with the output is then used.
 ///
 /// # Errors
-/// The report has another form or is about other inputs, or it cannot be read.
+/// Fails if the report has another format, is about other inputs, or cannot be read.
 pub(crate) fn resume(
     mut report: impl BufRead,
     form: ReportForm,
@@ -248,7 +252,7 @@ pub(crate) fn resume(
     }
 }
 
-/// Returns whether a report names a target, or names it as one of several as in `a or b`.
+/// Returns whether the target in a report is the asked target, or is one of several targets as in `a or b`.
 fn is_of(reported: &str, asked: &str) -> bool {
     reported == asked || asked.split(OR).any(|one| one == reported)
 }
@@ -257,7 +261,7 @@ fn unread(error: io::Error) -> String {
     format!("cannot read it: {error}")
 }
 
-/// Describes an input, such as `input 7, isbn:0306406152 at lib.example/books`.
+/// Returns a description of an input, such as `input 7, isbn:0306406152 at lib.example/books`.
 fn named(position: u64, (target, input): &(String, String)) -> String {
     match target.as_str() {
         "" => format!("input {position}, {input}"),

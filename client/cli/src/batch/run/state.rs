@@ -1,4 +1,5 @@
-//! The state of a run: sends pieces to their destination and answers to the report, and sums up the run at the end.
+//! The state of a run, which sends pieces to their destination and answers to the report, and sums up the run at the
+//! end.
 
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -18,31 +19,32 @@ use crate::console::interrupt::Stopped;
 use crate::console::output::{Failure, Output, Words};
 use crate::render::{Style, counted, shown};
 
-/// The files that a run writes to, and its results so far.
+/// The files that a run writes, and its results so far.
 pub(super) struct BatchState<'a> {
     names: AskNames,
     destination: Destination,
     report: Option<Report>,
     syncer: Option<Syncer>,
-    /// Counts of the records of the current ask.
+    /// The numbers of records of the current ask.
     of_ask: RecordCounts,
-    /// Counts of the records of all answers in this run.
+    /// The numbers of records of all answers in this run.
     records: RecordCounts,
     /// Whether an answer failed after some of its records had been written.
     is_torn: bool,
-    /// The number of answers of earlier runs.
+    /// The number of answers from earlier runs.
     before: u64,
     /// The number of inputs that had no answer.
     unanswered: u64,
-    /// For each target that failed, if there are several: for how many inputs it failed, and its first message.
+    /// The targets that failed, if there are several targets: for each of them, the number of inputs for which it
+    /// failed, and its first message.
     failed: BTreeMap<String, (u64, String)>,
-    /// The numbers of all answers.
+    /// The numbers of all answers by exit code and outcome.
     tally: Tally,
     progress: Progress,
     output: &'a mut Output,
 }
 
-/// The numbers of records received, written, and written after a repair.
+/// The numbers of records that were received, written, and repaired before writing.
 #[derive(Debug, Clone, Copy, Default)]
 struct RecordCounts {
     came: u64,
@@ -57,7 +59,7 @@ impl RecordCounts {
         self.repaired += more.repaired;
     }
 
-    /// Describes the numbers, such as `14 of 45 records written, 2 of them repaired`.
+    /// Returns the numbers as words, such as `14 of 45 records written, 2 of them repaired`.
     fn in_words(self, whose: &str) -> String {
         let written = if self.came > self.written {
             format!("{} of {}", self.written, counted(self.came, "record"))
@@ -73,7 +75,7 @@ impl RecordCounts {
 }
 
 impl<'a> BatchState<'a> {
-    /// Opens output and report, without changing them.
+    /// Opens output and report without changing them.
     pub(super) fn open(
         arguments: &Batch,
         style: Style,
@@ -100,8 +102,8 @@ impl<'a> BatchState<'a> {
         })
     }
 
-    /// With `--resume`, continues an earlier run: removes the asks that it has answered from `asks`, and returns those that had
-    /// no answer and are asked again.
+    /// If `--resume` is given, continues an earlier run: removes the asks that it has answered from `asks`, and returns
+    /// those asks that had no answer and are asked again.
     pub(super) fn resume(
         &mut self,
         arguments: &Batch,
@@ -131,7 +133,7 @@ impl<'a> BatchState<'a> {
         Ok(again)
     }
 
-    /// Handles an event of an ask. Messages that are also in a report are only logged.
+    /// Handles an event of an ask. A message that also appears in a report is only logged.
     pub(super) fn take(&mut self, ask: &Ask, event: AskEvent) -> Result<(), Failure> {
         if let Some(report) = &mut self.report {
             report.put_back(self.names.number(ask), &mut self.destination)?;
@@ -194,7 +196,7 @@ impl<'a> BatchState<'a> {
         Ok(())
     }
 
-    /// Passes what has been written to the syncing thread.
+    /// Passes the files written since the last call to the syncing thread.
     fn sync(&mut self) -> Result<(), Failure> {
         let Some(syncer) = &self.syncer else {
             return Ok(());
@@ -211,7 +213,7 @@ impl<'a> BatchState<'a> {
         }
     }
 
-    /// Waits until everything is on disk.
+    /// Waits until everything written is on disk.
     fn synced(&mut self) -> Result<(), Failure> {
         match self.syncer.take().map(Syncer::finish) {
             None | Some(Ok(())) => Ok(()),
@@ -221,7 +223,8 @@ impl<'a> BatchState<'a> {
         }
     }
 
-    /// Returns `3 inputs: 2 delivered, 1 no match; 2 records written`, the last part only if records are written to a file.
+    /// Returns a summary such as `3 inputs: 2 delivered, 1 no match; 2 records written`. The last part is present only
+    /// if records are written to a file.
     fn sum(&self, is_written: bool, is_over: bool) -> String {
         let total = self.tally.total();
         let begin = match (total, self.names.targets.len()) {
@@ -252,7 +255,7 @@ impl<'a> BatchState<'a> {
         }
     }
 
-    /// Ends the run. Output and report agree, however the run ended.
+    /// Ends the run. Output and report agree afterwards, even if the run failed or was interrupted.
     pub(super) fn end(
         mut self,
         ran: Result<Result<(), Failure>, Stopped>,

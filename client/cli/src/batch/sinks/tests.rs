@@ -1,4 +1,4 @@
-//! Files and folders of records, complete and interrupted.
+//! Tests for files and folders of records, complete and interrupted.
 
 use super::*;
 use crate::render::Format;
@@ -70,7 +70,7 @@ fn audit_a1_a_file_without_records_is_not_touched() {
 
 #[test]
 fn records_of_an_interrupted_answer_remain_if_requested() {
-    /// A disk with limited room.
+    /// A disk with a limited capacity.
     struct Disk(Vec<u8>, usize);
     impl Write for Disk {
         fn write(&mut self, octets: &[u8]) -> io::Result<usize> {

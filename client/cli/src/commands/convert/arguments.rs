@@ -96,16 +96,17 @@ pub(crate) struct Convert {
 }
 
 impl Convert {
-    /// Returns the file to write to; `None` for standard output.
+    /// Returns the file to write; `None` for standard output.
     pub(super) fn file(&self) -> Option<&Path> {
         let output = self.output.as_deref();
         output.filter(|path| *path != Path::new(STANDARD))
     }
 
-    /// Returns how the output is written: as `--to` says, else in the format for the file's extension.
+    /// Returns the format and options of the output: the format of `--to`, or the format for the extension of the file.
     ///
     /// # Errors
-    /// The file has no known extension or is a folder, or columns are given for a format that is not a table.
+    /// Fails if the file is a folder or has no known extension, or if columns are given for a format that is not a
+    /// table.
     pub(super) fn style(&self) -> Result<Style, Failure> {
         if let Some(path) = self.file()
             && (path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/"))

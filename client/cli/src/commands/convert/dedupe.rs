@@ -1,4 +1,4 @@
-//! Finds records that occur more than once, by their control number or by an ISBN.
+//! Finds repeated records by their control number or by an ISBN.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -24,7 +24,7 @@ pub(super) const KEYS: [(&str, DuplicateKey, &str); 2] = [
 ];
 
 impl DuplicateKey {
-    /// Returns what a record that is left out has in common with an earlier record.
+    /// Returns the data that a repeated record has in common with an earlier record, as words.
     pub(super) fn in_words(self) -> &'static str {
         match self {
             Self::ControlNumber => "the same 001 and 003",
@@ -33,9 +33,9 @@ impl DuplicateKey {
     }
 }
 
-/// The keys of the records so far, each with the number of its record. A key is stored as a fingerprint of 16 octets, so that the
-/// keys of a file of millions of records fit in memory. The hashers have random keys, so no file can be made to have equal
-/// fingerprints.
+/// The keys of the records so far, each with the number of its record. A key is stored as a fingerprint of 16 octets,
+/// so that the keys of a file of millions of records fit in memory. The hashers have random keys, so that records with
+/// equal fingerprints cannot be constructed.
 pub(super) struct Seen {
     pub(super) key: DuplicateKey,
     hashers: [RandomState; 2],
@@ -51,8 +51,8 @@ impl Seen {
         }
     }
 
-    /// Returns the number of the earlier record that has a key in common with this one. If there is none, the keys of this record
-    /// are added.
+    /// Returns the number of the earlier record that has a key in common with this record. If there is none, the keys
+    /// of this record are stored.
     pub(super) fn earlier(&mut self, record: &MarcRecord, number: u64) -> Option<u64> {
         let keys: Vec<[u64; 2]> = match self.key {
             DuplicateKey::ControlNumber => {

@@ -1,18 +1,18 @@
-//! Shows the progress of a long conversion, on one line of a terminal that is erased at the end.
+//! Shows the progress of a long conversion on a line of the terminal, which is erased at the end.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Conversions that end within this time show no progress.
+/// The time after which progress is shown; shorter conversions show none.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// The maximum number of updates of the line per second.
 const REFRESHES: u8 = 5;
-/// The clock is checked once per this number of records.
+/// The number of records between two checks of the clock.
 const STRIDE: u64 = 256;
 
-/// The progress line, if there is a terminal for it.
+/// The progress line, if it is shown on a terminal.
 pub(super) struct ProgressLine {
     enabled: bool,
     begin: Instant,
@@ -20,7 +20,7 @@ pub(super) struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// Creates the line, which is shown if standard error is a terminal and standard output is not.
+    /// Creates the line. It is shown if standard error is a terminal and standard output is not.
     pub(super) fn new() -> Self {
         Self {
             enabled: io::stderr().is_terminal() && !io::stdout().is_terminal(),
@@ -29,7 +29,8 @@ impl ProgressLine {
         }
     }
 
-    /// Updates the line with the number of records read, and the number of octets read of a file of `size`.
+    /// Updates the line with the number of records read. `octets` is the number of octets read of the current file,
+    /// whose size is `size`.
     pub(super) fn at(&mut self, records: u64, octets: u64, size: Option<u64>) {
         if !self.enabled || !records.is_multiple_of(STRIDE) || self.begin.elapsed() < PATIENCE {
             return;
@@ -49,7 +50,7 @@ impl ProgressLine {
         bar.set_position(octets);
     }
 
-    /// Erases the line, so that something else can be written.
+    /// Erases the line, so that other text can be written.
     pub(super) fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
@@ -57,7 +58,7 @@ impl ProgressLine {
     }
 }
 
-/// Returns the parts of the line. There is a bar only if the size of the input is known.
+/// Returns the template of the line. It has a bar only if the size of the input is known.
 fn style(sized: bool) -> ProgressStyle {
     let template = if sized {
         "{wide_bar} {percent} %, {msg}"

@@ -10,25 +10,25 @@ use crate::batch::FileSink;
 use crate::console::output::{Failure, Output};
 use crate::render::{RecordContext, Style};
 
-/// The number of octets that are buffered for standard output.
+/// The number of octets in the buffer for standard output.
 const BUFFER: usize = 64 * 1024;
 /// The minimum number of digits in the number of a file.
 const DIGITS: usize = 4;
 
-/// Writes one document, or several documents one after the other.
+/// A writer of one document, or of several documents one after the other.
 pub(super) struct Sink {
     style: Style,
-    /// The file, or the pattern for the names of files; `None` for standard output.
+    /// The path of the file, or the pattern for the names of numbered files; `None` for standard output.
     path: Option<PathBuf>,
     /// The maximum number of records in one file.
     split: Option<u64>,
     existing: Existing,
     file: Option<(FileSink<Whole>, PathBuf)>,
-    /// The number of files that were begun.
+    /// The number of files begun so far.
     files: u64,
-    /// Octets that are buffered for standard output, or the record that is being added to a file.
+    /// The octets buffered for standard output, or the record that will be added to a file.
     held: Vec<u8>,
-    /// The number of records in the open document.
+    /// The number of records in the current document.
     records: u64,
 }
 
@@ -46,7 +46,7 @@ impl Sink {
         }
     }
 
-    /// Begins the first file, to find out immediately whether it can be written.
+    /// Begins the first file, to find out immediately whether the file can be written.
     pub(super) fn begin(&mut self) -> Result<(), Failure> {
         match self.path {
             Some(_) => self.file().map(drop),
@@ -109,7 +109,8 @@ impl Sink {
         Ok(())
     }
 
-    /// Names the files left by an earlier, longer run, because they look as if they belonged to this one.
+    /// Reports files with higher numbers that an earlier run has left, because they look as if they belonged to this
+    /// run.
     fn stale(&self, output: &Output) {
         let Some(template) = self.path.as_deref().filter(|_| self.split.is_some()) else {
             return;
@@ -131,7 +132,7 @@ impl Sink {
         }
     }
 
-    /// Ends an interrupted run. Returns the file with the records converted so far, if there is one.
+    /// Ends an interrupted run. Returns the path of the file with the records converted so far, if there is one.
     pub(super) fn keep(mut self, output: &mut Output) -> Result<Option<PathBuf>, Failure> {
         if self.path.is_none() && self.records > 0 {
             self.close(output)?;
@@ -153,7 +154,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Returns the file that is being written, and its path.
+    /// Returns the current file and its path.
     fn file(&mut self) -> Result<&mut (FileSink<Whole>, PathBuf), Failure> {
         let file = match self.file.take() {
             Some(file) => file,
@@ -172,7 +173,7 @@ impl Sink {
     }
 }
 
-/// Returns the name of a file with its number, which is put in place of `{}` or before the extension.
+/// Returns the name of a file with its number, which replaces `{}` or is put before the extension.
 fn numbered(template: &Path, number: Option<u64>) -> PathBuf {
     let Some(number) = number else {
         return template.to_owned();

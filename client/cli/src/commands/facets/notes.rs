@@ -1,5 +1,5 @@
-//! What the prompt's `find` says about a search in addition to its hits: whether they are an estimate, the hits of sources and of
-//! parts of the query (SearchResult-1, Z39.50-2003 Appendix USR.1), and the requested facets.
+//! Notes that the prompt's `find` shows in addition to the number of hits: whether it is an estimate, the hits of
+//! sources and of parts of the query (SearchResult-1, Z39.50-2003 Appendix USR.1), and the requested facets.
 
 use z3950::service::search::SearchResult;
 use z3950_asn1::apdu::{Query, RpnQuery};
@@ -13,7 +13,8 @@ use super::{facet_lines, field_name, part_names};
 use crate::console::output::{Failure, Output};
 use crate::render::{query as query_on_a_line, term, text_of};
 
-/// Shows, as notes, what the server returns in addition to the number of hits: estimates, and the parts of the query.
+/// Shows notes on additional results of a search: whether the number of hits is an estimate, and the parts of the
+/// query.
 pub(crate) fn say_details(result: &SearchResult, query: &Query, output: &Output) {
     if result.is_estimate() {
         output.note("this number is an estimate of the server");
@@ -35,7 +36,8 @@ pub(crate) fn say_details(result: &SearchResult, query: &Query, output: &Output)
     }
 }
 
-/// Returns `hits: town 4, county 1; closed failed: connection refused`, leaving out the name of the database before each source.
+/// Returns the hits of the sources, such as `hits: town 4, county 1; closed failed: connection refused`. The name of
+/// the database is not repeated for each source.
 fn hits_of(sources: &SearchSources) -> Option<String> {
     let all = &sources.sources;
     if all.len() < 2 && !sources.has_failed() {
@@ -88,7 +90,8 @@ pub(crate) fn say_facets(
     Ok(())
 }
 
-/// Returns notes about the parts of the query: their hits, unless these equal the hits of the query, and other information.
+/// Returns notes about the parts of the query: their hits, unless they are the same as the hits of the query, and other
+/// information.
 fn parts(report: &SearchInfoReport, query: Option<&RpnQuery>, hits: u64) -> Vec<String> {
     let is_all = |part: &SubqueryReport| {
         let count = part.subquery_count.map(u64::try_from);
@@ -137,7 +140,7 @@ fn in_databases(found: &ResultsByDb) -> String {
     counted(&names, found.count)
 }
 
-/// Writes a name with its count, such as `war (3)`.
+/// Returns a name with its count, such as `war (3)`.
 fn counted(named: &str, count: Option<i64>) -> String {
     match count {
         Some(count) => format!("{named} ({count})"),

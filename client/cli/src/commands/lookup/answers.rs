@@ -16,17 +16,17 @@ use crate::console::exit::Exit;
 use crate::console::output::{Failure, Words};
 use crate::render::{Style, shown};
 
-/// Looks up identifiers at targets.
+/// The work of `lookup`: looks up identifiers at targets.
 pub(super) struct LookupAnswers {
     pub(super) reach: TargetClient,
     pub(super) places: Vec<NamedTarget>,
-    /// Whether each ask is for all targets together. Otherwise there is an ask for each target.
+    /// Whether each ask is for all targets together. If not, there is an ask for each target.
     pub(super) is_joint: bool,
-    /// What to search for, whatever the identifier.
+    /// The search options that are the same for all identifiers.
     pub(super) wanted: Wanted,
-    /// The kind of identifiers without a prefix; `None` if their form decides.
+    /// The kind of identifiers without a prefix; `None` to detect it from their form.
     pub(super) kind: Option<Kind>,
-    /// Whether records are written to a file, so that the user does not see how many there are.
+    /// Whether records are written to a file, where the user does not see their number.
     pub(super) is_written: bool,
     pub(super) writing: Writing,
     pub(super) notes: SourceNotes,
@@ -39,34 +39,36 @@ struct LookupAt<'a> {
     found: Option<(Arc<Found>, &'a Identifier)>,
     /// The records and diagnostics, with their positions.
     records: Vec<(u64, ResultRecord)>,
-    /// The number of records at the target, and why there are no more; `None` if the target was not asked.
+    /// The number of matching records at the target, and the error that kept some of them from being returned; `None`
+    /// if the target was not asked.
     done: Option<(u64, Option<Error>)>,
 }
 
-/// What an identifier found at a target.
+/// The records found by an identifier at one target.
 pub(super) struct FoundAt<'a> {
     pub(super) ask: &'a Ask,
     pub(super) place: &'a NamedTarget,
     pub(super) identifier: &'a Identifier,
     pub(super) found: Arc<Found>,
-    /// The records and diagnostics, with their positions; only the best record, if one is chosen from several.
+    /// The records and diagnostics, with their positions. If the best of several records is chosen, this is only that
+    /// record.
     pub(super) records: Vec<(u64, ResultRecord)>,
-    /// Whether there are only diagnostics in place of the records.
+    /// Whether diagnostics were returned in place of all records.
     is_undelivered: bool,
-    /// The error after the last record, if any.
+    /// The error after the last record, if there is one.
     pub(super) failure: Option<Error>,
 }
 
-/// The targets of an ask that have no record, with the reasons.
+/// The targets of an ask that returned no record, with the reasons.
 #[derive(Default)]
 struct TargetsWithout {
-    /// The answer if no target has a record.
+    /// The answer that applies if no target returns a record.
     worst: Option<Answer>,
-    /// The targets that did not answer, if there are other targets.
+    /// The targets that did not answer, if there are several targets.
     failed: Vec<(String, String)>,
-    /// The sources that did not answer.
+    /// The sources within targets that did not answer.
     sources: Vec<(String, String)>,
-    /// The message about each target that has no record.
+    /// The messages about targets that have no record.
     without: Vec<String>,
 }
 
@@ -148,7 +150,7 @@ impl LookupAnswers {
         answer
     }
 
-    /// Handles the events of a target, and returns what it has found.
+    /// Handles the events of a target, and returns the records found there.
     async fn take<'a>(
         &self,
         ask: &'a Ask,
@@ -200,7 +202,7 @@ impl LookupAnswers {
         None
     }
 
-    /// Shows the best record, or the records of every target.
+    /// Shows the best record, or the records from every target.
     async fn show_found(
         &self,
         mut finds: Vec<FoundAt<'_>>,
@@ -223,10 +225,10 @@ impl LookupAnswers {
     }
 }
 
-/// The message about a target that has no record.
+/// The message for a target that has no record.
 const NO_MATCH: &str = "no record matches";
 
-/// Returns a hint for the case that no record is found.
+/// Returns a hint for the user if no record is found.
 fn hint(ask: &Ask, identifier: &Identifier) -> Option<String> {
     let is_row = identifier.kind == Kind::Docid
         && !identifier.is_certain
@@ -264,12 +266,12 @@ impl LookupAnswers {
         })
     }
 
-    /// Returns the names of the targets, as given.
+    /// Returns the names of the targets as the user gave them.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.places.iter().map(|place| place.text.as_str())
     }
 
-    /// Returns the identifiers of an ask, or the reason why there are none, with an exit code.
+    /// Returns the identifiers in an ask; or the reason why there are none, and an exit code.
     fn identifiers_of(&self, ask: &Ask) -> Result<Vec<Identifier>, (Exit, String)> {
         let is_record = ask.origin.as_ref().is_some_and(|origin| origin.is_record);
         match &ask.record {
@@ -293,7 +295,8 @@ impl LookupAnswers {
         }
     }
 
-    /// Looks up identifiers at targets. Returns what each target that was asked has, and the best record, if one is wanted.
+    /// Looks up identifiers at targets. Returns the records of each target that was asked, and the best record if one
+    /// is wanted.
     async fn look_up<'a>(
         &self,
         ask: &Ask,

@@ -1,4 +1,4 @@
-//! Shows the records found, and messages about them.
+//! Shows the records that were found, and messages about them.
 
 use serde_json::json;
 use z3950::find::{Best, Ending};
@@ -12,7 +12,7 @@ use crate::commands::target::{NamedTarget, Unanswered, heading};
 use crate::console::output::Words;
 use crate::render::{matching, shown};
 
-/// The keys that `--json` adds.
+/// The keys that `lookup --json` adds to an object.
 const KEYS: [&str; 7] = [
     "input",
     "input_record",
@@ -34,7 +34,7 @@ impl LookupAnswers {
             .requested(syntax)
     }
 
-    /// Sends an answer without records, from one target or several.
+    /// Sends an answer without records, from one or more targets.
     pub(super) async fn end(
         &self,
         ask: &Ask,
@@ -131,7 +131,7 @@ impl LookupAnswers {
         answer
     }
 
-    /// Shows the best record of all targets, and says why it was chosen.
+    /// Shows the best record of all targets, with the reason why it was chosen.
     pub(super) async fn show_best(
         &self,
         finds: Vec<FoundAt<'_>>,
@@ -233,7 +233,7 @@ impl LookupAnswers {
 }
 
 impl FoundAt<'_> {
-    /// Returns warnings about the records that were not sent.
+    /// Returns warnings about records that were not sent.
     pub(super) fn diagnostics(&self) -> Vec<Words> {
         let diagnostics = self
             .records
@@ -251,14 +251,15 @@ impl FoundAt<'_> {
         words.collect()
     }
 
-    /// Returns the answer with what is known before any record.
+    /// Returns the answer as far as it is known before any record is shown.
     fn base(&self) -> Answer {
         let mut ending = Ending::from(&*self.found);
         ending.target = Some(self.place.text.clone());
         ending.into()
     }
 
-    /// Describes the result, such as `lib.example: isbn:0306406152: 1 record matches ISBN 9780306406157 or 0306406152`.
+    /// Returns the result as a message, such as `lib.example: isbn:0306406152: 1 record matches ISBN 9780306406157 or
+    /// 0306406152`.
     fn in_words(&self) -> String {
         format!(
             "{}: {}: {} {} {}",
@@ -271,7 +272,8 @@ impl FoundAt<'_> {
     }
 }
 
-/// Says where the identifier was found. If the field is for cancelled numbers, this is a warning.
+/// Returns a message about the field in which the identifier was found. If the field is for cancelled numbers, the
+/// message is a warning.
 fn said(identifier: &Identifier, position: u64, place: &Match) -> Words {
     let text = place.text.trim();
     let words = format!("{identifier}: record {position} has {text} in {place}");

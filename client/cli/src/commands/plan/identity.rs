@@ -1,5 +1,5 @@
-//! The identity with which a URL would be carried out: which one, for which server and from which source, but never the password
-//! (RFC 1736 §5, Z39.50-2003 §3.2.1.1.6).
+//! The identity with which a URL would be retrieved: its form, its server and its source, but never the password (RFC
+//! 1736 §5, Z39.50-2003 §3.2.1.1.6).
 
 use serde::Serialize;
 use z3950::plan::{IdentitySource, Plan};
@@ -10,33 +10,32 @@ use crate::commands::connection::{Identity, credentials};
 use crate::console::output::Failure;
 use crate::render::shown;
 
-/// The identity that Init would send. Serialized, it is an object of `--json` that always has all keys and never contains the
-/// password.
+/// The identity that Init would send. As an object of `--json`, it always has all keys and never contains the password.
 #[derive(Debug, Serialize)]
 pub(super) struct PlannedIdentity {
-    /// `anonymous`, `id-pass`, or `open` if user name and password are one string.
+    /// The form of the identity: `anonymous`, `id-pass`, or `open` if user name and password are one string.
     form: &'static str,
     user: Option<String>,
     group: Option<String>,
-    /// The source of the password, if one is sent: `url`, `environment` or `command`.
+    /// The source of the password, if a password is sent: `url`, `environment` or `command`.
     #[serde(rename = "password_from")]
     password: Option<&'static str>,
-    /// The environment variable that contains the password.
+    /// The environment variable that contains the password, if this is its source.
     #[serde(rename = "password_variable")]
     variable: Option<String>,
     /// The source of the identity: `url`, `options` or `profile`.
     source: &'static str,
-    /// The name of the profile.
+    /// The name of the profile, if the identity comes from a profile.
     profile: Option<String>,
-    /// The file that contains the profile.
+    /// The file that contains the profile, if the identity comes from a profile.
     file: Option<String>,
-    /// The server, as `host:port`.
+    /// The server to which the identity would be sent, as `host:port`.
     #[serde(skip)]
     server: String,
 }
 
 impl PlannedIdentity {
-    /// Returns the identity that a plan would send, if any.
+    /// Returns the identity that would be sent for a plan, if any.
     pub(super) fn of(
         plan: &Plan,
         url: &Z3950Url,

@@ -71,13 +71,13 @@ pub(crate) struct Conformance {
 }
 
 impl Conformance {
-    /// Returns whether the server is to be judged.
+    /// Returns whether `--conformance` is given.
     pub(super) fn is_asked(&self) -> bool {
         self.conformance
     }
 }
 
-/// Judges a server. The reports are written in any case: if the server hangs, if it is gone, and after Ctrl-C.
+/// Judges a server. The reports are always written, even if the server hangs or goes down, or after Ctrl-C.
 pub(super) async fn run(
     arguments: &Probe,
     reach: &TargetClient,
@@ -178,9 +178,9 @@ struct Judgement<'a> {
     arguments: &'a Probe,
     place: &'a NamedTarget,
     deadline: Option<tokio::time::Instant>,
-    /// Whether reports are to be written. If so, the judgement continues even if findings cannot be printed.
+    /// Whether reports will be written. If so, the judgement continues even if findings cannot be printed.
     has_reports: bool,
-    /// The reason why findings cannot be printed.
+    /// The reason why findings could not be printed.
     unprinted: Option<Failure>,
 }
 
@@ -230,7 +230,7 @@ impl Judgement<'_> {
         Ok(self.exit(output))
     }
 
-    /// Returns an error if the findings could not be printed, unless nobody reads them.
+    /// Returns an error if the findings could not be printed, unless standard output was closed.
     fn printed(self) -> Result<(), Failure> {
         match self.unprinted {
             None | Some(Failure::BrokenPipe) => Ok(()),
@@ -238,7 +238,7 @@ impl Judgement<'_> {
         }
     }
 
-    /// Returns the exit code of a judgement that was not interrupted, and prints what kept it from being complete.
+    /// Returns the exit code of a judgement that was not interrupted. If it is incomplete, prints the reason.
     fn exit(&self, output: &Output) -> Exit {
         let report = self.judge.report("");
         let count = report.count();
@@ -273,7 +273,7 @@ impl Judgement<'_> {
     }
 }
 
-/// Returns the result of a step, unless a signal or the deadline comes first.
+/// Returns the result of a step, unless a signal or the deadline comes before it.
 async fn until<T>(
     deadline: Option<tokio::time::Instant>,
     step: impl Future<Output = T>,
@@ -292,7 +292,7 @@ async fn until<T>(
     }
 }
 
-/// Returns a line that says what the judgement is based on.
+/// Returns a line about the basis of the judgement.
 fn used(report: &Report<'_>) -> String {
     let known = report.used().into_iter().filter_map(|(name, value)| {
         let text = match &value {
@@ -328,7 +328,7 @@ fn summary(report: &Report<'_>) -> String {
     )
 }
 
-/// Prints a finding: one line if it passes, otherwise also the reasons.
+/// Prints a finding: one line if it passes, and also the reasons if it does not.
 fn print(
     arguments: &Probe,
     place: &NamedTarget,

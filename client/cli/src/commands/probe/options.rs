@@ -1,4 +1,4 @@
-//! Uses each option of Init once, which shows whether a granted option works (Z39.50-2003 §3.2.1.1.6).
+//! Tries each option of Init once, to show whether a granted option works (Z39.50-2003 §3.2.1.1.6).
 
 use std::sync::atomic::Ordering;
 
@@ -20,15 +20,15 @@ use z3950_asn1::oid::{PERSISTENT_QUERY, XML};
 use super::perform::{Attempts, NO_RECORD, NoResult, OTHER_SET, Tried, deleted};
 use crate::render::counted;
 
-/// The number of records requested in segments.
+/// The number of records that are requested in segments.
 const SEVERAL: u64 = 5;
-/// The room left for other data in a message with one record, in octets.
+/// The space that is reserved for other data in a message with one record, in octets.
 const ROOM: u32 = 300;
-/// The schema of MARCXML, by its name.
+/// The name of the MARCXML schema.
 const MARCXML: &str = "http://www.loc.gov/MARC21/slim";
 
 impl Attempts<'_> {
-    /// Uses an option once.
+    /// Tries an option once.
     pub(super) async fn use_once(&mut self, session: &Session, option: Options) -> Tried {
         let name = option.names().next().unwrap_or_default();
         match option {
@@ -133,7 +133,7 @@ impl Attempts<'_> {
         }
     }
 
-    /// Triggers resource control during a search, which may end before the server receives the trigger.
+    /// Triggers resource control during a search. The search may end before the server receives the trigger.
     async fn trigger(&self, session: &Session, action: RequestedAction) -> Tried {
         let before = self.noticed.reports.load(Ordering::Relaxed);
         let request = TriggerResourceControlRequest {
@@ -172,8 +172,8 @@ impl Attempts<'_> {
         }
     }
 
-    /// Presents records with a small message size, in a session of its own: several records that each fit into a message, or one
-    /// record that does not fit.
+    /// Presents records with a small message size, in a separate session: several records that each fit into a message,
+    /// or one record that does not fit.
     async fn segments(&self, records: u64) -> Tried {
         let Some((query, hits)) = &self.found else {
             return Err(NoResult::NotTried(NO_RECORD));
@@ -209,7 +209,7 @@ impl Attempts<'_> {
         ))
     }
 
-    /// Opens another session, proposing a character set.
+    /// Opens another session in which a character set is proposed.
     async fn negotiation(&self) -> Tried {
         let proposal = OriginProposal::named(&["utf-8"], &[], true);
         let init = init::negotiating(self.reach.init(self.place), proposal);
@@ -236,7 +236,7 @@ impl Attempts<'_> {
     }
 }
 
-/// Tries to delete a task that does not exist: the server must refuse, and nothing is changed.
+/// Tries to delete a task that does not exist. The server must refuse this, so nothing is changed.
 async fn unknown_task(session: &Session) -> Tried {
     let task = ExtendedServicesRequest {
         function: ExtendedServicesFunction::DELETE,

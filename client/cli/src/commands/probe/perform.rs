@@ -1,4 +1,5 @@
-//! Tries each feature with the smallest request that shows whether it works, and without changing anything that others see.
+//! Tries each feature with the smallest request that shows whether it works. Nothing is changed that other users can
+//! see.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,16 +38,16 @@ use crate::commands::target::{NamedTarget, TargetClient, Unanswered};
 use crate::console::output::Output;
 use crate::render::counted;
 
-/// The time to wait between requests to another machine.
+/// The pause between requests to another machine.
 const PAUSE: Duration = Duration::from_millis(500);
 
 impl Probe {
-    /// Returns the word that is searched for.
+    /// Returns the word to search for.
     pub(super) fn word(&self) -> &str {
         self.term.as_deref().unwrap_or(TERM)
     }
 
-    /// Returns how long to wait between requests to a target.
+    /// Returns the pause between requests to a target.
     pub(super) fn pause_at(&self, place: &NamedTarget) -> Duration {
         let pause = match self.pause {
             Some(Wait(pause)) => pause,
@@ -57,9 +58,9 @@ impl Probe {
     }
 }
 
-/// The word that is searched for if none is given.
+/// The word to search for if the user gives none.
 const TERM: &str = "a";
-/// The name of a second result set, besides the default one.
+/// The name of a result set in addition to the default one.
 pub(super) const OTHER_SET: &str = "probe1";
 
 /// The trials at one target.
@@ -68,16 +69,16 @@ pub(super) struct Attempts<'a> {
     pub(super) reach: &'a TargetClient,
     pub(super) place: &'a NamedTarget,
     pub(super) output: &'a mut Output,
-    /// The first search that had hits, and the number of hits.
+    /// The first query that had hits, and the number of its hits.
     pub(super) found: Option<(RpnQuery, u64)>,
-    /// The counts of how the trials ended.
+    /// The numbers of trials by result.
     pub(super) tally: Tally,
     /// The size of the largest record received, in octets.
     pub(super) record_size: usize,
     pub(super) noticed: Arc<Noticed>,
 }
 
-/// The number of requests of each kind that the server has made.
+/// The numbers of requests that the server has sent, by kind.
 #[derive(Default)]
 pub(super) struct Noticed {
     pub(super) challenges: AtomicU64,
@@ -86,9 +87,9 @@ pub(super) struct Noticed {
 
 /// The reason why a trial has no result.
 pub(super) enum NoResult {
-    /// The server did not grant the option in Init, so the feature was not tried.
+    /// The server did not grant this option in Init, so the feature was not tried.
     NotGranted(&'static str),
-    /// Something that the trial needs is missing.
+    /// The trial could not be made, because something that it needs is missing.
     NotTried(&'static str),
     Failed(Unanswered),
 }
@@ -105,11 +106,11 @@ impl From<Unanswered> for NoResult {
     }
 }
 
-/// The result of a trial, in words.
+/// The result of a trial, as words.
 pub(super) type Tried = Result<String, NoResult>;
 
 impl Attempts<'_> {
-    /// Opens a session that answers requests of the server: it continues operations, but gives no credentials.
+    /// Opens a session that answers requests of the server: operations are continued, but no credentials are given.
     pub(super) async fn session(&self) -> Result<Session, Unanswered> {
         self.reach
             .session_with(self.place, |options| self.listen(options))
@@ -129,12 +130,12 @@ impl Attempts<'_> {
         }));
     }
 
-    /// Waits, so as not to burden the server.
+    /// Waits between requests, to avoid a burden on the server.
     pub(super) async fn pause(&self) {
         sleep(self.arguments.pause_at(self.place)).await;
     }
 
-    /// Carries out a trial.
+    /// Makes a trial.
     pub(super) async fn perform(&mut self, session: &Session, trial: &Trial) -> Tried {
         match trial {
             Trial::Search(pairs) => {
@@ -260,7 +261,7 @@ impl Attempts<'_> {
         })
     }
 
-    /// Returns the query that has hits; by default the term alone.
+    /// Returns the query that had hits, or the term without attributes if no query had hits.
     pub(super) fn good(&self) -> RpnQuery {
         let found = self.found.as_ref().map(|(query, _)| query.clone());
         found.unwrap_or_else(|| self.query(&[]))
@@ -286,7 +287,7 @@ impl Attempts<'_> {
 
 pub(super) const NO_RECORD: &str = "not tried: no record was found; try another --term";
 
-/// Deletes result sets.
+/// Tries to delete result sets.
 pub(super) async fn deleted(session: &Session, sets: Delete) -> Tried {
     let result = session.delete(sets).await?;
     if result.is_success() {
@@ -320,7 +321,7 @@ const STRUCTURES: [i64; 4] = [
     STRUCTURE_URX,
 ];
 
-/// The common record syntaxes. Other national MARC formats are left out: few servers support them, and their users know which do.
+/// The common record syntaxes. Other national MARC formats are left out, because few servers support them.
 const SYNTAXES: [Oid; 9] = [
     USMARC, UNIMARC, UKMARC, SUTRS, OPAC, SUMMARY, GRS_1, XML, HTML,
 ];
@@ -367,7 +368,7 @@ impl Trial {
             .collect()
     }
 
-    /// Returns whether the trial needs a session of its own, with a different Init.
+    /// Returns whether the trial needs a separate session with a different Init.
     pub(super) fn is_apart(&self) -> bool {
         matches!(
             self,
@@ -377,7 +378,7 @@ impl Trial {
         )
     }
 
-    /// Returns the beginning of the line about the trial.
+    /// Returns the beginning of the line for the trial.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Search(pairs) => {

@@ -1,4 +1,4 @@
-//! Answers a query at one target: shows the progress of the search, and the records.
+//! Answers a query at one target, and shows the progress of the search and the records.
 
 use z3950::error::Error;
 use z3950::find::{Ending, Event, Found, Sought, Wanted};
@@ -18,31 +18,31 @@ use crate::console::output::{Failure, Words};
 use crate::console::report::unsorted;
 use crate::render::{Style, matching};
 
-/// Answers queries at targets.
+/// The work of `search`: answers queries at targets.
 pub(super) struct QueryAnswers {
     reach: TargetClient,
     pub(super) places: Vec<NamedTarget>,
     reader: QueryReader,
-    /// The sort keys given on the command line, which replace those of queries.
+    /// The sort keys given on the command line, which replace those in queries.
     keys: Vec<SortKeySpec>,
     facets: facets::Arguments,
-    /// What is wanted, whatever the query.
+    /// The search options that are the same for all queries.
     wanted: Wanted,
-    /// Whether records are written to a file, so that the user does not see how many there are.
+    /// Whether records are written to a file, where the user does not see their number.
     pub(super) is_written: bool,
-    /// Whether messages name the query, because there may be several queries.
+    /// Whether messages contain the query, because there may be several queries.
     pub(super) names_queries: bool,
     writing: Writing,
     notes: SourceNotes,
 }
 
-/// A query at one target.
+/// The state of a query at one target.
 struct QueryAt<'a> {
     place: &'a NamedTarget,
     query: AskedQuery,
     /// The text with which messages begin.
     subject: String,
-    /// The syntax in which records are requested.
+    /// The record syntax in which records are requested.
     record_syntax: Oid,
 }
 
@@ -56,7 +56,7 @@ impl QueryAt<'_> {
 
 /// The records of a query that have been shown so far.
 struct ShownRecords {
-    /// The answer before the first record.
+    /// The answer as it was before the first record.
     found: Answer,
     /// The answer so far.
     answer: Answer,
@@ -216,7 +216,7 @@ impl QueryAnswers {
         ended
     }
 
-    /// Shows what was found. If no records follow, the answer is an error.
+    /// Shows the result of the search. If no records follow, the result is an error.
     async fn found(
         &self,
         query: &QueryAt<'_>,
@@ -282,7 +282,7 @@ impl QueryAnswers {
         Err(Box::new(recipient.last(ended).await))
     }
 
-    /// Shows the next record, or the reason why there are no more.
+    /// Shows the next record, or the reason why there are no further records.
     async fn record(
         &self,
         query: &QueryAt<'_>,
@@ -327,7 +327,7 @@ impl QueryAnswers {
         self.reach.note(Made { hits, next });
     }
 
-    /// Shows the messages that follow the last record.
+    /// Shows the messages after the last record.
     async fn last(
         &self,
         query: &QueryAt<'_>,
@@ -386,7 +386,7 @@ impl QueryAnswers {
         answer
     }
 
-    /// Returns how many were written, such as `10 of 17 written (--count 10)`.
+    /// Returns the number of records written as words, such as `10 of 17 written (--count 10)`.
     fn part_of(&self, hits: u64, wanted: u64) -> String {
         let Wanted { start, count, .. } = self.wanted;
         let mut options = Vec::new();

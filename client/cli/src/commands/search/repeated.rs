@@ -1,5 +1,5 @@
-//! Collects the reasons why records of a search are not shown. Each reason is printed once, then the number of further records
-//! that have it.
+//! Collects the reasons why records of a search are not shown. Each reason is printed once, followed by the number of
+//! further records to which it applies.
 
 use z3950::retrieve::OutcomeName;
 
@@ -7,15 +7,15 @@ use crate::answer::Answer;
 use crate::console::output::Words;
 use crate::render::counted;
 
-/// The reasons why records were not shown, each with the number of records after the first that have it.
+/// The reasons why records were not shown, each with the number of records to which it applies, not counting the first.
 #[derive(Default)]
 pub(super) struct RepeatedReasons(Vec<(String, u64)>);
 
-/// The maximum number of reasons that are remembered.
+/// The maximum number of reasons that are stored.
 const MAX_REASONS: usize = 20;
 
 impl RepeatedReasons {
-    /// Returns whether the record at `position` is not shown for a reason that an earlier record had.
+    /// Returns whether the record at `position` is not shown for the same reason as an earlier record.
     pub(super) fn has(&mut self, answer: &Answer, position: u64) -> bool {
         let is_about_record = matches!(
             answer.ending.outcome,
@@ -36,7 +36,7 @@ impl RepeatedReasons {
         false
     }
 
-    /// Returns a message for each reason that several records had.
+    /// Returns a message for each reason that applies to several records.
     pub(super) fn words(self, subject: &str) -> impl Iterator<Item = Words> {
         let several = self.0.into_iter().filter(|(_, count)| *count > 0);
         several.map(move |(reason, count)| {

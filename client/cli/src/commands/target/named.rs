@@ -1,4 +1,4 @@
-//! A target as named by a user, and the reason why a request to it has no answer.
+//! A target as named by a user, and the reason why a request to it failed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,28 +19,28 @@ use z3950::error::chain;
 /// A target given on the command line.
 #[derive(Clone)]
 pub(crate) struct NamedTarget {
-    /// The target as given, without user name and password.
+    /// The target as given, without its user name and password.
     pub(crate) text: String,
     pub(crate) resolved: Arc<Resolved>,
-    /// Whether the target or its profile names databases; otherwise the usual ones are used.
+    /// Whether the target or its profile names databases. If not, the usual databases are used.
     pub(crate) names_databases: bool,
-    /// A hint that is added to the message that the host has no address.
+    /// A hint to add to the message that the host has no address.
     pub(crate) hint: Option<String>,
-    /// The user name and password in the target's URL, if they are sent.
+    /// The user name and password in the target's URL, if they will be sent.
     pub(crate) identity: Option<IdAuthentication>,
     /// Whether the built-in catalogue answers for the target.
     pub(crate) is_demo: bool,
 }
 
-/// The reason why a request has no answer.
+/// The reason why a request failed.
 pub(crate) struct Unanswered {
     pub(crate) error: Error,
-    /// A hint if the host has no address.
+    /// A hint for the user, if the host has no address.
     pub(crate) hint: Option<String>,
 }
 
-/// Returns the line before a record: `subject`, then `3 of 17`, then the part of the database. Returns `None` for the only record
-/// if there is neither a subject nor a part.
+/// Returns the line to show before a record: `subject`, then text such as `3 of 17`, then the part of the database.
+/// Returns `None` for a single record if there is neither a subject nor a part.
 pub(crate) fn heading(
     subject: Option<&str>,
     position: u64,
@@ -59,13 +59,13 @@ pub(crate) fn heading(
 }
 
 impl NamedTarget {
-    /// Returns the names of the databases.
+    /// Returns the names of the target's databases.
     pub(crate) fn databases(&self) -> Vec<String> {
         let names = self.resolved.databases.iter();
         names.map(|name| shown(name.0.as_bytes())).collect()
     }
 
-    /// Returns the part of the database that a record comes from, such as `union@lib.example/cat`.
+    /// Returns the part of the database from which a record comes, such as `union@lib.example/cat`.
     pub(crate) fn part(&self, slot: &ResultRecord) -> Option<String> {
         let ResultRecord::Record { database, .. } = slot else {
             return None;
@@ -82,18 +82,18 @@ impl NamedTarget {
         given.or(self.resolved.profile.record_charset)
     }
 
-    /// Returns the query with the attributes of the profile, in its character set.
+    /// Returns the query with the attributes and in the character set of the profile.
     ///
     /// # Errors
-    /// The character set cannot represent a term.
+    /// Fails if the character set cannot represent a term.
     pub(crate) fn adapted(&self, query: &RpnQuery) -> Result<RpnQuery, Error> {
         self.resolved.adapted(query).map_err(Error::Term)
     }
 }
 
 impl fmt::Display for NamedTarget {
-    /// Writes the target as given, followed by `(--demo)` if the built-in catalogue answers, or by the server if the target is
-    /// the name of a profile.
+    /// Writes the target as given. It is followed by `(--demo)` if the built-in catalogue answers, or by the server if
+    /// the target is the name of a profile.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let written = self.text.split('/').next().unwrap_or_default();
         let name = self.resolved.name.as_deref();
@@ -106,7 +106,7 @@ impl fmt::Display for NamedTarget {
 }
 
 impl Unanswered {
-    /// Returns the exit code and the message.
+    /// Returns the exit code and the message for this reason.
     pub(crate) fn explain(&self) -> (Exit, String) {
         let (exit, words) = explain(&self.error);
         match &self.hint {
@@ -115,7 +115,7 @@ impl Unanswered {
         }
     }
 
-    /// Returns the answer to an input that fails for this reason after something was found.
+    /// Returns the answer to an input that fails for this reason after records were found.
     pub(crate) fn of(&self, found: Answer) -> Answer {
         let mut answer = self.answer();
         answer.ending.hits = answer.ending.hits.or(found.ending.hits);
@@ -140,7 +140,7 @@ impl Unanswered {
 }
 
 impl Envelope {
-    /// Creates the object for an answer from a target; this adds the key `target`.
+    /// Creates the object for an answer from a target, with the additional key `target`.
     pub(crate) fn of(place: &NamedTarget, own: &[&str]) -> Self {
         let endpoint = &place.resolved.endpoint;
         let own = [&["target"], own].concat();

@@ -1,5 +1,5 @@
-//! The open session of the prompt, what a command leaves in it, and the records that the prompt has shown: the last one is kept
-//! for `update`, and all of them are written to the file of `set_marcdump`.
+//! The open session of the prompt, the changes that a command makes in it, and the records that the prompt has shown.
+//! The last record is kept for `update`, and all records are written to the file of `set_marcdump`.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,32 +15,32 @@ use crate::console::exit::Exit;
 use crate::console::output::Words;
 use crate::console::pages::PageReader;
 
-/// The open session of the prompt, as a command uses it.
+/// The open session of the prompt, for use by a command.
 #[derive(Clone)]
 pub(crate) struct OpenSession {
     pub(super) session: Session,
-    /// The name for the result set of a search.
+    /// The name for the result set of a command's search.
     pub(crate) set: String,
     pub(super) left: Arc<Mutex<Left>>,
     pub(super) seen: Seen,
-    /// The user who reads pages.
+    /// The user who reads records in pages; `None` if no user does.
     pub(super) reader: Option<Arc<dyn PageReader>>,
 }
 
-/// What a command has changed in a session, even if the command was interrupted.
+/// The changes that a command has made in a session. They are kept even if the command is interrupted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Left {
-    /// Whether the command has sent a search, which replaces the result set of that name.
+    /// Whether the command has sent a search, which replaces the result set with the command's name for it.
     pub(crate) has_searched: bool,
     pub(crate) made: Option<Made>,
 }
 
-/// The result set of a search.
+/// The result set that a search has made.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Made {
-    /// The number of hits; `None` if the server does not know it.
+    /// The number of hits; `None` if it is unknown to the server.
     pub(crate) hits: Option<u64>,
-    /// The position after the last record shown.
+    /// The position after the last shown record.
     pub(crate) next: u64,
 }
 
@@ -60,7 +60,7 @@ impl OpenSession {
         }
     }
 
-    /// Returns what the command has changed so far.
+    /// Returns the changes that the command has made so far.
     pub(crate) fn left(&self) -> Left {
         *self.lock()
     }
@@ -70,19 +70,20 @@ impl OpenSession {
     }
 }
 
-/// Receives every record that is shown. A clone is another handle to the same state.
+/// Receives every record that is shown. All clones share the same state.
 #[derive(Clone, Default)]
 pub(crate) struct Seen(Arc<Mutex<SeenRecords>>);
 
 #[derive(Default)]
 struct SeenRecords {
     last: Option<External>,
-    /// The file to which records are appended, and its path.
+    /// The file to which records are appended, with its path.
     file: Option<(String, Growing)>,
 }
 
 impl Seen {
-    /// Receives the record that was written, if the piece is a record. If the record cannot be kept, the answer has an error.
+    /// Receives the record in a piece, if the piece is a record. If the record cannot be kept, the answer gets an
+    /// error.
     pub(crate) fn note(
         &self,
         slot: &ResultRecord,
@@ -104,7 +105,7 @@ impl Seen {
     /// Receives a record.
     ///
     /// # Errors
-    /// A message, if the file cannot be written.
+    /// Fails with a message if the file cannot be written.
     pub(crate) fn take(&self, record: &External) -> Result<(), String> {
         let mut kept = self.kept();
         kept.last = Some(record.clone());
@@ -120,12 +121,12 @@ impl Seen {
         self.kept().last.clone()
     }
 
-    /// Appends all further records to a file; `None` to append them to no file.
+    /// Sets the file to which further records are appended; `None` for no file.
     pub(crate) fn dump_to(&self, file: Option<(String, Growing)>) {
         self.kept().file = file;
     }
 
-    /// Returns the path of that file.
+    /// Returns the path of the file to which records are appended, if there is one.
     pub(crate) fn dump(&self) -> Option<String> {
         self.kept().file.as_ref().map(|(path, _)| path.clone())
     }

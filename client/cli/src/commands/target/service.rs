@@ -22,29 +22,29 @@ pub(crate) trait Service: Args {
     /// Whether the command makes a result set that the prompt continues to use.
     const MAKES_SET: bool = false;
 
-    /// The message after an interruption, unless the reason for the interruption says enough.
+    /// The message after an interruption; `None` if the reason for the interruption is sufficient.
     const INTERRUPTED: Option<&'static str> = None;
 
-    /// Returns the databases that were given in place of the target's.
+    /// Returns the databases that the user gave in place of the target's databases.
     fn databases(&self) -> &[String];
 
-    /// Returns how the command writes records, if it does.
+    /// Returns the options for writing records, if the command writes records.
     fn records(&mut self) -> Option<&mut RecordOutput> {
         None
     }
 
-    /// Checks the arguments that need neither target nor credentials, before a password command runs.
+    /// Checks those arguments that require neither the target nor credentials, before a password command runs.
     ///
     /// # Errors
-    /// The arguments are wrong.
+    /// Fails if the arguments are invalid.
     fn check(&self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Carries out the command and writes its answer. The arguments are read before the command connects.
+    /// Performs the command and writes its answer. Arguments such as files are read before the command connects.
     ///
     /// # Errors
-    /// An error occurred on this machine, or arguments are wrong or conflict.
+    /// Fails if an error occurs on this machine, or if arguments are invalid or conflict.
     fn perform(
         &self,
         reach: &TargetClient,
@@ -69,7 +69,7 @@ pub(crate) struct AtTarget<S: Args> {
 }
 
 impl<S: Service> AtTarget<S> {
-    /// Reads the options and resolves the target.
+    /// Evaluates the options and resolves the target.
     pub(crate) async fn reach(
         &self,
         output: &Output,
@@ -79,7 +79,7 @@ impl<S: Service> AtTarget<S> {
     }
 }
 
-/// Runs a command of the command line at its target.
+/// Runs a command that was given on the command line.
 pub(crate) async fn run<S: Service>(
     arguments: &AtTarget<S>,
     output: &mut Output,

@@ -130,7 +130,7 @@ fn is_off(flag: &bool) -> bool {
     !flag
 }
 
-/// Adds a profile to the user's file, which is rewritten completely or not at all.
+/// Adds a profile to the user's file. The file is rewritten completely or not at all.
 pub(super) async fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Failure> {
     let path = own_file(&arguments.connection.known)?;
     let place = arguments.from.as_ref().or(arguments.place.as_ref());
@@ -189,7 +189,7 @@ pub(super) async fn add(arguments: &Add, output: &mut Output) -> Result<Exit, Fa
     Ok(Exit::Delivered)
 }
 
-/// Returns the profile that follows from the server's description of itself, or the exit code if the server gives none.
+/// Returns the profile made from the server's description of itself, or the exit code if the server has no description.
 async fn described(
     url: &str,
     arguments: &Add,
@@ -220,7 +220,7 @@ async fn described(
     })
 }
 
-/// Returns the section for the new profile. Values that no option gives are taken from `described`.
+/// Returns the section for the new profile. Values that no option sets are taken from `described`.
 fn section(
     arguments: &Add,
     target: &Target,
@@ -286,7 +286,8 @@ fn section(
     toml::to_string(&all).map_err(unwritable)
 }
 
-/// Returns the table for an SRU server: the method in its address; the version, the schema and the indexes in its description.
+/// Returns the table for an SRU server. The method comes from the address; the version, the schema and the indexes come
+/// from the server's description.
 fn sru_table(target: &Target, described: Option<&SruOptions>) -> toml::Table {
     let mut table = toml::Table::new();
     if let Some(method) = target.sru_method {
@@ -312,7 +313,7 @@ fn unwritable(error: toml::ser::Error) -> Failure {
     Failure::machine("write a profile", &error)
 }
 
-/// Replaces the locked file of targets after checking that the new one can be read.
+/// Replaces the locked file of targets, after checking that the new text is valid.
 fn replace(lock: &Lock, text: &str) -> Result<(), Failure> {
     let mut draft = Draft::hidden(lock.target())?;
     let prepared = private(draft.file()).and_then(|()| draft.write_all(text.as_bytes()));
@@ -331,7 +332,7 @@ fn replace(lock: &Lock, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes a new file private, since it contains credentials.
+/// Makes a new file readable by its owner only, because it contains credentials.
 fn private(file: &fs::File) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -342,7 +343,7 @@ fn private(file: &fs::File) -> io::Result<()> {
     Ok(())
 }
 
-/// Parses a name that TOML accepts without quotes.
+/// Parses the name of a profile, which TOML must accept without quotes.
 fn name(text: &str) -> Result<String, String> {
     let is_plain = |octet: u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'_');
     if !text.is_empty() && text.bytes().all(is_plain) {

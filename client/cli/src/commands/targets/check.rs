@@ -23,7 +23,7 @@ use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
 use crate::render::text_of;
 
-/// The number of targets that are checked at once.
+/// The number of targets that are checked at the same time.
 const CHECKS: usize = 8;
 
 pub(super) async fn check(
@@ -79,7 +79,7 @@ pub(super) async fn check(
     Ok(exit)
 }
 
-/// Opens a session, searches, and closes the session. Returns what the server said in Init.
+/// Opens a session, searches, and closes the session. Returns the information about the server from Init.
 async fn server(reach: &TargetClient, place: &NamedTarget) -> Result<ServerInfo, Unanswered> {
     let session = reach.session(place).await?;
     let server = session.server_info().clone();
@@ -90,11 +90,11 @@ async fn server(reach: &TargetClient, place: &NamedTarget) -> Result<ServerInfo,
     Ok(server)
 }
 
-/// A title that no record has.
+/// A title that does not occur in any record.
 const NO_TITLE: &str = "qzxjqv";
 
-/// Searches the databases. Init does not name them, so only a search shows that a database does not exist (Bib-1 diagnostics 109
-/// and 235). It does not matter if the server refuses the query.
+/// Searches the databases. Init does not name databases, so only a search shows that a database does not exist (Bib-1
+/// diagnostics 109 and 235). Other errors in the query are ignored.
 async fn search(session: &Session, place: &NamedTarget) -> Result<(), Error> {
     sleep(place.resolved.profile.pause.unwrap_or_default()).await;
     let query = place.adapted(Query::title(NO_TITLE).as_rpn())?;
@@ -107,13 +107,13 @@ async fn search(session: &Session, place: &NamedTarget) -> Result<(), Error> {
     }
 }
 
-/// Returns whether diagnostics concern the query.
+/// Returns whether all diagnostics concern the query.
 fn is_of_query(diagnostics: &Diagnostics) -> bool {
     let condition = diagnostics.condition();
     condition.is_some_and(|code| matches!(code, 3 | 108 | 113..=126 | 247 | 1024 | 1056))
 }
 
-/// Writes what a check has found, and returns its exit code and outcome.
+/// Writes the result of a check, and returns its exit code and outcome.
 fn answer(
     json: bool,
     place: &NamedTarget,

@@ -1,4 +1,4 @@
-//! Supplies the records of an update one at a time, as the octets to send, from files of any form.
+//! Supplies the records of an update one at a time, as octets to send, from files in any format.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -21,15 +21,15 @@ use crate::console::input::{readable, watched};
 use crate::console::output::Failure;
 use crate::render::shown;
 
-/// A record that is to be sent.
+/// A record to send.
 pub(super) struct Supplied {
-    /// The source of the record: a file and its number in the file, or `--id`.
+    /// The source of the record: a file and the record's number in it, or `--id`.
     pub(super) origin: String,
-    /// The number of the record among all records, 1-based.
+    /// The 1-based number of the record among all records.
     pub(super) number: u64,
-    /// The record's identifier for messages, if it is known.
+    /// The identifier of the record for messages, if it is known.
     pub(super) name: Option<String>,
-    /// The identifier sent with the record, if any.
+    /// The identifier to send with the record, if any.
     pub(super) id: Option<RecordId>,
     pub(super) record: External,
 }
@@ -37,7 +37,7 @@ pub(super) struct Supplied {
 /// The next record, or the reason why it cannot be sent.
 type Next = Result<Box<Supplied>, String>;
 
-/// Supplies the records named by the arguments.
+/// The source of the records named by the arguments.
 pub(crate) struct Supply<'a> {
     arguments: &'a Arguments,
     files: std::slice::Iter<'a, PathBuf>,
@@ -48,7 +48,7 @@ pub(crate) struct Supply<'a> {
 
 impl<'a> Supply<'a> {
     /// # Errors
-    /// The arguments conflict.
+    /// Fails if the arguments conflict.
     pub(super) fn new(arguments: &'a Arguments) -> Result<Self, Failure> {
         let usage = |words: &str| Err(Failure::Usage(words.to_owned()));
         let is_delete = arguments.action == Action::RECORD_DELETE;
@@ -99,7 +99,7 @@ impl<'a> Supply<'a> {
         })
     }
 
-    /// Returns the next record; `None` after the last.
+    /// Returns the next record; `None` after the last record.
     pub(super) fn next(&mut self) -> Result<Option<Next>, Failure> {
         if self.arguments.files.is_empty() {
             let id = self.ids.pop_front();
@@ -131,7 +131,7 @@ impl<'a> Supply<'a> {
         }
     }
 
-    /// Creates a record that is to be deleted by its identifier alone. The record itself is a placeholder.
+    /// Creates a record that is deleted by its identifier. Its contents are a placeholder.
     fn named(&mut self, id: RecordId) -> Next {
         let record = External::octet_aligned(XML, &b"<record/>"[..]);
         self.supplied("--id".to_owned(), Some(id), None, record)
@@ -167,7 +167,7 @@ impl<'a> Supply<'a> {
         })
     }
 
-    /// Returns the record in the requested syntax, by default in the syntax of its form.
+    /// Returns the record in the requested syntax, which is by default that of the record's format.
     fn external(&self, form: InputForm, record: &MarcRecord) -> Result<External, String> {
         let syntax = self.arguments.syntax.unwrap_or_else(|| match form {
             InputForm::MarcXml => XML,
@@ -235,7 +235,7 @@ impl<'a> Supply<'a> {
         }))
     }
 
-    /// Returns the identifier of the next record, if `--id` was given.
+    /// Returns the identifier for the next record, if `--id` was given.
     fn next_id(&mut self) -> Result<Option<RecordId>, Failure> {
         if self.arguments.ids.is_empty() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! The result of each record in an update, whatever the server says about it.
+//! Tests for the result of each record in an update, with many forms of the server's answer.
 
 use z3950_asn1::apdu::{DefaultDiagFormat, ExtendedServicesResponse, ExternalValue};
 use z3950_asn1::es::update::{
@@ -27,7 +27,7 @@ fn of_record(id: Option<i64>, status: RecordStatus, condition: i64) -> TaskPacka
     }
 }
 
-/// Builds a result whose package contains this information about the records.
+/// Builds a result whose package contains these results for records.
 fn result(status: OperationStatus, records: Option<Vec<TaskPackageRecordStructure>>) -> TaskResult {
     let package = es::Update::TaskPackage(Box::new(UpdatePackage {
         origin_part: OriginPartToKeep {

@@ -1,5 +1,5 @@
-//! `z3950 url check`: checks whether each URL is well formed, whether it is a locator or a name, and what to be careful about;
-//! with `--follow` also whether the resource exists (RFC 1736 §3, RFC 1738 §6).
+//! `z3950 url check`: checks whether each URL is well formed, whether it is a locator or a name, and whether it needs
+//! caution. With `--follow`, also checks whether the resource exists (RFC 1736 §3, RFC 1738 §6).
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -72,7 +72,7 @@ pub(crate) fn run(
     })
 }
 
-/// Returns the texts to check; blank lines of the file are skipped.
+/// Returns the texts to check. Blank lines of the file are skipped.
 fn texts(arguments: &Arguments) -> Result<impl Iterator<Item = Result<Vec<u8>, Failure>>, Failure> {
     let given = arguments
         .urls
@@ -107,9 +107,9 @@ async fn follow(
     Ok(exit)
 }
 
-/// The result of checking one text.
+/// The result of the check for one text.
 struct Finding {
-    /// The text, without user name and password.
+    /// The text, without its user name and password.
     text: String,
     read: Result<Locator, UrlError>,
     followed: Option<Followed>,
@@ -134,7 +134,7 @@ struct Followed {
 }
 
 impl Followed {
-    /// Creates a result. `status` is by default that of the exit code.
+    /// Creates a result. If `status` is `None`, it is the status for the exit code.
     fn new((exit, detail): (Exit, String), status: Option<&'static str>) -> Self {
         let status = status.unwrap_or(match exit {
             Exit::Delivered => "alive",
@@ -158,7 +158,7 @@ impl Followed {
 
 struct Follower {
     client: Client,
-    /// The options for Gopher; `None` with `--demo`, which has no Gopher server.
+    /// The options for Gopher; `None` for `--demo`, which has no Gopher server.
     gopher: Option<GopherOptions>,
     routes: Routes,
 }
@@ -179,7 +179,8 @@ impl Follower {
         })
     }
 
-    /// Follows a locator. Returns `None` if it cannot be followed: another scheme, a session, or a search without a term.
+    /// Follows a locator. Returns `None` if it cannot be followed because of its scheme, because it opens a session, or
+    /// because it is a search without a term.
     async fn follow(&self, locator: &Locator) -> Option<Followed> {
         match locator.url() {
             Url::Z3950(url) if url.kind() == Kind::Retrieval => {
@@ -232,7 +233,7 @@ fn report(finding: &Finding, arguments: &Arguments, output: &mut Output) -> Resu
     Ok(exit)
 }
 
-/// Returns the object of `--json`; `status` and `detail` are null if the URL was not followed.
+/// Returns the object of `--json`. Its `status` and `detail` are null if the URL was not followed.
 fn object(finding: &Finding) -> Envelope {
     let (locator, error) = match &finding.read {
         Ok(locator) => (Some(locator), None),
@@ -261,7 +262,7 @@ fn object(finding: &Finding) -> Envelope {
     object.into()
 }
 
-/// Returns a line `verdict  kind  URL  remarks`, in columns.
+/// Returns a line with the columns `verdict  kind  URL  remarks`.
 fn row(finding: &Finding) -> String {
     let (verdict, kind, remarks) = match &finding.read {
         Ok(locator) => {
@@ -285,8 +286,8 @@ fn row(finding: &Finding) -> String {
     line.trim_end().to_owned()
 }
 
-/// Returns the codes and texts of the cautions about a URL; for a Z39.50 URL also those of the warnings from parsing and planning
-/// it.
+/// Returns the codes and texts of the cautions about a URL. For a Z39.50 URL, they include the warnings from parsing
+/// and planning.
 fn cautions(locator: &Locator) -> Vec<(String, String)> {
     let of_url = locator.cautions();
     let of_url = of_url

@@ -1,4 +1,4 @@
-//! `z3950 url extract`: lists the URLs in text, MARC records or an HTML page (RFC 1738 Appendix).
+//! `z3950 url extract`: lists the URLs in texts, MARC records or HTML pages (RFC 1738 Appendix).
 
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ use crate::console::input::{STANDARD, open};
 use crate::console::output::{Failure, Output, Words};
 use crate::render;
 
-/// The maximum size of a text or page, in octets; there is no limit for records.
+/// The maximum size of text or page, in octets. There is no limit for files of records.
 const MAX_TEXT: u64 = 256 * 1024 * 1024;
 
-/// The keys for the place of a URL in a page or a record, which are null for other files.
+/// The keys for the position of a URL in a page or a record. They are null for other files.
 const PLACES: [&str; 7] = [
     "element",
     "attribute",
@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
     showing: Redaction,
 }
 
-/// Checks that a text is an absolute URL.
+/// Checks that text is an absolute URL.
 fn base(text: &str) -> Result<String, String> {
     match resolve(text, "", ResolveMode::default()) {
         Ok(base) => Ok(base),
@@ -116,8 +116,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
     Ok(listing.end())
 }
 
-/// Guesses the type of a file from its name, or from its beginning. Since a text may begin in any way, records must be clearly
-/// recognizable.
+/// Guesses the type of a file from its name, or from its beginning. Records must be clearly recognizable, because a
+/// text may begin with any characters.
 fn guess(path: &Path, head: &[u8]) -> ExtractFrom {
     let extension = path.extension().unwrap_or_default().to_string_lossy();
     match extension.to_ascii_lowercase().as_str() {
@@ -143,7 +143,7 @@ fn guess(path: &Path, head: &[u8]) -> ExtractFrom {
 struct Listing<'a> {
     json: bool,
     redact: bool,
-    /// The number of URLs that were written with their passwords.
+    /// The number of URLs written with their passwords.
     passwords: usize,
     output: &'a mut Output,
 }
@@ -164,7 +164,7 @@ impl Listing<'_> {
         messages.end(self.output);
     }
 
-    /// Warns about passwords, after the last URL.
+    /// Warns about written passwords, after the last URL.
     fn end(self) -> Exit {
         match self.passwords {
             0 => {}
@@ -237,7 +237,8 @@ impl Listing<'_> {
         Ok(())
     }
 
-    /// Writes a line for a URL: start and end offset, the URL, and remarks, separated by tabs; or an object.
+    /// Writes a line for a URL, with start and end offset, the URL, and remarks, separated by tabs; or writes an
+    /// object.
     fn found(&mut self, found: &FoundUrl, place: &str, more: Value) -> Result<(), Failure> {
         let (url, range) = (&found.url, &found.range);
         let has_password = generic::redact(url) != *url;

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use z3950::url::{Caution, Locator, NewsUrl, Octets, UriKind, Url, Userinfo, WaisTarget};
 
-/// Returns the object: `scheme`, `kind`, `host` and `port`, then the keys specific to the scheme, all of which are always
-/// present, then `fragment`, `warnings` and `canonical`. A password is shown as `***`.
+/// Returns the object: `scheme`, `kind`, `host` and `port`, the keys of the scheme, which are always present, and
+/// `fragment`, `warnings` and `canonical`. A password is shown as `***`.
 pub(super) fn object(locator: &Locator) -> Value {
     let kind = match locator.kind() {
         UriKind::Name => "name",
@@ -108,7 +108,7 @@ fn terminal(userinfo: Option<&Userinfo>) -> Value {
     json!({ "user": user, "password": password })
 }
 
-/// Returns the user name, and whether there is a password.
+/// Returns the user name, and `***` if there is a password.
 fn login(userinfo: Option<&Userinfo>) -> (Option<String>, Option<&'static str>) {
     let password = userinfo.and_then(Userinfo::password);
     let user = userinfo.map(|userinfo| text(userinfo.user()));

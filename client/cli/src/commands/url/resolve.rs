@@ -1,4 +1,4 @@
-//! `z3950 url resolve`: resolves a partial form against a base URL (RFC 1630).
+//! `z3950 url resolve`: resolves a partial URL against a base URL (RFC 1630).
 
 use std::ffi::{OsStr, OsString};
 
@@ -79,7 +79,7 @@ fn text(argument: &OsStr) -> Result<&str, UrlError> {
         .map_err(|fault| UrlError::at(UrlErrorKind::InvalidCharacter, fault.valid_up_to()))
 }
 
-/// Prints a remark about the result, which may be malformed because resolving ignores the rules of schemes.
+/// Prints a remark if the result is malformed. This can happen because resolution ignores the rules of schemes.
 fn remark(uri: &str, output: &Output) {
     if let Err(error) = Locator::parse(uri, Mode::Lenient) {
         output.warning(&format!("the result is malformed: {error}"));

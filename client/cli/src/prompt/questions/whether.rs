@@ -1,5 +1,5 @@
-//! Asks whether to continue an operation: resource control (Z39.50-2003 §3.2.6), with the reports resource-1 and resource-2
-//! (Appendix RSC).
+//! Asks whether to continue an operation: resource control (Z39.50-2003 §3.2.6), with reports in the formats resource-1
+//! and resource-2 (Appendix RSC).
 
 use z3950::error::Phase;
 use z3950::service::resource::{Decision, ResourceQuestion};
@@ -11,8 +11,8 @@ use z3950_asn1::types::InternationalString;
 use super::Person;
 use crate::render::{shown, text_of};
 
-/// Asks whether to continue an operation, and if not, whether to keep its results. Without an answer, the operation is stopped. A
-/// report that needs no answer is only shown.
+/// Asks whether to continue an operation and, if not, whether to keep its results. Without an answer, the operation is
+/// stopped. If the server does not ask for an answer, the report is only shown.
 pub(super) fn decision(question: &ResourceQuestion, person: &mut dyn Person) -> Decision {
     let operation = match question.phase {
         Phase::Idle => "the session".to_owned(),
@@ -46,7 +46,7 @@ pub(super) fn decision(question: &ResourceQuestion, person: &mut dyn Person) -> 
     }
 }
 
-/// Returns the server's message in a report, or else the figures of the report.
+/// Returns the server's message in a report, or the figures of the report if it has no message.
 fn report(question: &ResourceQuestion) -> Option<String> {
     if let Some(report) = question.value::<resource_report1::ResourceReport>() {
         let figures = report.estimates.iter();

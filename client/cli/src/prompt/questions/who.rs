@@ -1,5 +1,5 @@
-//! Asks for credentials: access control (Z39.50-2003 §3.2.5), in the form prompt-1 (Appendix ACC.1) or as plain text. Secrets are
-//! not echoed.
+//! Asks for credentials: access control (Z39.50-2003 §3.2.5), in the format prompt-1 (Appendix ACC.1) or as plain text.
+//! Secrets are not echoed.
 
 use z3950::error::Phase;
 use z3950::service::access::{Challenge, answer_prompts};
@@ -14,10 +14,10 @@ use crate::render::{shown, text_of};
 /// The maximum number of questions in one challenge.
 const MAX_PROMPTS: usize = 32;
 
-/// The maximum number of times that a question is asked if the answers are unsuitable.
+/// The maximum number of times that a question is repeated after an unsuitable answer.
 const MAX_TRIES: usize = 3;
 
-/// Returns the response to a challenge; `None` to give no response.
+/// Returns the response to a challenge; `None` to send no response.
 pub(super) fn response(
     challenge: &Challenge,
     person: &mut dyn Person,
@@ -53,7 +53,8 @@ pub(super) fn response(
     Some(SecurityChallengeResponse::SimpleForm(text.as_str().into()))
 }
 
-/// Returns the answer to one prompt: `None` to give no response to the challenge at all, `Some(None)` to omit this answer.
+/// Returns the answer to one prompt: `None` to send no response to the challenge, `Some(None)` to leave out this
+/// answer.
 fn answer(prompt: &Prompt, person: &mut dyn Person) -> Option<Option<PromptResponse>> {
     match &prompt.prompt_info {
         Some(PromptInfo::Encrypted(_)) => {
@@ -121,7 +122,7 @@ fn answer(prompt: &Prompt, person: &mut dyn Person) -> Option<Option<PromptRespo
     None
 }
 
-/// Returns the text of a prompt, which comes from the server or the standard.
+/// Returns the text of a prompt, as given by the server or by the standard.
 fn words_of(prompt: &Prompt) -> String {
     match &prompt.prompt_id {
         PromptId::NonEnumeratedPrompt(words) => text_of(words),

@@ -1,4 +1,5 @@
-//! Other forms of the record: the next record syntax, and no element set. Also all fallbacks together, whose number is bounded.
+//! Tests of other forms of the record: the next record syntax, and no element set. Also tests all fallbacks together,
+//! whose number is bounded.
 
 use super::*;
 
@@ -186,8 +187,8 @@ async fn a_refused_element_set_is_left_out() {
     }
 }
 
-/// Checks the requests to a server that sends a record for a request that ends with `suits`. It answers other searches with
-/// `first`, and other requests with `unusable`.
+/// Checks the requests to a server that sends a record for a request that ends in `suits`. The server answers other
+/// searches with `first`, and other requests with `unusable`.
 async fn check_unusable(
     text: &str,
     (first, unusable): (Say, Say),

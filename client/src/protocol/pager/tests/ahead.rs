@@ -1,9 +1,9 @@
-//! Chunks of long ranges that are requested ahead.
+//! Tests of chunks of long ranges that are requested ahead.
 
 use super::*;
 
-/// Reads a range of a set of 100 records in chunks of 4 to `most`. Returns the requests that the server had received when the
-/// first `count` records had been read, and the number of records.
+/// Reads a range from a set of 100 records in chunks of 4 to `most` records. Returns the requests that the server had
+/// received when the first `count` records were read, and the number of records.
 async fn read_ahead(
     habit: Habit,
     is_concurrent: bool,
@@ -19,7 +19,7 @@ async fn read_ahead(
     read_with(habit, granted, 1, most, range, count).await
 }
 
-/// Does the same at a server that grants these options, with requests pipelined.
+/// Reads a range like [`read_ahead`], at a server that grants these options, with requests pipelined.
 async fn read_with(
     habit: Habit,
     granted: Options,

@@ -1,9 +1,9 @@
-//! Records in other forms: other syntaxes and element sets.
+//! Tests of records in other forms: other syntaxes and element sets.
 
 use super::*;
 
-/// Reads four records in the given syntaxes from a server that answers 238 to requests for other syntaxes: for each record, or
-/// for the whole Present.
+/// Reads four records in the given syntaxes. The server answers requests for other syntaxes with diagnostic 238, either
+/// for each record or for the complete Present.
 async fn in_syntaxes(
     has: [oid::Oid; 4],
     is_whole: bool,

@@ -1,5 +1,5 @@
-//! ILL-Requests for item orders: requests to borrow the item that a MARC record describes, in version 1 of ISO 10161-1
-//! (Z39.50-2003 Appendix EXT.4).
+//! ILL-Requests for item orders: requests for a loan of the item described by a MARC record, in version 1 of ISO
+//! 10161-1 (Z39.50-2003 Appendix EXT.4).
 
 use std::time::SystemTime;
 
@@ -18,10 +18,10 @@ use z3950_marc::crosswalk::dublin_core::elements;
 use z3950_marc::iso2709;
 use z3950_marc::standard_number::{Isbn, Issn};
 
-/// The transaction-group-qualifier.
+/// The value of transaction-group-qualifier.
 const GROUP: &str = "z3950";
 
-/// Transaction-Type: simple. Values that are defaults, like this one, are sent because YAZ requires them.
+/// Transaction-Type: simple. Default values such as this one are sent because YAZ requires them.
 const SIMPLE: u8 = 1;
 /// Place-On-Hold-Type: according to responder policy.
 const RESPONDERS_POLICY: u8 = 3;
@@ -30,10 +30,11 @@ const LOAN: u8 = 1;
 /// Requester-Optional-Messages-Type: neither required nor desired.
 const NEITHER: u8 = 3;
 
-/// Builds a request for the item described by a record in UTF-8. `now` also names the transaction.
+/// Builds an ILL-Request for the item described by a record in UTF-8; `None` if the record does not describe an item.
+/// The transaction gets its identifier from `now`.
 ///
 /// # Errors
-/// Only if a value cannot be encoded.
+/// Fails only if BER cannot encode a value.
 pub fn ill_request(record: &MarcRecord, now: SystemTime) -> Result<Option<External>, EncodeError> {
     let moment = Moment::from(now);
     let (date, time) = (moment.date_digits(), moment.time_digits());
@@ -68,7 +69,8 @@ pub fn ill_request(record: &MarcRecord, now: SystemTime) -> Result<Option<Extern
     Ok(Any::new(request).map(|request| External::single_asn1_type(ILL, request)))
 }
 
-/// Like [`ill_request`], for a record as received, in the given character set or the one that the record declares.
+/// Builds a request like [`ill_request`], for a record as received, in the given character set or in the one that the
+/// record declares.
 ///
 /// # Errors
 /// See [`IllError`].
@@ -84,7 +86,7 @@ pub fn ill_request_for(
     Ok(ill_request(&record, now)?)
 }
 
-/// The reason why there is no ILL-Request for a record.
+/// The reason why no ILL-Request can be built for a record.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IllError {
@@ -96,8 +98,8 @@ pub enum IllError {
     Encode(#[from] EncodeError),
 }
 
-/// Wraps an ILL-Request that was encoded elsewhere. Returns `None` unless it is one constructed BER value, as every APDU of ISO
-/// 10161 is.
+/// Puts an encoded ILL-Request into an EXTERNAL. Returns `None` unless it is one constructed BER value, like every APDU
+/// of ISO 10161.
 pub fn ill_request_of(octets: Vec<u8>) -> Option<External> {
     let header = Header::read(&octets).ok()??;
     let is_whole = match header.length {
@@ -108,7 +110,7 @@ pub fn ill_request_of(octets: Vec<u8>) -> Option<External> {
     Some(External::single_asn1_type(ILL, request))
 }
 
-/// Builds the Item-Id: author, title and so on, in the order of the tags.
+/// Builds the Item-Id with author, title and so on, in the order of the tags.
 fn item(record: &MarcRecord) -> Result<Vec<Vec<u8>>, EncodeError> {
     let elements = elements(record);
     let first = |element: &str| {
@@ -142,7 +144,7 @@ fn item(record: &MarcRecord) -> Result<Vec<Vec<u8>>, EncodeError> {
     Ok(parts)
 }
 
-/// Encodes an ILL-String with a context tag, 0 to 30.
+/// Encodes an ILL-String with a context tag from 0 to 30.
 fn text(tag: u8, text: &str) -> Result<Vec<u8>, EncodeError> {
     let string = encode_value(&InternationalString::from(text))?;
     Ok(put(0xa0 | tag, &[string.to_vec()]))

@@ -1,5 +1,5 @@
-//! Messages to the user in an InitializeResponse: diagnostics in user information format userInfo-1 and diagnostic format diag-1
-//! (Z39.50-2003 Appendix USR, Appendix DIAG), and plain text that some servers send instead.
+//! Extracts messages to the user from an InitializeResponse: diagnostics in user information format userInfo-1 and
+//! diagnostic format diag-1 (Z39.50-2003 Appendix USR, Appendix DIAG), and plain text, which some servers send instead.
 
 use z3950_asn1::apdu::{
     DefaultDiagFormat, DiagRec, External, ExternalEncoding, ExternalValue, Information,
@@ -20,10 +20,10 @@ pub(super) struct UserInformation {
     pub(super) diagnostics: Diagnostics,
 }
 
-/// The maximum number of levels of nested EXTERNALs; servers use two.
+/// The maximum depth of nested EXTERNALs. Servers use two levels.
 const MAX_DEPTH: usize = 4;
 
-/// Reads `userInformationField` and `otherInfo`, ignoring unknown formats.
+/// Reads the messages in `userInformationField` and `otherInfo`. Unknown formats are ignored.
 pub(super) fn read(response: &InitializeResponse) -> UserInformation {
     let mut found = UserInformation::default();
     if let Some(external) = &response.user_information_field {
@@ -60,7 +60,8 @@ impl UserInformation {
         }
     }
 
-    /// Adds diagnostics in diag-1. An EXTERNAL with explicit diagnostics is kept as a whole, since these have no default form.
+    /// Adds diagnostics in diag-1. If an EXTERNAL contains explicit diagnostics, it is kept unchanged, because these
+    /// have no default form.
     fn diag_1(&mut self, format: &DiagnosticFormat, external: &External) {
         let diagnostics = format.default_diagnostics().cloned();
         self.diagnostics
@@ -93,7 +94,7 @@ fn contents(value: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns the text of a UTF8String, VisibleString or GeneralString.
+/// Returns the text of a UTF8String, VisibleString or GeneralString; `None` for other octets.
 fn character_string(octets: &[u8]) -> Option<String> {
     matches!(octets.first()?, 0x0c | 0x1a | 0x1b).then(|| words(contents(octets)))?
 }
@@ -136,7 +137,7 @@ mod tests {
         External::single_asn1_type(syntax, Any::new(octets).expect("not empty"))
     }
 
-    /// Wraps one diagnostic in diag-1 and userInfo-1, as YAZ and FOLIO send it.
+    /// Puts one diagnostic in diag-1 into userInfo-1, as YAZ and FOLIO do.
     fn user_info_1(diag_1: External) -> External {
         let unit = OtherInformationUnit {
             category: None,

@@ -1,5 +1,5 @@
-//! Several operations in one session: concurrent if the server grants it, otherwise queued, each with its own answer (Z39.50-2003
-//! §3.1.2, §3.4, §3.5).
+//! Tests of several operations in one session: they are concurrent if the server grants this, and queued if not, and
+//! each gets its own answer (Z39.50-2003 §3.1.2, §3.4, §3.5).
 
 use std::time::Duration;
 
@@ -194,7 +194,7 @@ async fn an_answer_that_fits_no_request_ends_the_session() {
     }
 }
 
-/// Only if a single operation is in progress is it certain that a wrong answer was meant for it.
+/// A wrong answer is certain to belong to an operation only if no other operation is in progress.
 #[tokio::test(start_paused = true)]
 async fn a_wrong_answer_may_be_that_to_another_request() {
     for sets in [&["a"][..], &["a", "b"]] {
@@ -228,7 +228,8 @@ async fn a_wrong_answer_may_be_that_to_another_request() {
     }
 }
 
-/// Each answer takes 20 s of the 30 s, in whatever order; but answers to requests after the next ones do not prolong a wait.
+/// Each answer takes 20 s of the 30 s allowed, and the answers may come in any order. Answers to requests that were
+/// sent only after other answers had arrived do not prolong a wait.
 #[tokio::test(start_paused = true)]
 async fn waits_begin_with_the_last_answer_of_the_session() {
     for (order, is_late) in [

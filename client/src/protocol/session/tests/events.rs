@@ -1,4 +1,4 @@
-//! Each APDU is logged as an event of `tracing`.
+//! Tests that each APDU is logged as an event of `tracing`.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,5 +1,5 @@
-//! A server that disconnects or falls silent after any octet of any answer: every service has an outcome in time, and the session
-//! is either usable or closed.
+//! Tests with servers that disconnect or stop sending after any octet of any answer: every service must have an outcome
+//! in time, and the session must be either usable or closed.
 
 use z3950_asn1::oid;
 
@@ -10,10 +10,10 @@ use crate::protocol::service::scan::ScanOptions;
 use crate::protocol::service::sort::key_by_field;
 use crate::transport::BoxFuture;
 
-/// The maximum time for an operation: the longest wait for an answer, plus the wait for the end of the connection.
+/// The maximum time for an operation: the longest wait for an answer, and the wait for the end of the connection.
 const DEADLINE: Duration = Duration::from_secs(35);
 
-/// A service as a caller uses it, and the server's answers to each of its requests.
+/// A service, with the server's answers to each of its requests.
 struct Service {
     name: &'static str,
     answers: Vec<Apdu>,
@@ -140,7 +140,7 @@ fn services() -> Vec<Service> {
     ]
 }
 
-/// Builds the answer to Init that grants every service, one operation at a time.
+/// Builds an answer to Init that grants every service, but only one operation at a time.
 fn everything_granted() -> InitializeResponse {
     let accepted = init_response(true, ProtocolVersion::UP_TO_3);
     let options = [
@@ -229,15 +229,15 @@ fn unduplicated() -> DuplicateDetectionResponse {
     }
 }
 
-/// What a server does after sending this number of octets.
+/// The behaviour of a server after it has sent a certain number of octets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Ending {
     HangsUp,
     IsSilent,
 }
 
-/// Opens a session whose server answers requests in turn with `answers`, up to `budget` octets, and then ends. After all
-/// `answers`, it answers every request with a search response.
+/// Opens a session whose server answers requests with `answers`, up to `budget` octets, and then behaves as given by
+/// `ending`. After all `answers`, it answers every request with a search response.
 async fn session(answers: &[Apdu], budget: usize, ending: Ending) -> Session {
     let (ours, mut theirs) = tokio::io::duplex(65_536);
     let answers: Vec<Vec<u8>> = answers.iter().map(encode).collect();

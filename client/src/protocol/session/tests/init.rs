@@ -1,4 +1,4 @@
-//! A second Init in an open session, which negotiates again on the same connection (Z39.50-2003 §3.2.1).
+//! Tests of a second Init in an open session, which negotiates again on the same connection (Z39.50-2003 §3.2.1).
 
 use super::*;
 use crate::protocol::service::init;
@@ -11,7 +11,7 @@ fn granting(options: Options, name: &str) -> InitializeResponse {
     }
 }
 
-/// Opens a session whose server accepts it once and answers a second Init with `second`.
+/// Opens a session whose server accepts the first Init and answers a second Init with `second`.
 async fn again(second: InitializeResponse) -> (Session, Peer, Result<Session, Error>, Apdu) {
     let (session, mut peer) =
         Peer::accept(SessionOptions::default(), granting(Options::SEARCH, "one")).await;

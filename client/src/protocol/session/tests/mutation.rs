@@ -1,5 +1,6 @@
-//! Sessions with servers whose answers are damaged, by the thousand: no session may panic, hang, or stay open while out of step.
-//! The damage is the same in every run; `Z3950_MUTATIONS` multiplies the number of conversations.
+//! Makes thousands of sessions with servers whose answers are damaged. No session may panic, hang, or stay open while
+//! requests and answers do not match. The damage is the same in every run; `Z3950_MUTATIONS` multiplies the number of
+//! conversations.
 
 use std::time::Duration;
 
@@ -121,7 +122,7 @@ fn damaged_script(random: &mut Random) -> Script {
     Script::from(turns.collect::<Vec<_>>())
 }
 
-/// Builds the beginning of a record, which [`last_fragment`] completes.
+/// Builds a segment with the beginning of a record, which [`last_fragment`] completes.
 fn segmented() -> Segment {
     let record = Record::StartingFragment(FragmentSyntax::NotExternallyTagged("a rec".into()));
     Segment {
@@ -138,7 +139,7 @@ fn last_fragment() -> PresentResponse {
     presented(PresentStatus::SUCCESS, Some(records))
 }
 
-/// Returns whether the session stayed open to the end. A session that failed must be closed.
+/// Makes a conversation, and returns whether the session stayed open to its end. A session that failed must be closed.
 async fn converse(script: Script) -> bool {
     let stream = serve_quietly(script);
     let Ok(session) = Session::over(stream, &SessionOptions::default()).await else {
@@ -183,7 +184,7 @@ fn query() -> Query {
     })
 }
 
-/// Starts a server without a transcript.
+/// Starts a server whose conversation is not recorded.
 fn serve_quietly(script: Script) -> tokio::io::DuplexStream {
     serve(script, &Transcript::default())
 }

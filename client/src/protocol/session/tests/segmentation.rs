@@ -1,4 +1,4 @@
-//! Segmentation: records and fragments of records in Segments (Z39.50-2003 §3.3.2, §3.3.3).
+//! Tests of segmentation: records and fragments of records in Segments (Z39.50-2003 §3.3.2, §3.3.3).
 
 use z3950_asn1::apdu::*;
 use z3950_asn1::oid;
@@ -8,7 +8,8 @@ use super::*;
 use crate::protocol::service::ResultRecord;
 use crate::testing::*;
 
-/// Returns the records of a Present that is answered by `segments` and a last response: each record as text, or the error.
+/// Returns the result of a Present that is answered by `segments` and a last response: each record as text, or the
+/// error.
 async fn segmented(
     granted: Options,
     segments: Vec<Vec<Record>>,

@@ -1,4 +1,5 @@
-//! Requests of the server during an operation, and the handlers that answer them (Z39.50-2003 §3.2.5, §3.2.6).
+//! Tests of requests that the server sends during an operation, and of the handlers that answer them (Z39.50-2003
+//! §3.2.5, §3.2.6).
 
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ fn search(session: &Session) -> JoinHandle<Result<SearchResult, Error>> {
     tokio::spawn(async move { session.search(query(), &SearchOptions::default()).await })
 }
 
-/// A handler that answers after a delay, like a person.
+/// A handler that answers after a delay, like a user.
 struct Person(Option<&'static str>);
 
 impl Handler<Challenge, Option<SecurityChallengeResponse>> for Person {

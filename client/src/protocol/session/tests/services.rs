@@ -1,5 +1,5 @@
-//! Tests each service against a scripted server: which request its options produce, what an answer results in, and that nothing
-//! is sent to a server that does not offer the service.
+//! Tests of each service with a scripted server: the request made from its options, the result of an answer, and that
+//! nothing is sent to a server that does not offer the service.
 
 use z3950_asn1::apdu::*;
 use z3950_asn1::es::item_order::{Contact, ItemOrder};
@@ -25,12 +25,12 @@ use crate::protocol::service::resource::ResourceQuestion;
 use crate::protocol::service::sort::key_by_field;
 use crate::testing::*;
 
-/// Returns everything that this client offers.
+/// Returns all options that this client offers.
 fn everything() -> Options {
     init::offer().options
 }
 
-/// Opens a session whose next request is answered with `response`; the task returns that request.
+/// Opens a session whose next request is answered with `response`. The returned task has that request as its result.
 async fn asked(response: impl Into<Apdu>) -> (Session, tokio::task::JoinHandle<Apdu>) {
     let (session, mut peer) = Peer::granting(SessionOptions::default(), everything()).await;
     let response = response.into();
@@ -47,7 +47,7 @@ fn diagnostics(condition: i64) -> Option<Vec<DiagRec>> {
     Some(vec![DiagRec::DefaultFormat(diagnostic)])
 }
 
-/// Returns the phase and the condition of a refusal.
+/// Returns the phase and the condition of the refusal in a result.
 fn refusal<T: std::fmt::Debug>(result: Result<T, Error>) -> (Phase, Option<i64>) {
     match result.expect_err("a refusal") {
         Error::Refused { phase, diagnostics } => (phase, diagnostics.condition()),
@@ -460,7 +460,7 @@ async fn explain_is_searched_for_and_decoded() {
     assert_eq!(present.preferred_record_syntax, Some(oid::EXPLAIN));
 }
 
-/// No records are lost if the count is too small.
+/// Records are returned even if the server's count is too small.
 #[tokio::test(start_paused = true)]
 async fn records_that_are_not_counted_are_delivered() {
     for (count, hits) in [(0, 2), (1, 2), (2, 2), (3, 3)] {

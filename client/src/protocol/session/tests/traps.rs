@@ -1,5 +1,5 @@
-//! Servers that make other clients crash, hang or get out of step: here each request has an outcome, and the next request gets
-//! its own answer or the error that the session has ended.
+//! Tests with servers that make other clients crash, hang or confuse answers. Each request must have an outcome, and
+//! the next request must get its own answer, or the error that the session has ended.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use super::*;
 use crate::protocol::service::init;
 use crate::testing::*;
 
-/// The server answers the first search with `turns`, and the second with two hits. `first` and `second` are the outcomes as text,
-/// `last` is the rest of the transcript.
+/// Checks a server that answers the first search with `turns`, and the second with two hits. `first` and `second` are
+/// the outcomes as text, `last` is the end of the transcript.
 async fn check(name: &str, turns: Vec<Turn>, first: &str, second: &str, last: &str) {
     let script = Script::from([vec![accepted()], turns, vec![send(found(2, vec![]))]].concat());
     let transcript = Transcript::default();
@@ -170,7 +170,7 @@ async fn every_trap_has_an_outcome() {
     .await;
 }
 
-/// Returns the answers of a whole conversation.
+/// Returns the answers of a complete conversation.
 fn conversation() -> Vec<Apdu> {
     let entry =
         Entry::SurrogateDiagnostic(DiagRec::DefaultFormat(DefaultDiagFormat::bib1(233, "")));
@@ -202,7 +202,8 @@ fn conversation() -> Vec<Apdu> {
     ]
 }
 
-/// Returns the number of answers received from a server that sends `budget` octets, then disconnects or falls silent.
+/// Returns the number of answers received from a server that sends `budget` octets, and then disconnects or sends
+/// nothing more.
 async fn cut_after(budget: usize, is_silent: bool) -> usize {
     let mut left = budget;
     let mut turns = Vec::new();

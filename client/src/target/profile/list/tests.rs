@@ -1,4 +1,4 @@
-//! Lists of profiles: the built-in ones, and files of the user with faults.
+//! Tests of lists of profiles: the built-in list, and user files with faults.
 
 use super::*;
 
