@@ -1,6 +1,6 @@
 #![forbid(unsafe_code)]
-//! The program `z3950d`: reads its arguments, runs a server until a signal, and returns an exit code. Data goes to standard
-//! output, messages go to standard error.
+//! The program `z3950d`: reads its arguments, runs a server until a signal, and returns an exit code. Standard output is for
+//! data, standard error for messages.
 
 // Nothing that a peer sends may end the program; `.clippy.toml` makes an exception for tests.
 #![deny(
@@ -108,7 +108,8 @@ fn reported(failure: Failure) -> Exit {
     failure.exit
 }
 
-/// Returns whether everything that the settings name is usable, except for the records of the databases. Reports what is not.
+/// Returns whether everything named in the settings is usable, apart from the records of the databases. Reports what is not
+/// usable.
 fn usable(config: &Config, origin: &SettingOrigin) -> bool {
     let wrong = settings::check(config, origin);
     let remotes = remotes::open(config, &[])
@@ -126,7 +127,7 @@ fn usable(config: &Config, origin: &SettingOrigin) -> bool {
     wrong.is_empty()
 }
 
-/// Reports everything unusable in the settings, including the records of the databases.
+/// Reports everything unusable in the settings, including records of the databases.
 fn checked(config: &Config, origin: &SettingOrigin) -> Result<Exit, Failure> {
     let mut is_usable = usable(config, origin);
     remotes::tell(config);
@@ -168,10 +169,10 @@ fn served(arguments: Arguments, config: Config) -> Result<Exit, Failure> {
     Ok(backend.map_or(exit, |backend| exit.and(fold::at_the_end(&backend))))
 }
 
-/// How long background tasks may take to end.
+/// The maximum time for background tasks to end.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
-/// Creates a runtime with one thread per processor; on a single processor, with only this thread.
+/// Creates a runtime with one thread per processor; on a single processor, it only uses the current thread.
 fn runtime() -> io::Result<Runtime> {
     let builder = match std::thread::available_parallelism() {
         Ok(one) if one.get() == 1 => Builder::new_current_thread(),
@@ -180,7 +181,7 @@ fn runtime() -> io::Result<Runtime> {
     { builder }.enable_all().build()
 }
 
-/// Writes to standard output; the reader may stop early.
+/// Writes to standard output; it is not an error if the reader closes the pipe early.
 fn print(text: &[u8]) -> Exit {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text).and_then(|()| stdout.flush()) {
@@ -192,7 +193,7 @@ fn print(text: &[u8]) -> Exit {
     }
 }
 
-/// Sends log events to standard error.
+/// Writes log events to standard error.
 fn trace(verbose: u8, color: ColorChoice) {
     let level = match verbose {
         0 => LevelFilter::WARN,
@@ -218,7 +219,7 @@ fn trace(verbose: u8, color: ColorChoice) {
     }
 }
 
-/// Writes events like the program's other messages: `z3950d: Init is refused peer=192.0.2.7`.
+/// Formats log events like the program's other messages: `z3950d: Init is refused peer=192.0.2.7`.
 struct Message;
 
 impl<S, N> FormatEvent<S, N> for Message
