@@ -1,4 +1,4 @@
-//! The changes that faults make to requests, which mislead the session, and to answers.
+//! The changes that faults make to requests, before the session sees them, and to answers.
 
 use z3950_asn1::apdu::{
     AddInfo, Apdu, DiagRec, External, InitializeResponse, NamePlusRecord, PresentStatus,
@@ -153,7 +153,7 @@ pub(super) fn fail(answer: &mut Apdu, diagnostic: &Diagnostic) {
     }
 }
 
-/// Returns the list of diagnostics, if the answer has one.
+/// Returns the list of diagnostics of an answer that has one.
 fn diagnostic_list(answer: &mut Apdu) -> Option<&mut Vec<DiagRec>> {
     match answer {
         Apdu::ScanResponse(scan) => scan.entries.as_mut()?.nonsurrogate_diagnostics.as_mut(),
@@ -222,7 +222,7 @@ fn records(answer: &mut Apdu) -> Option<(&mut i64, &mut Vec<NamePlusRecord>)> {
     }
 }
 
-/// Returns versions 1 and 2 in a full octet of bits, as other servers send them.
+/// Returns versions 1 and 2 as a bit string of a full octet, as other servers send them.
 fn version_2() -> ProtocolVersion {
     ProtocolVersion(Bits::of(&[0, 1, 7]).intersection(Bits::of(&[0, 1, 8])))
 }
