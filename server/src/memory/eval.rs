@@ -1,5 +1,5 @@
-//! The evaluation of queries: operands from the indexes, operators on sets and positions (Z39.50-2003 §3.7.1, §3.7.2). The tree of
-//! a query is walked on explicit stacks, so that its depth does not matter.
+//! Evaluates queries: operands with the indexes, operators on sets of records and positions (Z39.50-2003 §3.7.1, §3.7.2). The
+//! query tree is walked with explicit stacks, so that its depth is not limited by the thread's stack.
 
 mod proximity;
 
@@ -16,12 +16,12 @@ use crate::memory::fields::{Fields, IndexId};
 use crate::memory::hits::HitSet;
 use crate::memory::index::{Edges, Exhausted, Index, Pattern, Terms, Work};
 
-/// The result of a query over all databases.
+/// The result of a query in all databases.
 #[derive(Debug)]
 pub(in crate::memory) struct Evaluated<'a> {
-    /// The records.
+    /// The records found.
     pub(in crate::memory) hits: HitSet<'a>,
-    /// The terms, from the left, with their counts, if the search asks for them.
+    /// The terms of the query with their counts, from the left; empty if the search does not request them.
     pub(in crate::memory) term_counts: Vec<TermCount>,
 }
 
