@@ -73,7 +73,7 @@ struct Named {
     name: String,
     /// The delay given by the name itself, in seconds.
     slow: Option<f64>,
-    /// The minimum and maximum delay of a Search, in seconds.
+    /// The minimum and maximum delays of a Search, a Present (`present`) and each record (`fetch`), in seconds.
     search: Option<(f64, f64)>,
     present: Option<(f64, f64)>,
     fetch: Option<(f64, f64)>,

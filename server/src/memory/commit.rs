@@ -72,7 +72,7 @@ impl MemoryBackend {
     }
 
     /// Makes a small change, which takes some microseconds, like [`MemoryBackend::change`]. Returns `None` for a larger change,
-    /// or while another one is being made.
+    /// or if another change holds the queue for too long.
     pub(super) fn change_at_once(&self, update: &Update<'_>) -> Option<Result<Begun, Diagnostic>> {
         if !update::is_quick(update) {
             return None;

@@ -271,7 +271,7 @@ const MOST_TERM_OCTETS: usize = 8192;
 
 /// A term converted to text (conditions 11, 125, 126 and 229).
 pub(super) struct TermText<'q> {
-    /// The octets of a term that was sent as text.
+    /// The octets of the term, if it was sent as text.
     pub(super) octets: &'q [u8],
     pub(super) text: Cow<'q, str>,
 }

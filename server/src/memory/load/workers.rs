@@ -1,4 +1,4 @@
-//! Builds segments of records on all processors.
+//! Builds the segments of records, using all processors.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -20,20 +20,21 @@ use crate::memory::fields::Fields;
 use crate::memory::hits::{Part, SEGMENT};
 use crate::memory::index::{Index, Segment, SegmentBuilder};
 
-/// The number of octets below which a second thread does not pay off.
+/// The number of octets below which a second thread is not worthwhile.
 const SMALL: u64 = 4 * 1024 * 1024;
-/// For up to this many octets, texts are indexed on first use, which takes a few hundredths of a second.
+/// The number of octets up to which texts are indexed on first use, which then takes a few hundredths of a second.
 const FEW: u64 = 512 * 1024;
-/// The number of octets of files per segment, chosen so that the working memory for building one segment stays in the cache.
+/// The number of octets of files per segment, chosen so that the working memory of building a segment fits into the processor's
+/// cache.
 const OCTETS: u64 = 20 * 1024 * 1024;
-/// The number of segments beyond which larger ones are built instead, because every search examines each segment.
+/// The number of segments above which larger segments are built, because every search examines each segment.
 const SEGMENTS: u64 = 64;
-/// The maximum number of octets of such a larger segment.
+/// The maximum number of octets of a segment if larger segments are built.
 const MOST_OCTETS: u64 = 64 * 1024 * 1024;
-/// The memory that loading takes at its peak, in quarters of the octets of the files: 2.8 times the octets of the files were
-/// measured, and 3.15 times in address space.
+/// The peak memory of loading, in quarters of the octets of the files. Measurements gave 2.8 times the octets of the files, and
+/// 3.15 times in address space.
 const PEAK_QUARTERS: u64 = 13;
-/// The number of records between calls of `progress`.
+/// The number of records between two calls of `progress`.
 const TELL: u64 = 4096;
 
 /// The records of a segment.
@@ -42,8 +43,8 @@ struct Batch {
     number: usize,
     octets: u64,
     records: usize,
-    /// Records, each with the numbers of its database and input, in lists of at most [`LIST`] records: allocators may keep the
-    /// memory of longer lists.
+    /// Records with the numbers of their database and input. A list has at most [`LIST`] records, because allocators may not
+    /// release the memory of longer lists.
     lists: Vec<Vec<(u16, usize, RawRecord)>>,
 }
 
