@@ -191,7 +191,7 @@ fn dates(text: &str, emit: &mut dyn FnMut(&str)) {
 /// ignored.
 ///
 /// A 10-digit ISBN, whose last digit may be X, and its 13-digit form with the prefix 978 have the same key. An invalid ISBN keeps
-/// its digits. Returns `None` if the text does not begin with a number of 10 or 13 digits.
+/// its digits. Returns `None` if the text does not begin with a number.
 fn isbn(text: &str) -> Option<String> {
     let digits: String = text
         .trim_start()

@@ -207,7 +207,7 @@ impl SegmentBuilder {
         }
     }
 
-    /// Adds a record of a database; fails if the segment is full.
+    /// Adds a record of a database. Does nothing if the segment is full.
     pub(in crate::memory) fn add(&mut self, database: u16, octets: Bytes, record: &MarcRecord) {
         let Ok(number) = u16::try_from(self.records.len()) else {
             return;

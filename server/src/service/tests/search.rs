@@ -1,5 +1,5 @@
-//! Further parts of the answer to a Search: estimates, interruptions, term counts and facets; and services that are not
-//! offered.
+//! Tests of optional parts of the answer to a Search: estimates, interruptions, term counts and facets; and of services that are
+//! not offered.
 
 use std::sync::Arc;
 
