@@ -1,4 +1,4 @@
-//! HTTP requests that are not for SRU. What answers them gets the request and a handle on its client, through which it opens
+//! HTTP requests other than SRU. Their handler gets each request together with a handle on the client, through which it can open
 //! sessions with this server.
 
 use std::fmt;
@@ -15,30 +15,30 @@ pub use z3950_asn1::sru::SruLogin;
 use crate::backend::DatabaseInfo;
 use crate::observer::Peer;
 
-/// Answers HTTP requests that are not for SRU: pages, or a gateway.
+/// A handler of HTTP requests other than SRU, such as web pages or a gateway.
 ///
 /// The server reads the request and writes the answer, within its limits on size and time. OPTIONS, methods other than GET, HEAD
 /// and POST, and malformed heads are answered by the server itself.
 pub trait Web: Send + Sync {
-    /// Returns whether this value answers the request with this head; all other requests are SRU's. This is called for every
-    /// request, and should be quick.
+    /// Returns whether the handler answers the request with this head; all other requests are treated as SRU. It is called for
+    /// every request, so it should be fast.
     fn takes(&self, head: &Parts) -> bool;
 
-    /// Answers a request. After [`Limits::operation_time`](crate::Limits::operation_time) the client gets status 503 instead.
+    /// Answers a request. After [`Limits::operation_time`](crate::Limits::operation_time), the client gets status 503 instead.
     ///
-    /// If the client leaves, the future is dropped, or else the stream in the answer.
+    /// If the client disconnects, the future or the stream in the answer is dropped.
     fn answer(&self, request: WebRequest) -> WebAnswering<'_>;
 }
 
-/// An answer that is being made.
+/// A future that returns the answer.
 pub type WebAnswering<'a> = Pin<Box<dyn Future<Output = http::Response<WebBody>> + Send + 'a>>;
 
-/// A request. Its `Debug` leaves out what may be secret.
+/// A request. Its `Debug` form omits everything that may be secret.
 #[non_exhaustive]
 pub struct WebRequest {
     /// The method, URL and headers.
     pub head: Parts,
-    /// The body: of a POST at most [`Limits::apdu_size`](crate::Limits::apdu_size) octets; otherwise empty.
+    /// The body: for a POST, at most [`Limits::apdu_size`](crate::Limits::apdu_size) octets; otherwise empty.
     pub body: Bytes,
     /// The client that sent the request.
     pub client: WebClient,
@@ -53,19 +53,19 @@ impl fmt::Debug for WebRequest {
 
 /// The body of an answer.
 pub enum WebBody {
-    /// The whole body, sent with its length.
+    /// A complete body, sent with its length.
     Whole(Bytes),
-    /// Parts that are sent as they come. The next part is requested only when the client takes it; parts of at most 64 KiB keep
-    /// the memory for a slow client small. Waiting more than [`Limits::operation_time`](crate::Limits::operation_time) for a part
-    /// ends the connection.
+    /// Parts that are sent as they become available. A part is requested only when the client can receive it, so parts of at most
+    /// 64 KiB limit the memory for a slow client. If a part takes longer than
+    /// [`Limits::operation_time`](crate::Limits::operation_time), the connection ends.
     Parts(WebParts),
 }
 
-/// The parts of a body.
+/// A stream of the parts of a body.
 pub type WebParts = Pin<Box<dyn Stream<Item = Bytes> + Send>>;
 
 impl WebBody {
-    /// Returns a body of these parts.
+    /// Creates a body of these parts.
     pub fn parts(parts: impl Stream<Item = Bytes> + Send + 'static) -> Self {
         Self::Parts(Box::pin(parts))
     }
@@ -86,7 +86,7 @@ impl fmt::Debug for WebBody {
     }
 }
 
-/// The client of a request, as a handle: its sessions end when the last clone is dropped.
+/// A handle on the client of a request. The sessions opened through it end when the last clone is dropped.
 #[derive(Clone)]
 pub struct WebClient(Arc<Known>);
 

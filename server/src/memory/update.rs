@@ -21,7 +21,7 @@ use crate::headroom::Headroom;
 /// The result for each record: its identifier, or a diagnostic.
 pub(super) type Outcomes = Vec<Result<Bytes, Diagnostic>>;
 
-/// The maximum number of records in a quick change. The next constant has the maximum number of their octets.
+/// The maximum number of records in a quick change; together, they may have [`QUICK_OCTETS`].
 const QUICK_RECORDS: usize = 4;
 const QUICK_OCTETS: usize = 16 * 1024;
 

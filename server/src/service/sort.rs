@@ -36,7 +36,7 @@ pub(super) async fn answer(operation: &Operation, request: &SortRequest) -> Apdu
     response.into()
 }
 
-/// The octets that a sort needs for each record, and for each of its keys that is not in an index.
+/// The octets that a sort needs for each record; each key adds [`OCTETS_A_KEY`].
 pub(super) const OCTETS_A_RECORD: usize = 64;
 pub(super) const OCTETS_A_KEY: usize = 64;
 

@@ -30,11 +30,10 @@ pub(super) struct SavedFile {
     held: Option<Fingerprint>,
     /// The journal; `None` until the first change opens it.
     journal: Option<Journal>,
-    /// The number of the last change that is durable. The next field has the number of the last change that is in the file.
+    /// The number of the last change that is durable; [`Self::folded`] is the number of the last change in the file.
     pub(super) last: u64,
     pub(super) folded: u64,
-    /// The octets of the changes in the journal. The next field has the number of octets at which the journal is due to be
-    /// folded.
+    /// The octets of the changes in the journal; at [`Self::due`] octets, it is folded.
     pub(super) octets: u64,
     pub(super) due: u64,
     /// The number of octets by which `due` is raised if folding fails.

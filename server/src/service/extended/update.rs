@@ -117,7 +117,7 @@ fn action(version: Oid, action: Action) -> Result<UpdateAction, Diagnostic> {
     })
 }
 
-/// Checks the parts of the request other than the records.
+/// Checks the parameters of the request, and the number of records.
 fn check(backend: &dyn Backend, request: &EsRequest) -> Result<(), Diagnostic> {
     if let Some(schema) = request.to_keep.schema
         && backend

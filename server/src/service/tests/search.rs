@@ -42,7 +42,7 @@ fn counts_may_be_estimates_or_those_of_a_subset() {
     }
 }
 
-/// Returns the terms counted in an answer, with their counts.
+/// Returns the terms in an answer that were counted, with their counts.
 fn counted(response: &SearchResponse) -> String {
     let information = response.additional_search_info.as_ref();
     let report = information.and_then(OtherInformation::value::<SearchInfoReport>);

@@ -1,10 +1,10 @@
-//! HTTP messages without secrets: credentials in headers (RFC 9110 §11.6.2), cookies (RFC 6265), userinfo in URLs (RFC 3986
-//! §3.2.1), and, in parameters and elements, `x-password` of YAZ's programs, the token of SRU's extension for authentication
-//! (`info:srw/extension/2/auth-1.0`), and the names that programs use for the keys of their users.
+//! Removes secrets from HTTP messages: credentials in headers (RFC 9110 §11.6.2), cookies (RFC 6265), and userinfo in URLs (RFC
+//! 3986 §3.2.1). From parameters and elements, removes `x-password` of YAZ's programs, the token of SRU's extension for
+//! authentication (`info:srw/extension/2/auth-1.0`), and parameters with the usual names for keys of users.
 
 use crate::observer::HttpMessage;
 
-/// The replacement for a secret.
+/// The text that replaces a secret.
 const REDACTED: &str = "*";
 /// The names of parameters and elements that contain secrets.
 const SECRETS: [&str; 10] = [
@@ -19,11 +19,12 @@ const SECRETS: [&str; 10] = [
     "apikey",
     "wskey",
 ];
-/// Parts of the names of headers that contain secrets; the URL of a referring page may contain any.
+/// Parts of the names of headers that contain secrets. Referer is included, because the URL of a referring page may contain
+/// secrets.
 const SECRET_HEADERS: [&str; 7] = [
     "auth", "cookie", "key", "password", "referer", "secret", "token",
 ];
-/// Headers in which servers say how to send credentials (RFC 9110 §11.6.1).
+/// Headers in which servers describe the form of credentials (RFC 9110 §11.6.1); they are not secret.
 const CHALLENGES: [&str; 2] = ["www-authenticate", "proxy-authenticate"];
 
 /// A body without secrets.
@@ -33,7 +34,7 @@ pub(super) enum PlainBody {
     Octets(Vec<u8>),
 }
 
-/// Returns the start line and the headers, without secrets.
+/// Returns the start line and the headers without secrets.
 pub(super) fn plain_head(head: &str) -> String {
     let mut lines = head.lines();
     let mut plain = String::with_capacity(head.len());
@@ -64,7 +65,7 @@ fn is_secret_header(name: &str) -> bool {
     !CHALLENGES.contains(&&*name) && SECRET_HEADERS.iter().any(|part| name.contains(part))
 }
 
-/// Replaces the userinfo of an authority without a scheme, as in CONNECT and Host.
+/// Replaces the userinfo of an authority that is not part of a URL, as in CONNECT and Host.
 fn without_user(text: &str) -> String {
     match text.rsplit_once('@') {
         Some((user, host)) if !user.contains('/') => format!("{REDACTED}@{host}"),
@@ -72,7 +73,7 @@ fn without_user(text: &str) -> String {
     }
 }
 
-/// Returns the body without secrets. What a client sends is kept only as XML and as a form, in UTF-8.
+/// Returns the body without secrets. A body from a client is kept only if it is XML or a form, in UTF-8.
 pub(super) fn plain_body(message: &HttpMessage, is_request: bool) -> PlainBody {
     let body = &message.body;
     let text = std::str::from_utf8(body).ok();
@@ -87,7 +88,8 @@ pub(super) fn plain_body(message: &HttpMessage, is_request: bool) -> PlainBody {
     }
 }
 
-/// Returns whether it is known where a request has its secrets. A text in UTF-16 may also be valid UTF-8, with zeros.
+/// Returns whether the format of a request's body is known, and so where it may have secrets. Text in UTF-16 is excluded, because
+/// it may be valid UTF-8 with zeros.
 fn is_known(head: &str, body: &str) -> bool {
     let kind = head.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
@@ -118,7 +120,7 @@ fn is_secret(name: &str) -> bool {
         .any(|secret| name.eq_ignore_ascii_case(secret))
 }
 
-/// Returns the name of a parameter, without escapes.
+/// Returns the name of a parameter with its percent-encoding decoded.
 fn unescaped(name: &str) -> String {
     let octets: Vec<u8> = characters(name).map(|one| one.octet).collect();
     String::from_utf8_lossy(&octets).into_owned()
@@ -151,15 +153,15 @@ fn without_elements(xml: &str) -> String {
     plain
 }
 
-/// Returns the name that a tag begins with, without its prefix.
+/// Returns the name at the beginning of a tag, without its prefix.
 fn local_name(tag: &str) -> &str {
     let end = tag.find(|character: char| character.is_whitespace() || "/>".contains(character));
     let name = tag.get(..end.unwrap_or(tag.len())).unwrap_or_default();
     name.rsplit(':').next().unwrap_or_default()
 }
 
-/// Replaces the userinfo of the URLs in a text, including URLs that are escaped in the text, once or several times. If a URL is
-/// divided wrongly, more than the userinfo may be replaced, but not less.
+/// Replaces the userinfo of all URLs in a text, even of URLs that are percent-encoded, once or several times. If the end of a URL
+/// is misjudged, too much may be replaced, but never too little.
 fn without_userinfo(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut copied = 0;
@@ -193,17 +195,17 @@ fn without_userinfo(text: &str) -> String {
     plain
 }
 
-/// The part of a URL after `//`.
+/// The authority of a URL: the part after `//`.
 struct Authority {
     start: usize,
-    /// How many times the URL is escaped.
+    /// The number of times that the URL is percent-encoded.
     depth: usize,
-    /// The position at which the last `@` begins.
+    /// The position of the last `@`.
     at: Option<usize>,
 }
 
 impl Authority {
-    /// Copies the text up to the userinfo, and the replacement for the userinfo.
+    /// Copies the text up to the userinfo, and then the replacement for the userinfo.
     fn close(&self, text: &str, plain: &mut String, copied: &mut usize) {
         if let Some(at) = self.at {
             *plain += text.get(*copied..self.start).unwrap_or_default();
@@ -213,16 +215,16 @@ impl Authority {
     }
 }
 
-/// Finds `//`.
+/// A matcher that finds `//`, which may be percent-encoded.
 #[derive(Default)]
 struct SlashMark {
-    /// The number of slashes in a row.
+    /// The number of consecutive slashes so far.
     found: usize,
     depth: usize,
 }
 
 impl SlashMark {
-    /// Returns how many times the mark is escaped, if this is its last character.
+    /// Returns the number of times that the `//` is percent-encoded, if this is its last character.
     fn next(&mut self, one: &Character) -> Option<usize> {
         (self.found, self.depth) = match one.octet {
             b'/' => (self.found.saturating_add(1), self.depth.max(one.depth)),
@@ -232,16 +234,16 @@ impl SlashMark {
     }
 }
 
-/// An octet of a text, in which it may be escaped.
+/// An octet of a text, which may be percent-encoded.
 struct Character {
     octet: u8,
-    /// How many times the octet is escaped: 1 for `%40`, 2 for `%2540`.
+    /// The number of times that the octet is percent-encoded: 1 for `%40`, 2 for `%2540`.
     depth: usize,
     start: usize,
     end: usize,
 }
 
-/// Iterates over the octets of a text, without their escapes (RFC 3986 §2.1).
+/// Iterates over the octets of a text, with all percent-encodings decoded (RFC 3986 §2.1).
 fn characters(text: &str) -> impl Iterator<Item = Character> {
     let octets = text.as_bytes();
     let mut start = 0;
@@ -265,7 +267,7 @@ fn characters(text: &str) -> impl Iterator<Item = Character> {
     })
 }
 
-/// Returns the octet of the two hexadecimal digits that a text begins with.
+/// Returns the octet given by the two hexadecimal digits at the beginning.
 fn escape(digits: &[u8]) -> Option<u8> {
     let digits = std::str::from_utf8(digits.get(..2)?).ok()?;
     let are_digits = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
