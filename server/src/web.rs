@@ -90,7 +90,7 @@ impl fmt::Debug for WebBody {
 #[derive(Clone)]
 pub struct WebClient(Arc<Known>);
 
-/// What is known about a client.
+/// The properties of a client.
 struct Known {
     peer: Peer,
     login: Option<SruLogin>,
@@ -99,25 +99,25 @@ struct Known {
     sessions: Box<dyn OwnSessions>,
 }
 
-/// The server, as an HTTP client reaches it.
+/// The sessions of a server with itself, as they are available to an HTTP client.
 pub(crate) trait OwnSessions: Send + Sync {
     fn databases(&self, login: Option<&SruLogin>) -> Vec<DatabaseInfo>;
     fn standing(&self, login: Option<&SruLogin>) -> Standing;
     fn open(&self) -> Opening<'_>;
 }
 
-/// The standing of a client with the server, according to its login.
+/// The status of a client at the server, according to its login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// One of the users listed by the server.
     User,
-    /// An anonymous client: the server lists no users, or also admits clients without a login.
+    /// An anonymous client: the server does not list users, or admits clients without a login.
     Guest,
-    /// A client that may do nothing without another login.
+    /// A client that may not do anything without another login.
     Stranger,
 }
 
-/// A session that is being opened.
+/// A future that opens a session.
 pub(crate) type Opening<'a> = Pin<Box<dyn Future<Output = DuplexStream> + Send + 'a>>;
 
 impl WebClient {
@@ -142,7 +142,7 @@ impl WebClient {
         self.0.peer
     }
 
-    /// Returns the login that the client gave in HTTP Basic. The login has not been checked yet: send it at Init.
+    /// Returns the client's HTTP Basic login. It has not been checked: the caller has to send it at Init.
     pub fn login(&self) -> Option<&SruLogin> {
         self.0.login.as_ref()
     }
@@ -152,29 +152,29 @@ impl WebClient {
         self.0.is_encrypted
     }
 
-    /// Returns the host and port under which the client knows the server.
+    /// Returns the host and port by which the client addresses the server.
     pub fn authority(&self) -> (&str, Option<u16>) {
         let (host, port) = &self.0.authority;
         (host, *port)
     }
 
-    /// Returns the server's databases that this client may search. As for [`standing`](Self::standing), the client must have been
-    /// admitted first.
+    /// Returns the server's databases that this client may search. As with [`standing`](Self::standing), the client must have
+    /// been admitted first.
     pub fn databases(&self) -> Vec<DatabaseInfo> {
         self.0.sessions.databases(self.login())
     }
 
-    /// Returns the client's standing with the server. Only a session slows down clients that guess passwords, so an Init must
-    /// have been accepted in a session before this reveals anything.
+    /// Returns the client's status at the server. Because only sessions slow down clients that guess passwords, an Init must have
+    /// been accepted in a session before this returns anything but [`Standing::Stranger`].
     pub fn standing(&self) -> Standing {
         self.0.sessions.standing(self.login())
     }
 
-    /// Opens a Z39.50 session with the server itself, in the name of this client: rights, limits and faults are the same as for
-    /// the client's address. The caller has to send Init.
+    /// Opens a Z39.50 session with the server itself on behalf of this client, with the rights, limits and faults for the
+    /// client's address. The caller has to send Init.
     ///
-    /// A request has at most [`Limits::sessions_per_request`](crate::Limits::sessions_per_request) streams at once; a further one
-    /// waits until another is dropped.
+    /// A request can have at most [`Limits::sessions_per_request`](crate::Limits::sessions_per_request) sessions at once; a
+    /// further one waits until another is dropped.
     pub async fn connect(&self) -> DuplexStream {
         self.0.sessions.open().await
     }
@@ -186,7 +186,7 @@ impl fmt::Debug for WebClient {
     }
 }
 
-/// Returns whether the query of a URL has a parameter that marks an SRU request.
+/// Returns whether the query string of a URL has a parameter that identifies an SRU request.
 pub fn is_sru(query: &str) -> bool {
     let names = query.split('&').filter_map(|pair| pair.split('=').next());
     let mut names = names.map(|name| name.to_ascii_lowercase());

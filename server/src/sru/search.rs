@@ -241,7 +241,7 @@ impl SruSession {
         }
     }
 
-    /// Returns the records from a position onwards, but at least one.
+    /// Returns the records from a position onwards, at least one of which must exist.
     async fn present(
         &mut self,
         wanted: &WantedRecords,

@@ -314,7 +314,7 @@ fn apdus(output: &Output) -> Vec<Apdu> {
     apdus.collect()
 }
 
-/// Returns the answers in an output as JSON, and other octets as text.
+/// Returns each answer in an output as JSON, followed by its octets as text.
 fn said(output: &Output) -> Vec<String> {
     let answers = apdus(output).into_iter().map(|apdu| {
         let octets = codec::encode(&apdu).expect("encodes");
