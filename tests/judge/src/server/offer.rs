@@ -1,38 +1,37 @@
-//! The features that a server offers, determined before it is judged: a session, a database, a query that has hits, record
-//! syntaxes.
+//! The offer of a server, determined before it is judged: a session, a database, a query with hits, record syntaxes.
 
 use serde_json::{Value, json};
 use z3950_asn1::apdu::{DatabaseName, InitializeResponse, Options, RpnQuery};
 use z3950_asn1::oid::Oid;
 
-/// Words that occur in most catalogues, in several languages; the last words are for test servers.
+/// Words that occur in most catalogues, in several languages; the last ones are for test servers.
 pub(super) const WORDS: [&str; 14] = [
     "history", "war", "water", "the", "of", "a", "de", "la", "und", "computer", "book", "test",
     "peace", "1",
 ];
-/// The number of hits of a set that can be fetched completely.
+/// The preferred numbers of hits, with which a set can be fetched completely.
 pub(super) const FEW: std::ops::RangeInclusive<i64> = 3..=20;
-/// The note about a server that did not answer while its offer was being determined.
+/// The message if the server did not answer while its offer was being determined.
 pub(super) const TOO_LATE: &str = "the server did not answer in time";
-/// A thing that was requested and does not exist.
+/// A precondition of the judgement that the server does not meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Missing {
-    /// An answer: the server could not be reached, or did not answer the first request.
+    /// The server could not be reached, or did not answer the first request.
     Answer,
-    /// A session: Init was rejected.
+    /// Init was rejected.
     Session,
-    /// A database.
+    /// A database does not exist.
     Database,
-    /// The given query, which was refused.
+    /// The given query was refused.
     Query,
-    /// Hits of the given query.
+    /// The given query has no hits.
     Hits,
-    /// Updates of the database that may be changed.
+    /// The database for updates cannot be updated.
     Updates,
 }
 
-/// The features that a server offers.
+/// The features that a server offers, as determined before it is judged.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Offer {
