@@ -21,7 +21,7 @@ pub fn rules() -> &'static [ClientRule] {
     RULES
 }
 
-/// Defines the rules, and a constant for each of them that has its position in the list.
+/// Defines the list of rules, and an enum variant for each of them, whose value is the rule's position in the list.
 macro_rules! rules {
     ($($id:ident $name:literal $level:ident $section:literal: $requirement:literal;)*) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -37,30 +37,30 @@ pub enum Missing {
 pub struct Offer {
     /// The server's answer to Init; `None` if there was no answer.
     pub init: Option<InitializeResponse>,
-    /// The version in force; 0 if there is no session.
+    /// The version in force; 0 without a session.
     pub version: u8,
-    /// The options in force.
+    /// The options granted by the server.
     pub granted: Options,
     /// The databases that are judged.
     pub databases: Vec<DatabaseName>,
-    /// Whether the user did not name a database.
+    /// Whether the database is the default one, because the user did not name any.
     pub is_default: bool,
-    /// A query with hits; if no query has hits, the first one tried.
+    /// A query with hits or, if none was found, the first query tried.
     pub query: Option<RpnQuery>,
-    /// The reason why the query was refused, if no query was accepted.
+    /// The reason why the query was refused; `None` if a query was accepted.
     pub refusal: Option<String>,
     /// The number of hits of the query.
     pub hits: i64,
     /// The record syntaxes in which the server returned the first record.
     pub syntaxes: Vec<Oid>,
-    /// The things that were requested and do not exist.
+    /// The preconditions of the judgement that the server does not meet.
     pub missing: Vec<Missing>,
-    /// Features that could not be determined, with the reason.
+    /// Notes on features that could not be determined, with the reason.
     pub notes: Vec<String>,
 }
 
 impl Offer {
-    /// Returns what is known about the server and what was used to judge it, as names and texts.
+    /// Returns the server's properties and the values used to judge it, with their names.
     pub(super) fn used(&self) -> Vec<(String, Value)> {
         let databases: Vec<Value> = self
             .databases
@@ -93,8 +93,8 @@ impl Offer {
     }
 }
 
-/// Returns whether a number of hits is more suitable than another: best is a number in [`FEW`], then the smallest number above
-/// it, then the largest number below it.
+/// Returns whether a number of hits is better suited for the checks than another. Numbers in [`FEW`] are best, then the smallest
+/// above this range, then the largest below it.
 pub(super) fn is_better(hits: i64, than: i64) -> bool {
     match (hits, than) {
         _ if hits <= 0 || FEW.contains(&than) => false,

@@ -108,7 +108,7 @@ async fn sized(trial: &mut Trial, preferred: usize, exceptional: usize, more: Op
     }
 }
 
-/// Returns the answer in a session whose message size is too small for the last record, and the sizes of the records.
+/// Returns the answer in a session whose message size is one octet too small for all records, and the sizes of the records.
 async fn short(trial: &mut Trial) -> Checked<(PresentResponse, Vec<usize>)> {
     let sizes = record_sizes(trial, 2).await?;
     let fits: usize = sizes.iter().sum::<usize>() - 1;
