@@ -164,8 +164,8 @@ impl WebClient {
         self.0.sessions.databases(self.login())
     }
 
-    /// Returns the client's status at the server. Because only sessions slow down clients that guess passwords, an Init must have
-    /// been accepted in a session before this returns anything but [`Standing::Stranger`].
+    /// Returns the client's status at the server. An Init must have been accepted in a session first, because only sessions slow
+    /// down clients that guess passwords.
     pub fn standing(&self) -> Standing {
         self.0.sessions.standing(self.login())
     }
