@@ -1,4 +1,4 @@
-//! `z3950 query`, and the languages of `find` at the prompt.
+//! Tests of `z3950 query`, and of the query languages of `find` at the prompt.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
