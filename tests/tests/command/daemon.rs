@@ -119,7 +119,8 @@ fn ended(name: &str, arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), words)
 }
 
-/// A certificate in the settings without a TLS listener is refused, because secrets would be sent in plain text.
+/// A certificate without a TLS listener is refused, with and without a settings file, because secrets would otherwise be sent in
+/// plain text.
 #[test]
 fn audit_d1_a_certificate_without_a_tls_listener_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");

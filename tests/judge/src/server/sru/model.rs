@@ -5,7 +5,7 @@ use z3950_asn1::sru::Version;
 
 use super::tree::XmlNode;
 
-/// The common prefix of the namespaces of 1.1 and 1.2.
+/// The namespace of 1.1 and 1.2, which also is the beginning of the namespace of diagnostics.
 pub(super) const OLD: &str = "http://www.loc.gov/zing/srw/";
 const OLD_DIAGNOSTIC: &str = "http://www.loc.gov/zing/srw/diagnostic/";
 /// The common prefix of the namespaces of 2.0.
