@@ -3,8 +3,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `strings`, `postings`, `dictionary` | sorted strings; their records and positions, packed; the terms of one index among
-//! them |
+//! | `strings`, `postings`, `dictionary` | sorted strings; their records and positions, packed; the terms of one index |
 //! | `segment`, `notes` | some of the records with their indexes, and how these are built |
 //! | `find`, `mask` | patterns, and the records of terms that match |
 //! | `phrase` | positions of words, and phrases |

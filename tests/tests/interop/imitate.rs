@@ -12,7 +12,7 @@ use z3950_tests::peer;
 use z3950_tests::program::run;
 use z3950_tests::surroundings::command;
 
-/// The beginnings of the lines of yaz-client's output that depend on the server's answers; prompts, times and fields of records
+/// The beginnings of the lines of yaz-client's output that depend on the server's answers. Prompts, times and fields of records
 /// are not compared.
 const ANSWERS: &[&str] = &[
     "Connection ",

@@ -134,7 +134,7 @@ fn audit_b6_escaped_controls_are_cautioned_against() {
     }
 }
 
-/// RFC 1630: URIs are compared without decoding escapes on one side only, and passed on unchanged.
+/// RFC 1630: for comparison, only escapes of unreserved characters are decoded; a URI is passed on unchanged.
 #[test]
 fn audit_b8_opaque_uris_are_compared_at_one_encoding_level() {
     let uri = |part: &str| OpaqueUri::new("x-foo", part).unwrap();

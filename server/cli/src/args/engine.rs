@@ -14,7 +14,7 @@ pub(crate) enum EngineCommand {
     Load(LoadArguments),
 }
 
-/// The arguments that select an engine: from the settings, or by address and nodes.
+/// Which engine: the one of the settings, or the one of the other arguments.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct EngineArguments {
     /// The settings of the server: the database with an engine, and the indexes

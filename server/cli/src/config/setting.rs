@@ -2,7 +2,8 @@
 //! value, and its option on the command line, if it has one. Each setting is described once, with [`settings!`]. The descriptions
 //! are used to read the file ([`Section::fill`]), to print the template ([`Printed`]), and to make options ([`GivenSettings`]).
 //!
-//! [`Section::fill`]: super::section::Section::fill [`GivenSettings`]: super::GivenSettings
+//! [`Section::fill`]: super::section::Section::fill
+//! [`GivenSettings`]: super::GivenSettings
 
 use std::fmt::Display;
 use std::path::PathBuf;

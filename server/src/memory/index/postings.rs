@@ -13,8 +13,7 @@ use crate::memory::hits::{BITS_UNITS, Bits, LIST, Part, RECORDS_A_UNIT, Union};
 /// | form | contents |
 /// |---|---|
 /// | [`ONE`] | the record; its positions |
-/// | [`MANY`] | the number of records; the octets of the records; the octets of their positions; the records as differences;
-/// positions |
+/// | [`MANY`] | the number of records; the octets of both parts; the records as differences; their positions |
 /// | [`DENSE`] | an index in `dense`; the octets of the positions; positions |
 ///
 /// A position in a record is written as the difference from the previous one, times two, plus 1 for the last position. Numbers
