@@ -259,8 +259,8 @@ impl Session {
         }
     }
 
-    /// Begins a request. If it answers a question about a request that was held back, `reference_id` is changed to that of the
-    /// latter.
+    /// Begins a request. If it answers the server's question about a request that was held back, `reference_id` becomes that of
+    /// the held request.
     fn look_at(
         &mut self,
         request: &Apdu,

@@ -134,7 +134,7 @@ impl SharedSets {
         Some((shared.set.clone(), shared.time))
     }
 
-    /// Drops the sets that have expired, and returns the others.
+    /// Drops the sets that have expired, and returns the remaining sets.
     fn current(&self) -> MutexGuard<'_, Sets> {
         let now = Instant::now();
         let mut sets = lock(&self.sets);

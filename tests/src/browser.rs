@@ -1,5 +1,5 @@
 //! Runs Chromium without a window through chromedriver (W3C WebDriver, <https://www.w3.org/TR/webdriver2/>), from the Debian
-//! packages `chromium` and `chromium-driver`; Also runs axe-core, which finds accessibility problems.
+//! packages `chromium` and `chromium-driver`. Also runs axe-core, which finds accessibility problems.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -145,7 +145,7 @@ impl Browser {
         self.devtools("Emulation.setDeviceMetricsOverride", metrics);
     }
 
-    /// Writes a screenshot of the whole page to a PNG file.
+    /// Writes a screenshot of the complete page to a PNG file.
     pub fn screenshot(&self, path: &Path) {
         let whole = json!({"captureBeyondViewport": true, "format": "png"});
         let shot = self.devtools("Page.captureScreenshot", whole);

@@ -24,8 +24,8 @@ static LIMITS: LazyLock<MemoryLimits> = LazyLock::new(|| {
     }
 });
 
-/// The file with the page counts of the process. The kernel computes them anew for each read from the beginning of the file, so
-/// it is kept open.
+/// The file with the page counts of the process. It is kept open, because the kernel computes the counts again for each read from
+/// the beginning.
 static STATM: LazyLock<Option<File>> = LazyLock::new(|| File::open("/proc/self/statm").ok());
 
 /// Returns how much memory the process can still allocate before it reaches one of its limits. This takes a microsecond.

@@ -364,13 +364,13 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
     wrong
 }
 
-/// Opens the log of APDUs, which is appended to the log of earlier runs. Returns `None` if there is none.
+/// Opens the log of APDUs, which is appended to the log of earlier runs; `None` if it is not configured.
 pub(crate) fn apdu_log(config: &Config) -> Option<Result<Growing, file::Error>> {
     let resume = |path| no_pipe(path).and_then(|()| Growing::resume(path));
     config.apdu_log.as_deref().map(resume)
 }
 
-/// Opens the access log, which is appended to the log of earlier runs. Returns `None` if there is none.
+/// Opens the access log, which is appended to the log of earlier runs; `None` if it is not configured.
 pub(crate) fn access_log(config: &Config) -> Option<Result<AccessLog, Failure>> {
     let path = config.access_log.as_deref()?;
     let open = || AccessLog::open(path, config.access_log_format);

@@ -231,7 +231,7 @@ impl SearchForm {
         }
     }
 
-    /// Returns the names of the chosen databases, and the given names that the server does not know.
+    /// Returns the names of the chosen databases, followed by the given names that the server does not know.
     pub(crate) fn targets(&self, names: &[String]) -> Vec<String> {
         let chosen = self.catalogues.choices().filter(|choice| choice.is_chosen);
         let chosen = chosen.map(|choice| choice.name.clone());

@@ -14,7 +14,7 @@ use super::request::METHODS;
 #[derive(Clone, Debug)]
 pub(super) struct HttpAnswer {
     pub(super) status: StatusCode,
-    /// The media type of the body; `None` if it is in [`Self::headers`].
+    /// The media type of the body; `None` if it is among the additional headers.
     pub(super) kind: Option<&'static str>,
     /// Additional headers of this answer.
     pub(super) headers: HeaderMap,

@@ -49,7 +49,7 @@ pub(super) fn builder(records: usize, fields: &Arc<Fields>) -> SegmentBuilder {
 }
 
 impl Merge {
-    /// Returns the merge that is due; `None` if there is none or not enough memory for it.
+    /// Returns a merge that is due; `None` if no merge is due or there is not enough memory for it.
     pub(super) fn due(index: &Index, headroom: Option<Headroom>) -> Option<Self> {
         let slices: Vec<_> = index.segments().collect();
         let tail = slices.len().saturating_sub(ALIKE)..slices.len();

@@ -334,7 +334,7 @@ impl WantedRecords {
     }
 }
 
-/// The records of an answer.
+/// The records of an answer, with the sources of merged records.
 #[derive(Default)]
 struct NamedRecords {
     records: Vec<NamePlusRecord>,

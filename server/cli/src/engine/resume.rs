@@ -49,7 +49,7 @@ impl LoadCourse {
     }
 }
 
-/// What a load is to do; a saved progress is only valid for the same task.
+/// The task of a load: action, indexes and files. A saved progress is only valid for an equal task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LoadTask {
     /// The action, such as `load books at 127.0.0.1:9401`.

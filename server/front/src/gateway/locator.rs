@@ -65,7 +65,7 @@ pub(super) fn read(target: &Uri) -> Result<GatewayRequest, String> {
     })
 }
 
-/// Returns the URL as it is written in a request target; `None` if there is none.
+/// Returns the URL as it is written in a request target; `None` for a target without a URL.
 pub(super) fn text(target: &Uri) -> Option<String> {
     match target.scheme() {
         Some(_) => Some(target.to_string()),

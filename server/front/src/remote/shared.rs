@@ -40,8 +40,8 @@ impl<T: Clone> SharedSearches<T> {
         }
     }
 
-    /// Returns the answer of an equal search; if there is none, performs the search. Failures are shared only while the search is
-    /// in progress. If the caller that searches is cancelled, a waiting caller takes over.
+    /// Returns the answer of an equal search, or performs this search if there is no equal one. Failures are shared only while
+    /// the search is in progress. If the caller that searches is cancelled, a waiting caller takes over.
     pub(super) async fn answer(
         &self,
         query: Vec<u8>,

@@ -164,8 +164,8 @@ pub(in crate::memory) fn access_of(fields: &Fields, element: &AttributeElement) 
     Some(index)
 }
 
-/// Returns the value if the index and the profile support it; the default if there is none; and `None` if the profile says to
-/// ignore it.
+/// Returns the value if the index and the profile support it. Returns the default for a missing value, and `None` for a value
+/// that the profile ignores.
 fn supported(
     profile: &Profile,
     kind: Kind,

@@ -53,7 +53,7 @@ impl Reported<'_> {
 }
 
 impl HttpReply {
-    /// Returns the header Content-Type; empty if there is none.
+    /// Returns the Content-Type header; empty if it is missing.
     pub(super) fn content_type(&self) -> String {
         let value = self.headers.get(CONTENT_TYPE);
         value.map_or_else(String::new, |value| {
