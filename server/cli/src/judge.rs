@@ -43,7 +43,7 @@ impl ClientReports {
         Arc::clone(&self.judge) as Arc<dyn Observer>
     }
 
-    /// Writes the reports and logs this; does nothing if they have already been written.
+    /// Writes the reports and prints a message; does nothing if they have already been written.
     ///
     /// # Errors
     /// The first file that cannot be written; the remaining files are still written.

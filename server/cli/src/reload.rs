@@ -47,7 +47,7 @@ impl Service {
         }
     }
 
-    /// Reloads everything, and logs what has changed, or the reasons why nothing has changed.
+    /// Reloads everything, and prints the changes, or the reasons why nothing has changed.
     ///
     /// Log files are reopened in both cases, because programs that rotate them rely on it.
     pub(crate) fn reload(&mut self) {

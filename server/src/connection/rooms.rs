@@ -3,8 +3,8 @@
 //!
 //! - an address has at most half of the rooms; the last tenth is reserved for addresses without a connection;
 //! - if all rooms are taken, a connection without a session is closed; if there is none, the session that has been idle longest,
-//!   at the address with the most connections. Both kinds are safe for a certain time, and no connection is closed for an address
-//!   that has as many connections.
+//!   at the address with the most connections. Both kinds are safe for a certain time, and a connection is closed only for its
+//!   own address or for one with fewer connections.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};

@@ -30,7 +30,7 @@ impl Pending {
         self.waiting.push((new, charge));
     }
 
-    /// Removes and returns the entry with the referenceId or, without a referenceId, the newest entry.
+    /// Removes and returns the entry with this referenceId or, if no entry has it, the newest entry.
     pub(super) fn take(&mut self, reference_id: Option<&ReferenceId>) -> Option<Waiting> {
         let mut waiting = self.waiting.iter();
         let taken = match waiting.position(|(one, _)| one.reference_id() == reference_id) {

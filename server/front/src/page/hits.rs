@@ -244,7 +244,7 @@ impl DatabaseAnswer {
         Some(missing)
     }
 
-    /// Replaces failed records with those received on the second request.
+    /// Adds the records received on the second request, in place of the failed ones.
     async fn fill(&mut self, mut events: Events, wanted: &Wanted) {
         while let Some(event) = events.next().await {
             let Event::Record {
