@@ -1,4 +1,4 @@
-//! A first test: a server of two records inside the test's own process, and a check of the requests it received.
+//! A first test: a server with two records in the test's own process, and a check of the requests it received.
 
 use std::error::Error;
 

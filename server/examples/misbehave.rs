@@ -1,4 +1,4 @@
-//! Faults by rule: a diagnostic, no answer at all, and a connection that is cut in the middle of an answer.
+//! Faults by rule: a diagnostic, a missing answer, and a connection that is cut in the middle of an answer.
 
 use std::error::Error;
 use std::time::Duration;

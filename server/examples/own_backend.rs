@@ -1,4 +1,4 @@
-//! A custom backend for records that are not in memory; in this example, a list of titles that any search finds.
+//! A custom backend for records that are not in memory. In this example, every search finds the complete list of titles.
 
 use std::sync::Arc;
 

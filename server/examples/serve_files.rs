@@ -1,4 +1,4 @@
-//! Files of MARC records served as a database, on a free port, until the work is done.
+//! Serves files of MARC records as a database, on a free port, until the work is done.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Who may open a session, and what users may do (Z39.50-2003 §3.2.1.1.2 id/authentication, §3.2.5 access control).
+//! Access control: admission to sessions, and the rights of users (Z39.50-2003 §3.2.1.1.2 id/authentication, §3.2.5 access
+//! control).
 
 use std::fmt;
 use std::net::IpAddr;
@@ -7,7 +8,7 @@ use z3950_asn1::apdu::{IdAuthentication, IdPass};
 
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
-/// Who may open a session. By default, everybody may, with or without credentials.
+/// The rules for opening a session. By default, everybody may open one, with or without credentials.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Access {
@@ -15,12 +16,13 @@ pub struct Access {
     pub users: Vec<User>,
     /// Whether clients without credentials are admitted even if users are listed.
     pub anonymous: bool,
-    /// If a client gives no credentials at Init, asks for them before its first operation (§3.2.5) instead of refusing Init.
+    /// How to ask clients without credentials for them before their first operation (§3.2.5); `None` to refuse their Init
+    /// instead.
     pub challenge: Option<Challenge>,
-    /// Addresses that are refused with condition 1016.
+    /// The client addresses that are refused with condition 1016.
     pub blocked: Vec<IpAddr>,
-    /// Whether clients at any address may update databases. By default, clients on the server's host (loopback, Unix sockets)
-    /// may, and so may users elsewhere whose [`User::update`] allows it. Other updates are refused with condition 222.
+    /// Whether clients at any address may update databases. By default, this is limited to clients on the server's host
+    /// (loopback, Unix sockets) and users with [`User::update`]. Other updates are refused with condition 222.
     pub anyone_may_update: bool,
 }
 
@@ -36,12 +38,11 @@ pub struct User {
     pub password: Option<String>,
     /// The databases that the user may search; `None` for all. Other databases are refused with condition 236.
     pub databases: Option<Vec<String>>,
-    /// The maximum number of concurrent sessions; more are refused with condition 1015.
+    /// The maximum number of concurrent sessions of the user; further ones are refused with condition 1015.
     pub sessions: Option<usize>,
-    /// Whether the user may update databases, from any address; if `None`, only where [`Access::anyone_may_update`] lets anybody
-    /// do so.
+    /// Whether the user may update databases from any address; with `None`, the user has the rights of a client without a name.
     pub update: Option<bool>,
-    /// Refuses the user with this condition, such as 1012 to 1017, whatever the password is.
+    /// The condition with which the user is always refused, such as 1012 to 1017.
     pub refusal: Option<Condition>,
 }
 
@@ -51,16 +52,16 @@ impl fmt::Debug for User {
     }
 }
 
-/// The way in which the server asks for credentials.
+/// The form in which the server asks for credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Challenge {
-    /// The simple form, with this text for the user; the answer is `user/password`.
+    /// A simple challenge with this text for the user; the answer is `user/password`.
     Simple(String),
-    /// Prompts for user and password (prompt-1).
+    /// Prompts for user name and password (prompt-1).
     Prompts,
 }
 
-/// The credentials that a client gives.
+/// Credentials sent by a client.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Credentials<'a> {
     pub(crate) group: Option<&'a [u8]>,
@@ -71,16 +72,16 @@ pub(crate) struct Credentials<'a> {
 /// The result of admitting a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// Admitted without a user.
+    /// Admitted without a user name.
     Anybody,
-    /// Admitted as the user at this index of the list.
+    /// Admitted as the user at this index of [`Access::users`].
     User(usize),
     /// Admitted, but must authenticate later.
     Unproved,
 }
 
 impl Access {
-    /// Admits a client with these credentials.
+    /// Decides on the admission of a client with these credentials.
     ///
     /// # Errors
     ///
@@ -139,7 +140,7 @@ impl Access {
         Err(diagnostic(Condition::TASK_USER, why))
     }
 
-    /// Returns whether some clients may not update databases.
+    /// Returns whether there are clients that may not update databases.
     pub(crate) fn restricts_updates(&self) -> bool {
         !self.anyone_may_update || self.users.iter().any(|user| user.update == Some(false))
     }
@@ -161,7 +162,7 @@ impl Access {
 }
 
 impl User {
-    /// Returns whether the user may search the database. Names are compared without regard to case.
+    /// Returns whether the user may search the database. The case of names is ignored.
     pub(crate) fn may_have(&self, database: &str) -> bool {
         self.databases.as_ref().is_none_or(|databases| {
             let mut databases = databases.iter();
@@ -186,7 +187,7 @@ fn same(left: &[u8], right: &[u8]) -> bool {
 }
 
 impl<'a> Credentials<'a> {
-    /// Returns the credentials of an open string: `user`, `user/password` or `group/user/password`, as common clients write them.
+    /// Parses an open authentication string in the forms of common clients: `user`, `user/password` or `group/user/password`.
     pub(crate) fn open(text: &'a [u8]) -> Self {
         let mut parts = text.rsplitn(3, |octet| *octet == b'/');
         match (parts.next(), parts.next(), parts.next()) {

@@ -1,5 +1,5 @@
-//! What the operations of an open session share (Z39.50-2003 §3.1.1, §3.1.6, §3.2.1): the agreed options, the user and the
-//! result sets.
+//! The state shared by the operations of an open session (Z39.50-2003 §3.1.1, §3.1.6, §3.2.1): the agreed options, the user and
+//! the result sets.
 
 mod interrupt;
 mod result_sets;
@@ -22,10 +22,10 @@ use crate::extended::{EXTEND_DATABASE, PackageDatabase};
 use crate::lock::lock;
 use crate::target::{Seat, Target};
 
-/// The state that the operations of an open session share.
+/// The state shared by the operations of an open session.
 pub(crate) struct Association {
     pub(crate) target: Arc<Target>,
-    /// The session, for the backend.
+    /// The session as seen by the backend.
     pub(crate) caller: Caller,
     pub(crate) terms: Terms,
     /// The seat of the user, once the client has authenticated.
@@ -35,7 +35,7 @@ pub(crate) struct Association {
     account: Arc<Account>,
     result_sets: Mutex<ResultSets>,
     usage: Mutex<Usage>,
-    /// The database IR-Extend-1 as this user sees it, made on first use.
+    /// The database IR-Extend-1 with the packages that this user may see, created on first use.
     packages: OnceLock<Arc<PackageDatabase>>,
 }
 
@@ -50,17 +50,17 @@ pub(crate) struct Terms {
     pub(crate) preferred_message_size: usize,
     /// The number of octets of a record that is requested alone; at least the preferred message size.
     pub(crate) exceptional_record_size: usize,
-    /// Whether the client must authenticate before its first operation.
+    /// Whether the client still has to authenticate before its first operation.
     pub(crate) unproved: bool,
 }
 
-/// What a session has done so far, for resource reports (Z39.50-2003 §3.2.6.3).
+/// The work that a session has done so far, for resource reports (Z39.50-2003 §3.2.6.3).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
     pub(crate) searches: usize,
     /// The number of records found by the last search.
     pub(crate) found: usize,
-    /// The number of records sent by all operations.
+    /// The total number of records sent.
     pub(crate) records: usize,
 }
 
@@ -87,12 +87,12 @@ impl Association {
         }
     }
 
-    /// Returns a charge to the session's account, of no octets so far.
+    /// Returns a new charge of zero octets to the session's account.
     pub(crate) fn no_charge(&self) -> Charge {
         Charge::to(&self.account)
     }
 
-    /// Returns how many operations may run at the same time.
+    /// Returns the maximum number of concurrent operations.
     pub(crate) fn most_operations(&self) -> usize {
         if self.terms.options.contains(Options::CONCURRENT_OPERATIONS) {
             self.target.limits.concurrent_operations.max(1)
@@ -109,7 +109,7 @@ impl Association {
         lock(&self.usage)
     }
 
-    /// Returns the user, if the client has authenticated.
+    /// Returns the authenticated user; `None` for a client without one.
     pub(crate) fn user(&self) -> Option<&User> {
         self.seat.get().and_then(Seat::user)
     }
@@ -128,16 +128,16 @@ impl Association {
         access.check_update(self.user(), self.is_local)
     }
 
-    /// Sets the user. A user that is already set is kept.
+    /// Sets the user, unless one is already set.
     pub(crate) fn take_seat(&self, seat: Seat) {
         let _ = self.seat.set(seat);
     }
 
-    /// Returns whether a result set may have this name.
+    /// Checks whether a result set may have this name.
     ///
     /// # Errors
-    /// Condition 22 for a name longer than the limit, and for any name but `default` (§3.2.2.1.4) if named result sets are not
-    /// offered.
+    /// Condition 22 for a name longer than the limit or, if named result sets are not offered, for any name but `default`
+    /// (§3.2.2.1.4).
     pub(crate) fn check_set_name(&self, name: &[u8]) -> Result<(), Diagnostic> {
         let most = self.target.limits.result_set_name;
         if name.len() > most {
@@ -194,7 +194,7 @@ impl Association {
         Ok(Arc::clone(backend))
     }
 
-    /// Returns the server's own database of this name: IR-Explain-1 or IR-Extend-1.
+    /// Returns the backend of the server's own databases, if this is the name of one: IR-Explain-1 or IR-Extend-1.
     fn own_database(&self, name: &str) -> Option<Arc<dyn Backend>> {
         let offer = &self.target.offer;
         if offer.explain && name.eq_ignore_ascii_case(EXPLAIN_DATABASE) {
@@ -210,8 +210,8 @@ impl Association {
         })
     }
 
-    /// Adds the persistent result sets whose packages have been presented (Z39.50-2003 Appendix EXT.1.1). Sets that do not
-    /// fit are left out, and a later request for them fails.
+    /// Adds to the session the persistent result sets whose packages have been presented (Z39.50-2003 Appendix EXT.1.1). Sets
+    /// that do not fit are left out, and a later request for them fails.
     pub(crate) fn open_persistent_sets(&self) {
         let opened = self.packages.get().map(|packages| packages.take_opened());
         for (name, set) in opened.into_iter().flatten() {

@@ -24,11 +24,11 @@ pub(crate) use self::hits::{ResultSet, ids_of};
 use crate::budget::Account;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
-/// A backend's answer: a value, or a diagnostic. A backend that never waits returns [`ready`]. Dropping an answer cancels the
-/// operation, which must not leave anything half done.
+/// The answer of a backend: a value, or a diagnostic. A backend that never waits returns [`ready`]. Dropping the future cancels
+/// the operation, which must not leave changes that are only partly made.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Diagnostic>> + Send + 'a>>;
 
-/// Returns an answer that is ready.
+/// Returns an answer that is available immediately.
 pub fn ready<'a, T: Send + 'a>(answer: Result<T, Diagnostic>) -> Answer<'a, T> {
     Box::pin(std::future::ready(answer))
 }
@@ -64,13 +64,14 @@ pub trait Backend: Send + Sync {
         name.eq_ignore_ascii_case("F") || name.eq_ignore_ascii_case("B")
     }
 
-    /// Returns the element set for a schema in the syntax; `None` if there is none; a Present then fails with condition 1066.
+    /// Returns the element set for a schema in the syntax; `None` if the schema is not supported, and a Present then fails with
+    /// condition 1066.
     fn element_set_of_schema(&self, schema: &Schema, syntax: Option<&Oid>) -> Option<String> {
         None
     }
 
-    /// Called with all records of a response before they are retrieved one by one, so that a backend whose records are elsewhere
-    /// can fetch them together. Returns `None` if there is nothing to wait for.
+    /// Prepares the retrieval of all records of a response, before they are retrieved one by one. A backend whose records are
+    /// elsewhere can fetch them together here. Returns `None` if there is nothing to wait for.
     ///
     /// # Errors
     /// A diagnostic that replaces all records.
@@ -98,14 +99,13 @@ pub trait Backend: Send + Sync {
     /// Returns the records of result sets in another order.
     ///
     /// # Errors
-    /// A key that cannot be sorted by (207), a missing value if the key says to abort (213), or anything else that is not
-    /// supported.
+    /// An unsupported key (207), a missing value if the key requires aborting (213), or another unsupported feature.
     fn sort<'a>(&'a self, sort: Sort<'a>) -> Answer<'a, Hits> {
         ready(Err(diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "sort")))
     }
 
-    /// Changes records of a database, either all or none. The outcomes are in the order of the records, each with the identifier
-    /// that the record has afterwards; if one of them is a diagnostic, nothing has changed.
+    /// Changes records of a database, either all or none. Returns, in the order of the records, the identifier of each record
+    /// after the change; if any result is a diagnostic, nothing was changed.
     ///
     /// # Errors
     /// The reason why nothing can be changed.
@@ -129,18 +129,18 @@ pub struct Search<'a> {
     pub query: &'a RpnQuery,
     /// The session's result sets by name, for operands of the query.
     pub result_set: &'a (dyn Fn(&[u8]) -> Option<Hits> + Send + Sync),
-    /// Whether to count the records of each term separately (SearchResult-1).
+    /// Whether to count the records for each term of the query separately (SearchResult-1).
     pub term_counts: bool,
-    /// Whether the client asks for these counts. If it does not, a backend that needs separate searches for the counts may leave
+    /// Whether the client requests the counts of terms. If it does not, a backend that needs separate searches for them may leave
     /// them out.
     pub term_counts_asked: bool,
-    /// Facets to count over the records found.
+    /// The facets to count over the records found.
     pub facets: &'a [FacetRequest],
-    /// The number of records from the beginning that the answer may need, if that does not depend on the number found.
+    /// The number of records, from the first, that the answer may contain, as far as it is known before the number of hits.
     pub first_records: usize,
     /// The preferred syntax of the records in the answer.
     pub syntax: Option<Oid>,
-    /// The account of what a long search keeps while it is in progress.
+    /// The account for the memory that a long search needs while it is in progress.
     pub(crate) work: Option<&'a Arc<Account>>,
 }
 
@@ -166,7 +166,7 @@ impl<'a> Search<'a> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FacetRequest {
-    /// The field, as the request names it: Use (type 1), a number or a name.
+    /// The field as named in the request: by the attribute type Use (1), with a number or a name.
     pub attributes: AttributeList,
     /// The number of terms to skip.
     pub skip: usize,
@@ -177,7 +177,7 @@ pub struct FacetRequest {
 }
 
 impl FacetRequest {
-    /// Returns the facet of a field.
+    /// Creates a request for the facet of a field.
     pub fn new(attributes: AttributeList, skip: usize, terms: usize, alphabetical: bool) -> Self {
         Self {
             attributes,
@@ -196,13 +196,13 @@ pub struct Found {
     pub hits: Hits,
     /// Whether the number of records is an estimate.
     pub estimate: bool,
-    /// Why the search ended early, if it did; the hits are then a subset.
+    /// The reason why the search was stopped early, if it was; the hits are then a subset.
     pub interrupted: Option<Diagnostic>,
-    /// The counts of the query's terms, from the left, if they were requested and computed.
+    /// The counts of the query's terms, from the left; empty if they were not requested or not computed.
     pub term_counts: Vec<TermCount>,
     /// The facets, in the requested order; fields without terms are left out.
     pub facets: Vec<Facet>,
-    /// What each source of the records found, if they come from several.
+    /// The results of the sources, if the records come from several.
     pub sources: Vec<SourceReport>,
     /// Remarks for people, such as why the number is an estimate.
     pub remarks: Vec<String>,
@@ -222,22 +222,22 @@ impl From<Hits> for Found {
     }
 }
 
-/// What a source of records found, such as one of the servers that a search was passed on to.
+/// The result of one source of records, such as one of the servers to which a search was passed on.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SourceReport {
-    /// The name of the source: the name of the database that its records are in.
+    /// The name of the source, which is the name of the database of its records.
     pub name: String,
     /// The number of records found.
     pub records: usize,
-    /// Why the source failed, if it did; it then has no records.
+    /// The reason why the source failed, if it did; a failed source does not have records.
     pub failure: Option<Diagnostic>,
-    /// Whether facets were requested and the source counted none, so that its records are missing from the counts.
+    /// Whether facets were requested but the source did not count any, so that its records are missing from the counts.
     pub lacks_facets: bool,
 }
 
 impl SourceReport {
-    /// Reports a source with its number of records, or the reason why it failed.
+    /// Creates a report of a source: its number of records, or the reason why it failed.
     pub fn new(name: impl Into<String>, found: Result<usize, Diagnostic>) -> Self {
         let (records, failure) = match found {
             Ok(records) => (records, None),
@@ -264,9 +264,9 @@ pub struct TermCount {
 /// Terms of a field with their counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facet {
-    /// The field, as the request names it.
+    /// The field as named in the request.
     pub attributes: AttributeList,
-    /// The terms, each with the number of records found that have it.
+    /// The terms, each with the number of records that have it.
     pub terms: Vec<(Term, usize)>,
 }
 
@@ -276,7 +276,7 @@ pub struct Facet {
 pub struct Retrieve<'a> {
     /// The result set of the record.
     pub hits: &'a Hits,
-    /// The record.
+    /// The record within the result set.
     pub record: RecordId,
     /// The syntax and elements.
     pub composition: &'a Composition,
@@ -288,14 +288,14 @@ pub struct Retrieve<'a> {
 pub struct RetrieveMany<'a> {
     /// The result set of the records.
     pub hits: &'a Hits,
-    /// The records, in the order of the response, which may not have room for all of them.
+    /// The records in the order of the response; the response may not have room for all of them.
     pub records: &'a [RecordId],
     /// The syntax and elements.
     pub composition: &'a Composition,
 }
 
 impl<'a> Retrieve<'a> {
-    /// Creates a record of a result set.
+    /// Creates a retrieval of a record of a result set.
     pub fn new(hits: &'a Hits, record: RecordId, composition: &'a Composition) -> Self {
         Self {
             hits,
@@ -351,7 +351,7 @@ impl Retrieved {
         }
     }
 
-    /// Names the databases of the records that this record is made of.
+    /// Adds the sources of a record that was merged from several.
     #[must_use]
     pub fn with_sources(self, sources: Vec<RecordSource>) -> Self {
         Self { sources, ..self }
@@ -362,7 +362,7 @@ impl Retrieved {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Composition {
-    /// The syntax; `None` leaves the choice to the backend, for each record.
+    /// The syntax; `None` lets the backend choose for each record.
     pub syntax: Option<Oid>,
     /// The element set.
     pub element_set: String,
@@ -403,12 +403,12 @@ pub struct Scan<'a> {
     pub start: &'a AttributesPlusTerm,
     /// Restricts the scan to terms of these records, and the counts to these records.
     pub within: Option<&'a Hits>,
-    /// The maximum number of terms before the starting term.
+    /// The maximum number of terms before the start.
     pub before: usize,
-    /// The maximum number of terms from the starting term on, including the term itself or its successor.
+    /// The maximum number of terms from the start on, including the start itself or, if it is not in the index, its successor.
     pub after: usize,
-    /// The number of terms to skip between any two returned terms, on either side of the first term that is not before the
-    /// starting term.
+    /// The number of terms to skip between two returned terms. Steps are counted from the first term that is not before the
+    /// start, in both directions.
     pub step: usize,
 }
 
@@ -416,24 +416,23 @@ pub struct Scan<'a> {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Scanned {
-    /// The terms before the starting term; there are fewer than requested if the index begins there.
+    /// The terms before the start; fewer than requested if the beginning of the index is reached.
     pub before: Vec<ScanTerm>,
-    /// The terms from the starting term onwards; there are fewer than requested if the index ends there.
+    /// The terms from the start on; fewer than requested if the end of the index is reached.
     pub after: Vec<ScanTerm>,
-    /// Whether the first of `after` equals the starting term.
+    /// Whether the first term of `after` equals the start.
     pub exact: bool,
-    /// The reasons why some sources supplied no terms, if the terms come from several sources; the additional information names
-    /// the source.
+    /// The failures of sources, if the terms come from several sources; the additional information names the source.
     pub failures: Vec<Diagnostic>,
 }
 
-/// A term of an index.
+/// A term of an index, as returned by a scan.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ScanTerm {
     /// The term, which finds the same records when searched with the same attributes.
     pub term: Term,
-    /// The display form, if different.
+    /// The form for display, if it differs.
     pub display: Option<String>,
     /// The number of records, if known.
     pub records: Option<usize>,
@@ -456,9 +455,9 @@ impl ScanTerm {
 pub struct Sort<'a> {
     /// The caller that sorts.
     pub caller: Caller,
-    /// The result sets to merge, each record once; at least one set.
+    /// The result sets to be merged and sorted; at least one. Duplicate records are removed.
     pub inputs: &'a [Hits],
-    /// The keys, the most significant first; at least one. The sort is stable.
+    /// The keys, most significant first; at least one. The sort must be stable.
     pub keys: &'a [SortKeySpec],
 }
 
@@ -479,7 +478,7 @@ impl<'a> Sort<'a> {
 pub struct Update<'a> {
     /// The database.
     pub database: &'a DatabaseName,
-    /// What to do with the records.
+    /// The change to make to each record.
     pub action: UpdateAction,
     /// The records; at least one.
     pub records: &'a [UpdateRecord],
@@ -500,7 +499,7 @@ impl<'a> Update<'a> {
     }
 }
 
-/// What to do with a record.
+/// A change to a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpdateAction {
     /// Add the record, which must not exist yet.
@@ -526,7 +525,7 @@ pub struct UpdateRecord {
 }
 
 impl UpdateRecord {
-    /// Creates a record with this identifier or, if `None`, with the one that the record contains.
+    /// Creates a record with this identifier; with `None`, the identifier is taken from the record.
     pub fn new(id: Option<Bytes>, record: Option<External>) -> Self {
         Self { id, record }
     }

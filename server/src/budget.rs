@@ -1,5 +1,5 @@
-//! Octets that clients make the server keep: an account for each session within the budget of the server. Whatever
-//! exceeds either limit is refused with condition 31, which names the limit.
+//! Limits the memory that clients make the server use: an account for each session, within the budget of the server. A request
+//! that exceeds either limit is refused with condition 31, which names the limit.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -8,30 +8,31 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::headroom::{self, HeadroomProbe};
 use crate::limits::Limits;
 
-/// The octets of all accounts of a server.
+/// The total octets of all accounts of a server.
 pub(crate) struct Budget {
     most: usize,
     used: AtomicUsize,
-    /// Finds out how much memory is left.
+    /// The function that measures the remaining memory, if one is set.
     probe: OnceLock<HeadroomProbe>,
 }
 
-/// The budget checks how much memory is left whenever it passes a multiple of this number.
+/// The step in octets for measuring the remaining memory: it is measured whenever the budget passes a multiple of this.
 const PROBED: usize = 1 << 20;
 
-/// Accounts share the counter of the server only when they pass a multiple of this, so that small requests never do.
+/// The step in octets for updating the server's counter. An account updates it only on passing a multiple of this, so that small
+/// requests do not contend for it.
 const GRAIN: usize = 8192;
 
-/// The maximum number of octets that a decoded APDU takes for each encoded octet: queries with many short terms take the most.
+/// The maximum number of octets of memory for each octet of an encoded APDU. Queries with many short terms need the most.
 pub(crate) const DECODED: usize = 16;
 
-/// The octets that clients make a server keep.
+/// The memory that clients make a server use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KeptOctets {
-    /// The number of octets kept now, for all sessions and for tasks. Each session is counted in steps of 8 KiB.
+    /// The number of octets in use for all sessions and tasks. Each session is counted in steps of 8 KiB.
     pub kept: usize,
-    /// The limit for these octets: [`Limits::server_octets`].
+    /// The limit of [`Self::kept`]: [`Limits::server_octets`].
     pub limit: usize,
 }
 
@@ -51,8 +52,8 @@ impl Budget {
         }
     }
 
-    /// From now on, refuses octets once only half of the memory reserve (see [`Headroom::reserve`]) is left. Updates stop as soon
-    /// as the reserve is touched, so that sessions still have some.
+    /// Starts watching the remaining memory: requests are refused when only half of the reserve (see [`Headroom::reserve`]) is
+    /// left. Updates are already refused when the reserve is first used, which leaves the rest of it to sessions.
     ///
     /// [`Headroom::reserve`]: crate::headroom::Headroom::reserve
     pub(crate) fn watch(&self, probe: HeadroomProbe) {
@@ -61,7 +62,7 @@ impl Budget {
     }
 
     /// # Errors
-    /// Condition 31 if a limit would be exceeded.
+    /// Condition 31 if the limit of the server would be exceeded.
     fn add(&self, octets: usize) -> Result<(), Diagnostic> {
         let before = add(&self.used, octets, self.most)
             .ok_or_else(|| exhausted("all sessions keep", "server-octets", self.most))?;
@@ -77,12 +78,12 @@ impl Budget {
         }
     }
 
-    /// Returns the account of a session with these limits.
+    /// Creates the account of a session with these limits.
     pub(crate) fn account(self: &Arc<Self>, limits: &Limits) -> Arc<Account> {
         self.account_of("a session keeps", "session-octets", limits.session_octets)
     }
 
-    /// Creates an account for data that all sessions share, such as data that outlives them. It is limited to half of the budget.
+    /// Creates an account for data shared by all sessions, which may outlive them. It is limited to half of the budget.
     pub(crate) fn common_account(self: &Arc<Self>) -> Arc<Account> {
         self.account_of("all sessions share", "half of server-octets", self.most / 2)
     }
@@ -103,10 +104,10 @@ impl Budget {
     }
 }
 
-/// The octets kept for a session, or for all of them.
+/// The memory used for a session, or for data shared by all sessions.
 pub(crate) struct Account {
     budget: Arc<Budget>,
-    /// The owner of the octets and the limit, as diagnostics name them.
+    /// The owner of the memory, as named in diagnostics.
     who: &'static str,
     limit: &'static str,
     most: usize,
@@ -136,12 +137,12 @@ impl Account {
     }
 }
 
-/// Returns the part of an account that is counted in the budget.
+/// Returns the octets of an account as counted in the budget, in steps of [`GRAIN`].
 fn grains(octets: usize) -> usize {
     octets / GRAIN * GRAIN
 }
 
-/// Adds to a counter and returns its previous value, unless the sum would exceed `most`.
+/// Adds to a counter and returns its previous value; returns `None` if the sum would exceed `most`.
 fn add(counter: &AtomicUsize, octets: usize, most: usize) -> Option<usize> {
     let more = |used: usize| used.checked_add(octets).filter(|used| *used <= most);
     let added = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
@@ -153,8 +154,8 @@ fn exhausted(who: &str, limit: &str, most: usize) -> Diagnostic {
     diagnostic(Condition::RESOURCES_EXHAUSTED, words)
 }
 
-/// Octets that are kept; they are counted until it is dropped. The default belongs to no account and counts
-/// nothing.
+/// A number of octets charged to an account until the value is dropped. The default value has no account and does not count
+/// anything.
 #[derive(Default)]
 pub(crate) struct Charge {
     account: Option<Arc<Account>>,
@@ -162,7 +163,7 @@ pub(crate) struct Charge {
 }
 
 impl Charge {
-    /// Creates a charge to an account, of no octets so far.
+    /// Creates a charge of zero octets to an account.
     pub(crate) fn to(account: &Arc<Account>) -> Self {
         Self {
             account: Some(Arc::clone(account)),
@@ -174,10 +175,10 @@ impl Charge {
         self.octets
     }
 
-    /// Changes the number of octets; a smaller one is never refused.
+    /// Changes the number of octets. Lowering it always succeeds.
     ///
     /// # Errors
-    /// Condition 31; the number then stays as it is.
+    /// Condition 31 if a limit would be exceeded; the number is then unchanged.
     pub(crate) fn set(&mut self, octets: usize) -> Result<(), Diagnostic> {
         if let Some(account) = &self.account {
             match octets.checked_sub(self.octets) {
@@ -189,7 +190,7 @@ impl Charge {
         Ok(())
     }
 
-    /// Raises the number of octets to at least this number.
+    /// Raises the number of octets to `octets`, if it is lower.
     ///
     /// # Errors
     /// The same as for [`Charge::set`].

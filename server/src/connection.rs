@@ -1,6 +1,6 @@
-//! One connection: requests come in, answers go out (Z39.50-2003 §4.2). Nothing is read while an answer is written, so that a
-//! client that does not read delays only itself. At the limit of concurrent operations, the server reads ahead only to find
-//! requests that stop one of them.
+//! A connection: reads requests and writes answers (Z39.50-2003 §4.2). Nothing is read while an answer is written, so that a
+//! client that does not read delays only itself. When the maximum number of operations is in progress, the server reads ahead,
+//! but only handles requests that stop an operation.
 
 mod operations;
 mod output;
@@ -44,18 +44,18 @@ use crate::transcript::{Played, Player, Replay, redacted_request};
 #[cfg(feature = "sru")]
 use crate::web::Web;
 
-/// The state that all connections of a server share.
+/// The state shared by all connections of a server.
 #[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) target: Arc<Target>,
     pub(crate) faults: Arc<Faults>,
-    /// Recorded conversations, which replace the target's answers.
+    /// Recorded conversations that are replayed instead of the target's answers.
     pub(crate) replayed: Option<Arc<Replay>>,
-    /// Another server, which answers instead of the target.
+    /// An upstream server that answers instead of the target.
     pub(crate) recorded: Option<Arc<dyn RecordedServer>>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) metrics: Arc<Metrics>,
-    /// What answers HTTP requests other than SRU's.
+    /// The handler of HTTP requests other than SRU.
     #[cfg(feature = "sru")]
     pub(crate) web: Option<Arc<dyn Web>>,
     /// The number of the last session.
@@ -63,7 +63,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Creates the context of a server for this target, with nothing else set.
+    /// Creates the context of a server for this target, with default values for everything else.
     pub(crate) fn new(target: Target) -> Self {
         Self {
             target: Arc::new(target),
@@ -78,20 +78,20 @@ impl Context {
         }
     }
 
-    /// Returns the number for a session that begins now.
+    /// Returns the number of a new session.
     pub(crate) fn next_number(&self) -> u64 {
         self.numbers.fetch_add(1, Ordering::Relaxed) + 1
     }
 }
 
-/// The client of a connection.
+/// The client of a connection, and the conditions of the connection.
 pub(crate) struct Client {
     /// The number of the session, from 1.
     pub(crate) number: u64,
     pub(crate) peer: Peer,
-    /// When the connection was accepted.
+    /// The time at which the connection was accepted.
     pub(crate) begun: Instant,
-    /// The room of the connection; `None` for a connection that never has to give way.
+    /// The room of the connection; `None` for a connection that is never closed to make room.
     pub(crate) room: Option<Room>,
     /// Whether the client may speak HTTP.
     #[cfg(feature = "sru")]
@@ -99,7 +99,7 @@ pub(crate) struct Client {
 }
 
 /// Serves a connection until it ends, or until `stopping` turns true and the answer in progress is sent. If the client speaks
-/// HTTP, returns what it has sent so far.
+/// HTTP, returns the octets received so far.
 pub(crate) async fn serve<S: Transport>(
     stream: &mut S,
     client: &Client,
@@ -161,7 +161,7 @@ struct Connection<'a, S> {
     script: Option<Script>,
     player: Option<Player>,
     operations: Operations,
-    /// The deadline of the operations, once the client has shut down its side.
+    /// The deadline of the operations, set when the client has closed its sending side.
     left: Option<Instant>,
     stopping: watch::Receiver<bool>,
     client: &'a Client,
@@ -169,26 +169,26 @@ struct Connection<'a, S> {
     context: Arc<Context>,
 }
 
-/// The way in which a connection ends.
+/// The reason for the end of a connection.
 enum End {
-    /// The connection ends after everything written has been sent.
+    /// The connection is closed after all answers have been written.
     Closed,
     Reset,
-    /// The connection ends immediately: nothing was written.
+    /// The connection is dropped immediately, because nothing was written.
     Dropped,
-    /// The connection begins like an HTTP request, and continues as one.
+    /// The client speaks HTTP, and the connection continues with it.
     #[cfg(feature = "sru")]
     Http,
 }
 
-/// What a connection waits for.
+/// An event that a connection reacts to.
 enum Event {
-    /// A request has ended.
+    /// The answer to a request is ready.
     Ended(Ended),
     Arrived(Arrival),
-    /// The server is full, and this connection is the one to leave.
+    /// The server is full, and this connection was chosen to be closed.
     GiveWay,
-    /// An operation takes too long, or the client has been silent for too long.
+    /// A time limit was reached: an operation takes too long, or the client has been silent for too long.
     TimeOver,
     /// The server is stopping.
     Stop,
@@ -337,7 +337,7 @@ impl<S: Transport> Connection<'_, S> {
         }
     }
 
-    /// Handles an APDU; returns what to send immediately.
+    /// Handles an APDU; returns the output to send immediately.
     async fn receive(&mut self, octets: &Bytes) -> io::Result<Option<Output>> {
         let request = codec::decode(octets);
         let observer = &self.context.observer;
@@ -403,7 +403,7 @@ impl<S: Transport> Connection<'_, S> {
         output
     }
 
-    /// Begins a request, with the faults that strike it; returns what to send immediately.
+    /// Begins a request, applying the faults that strike it; returns the output to send immediately.
     async fn take_on(&mut self, mut request: Apdu, charge: Charge) -> Option<Output> {
         let timer = self.tally.timer(&request);
         let striking = match &mut self.script {
@@ -428,7 +428,7 @@ impl<S: Transport> Connection<'_, S> {
         ended.and_then(|ended| self.answer(ended))
     }
 
-    /// Handles a request about the operations in progress, and sends its reports.
+    /// Handles a request that concerns operations in progress, and sends the resulting reports.
     async fn interrupt(&mut self, request: &Apdu) -> io::Result<()> {
         let reports = self.session.interrupt().take(request);
         self.operations.hasten(request);
@@ -443,7 +443,7 @@ impl<S: Transport> Connection<'_, S> {
     /// Stops the operations that take too long, except those that cannot be stopped, such as updates.
     ///
     /// # Errors
-    /// If the client has shut down its side and its deadline has passed.
+    /// The client has closed its sending side, and the deadline of the operations has passed.
     fn stop_what_is_overdue(&mut self) -> io::Result<()> {
         if self.left.is_some_and(|left| left <= Instant::now()) {
             return Err(io::ErrorKind::ConnectionAborted.into());
@@ -482,8 +482,8 @@ impl<S: Transport> Connection<'_, S> {
     }
 }
 
-/// Waits for the alarm, after moving it forward to the deadline. The alarm is never moved back: resetting an alarm that rings too
-/// early costs less than resetting it for each request.
+/// Waits for the alarm, after moving it forward if the deadline is earlier. It is never moved back, because resetting an alarm
+/// that rings too early costs less than resetting it for each request.
 async fn ringing(mut alarm: Pin<&mut Sleep>, deadline: Option<Instant>) {
     if let Some(deadline) = deadline.filter(|deadline| *deadline < alarm.deadline()) {
         alarm.as_mut().reset(deadline);
@@ -498,7 +498,7 @@ fn begins_http(fault: &FrameError) -> bool {
     matches!(fault.kind, FrameErrorKind::NotAnApdu(first) if first.is_ascii_uppercase() || b"\r\n".contains(&first))
 }
 
-/// Returns a year from now.
+/// Returns the instant a year from now, which stands for never.
 pub(crate) fn far_away() -> Instant {
     Instant::now() + Duration::from_secs(86_400 * 365)
 }

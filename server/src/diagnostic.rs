@@ -1,5 +1,5 @@
-//! Bib-1 diagnostics as the server sends them (Z39.50-2003 Appendix DIAG): with `v2Addinfo`, which peers of every version read,
-//! as printable text of limited length.
+//! Bib-1 diagnostics as the server sends them (Z39.50-2003 Appendix DIAG): with the additional information as `v2Addinfo`, which
+//! clients of every version understand, in printable text of limited length.
 
 use std::fmt::Write;
 
@@ -7,14 +7,14 @@ use z3950_asn1::apdu::DefaultDiagFormat;
 pub(crate) use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_marc::text::is_unprintable;
 
-/// A diagnostic of the set Bib-1.
+/// A Bib-1 diagnostic.
 pub type Diagnostic = DefaultDiagFormat;
 
 /// The maximum number of octets of additional information sent.
 const MAX_ADDINFO: usize = 255;
 
-/// Returns a Bib-1 diagnostic with `addinfo` as text: anything but printable UTF-8 becomes `\xNN`, and text beyond 255 octets is
-/// cut off.
+/// Returns a Bib-1 diagnostic with `addinfo` as text. Octets that are not printable UTF-8 are written as `\xNN`, and text is cut
+/// off after 255 octets.
 pub fn diagnostic(condition: Condition, addinfo: impl AsRef<[u8]>) -> Diagnostic {
     DefaultDiagFormat::bib1(condition.0, printable(addinfo.as_ref()))
 }

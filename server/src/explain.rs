@@ -1,5 +1,5 @@
 //! Explain (Z39.50-2003 §3.2.10, Appendices ATR.2 and REC.1): the database IR-Explain-1, which describes the server, its
-//! databases and what they support. Its records are made for each search, so that they are current.
+//! databases and their features. Its records are created for each search, so that they are up to date.
 
 mod records;
 
@@ -27,12 +27,12 @@ pub struct ExplainDatabase {
     backends: Vec<Arc<dyn Backend>>,
     offer: Offer,
     limits: Limits,
-    /// Whether some clients may not update databases.
+    /// Whether there are clients that may not update databases.
     restricts_updates: bool,
 }
 
 impl ExplainDatabase {
-    /// Describes the databases of a backend, and the server with this offer, limits and access.
+    /// Creates the description of a server with this offer, limits and access, and of the databases of a backend.
     pub fn new(backend: Arc<dyn Backend>, offer: Offer, limits: Limits, access: &Access) -> Self {
         Self {
             backends: vec![backend],
@@ -42,7 +42,7 @@ impl ExplainDatabase {
         }
     }
 
-    /// Also describes the databases of another backend.
+    /// Adds the databases of a further backend to the description.
     pub fn and(mut self, backend: Arc<dyn Backend>) -> Self {
         self.backends.push(backend);
         self
@@ -67,7 +67,7 @@ impl ExplainDatabase {
     }
 }
 
-/// The records as they were at the time of the search.
+/// Hits with the records as they were at the time of the search.
 struct ExplainHits {
     /// The entries, in ascending order.
     entries: Vec<(RecordId, ExplainEntry)>,

@@ -16,7 +16,7 @@ pub use self::tasks::{TaskLimits, Tasks};
 /// The database of task packages (Z39.50-2003 §3.2.9.2).
 pub const EXTEND_DATABASE: &str = "IR-Extend-1";
 
-/// The supported extended services, by the identifiers of their packages.
+/// The supported extended services, as the identifiers of their packages.
 pub(crate) const EXTENDED_SERVICES: &[Oid] = &[
     oid::PERSISTENT_RESULT_SET,
     oid::PERSISTENT_QUERY,

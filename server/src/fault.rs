@@ -1,7 +1,7 @@
-//! Scripted misbehaviour, to test clients against: a list of rules, each a fault and the requests that it strikes.
+//! Scripted misbehaviour, to test clients against: a list of rules, each of which names a fault and the requests that it strikes.
 //!
 //! Faults act between the session and the wire: a request may be changed before the session sees it, and the reply may be
-//! changed, delayed, broken or withheld before it is sent. The session knows nothing of faults.
+//! changed, delayed, broken or withheld before it is sent. The session itself is not aware of faults.
 //!
 //! ```
 //! use z3950_server::fault::{Fault, Faults, When};
@@ -18,7 +18,7 @@
 //! # Ok::<(), z3950_server::fault::RuleError>(())
 //! ```
 //!
-//! | file | what it does |
+//! | file | contents |
 //! |---|---|
 //! | `when` | the requests a fault strikes |
 //! | `rule`, `kinds`, `words` | rules as text |
@@ -74,9 +74,9 @@ pub enum Fault {
     RejectInit(Option<Diagnostic>),
     /// A Search returns no records, whatever it asks for.
     NeverPiggyback,
-    /// A Search returns this many records, whether it asks for them or not.
+    /// A Search returns this many records, whether or not it asks for records.
     PushRecords(u32),
-    /// resultCount has this value, even if negative.
+    /// resultCount has this value, which may be negative.
     ResultCount(i64),
     /// numberOfRecordsReturned has this value.
     RecordsReturned(i64),
@@ -86,7 +86,7 @@ pub enum Fault {
     Syntax(Oid),
     /// Each record of the answer is replaced by a surrogate diagnostic.
     Surrogate(Diagnostic),
-    /// The search works, but instead of records there is a non-surrogate diagnostic, and presentStatus is failure.
+    /// The search succeeds, but a non-surrogate diagnostic is sent instead of records, and presentStatus is failure.
     PiggybackFails(Diagnostic),
     /// The service fails with a non-surrogate diagnostic.
     Fails(Diagnostic),
@@ -97,13 +97,13 @@ pub enum Fault {
     FailsAsSuccess(Diagnostic),
     /// The search fails without a diagnostic: searchStatus FALSE and nothing else.
     FailsSilently,
-    /// The diagnostics of the answer have version 3's addinfo, a GeneralString.
+    /// The diagnostics of the answer have the addinfo of version 3, a GeneralString.
     AddinfoV3,
     /// presentStatus has this value.
     PresentStatus(PresentStatus),
-    /// Only this many records of the answer are sent; 0 for none.
+    /// Only this number of records of the answer is sent; 0 for none.
     FewerRecords(usize),
-    /// Octet 09 of the leader of each MARC record has this value: `a` for UTF-8, a blank for MARC-8.
+    /// Octet 09 of the leader of each MARC record has this value: `a` for UTF-8, a space for MARC-8.
     CharsetLabel(u8),
     /// Each MARC record of the answer is damaged in this way.
     DamagedMarc(Damage),
@@ -111,8 +111,8 @@ pub enum Fault {
     ReferenceId(Option<ReferenceId>),
     /// The answer is changed by a function; see [`Fault::alter`] and [`Fault::alter_knowing`].
     Alter(Alteration),
-    /// The server first asks for credentials with this simple challenge, and answers when they have come. Without credentials,
-    /// the request fails with condition 236.
+    /// Before the answer, the server asks for credentials with this simple challenge. If the client sends none, the request fails
+    /// with condition 236.
     Challenge(Bytes),
     /// Another APDU is sent before the answer, in the same write.
     Before(Apdu),
@@ -122,13 +122,14 @@ pub enum Fault {
     Instead(Apdu),
     /// These octets are sent instead of the answer.
     Octets(Bytes),
-    /// This many octets are sent instead of the answer: always the same ones, which cannot begin an APDU.
+    /// This number of octets is sent instead of the answer. They are the same each time and cannot begin an APDU.
     Garbage(usize),
     /// The answer has this context tag, 0 to 30, instead of its own.
     Tag(u8),
-    /// The length of the answer is larger, or smaller, by this many octets than its contents.
+    /// The encoded length of the answer is greater than that of its contents by this number of octets, or smaller if it is
+    /// negative.
     Length(i64),
-    /// Every constructed value of the answer has the indefinite length, which is valid.
+    /// Every constructed value of the answer has the indefinite length, which is valid BER.
     IndefiniteLengths,
     /// Another APDU is sent instead of the answer, and the connection ends.
     Last(Apdu),
@@ -136,35 +137,35 @@ pub enum Fault {
     Close(CloseReason, Option<&'static str>),
     /// No answer is sent.
     Silence,
-    /// The answer is sent in one write with the next one.
+    /// The answer is held back, and sent in one write with the next answer.
     Hold,
-    /// The answer is sent in one write with the next one, and after it.
+    /// The answer is held back, and sent in one write after the next answer.
     Swap,
-    /// The answer is delayed by this time. Nothing else is read in the meantime.
+    /// The answer is delayed by this time, in which nothing is read.
     Delay(Duration),
     /// The octets of the answer are written one by one.
     Trickle,
-    /// The octets of the answer are written one by one, this many per second.
+    /// The octets of the answer are written one by one, at this number per second.
     Rate(NonZeroU32),
-    /// The connection ends after this many octets of the answer.
+    /// The connection is closed after this number of octets of the answer.
     CutAfter(usize),
-    /// The connection is reset after this many octets of the answer.
+    /// The connection is reset after this number of octets of the answer.
     ResetAfter(usize),
-    /// The connection ends after the answer.
+    /// The connection is closed after the answer.
     HangUp,
-    /// The HTTP answer is an HTML page, as of a proxy.
+    /// The HTTP answer is an HTML page, as a proxy would send it.
     #[cfg(feature = "sru")]
     Html,
     /// SRU: the answer declares this namespace instead of its own.
     #[cfg(feature = "sru")]
     Namespace(String),
-    /// SRU: the elements of the answer have no prefix, but a default namespace.
+    /// SRU: the elements of the answer have a default namespace instead of prefixes.
     #[cfg(feature = "sru")]
     NoPrefixes,
-    /// SRU: the answer names this version, or none.
+    /// SRU: the answer has this version; `None` for an answer without version.
     #[cfg(feature = "sru")]
     SruVersion(Option<String>),
-    /// SRU: nextRecordPosition has this value, or is missing.
+    /// SRU: nextRecordPosition has this value; `None` for an answer without it.
     #[cfg(feature = "sru")]
     NextRecord(Option<u64>),
     /// SRU: records have no recordPosition.
@@ -182,7 +183,7 @@ pub enum Fault {
     /// The body of the HTTP answer begins with a byte order mark.
     #[cfg(feature = "sru")]
     ByteOrderMark,
-    /// The body of the HTTP answer is in ISO 8859-1, although it says UTF-8.
+    /// The body of the HTTP answer is in ISO 8859-1, although its header declares UTF-8.
     #[cfg(feature = "sru")]
     Latin1,
 }
@@ -193,12 +194,12 @@ impl Fault {
         Self::alter_knowing(move |_, answer| change(answer))
     }
 
-    /// Returns a [`Fault::Alter`] with a function that changes each APDU of the answer and also gets the request.
+    /// Returns a [`Fault::Alter`] with a function that gets the request and changes each APDU of the answer.
     pub fn alter_knowing(change: impl Fn(&Apdu, &mut Apdu) + Send + Sync + 'static) -> Self {
         Self::Alter(Alteration(Arc::new(change)))
     }
 
-    /// Returns an answer with a length of 4,294,967,295 octets and no contents.
+    /// Returns the fault of an answer that announces 4,294,967,295 octets of contents but does not send any.
     pub fn announces_4_gib() -> Self {
         Self::Octets(Bytes::from_static(&[0xb7, 0x84, 0xff, 0xff, 0xff, 0xff]))
     }
@@ -208,7 +209,7 @@ impl Fault {
 #[derive(Clone)]
 pub struct Alteration(Arc<Change>);
 
-/// A function of the request and of an APDU of the answer to change.
+/// A function that gets the request and changes an APDU of the answer.
 type Change = dyn Fn(&Apdu, &mut Apdu) + Send + Sync;
 
 impl fmt::Debug for Alteration {
@@ -217,15 +218,15 @@ impl fmt::Debug for Alteration {
     }
 }
 
-/// A list of rules. Without rules, the server behaves correctly.
+/// A list of rules for faults. Without rules, the server behaves correctly.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
     rules: Vec<Rule>,
     met: Counts,
 }
 
-/// The number of requests of all sessions that have met each rule's conditions. A clone starts at zero, because it is for another
-/// server.
+/// For each rule, the number of requests, in all sessions, that have met its conditions. A clone starts at zero, because it
+/// belongs to another server.
 #[derive(Debug, Default)]
 struct Counts(Vec<AtomicU64>);
 

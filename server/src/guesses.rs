@@ -1,5 +1,5 @@
-//! Slows down clients that guess passwords (Z39.50-2003 §3.2.1.1.2, §3.2.5). Answers to wrong passwords are delayed, and those to
-//! one address are sent one after the other, so that opening many or new connections does not allow more guesses.
+//! Slows down clients that guess passwords (Z39.50-2003 §3.2.1.1.2, §3.2.5). Answers to wrong passwords are delayed. The delays
+//! of one address follow each other, so that a client cannot make more guesses by opening further connections.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -13,37 +13,37 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::limits::Limits;
 use crate::lock::lock;
 
-/// The addresses from which wrong passwords came.
+/// The addresses that have sent wrong passwords.
 #[derive(Default)]
 pub(crate) struct Guesses {
     guessers: Mutex<HashMap<Option<IpAddr>, Guesser>>,
 }
 
 struct Guesser {
-    /// The number of wrong passwords since the last right one.
+    /// The number of wrong passwords since the last correct one.
     refusals: u32,
-    /// When the last of the withheld answers is sent.
+    /// The time at which the last withheld answer to the address will be sent.
     silent_until: Instant,
 }
 
-/// What an attempt to authenticate brings besides its result.
+/// The consequences of an attempt to authenticate, apart from its result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Penalty {
-    /// How long the answer is withheld.
+    /// The time for which the answer is withheld.
     pub(crate) delay: Duration,
-    /// Whether the connection ends because the password was not checked.
+    /// Whether to end the connection, because the password was not checked.
     pub(crate) hang_up: bool,
 }
 
-/// The factor by which the longest delay exceeds the first.
+/// The ratio of the longest delay to the first.
 const LONGEST: u32 = 32;
-/// How long an address is remembered after its last answer.
+/// The time for which an address is remembered after its last answer.
 const QUIET: Duration = Duration::from_secs(600);
 
 impl Guesses {
-    /// Checks credentials with `prove`, unless too many answers to the same address are withheld already. The answer to a right
-    /// password also waits while others do; otherwise a client would recognize a wrong password by its delay and try the next
-    /// one.
+    /// Checks credentials with `prove`, unless too many answers to the same address are already withheld. The answer to a correct
+    /// password is also withheld until the earlier ones are sent. Otherwise, a client could recognize a wrong password by the
+    /// delay, without waiting for the answer.
     ///
     /// # Errors
     /// The error of `prove`, or condition 1018 for credentials that were not checked.

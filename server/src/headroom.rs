@@ -1,19 +1,19 @@
-//! How much memory the process may still take. The program finds this out; loads, updates and accounts ask for it, and leave a
-//! reserve for what is not counted.
+//! The memory that the process can still allocate. The program supplies a function that measures it. Loads, updates and accounts
+//! call this function, and leave a reserve for memory that is not accounted for.
 
-/// The memory left of what the process may take.
+/// The memory that the process can still allocate, and its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headroom {
-    /// The number of octets that the process may still take.
+    /// The number of octets that the process can still allocate.
     pub left: u64,
-    /// The number of octets that the process may take in total.
+    /// The maximum number of octets that the process can allocate in total.
     pub limit: u64,
 }
 
-/// Reports the headroom; `None` if it is unknown.
+/// A function that measures the headroom; it returns `None` if the headroom is unknown.
 pub type HeadroomProbe = fn() -> Option<Headroom>;
 
-/// Returns the present headroom.
+/// Measures the current headroom.
 pub(crate) fn now(probe: Option<HeadroomProbe>) -> Option<Headroom> {
     probe.and_then(|probe| probe())
 }
@@ -27,7 +27,7 @@ impl Headroom {
         (self.limit / 16).max(LEAST_RESERVE)
     }
 
-    /// Returns the number of octets left besides the reserve.
+    /// Returns the number of octets that can be allocated without using the reserve.
     pub fn spare(&self) -> u64 {
         self.left.saturating_sub(self.reserve())
     }
@@ -40,7 +40,7 @@ impl std::fmt::Display for Headroom {
     }
 }
 
-/// The number of octets in a megabyte, in messages.
+/// The octets of a megabyte, the unit in messages.
 pub(crate) const MEGABYTE: u64 = 1_000_000;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! HTTP on the Z39.50 listeners (RFC 9110, RFC 9112): a connection whose first octet is a letter carries SRU requests, and other
-//! requests if something answers them. Such a connection has the same limits, rooms, totals and ends as any other; hyper reads
-//! and writes the messages.
+//! requests if a handler for them is set. The limits, rooms, totals and reasons for the end are those of Z39.50 connections.
+//! hyper reads and writes the messages.
 
 mod answer;
 mod answerer;
@@ -36,28 +36,27 @@ use crate::connection::{Client, Context, far_away};
 use crate::lock::lock;
 use crate::metrics::SessionEnd;
 
-/// The maximum number of octets of the head of a request: longer heads get status 431, and URLs of more than 65,534 octets get
-/// 414.
+/// The maximum length of the head of a request, in octets. Longer heads get status 431; URLs of more than 65,534 octets get 414.
 const MAX_HEAD: usize = 128 << 10;
-/// The maximum number of octets of a URL, and of fields of a head. Both limits are hyper's.
+/// The maximum length of a URL in octets, which is hyper's limit. So is the maximum number of header fields.
 const MAX_URL: usize = 65_534;
 const MAX_FIELDS: usize = 100;
 
-/// The way in which an HTTP connection ends.
+/// The reason for the end of an HTTP connection.
 #[derive(Debug)]
 enum HttpEnd {
-    /// After the last answer.
+    /// The last answer was sent.
     Done(SessionEnd),
-    /// With this status, sent instead of an answer.
+    /// The connection ends with this status instead of an answer.
     Status(SessionEnd, StatusCode, Cow<'static, str>),
-    /// Because of a failure of the stream, or an error in what the client sends.
+    /// The stream failed, or the client sent something malformed.
     Failed(hyper::Error),
-    /// By a fault, which resets the connection or closes it.
+    /// A fault resets or closes the connection.
     Fault { reset: bool },
 }
 
-/// Serves a connection, of which some octets have already been read, until it ends, or until `stopping` turns true and the answer
-/// in progress is sent.
+/// Serves a connection, some of whose octets have already been read. It ends when the client or a limit ends it, or when
+/// `stopping` turns true and the answer in progress is sent.
 pub(crate) async fn serve<S: Transport>(
     stream: &mut S,
     octets: Bytes,
@@ -138,7 +137,7 @@ pub(crate) async fn serve<S: Transport>(
     }
 }
 
-/// Returns what a failure means: an answer that was not sent, with the status with which hyper has `refused` the request, or a
+/// Converts a failure of hyper: to an answer, if hyper has `refused` the request with a status without sending anything, or to a
 /// lost connection.
 fn failed(error: hyper::Error, refused: Option<StatusCode>, tally: &mut Tally) -> HttpEnd {
     let cause = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref());
@@ -172,7 +171,7 @@ fn failed(error: hyper::Error, refused: Option<StatusCode>, tally: &mut Tally) -
     HttpEnd::Failed(error)
 }
 
-/// A connection, except the part that hyper holds.
+/// A connection, apart from the stream owned by hyper.
 struct HttpConnection<'a> {
     client: &'a Client,
     context: &'a Context,
@@ -262,7 +261,7 @@ impl HttpConnection<'_> {
     }
 }
 
-/// Returns how the connection ends when the time for a phase is over.
+/// Returns the end of a connection whose phase has exceeded its time limit.
 fn time_over(phase: Phase, answered: u64, has_ended: bool) -> HttpEnd {
     match phase {
         Phase::Idle if answered == 0 => {
@@ -290,7 +289,7 @@ fn time_over(phase: Phase, answered: u64, has_ended: bool) -> HttpEnd {
     }
 }
 
-/// Returns how a connection without an answer in progress ends when the server stops.
+/// Returns the end of a connection that has no answer in progress when the server stops.
 fn stopped_in(phase: Phase) -> HttpEnd {
     match phase {
         Phase::Asking => {

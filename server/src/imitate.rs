@@ -1,4 +1,4 @@
-//! Imitations of other servers, so that tests written against them also run against this server: `z3950d --imitate yaz-ztest`.
+//! Imitations of other servers, so that tests written for those servers also work with this one: `z3950d --imitate yaz-ztest`.
 
 mod habits;
 mod yaz_ztest;
@@ -16,26 +16,26 @@ use crate::target::Target;
 ///
 /// `yaz-ztest`, the test server of YAZ, as observed with version 5.34.0:
 ///
-/// - every name that begins with `Default`, `db` or `Slow` is a database, and a search may name one; a `Slow` database answers
-///   after 3 seconds, or the number of seconds in its name, and with an estimate;
+/// - every name that begins with `Default`, `db` or `Slow` is a database, and a search may name a single database; a `Slow`
+///   database answers after 3 seconds, or the number of seconds in its name, and returns an estimated number of hits;
 /// - after a `?` the name may have parameters, separated by `&`: `search-delay`, `present-delay`, `fetch-delay` (seconds, or
 ///   `least:most`) and `seed`;
-/// - a search finds as many records as its first term with a leading digit says; without such a term, a number up to 23
-///   that depends on the term; attributes are ignored;
+/// - the number of hits is the number in the first term that begins with a digit; if there is none, it is a number up to 23 that
+///   depends on the first term; attributes are ignored;
 /// - the same 24 records repeat, in any MARC syntax (as USMARC), SUTRS, XML, OPAC and GRS-1;
-/// - Scan has its own list of words in `Default` and `Slow`; Sort always succeeds and changes nothing; Delete succeeds for a
-///   single set named `1`;
-/// - extended services always succeed without effect: an update and an order are answered with a package, an update of the
-///   first version with a diagnostic;
+/// - Scan has its own list of words in `Default` and `Slow`; Sort always succeeds without changing the order; Delete succeeds for
+///   a single set named `1`;
+/// - extended services always succeed without effect: an update and an order are answered with a package, an update of the first
+///   version with a diagnostic;
 /// - negotiation selects ISO 8859-1, whatever the client proposes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Imitated {
-    /// The test server of YAZ.
+    /// `yaz-ztest`, the test server of YAZ.
     YazZtest,
 }
 
-/// The name of an unknown server to imitate.
+/// The error for the name of a server that cannot be imitated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} cannot be imitated; yaz-ztest can")]
 pub struct NotImitated(String);
@@ -60,7 +60,7 @@ impl fmt::Display for Imitated {
 }
 
 impl Imitated {
-    /// Returns the server's databases, with the limits that its habits need.
+    /// Returns a target with the databases of the imitated server, and with the limits that it needs.
     pub fn target(self, limits: Limits) -> Target {
         match self {
             Self::YazZtest => {
@@ -75,7 +75,7 @@ impl Imitated {
         }
     }
 
-    /// Returns the answers that differ from the standard.
+    /// Returns the faults that make answers differ from the standard in the way of the imitated server.
     pub fn faults(self) -> Faults {
         match self {
             Self::YazZtest => habits::faults(),

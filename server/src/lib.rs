@@ -1,6 +1,6 @@
 #![forbid(unsafe_code)]
-//! A Z39.50 server (ANSI/NISO Z39.50-2003) with databases in memory, which also serves as a test partner for clients: it
-//! behaves, or misbehaves, as scripted.
+//! A Z39.50 server (ANSI/NISO Z39.50-2003) with databases in memory, which also serves as a test partner for clients: it behaves,
+//! or misbehaves, as scripted.
 //!
 //! ```
 //! use z3950_server::testing::{TestServer, record};
@@ -27,21 +27,22 @@
 //! - [`fault`]: scripted misbehaviour; [`imitate`]: another server's habits;
 //! - [`metrics`]: what a running server counts;
 //! - `sru`: SRU requests answered from the same databases, with the feature `sru`;
-//! - `web`: other requests of HTTP, such as those for pages, with the feature `sru`;
-//! - [`transcript`]: recorded conversations, as values and as JSON, and their replay; [`recorded`]: another server, between which and
-//!   its clients this one stands to record them;
+//! - `web`: other HTTP requests, such as those for pages, with the feature `sru`;
+//! - [`transcript`]: recorded conversations, as values and as JSON, and their replay; [`recorded`]: a proxy for recording the
+//!   conversations of another server;
 //! - `tls`: certificates and keys of listeners, with the feature `tls`;
-//! - [`testing::TestServer`]: all of it inside a test, with a transcript.
+//! - [`testing::TestServer`]: a complete server within a test, with a transcript.
 //!
 //! Some signatures use types of the packages below; [`asn1`] and [`marc`] re-export these packages.
 //!
 //! # Stability
 //!
 //! Documented items follow Semantic Versioning. Types marked `#[non_exhaustive]` gain fields and variants in minor versions:
-//! make options with `default()` or `new` and set their fields, and end each `match` with an arm for unknown variants. The
+//! create options with `default()` or `new`, set their fields, and end each `match` with an arm for unknown variants. The
 //! language of fault rules and the lines of a [`transcript`] are covered as documented. Not covered: `Debug` output, log texts,
 //! the wording of messages and of panics in [`testing`], and the contents of the demo catalogue. `bytes` 1, `http` 1, `tokio` 1
-//! and the trait `Stream` of `futures-core` 0.3 are part of the interface. The minimum Rust version is 1.90, as in the manifest; raising it takes a minor version.
+//! and the trait `Stream` of `futures-core` 0.3 are part of the interface. The minimum Rust version is 1.90, as in the manifest;
+//! raising it takes a minor version.
 
 // Nothing that a peer sends may end the program; `.clippy.toml` makes an exception for tests.
 #![deny(

@@ -1,9 +1,9 @@
 //! Every limit of the server by name, with its default: sizes (Z39.50-2003 §3.2.1.1.5, §3.3), counts and times. Each limit bounds
-//! what a peer can make the server hold or wait for.
+//! the memory or time that a peer can make the server use.
 
 use std::time::Duration;
 
-/// The server's limits; `Limits::default()` suits a server open to strangers.
+/// The server's limits. The defaults suit a server that is open to the public.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -16,42 +16,44 @@ pub struct Limits {
     /// The maximum number of octets of a record that is requested alone, unless the client asks for less; by default, 8,388,608.
     pub exceptional_record_size: usize,
     /// The maximum number of records, or diagnostics in their place, in one response; by default, 1,000. The client has to
-    /// request the rest separately.
+    /// request further records separately.
     pub records_per_response: usize,
-    /// The maximum number of answers with more than 64 records that are made at the same time; by default, 8. Others wait. Each
-    /// takes about `preferred_message_size` octets in small blocks, and no memory between these blocks can be returned to the
-    /// system.
+    /// The maximum number of answers with more than 64 records that are created at the same time; by default, 8. Further answers
+    /// wait. The limit exists because each takes about `preferred_message_size` octets in small blocks, and memory between these
+    /// blocks cannot be returned to the system.
     pub large_answers: usize,
     /// The number of records in an SRU answer if the request does not give one; by default, 10.
     pub sru_records: usize,
-    /// The maximum number of result sets that are kept for later SRU requests; by default, 1,000. Half of them may be for one
-    /// address. Further result sets take the place of the least recently used ones.
+    /// The maximum number of result sets that are kept for later SRU requests; by default, 1,000. At most half of them may be for
+    /// one address. A further result set replaces the least recently used one.
     pub sru_sets: usize,
-    /// How long such a result set is kept without being used, whatever the request says; by default, 15 minutes.
+    /// The time for which a result set for later SRU requests is kept without being used, whatever the request says; by default,
+    /// 15 minutes.
     pub sru_set_time: Duration,
-    /// The maximum number of segments of one answer to Present, including the last; by default, 8. The client has to request the
-    /// rest separately.
+    /// The maximum number of segments of one answer to Present, including the last; by default, 8. The client has to request
+    /// further records separately.
     pub segments: usize,
     /// The maximum number of octets of a query in CCL or CQL; by default, 65,536. Longer queries are refused with condition 108.
     pub query_text: usize,
     /// The maximum number of databases named in one search; by default, 64. More are refused with condition 111.
     pub databases_per_search: usize,
-    /// The maximum number of octets kept for one session; by default, 32 MiB. These are the octets of its result sets with their
-    /// names and lists of hits; of its requests until they are answered, with the octets read ahead; and of the answer until it
-    /// is sent. Whatever does not fit is refused with condition 31; a new result set evicts others first. The octets of requests
-    /// count 16 times, because a decoded query may take that much, and the octets of answers twice, so that `apdu_size` should be
+    /// The maximum number of octets of memory for one session; by default, 32 MiB. It includes result sets with their names and
+    /// lists of hits; requests until they are answered, with the octets read ahead; and answers until they are sent. A request
+    /// that needs more is refused with condition 31; a new result set first evicts earlier ones. The octets of requests count 16
+    /// times, because a decoded query may take that much memory, and the octets of answers twice. Therefore `apdu_size` should be
     /// at most a sixteenth of this limit, and `exceptional_record_size` at most half.
     pub session_octets: usize,
-    /// The maximum number of octets kept for all sessions, and for tasks, which may take half. By default, this is 256 MiB; in
-    /// the program `z3950d`, it is a quarter of the memory that the program may have, or less if loading has left less. Whatever
-    /// does not fit is refused with condition 31, or 220 for tasks.
+    /// The maximum number of octets of memory for all sessions together and for tasks, which may use half of it. The default is
+    /// 256 MiB; in the program `z3950d`, it is a quarter of the memory available to the process, or less if little is left after
+    /// loading. A request that needs more is refused with condition 31, or 220 for tasks.
     pub server_octets: Option<usize>,
     /// The maximum number of octets of the name of a result set; by default, 1,024. Longer names are refused with condition 22.
     pub result_set_name: usize,
     /// The maximum number of result sets kept for one session; by default, 1,000. A further one is refused with condition 112.
     pub result_sets: usize,
     /// The maximum number of hits kept for one session, over all its result sets; by default, 8,000,000. A new set evicts the
-    /// least recently used sets, which then give condition 27; a set that is too large by itself is refused with condition 31.
+    /// least recently used sets, requests for which then fail with condition 27; a set that is too large by itself is refused
+    /// with condition 31.
     pub hits: usize,
     /// The maximum number of terms requested by one Scan; by default, 1,000. More are refused with condition 31.
     pub scan_terms: usize,
@@ -67,28 +69,29 @@ pub struct Limits {
     /// The maximum number of terms in one facet; by default, 1,000.
     pub facet_terms: usize,
     /// The maximum number of connections at once; by default, 1,000. The last tenth is reserved for addresses without a
-    /// connection. If there is no room for a new connection, a connection without a session gives way or, at the address with the
-    /// most sessions, the session that has been idle longest; otherwise, the new connection waits.
+    /// connection. If there is no room for a new connection, a connection without a session is closed or, if there is none, the
+    /// session that has been idle longest at the address with the most sessions. If no connection can be closed, the new one
+    /// waits.
     pub sessions: usize,
     /// The maximum number of connections at once from one address, or from one IPv6 network of 64 bits; by default, half of
-    /// `sessions`. Further connections are closed, unless a connection without a session can give way. Unix sockets count as one
-    /// address, which does not have this limit.
+    /// `sessions`. Further connections are closed, unless a connection without a session can be closed instead. Connections over
+    /// Unix sockets count as one address, to which this limit does not apply.
     pub sessions_per_address: Option<usize>,
-    /// The maximum number of sessions that one request for a page has with the server at once; by default, 16. Further sessions
-    /// wait. All sessions but the first count as connections.
+    /// The maximum number of concurrent sessions with the server itself for one request for a page; by default, 16. Further
+    /// sessions wait. All sessions but the first count as connections.
     pub sessions_per_request: usize,
     /// The maximum number of connections that wait for room; by default, 64, and half as many from one address. Further
     /// connections are closed.
     pub waiting: usize,
-    /// The maximum number of octets of further requests that are read while one is being answered; by default, 65,536.
+    /// The maximum number of octets of further requests that are read while a request is being answered; by default, 65,536.
     pub read_ahead: usize,
     /// The maximum number of concurrent operations of one session, if they are agreed on; by default, 8. Further requests wait.
     pub concurrent_operations: usize,
-    /// The maximum number of refused authentications in one connection; by default, 5. The last one ends the connection.
+    /// The maximum number of refused authentications in one connection; by default, 5. The last of them ends the connection.
     pub refusals: usize,
     /// The delay of the answer to a wrong password; by default, 100 ms. Zero means no delay. Each further wrong password from the
     /// same address, or from one IPv6 network of 64 bits, doubles the delay, up to 32 times, until a right password comes or ten
-    /// minutes pass without an attempt. The answers to one address wait for each other; when the wait is longer than the longest
+    /// minutes pass without an attempt. The delays of one address follow each other; once they add up to more than the longest
     /// delay, a further attempt is refused with condition 1018 and ends its connection.
     pub refusal_delay: Duration,
     /// The maximum number of addresses remembered because wrong passwords came from them; by default, 10,000. The address that
@@ -97,17 +100,18 @@ pub struct Limits {
     /// The time from the connection to an open session and, for each HTTP request, from its first octet to its last; by default,
     /// 30 s.
     pub init_time: Duration,
-    /// How long a connection without a session is safe from giving way to another; by default, 0.25 s.
+    /// The time for which a connection without a session is not closed to make room for another; by default, 0.25 s.
     pub init_patience: Duration,
-    /// How long a session without a request in progress is safe from giving way to another connection; by default, 1 s.
+    /// The time for which a session without a request in progress is not closed to make room for another connection; by default,
+    /// 1 s.
     pub idle_patience: Duration,
-    /// The time from a request to its answer, including the time during which other operations take their turns; by default, 30
-    /// s. `None` means no limit. Operations that take longer are stopped and give condition 31, or, for a Present, the records so
-    /// far. Updates are never stopped.
+    /// The time from a request to its answer, including waiting for the turns of other operations; by default, 30 s. `None` means
+    /// no limit. Operations that take longer are stopped: they fail with condition 31, but a Present returns the records that it
+    /// already has. Updates are never stopped.
     pub operation_time: Option<Duration>,
     /// The time from an answer to the end of the next request; by default, 15 minutes. `None` means no limit.
     pub idle_time: Option<Duration>,
-    /// The time for the client to accept any octets of an answer; by default, 30 s.
+    /// The maximum time in which the client does not accept any octets of an answer; by default, 30 s.
     pub write_time: Duration,
     /// The time from the stop signal to the end of the last session; by default, 0.5 s.
     pub drain_time: Duration,
@@ -122,7 +126,7 @@ impl Limits {
         self.sessions_per_address.unwrap_or(half)
     }
 
-    /// Returns the maximum number of octets kept for all sessions.
+    /// Returns the maximum number of octets of memory for all sessions together.
     pub(crate) fn most_octets(&self) -> usize {
         self.server_octets.unwrap_or(256 << 20)
     }

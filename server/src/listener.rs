@@ -1,4 +1,4 @@
-//! The server as a whole: listening sockets, a task for each connection, and shutdown.
+//! The complete server: listening sockets, a task for each connection, and shutdown.
 
 mod acceptor;
 mod socket;
@@ -70,21 +70,21 @@ pub struct Server {
     handle: ServerHandle,
 }
 
-/// Changes a server while it runs, and reads what it counts. Clones are handles to the same server.
+/// A handle for changing a running server and reading its counters. Clones are handles to the same server.
 #[derive(Clone)]
 pub struct ServerHandle(Arc<Mutex<Arc<Context>>>);
 
 impl ServerHandle {
-    /// From now on, lets `web` answer HTTP requests that are not for SRU; with `None`, nothing answers them. Existing connections
-    /// do not change.
+    /// Sets the handler of HTTP requests other than SRU for new connections; with `None`, such requests are refused. Existing
+    /// connections are not affected.
     #[cfg(feature = "sru")]
     pub fn replace_web(&self, web: Option<Arc<dyn Web>>) {
         self.change(|context| context.web = web);
     }
 
-    /// Gives new sessions another target and another observer, and other faults unless `faults` is `None`. Open sessions keep
-    /// what they have, and tasks are kept. Limits for all sessions together, such as [`Limits::sessions`], stay as they were when
-    /// the server started.
+    /// Replaces the target, the observer and, unless `faults` is `None`, the faults for new sessions. Open sessions are not
+    /// affected, and tasks are kept. Limits for all sessions together, such as [`Limits::sessions`], cannot be changed after the
+    /// start of the server.
     pub fn replace(&self, mut target: Target, faults: Option<Faults>, observer: Arc<dyn Observer>) {
         self.change(|context| {
             target.succeed(&context.target);
@@ -96,12 +96,12 @@ impl ServerHandle {
         });
     }
 
-    /// Returns what the server counts.
+    /// Returns the counters of the server.
     pub fn metrics(&self) -> Arc<Metrics> {
         Arc::clone(&self.context().metrics)
     }
 
-    /// Returns the octets that clients make the server keep.
+    /// Returns the memory that clients make the server use.
     pub fn kept_octets(&self) -> KeptOctets {
         self.context().target.budget.octets()
     }
@@ -110,7 +110,7 @@ impl ServerHandle {
         change(Arc::make_mut(&mut lock(&self.0)));
     }
 
-    /// Returns the context of a session that begins now.
+    /// Returns the context for a new session.
     fn context(&self) -> Arc<Context> {
         Arc::clone(&lock(&self.0))
     }
@@ -122,9 +122,9 @@ impl ServerHandle {
 pub struct Summary {
     /// The number of accepted connections.
     pub sessions: u64,
-    /// The number of connections whose task panicked; the server continued.
+    /// The number of connections whose task panicked, which does not stop the server.
     pub panics: u64,
-    /// The message of the first panic.
+    /// The message of the first panic; `None` if no task panicked.
     pub first_panic: Option<String>,
 }
 
@@ -138,10 +138,10 @@ impl Server {
         }
     }
 
-    /// Creates a server that listens on an address; port 0 selects a free one.
+    /// Creates a server that listens on an address; port 0 selects a free port.
     ///
     /// # Errors
-    /// If the address cannot be bound.
+    /// The address cannot be bound.
     pub async fn bind(
         address: impl ToSocketAddrs,
         backend: Arc<dyn Backend>,
@@ -172,17 +172,18 @@ impl Server {
         Ok(self)
     }
 
-    /// Also listens on a Unix socket. Its file is removed when the server stops, and replaced if a previous server left it.
+    /// Also listens on a Unix socket. Its file is removed when the server stops. A file left over from a previous server is
+    /// replaced.
     ///
     /// # Errors
-    /// If the socket cannot be bound.
+    /// The socket cannot be bound.
     #[cfg(unix)]
     pub async fn and_bind_unix(mut self, path: impl AsRef<Path>) -> io::Result<Self> {
         self.sockets.push(Socket::unix(path.as_ref()).await?.into());
         Ok(self)
     }
 
-    /// Makes the listener that was added last answer only Z39.50. Other listeners also answer SRU over HTTP on the same port.
+    /// Restricts the last added listener to Z39.50. Other listeners also answer SRU over HTTP on the same port.
     #[cfg(feature = "sru")]
     pub fn without_http(mut self) -> Self {
         if let Some(last) = self.sockets.last_mut() {
@@ -191,7 +192,7 @@ impl Server {
         self
     }
 
-    /// Lets `web` answer HTTP requests that are not for SRU.
+    /// Sets the handler of HTTP requests other than SRU.
     #[cfg(feature = "sru")]
     pub fn with_web(self, web: Arc<dyn Web>) -> Self {
         self.handle.change(|context| context.web = Some(web));
@@ -205,17 +206,17 @@ impl Server {
         self
     }
 
-    /// Replays recorded conversations instead of asking the target: a request gets the answer of the same recorded request, a
-    /// Present the recorded records, and other requests get a diagnostic. A [`Recording`](crate::transcript::Recording) can be
-    /// given as well.
+    /// Replays recorded conversations instead of using the target. A request gets the answer to the same recorded request, a
+    /// Present the recorded records, and any other request a diagnostic. A [`Recording`](crate::transcript::Recording) is
+    /// accepted as well.
     pub fn with_replay(self, replay: impl Into<Replay>) -> Self {
         let replay = Some(Arc::new(replay.into()));
         self.handle.change(|context| context.replayed = replay);
         self
     }
 
-    /// Passes what clients send on to another server, and its answers back, instead of asking the target; the observer gets what
-    /// both say. Octets stay as they are, unless a fault applies.
+    /// Makes the server a proxy: requests are passed to another server, and its answers to the client, while the observer gets
+    /// both. Octets are passed unchanged, unless a fault applies.
     pub fn with_recorded(self, server: Arc<dyn RecordedServer>) -> Self {
         self.handle
             .change(|context| context.recorded = Some(server));
@@ -239,7 +240,7 @@ impl Server {
         endpoints.iter().filter_map(Endpoint::address).collect()
     }
 
-    /// Returns where the server listens, in the order of binding.
+    /// Returns the endpoints of all listeners, in the order of binding.
     pub fn endpoints(&self) -> Vec<Endpoint> {
         let sockets = self.sockets.iter();
         sockets
@@ -247,8 +248,8 @@ impl Server {
             .collect()
     }
 
-    /// Returns the base URLs of SRU's databases, to which their names are added, such as `http://127.0.0.1:2100/`, in the order
-    /// of binding, without Unix sockets.
+    /// Returns the base URLs for SRU, such as `http://127.0.0.1:2100/`, in the order of binding, without Unix sockets. The name
+    /// of a database is appended to them.
     #[cfg(feature = "sru")]
     pub fn http_urls(&self) -> Vec<String> {
         let listening = self
@@ -266,10 +267,10 @@ impl Server {
         urls.collect()
     }
 
-    /// Serves until `stop` is ready; then accepts no more connections, lets operations in progress finish within
-    /// [`Limits::drain_time`], sends Close(shutdown) where it can, and ends.
+    /// Serves until `stop` is ready. Then stops accepting connections, lets operations in progress finish within
+    /// [`Limits::drain_time`], sends Close(shutdown) to sessions that can still receive it, and returns.
     ///
-    /// Every connection is a task. The future needs a Tokio runtime with I/O and time.
+    /// Each connection is a task. Requires a Tokio runtime with I/O and time.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Summary {
         let begun = self.handle.context();
         let limits = &begun.target.limits;
@@ -325,8 +326,8 @@ impl Server {
     }
 }
 
-/// The period of a timer that is always set. Because it is due before the sessions' timers, setting a session's timer does not
-/// wake the runtime.
+/// The period of a timer that is always set. It is due before the timers of sessions, so that setting one of these does not wake
+/// the runtime.
 const PULSE: Duration = Duration::from_secs(5);
 
 impl Summary {
@@ -345,7 +346,7 @@ impl Summary {
     }
 }
 
-/// Serves one connection.
+/// Starts the task of a connection.
 fn session(
     stream: Accepted,
     client: Client,
@@ -383,7 +384,7 @@ fn session(
     }
 }
 
-/// Serves a connection in the protocol that the client speaks.
+/// Serves a connection in the protocol of the client.
 async fn converse<S: Transport>(
     stream: &mut S,
     client: &Client,

@@ -1,8 +1,8 @@
-//! Mutexes whose value stays usable after a panic.
+//! Mutexes that ignore poisoning.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
-/// Locks a mutex, even if another holder panicked, because no change is left half done.
+/// Locks a mutex, even if a holder has panicked: the value is valid, because a panic cannot leave it partly changed.
 pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,6 @@
 //! Databases of MARC records in memory: the server's own backend, and the reference implementation for other backends.
 //!
-//! | file | what it does |
+//! | file | contents |
 //! |---|---|
 //! | `builder`, `load`, `reload` | records from memory, from files and from the demo catalogue; reports of damage |
 //! | `catalogue`, `snapshot`, `result` | a snapshot of the databases, and result sets that keep their snapshot |
@@ -13,7 +13,7 @@
 //! | `background`, `turns` | long work on other threads, in which sessions take turns |
 //! | `scan`, `sort` | terms with their counts, and orders of records |
 //! | `terms` | how terms are compared |
-//! | `index_map` | the same access points for backends whose indexes are elsewhere |
+//! | `index_map` | the access points, for backends whose indexes are elsewhere |
 //! | `forms` | the record syntaxes and element sets |
 
 mod attributes;
@@ -103,35 +103,36 @@ use crate::lock::lock;
 
 /// Databases of MARC records in memory. Clones are handles to the same databases.
 ///
-/// Records are served in their own format, USMARC or UNIMARC, octet for octet as they were loaded, and as MARCXML, Dublin Core,
-/// SUTRS, OPAC and GRS-1. Element sets are F and B; XML has `marcxml` (as F) and `dc` as well.
+/// Records are served in the format in which they were loaded, USMARC or UNIMARC, without any change, and as MARCXML, Dublin
+/// Core, SUTRS, OPAC and GRS-1. Element sets are F and B; XML has `marcxml` (as F) and `dc` as well.
 ///
-/// Updates and reloads replace the databases atomically. A result set keeps the records that it was made from, until the
-/// databases have been reloaded twice; then the result set is gone.
+/// Updates and reloads replace the databases atomically. A result set keeps the records of its search until the databases have
+/// been reloaded twice; then it can no longer be used.
 #[derive(Clone)]
 pub struct MemoryBackend(Arc<Shared>);
 
 struct Shared {
     snapshots: Mutex<Snapshots>,
-    /// Held while a catalogue is being made, so that there is one change at a time.
+    /// Held while a new catalogue is created, so that changes are made one at a time.
     queue: Mutex<CommitQueue>,
-    /// Held while changes are saved; locked before the queue.
+    /// Held while changes are saved. Must be locked before `queue`.
     files: Mutex<SavedFiles>,
-    /// Held while a saved file is rewritten; locked before the files.
+    /// Held while a saved file is rewritten. Must be locked before `files`.
     folding: Mutex<()>,
     damaged: Mutex<DamagedFiles>,
     background: Background,
-    /// The journals by database. They can be read while files are being written.
+    /// The journals by number of the database. They can be read while files are being written.
     #[cfg(feature = "save")]
     journals: Vec<(u16, Arc<JournalTally>)>,
     headroom: Option<HeadroomProbe>,
 }
 
-/// The work after which a query is restarted on another thread; this much takes a few milliseconds.
+/// The amount of work after which a query is restarted on another thread; it takes a few milliseconds.
 const QUICK_WORK: u64 = 65_536;
-/// The same for scans, many of which at once would keep connections waiting: about half a millisecond.
+/// The amount of work after which a scan is restarted on another thread. It takes about half a millisecond, less than for a
+/// query, because many scans at once would hold up connections.
 const QUICK_SCAN: u64 = 10_000;
-/// The work limit of a query: about a second. A query that needs more gives condition 31.
+/// The maximum work of a query, which takes about a second. A query that needs more fails with condition 31.
 const MOST_WORK: u64 = 20_000_000;
 
 impl fmt::Debug for MemoryBackend {
@@ -143,12 +144,12 @@ impl fmt::Debug for MemoryBackend {
 }
 
 impl MemoryBackend {
-    /// Returns a builder without records.
+    /// Returns a builder without databases.
     pub fn builder() -> MemoryBackendBuilder {
         MemoryBackendBuilder::default()
     }
 
-    /// Creates the demo catalogue: databases `books` and `serials`.
+    /// Creates a backend with the demo catalogue: the databases `books` and `serials`.
     pub fn demo() -> Self {
         Self::builder().add_demo().build()
     }
@@ -172,12 +173,12 @@ impl MemoryBackend {
         }))
     }
 
-    /// Indexes the texts of small databases, which would otherwise be indexed by the first search. Blocks until done.
+    /// Indexes the text of small databases, which the first search would otherwise do. Blocks until done.
     pub fn prepare(&self) {
         self.current().index.prepare();
     }
 
-    /// Counts the long work in progress.
+    /// Returns the number of long jobs in progress and waiting.
     pub fn jobs(&self) -> JobCounts {
         self.0.background.counts()
     }
@@ -187,7 +188,7 @@ impl MemoryBackend {
         Arc::clone(&lock(&self.0.snapshots).current().catalogue)
     }
 
-    /// Returns the current databases, for result sets.
+    /// Returns the current databases in the form that result sets keep.
     fn view(&self) -> View {
         lock(&self.0.snapshots).current().clone()
     }
@@ -224,7 +225,7 @@ impl MemoryBackend {
         })
     }
 
-    /// Returns a record as it was when it was found.
+    /// Returns a record in the version that the search found.
     fn retrieve(&self, wanted: &Retrieve<'_>) -> Retrieved {
         let list = wanted.hits.downcast::<ResultList>();
         let catalogue = match list {
@@ -271,7 +272,7 @@ impl Backend for MemoryBackend {
         infos.collect()
     }
 
-    /// Restricts operands that are result sets to the databases searched, like terms.
+    /// Result sets that are operands are restricted to the databases being searched, as the records of terms are.
     fn search<'a>(&'a self, search: Search<'a>) -> Answer<'a, Found> {
         let mut work = Work::new(QUICK_WORK);
         let found = self.find(&search, &mut work);

@@ -1,5 +1,5 @@
-//! Counters of a running server, for its operator: sessions, octets, and operations with their outcomes and durations. Counting
-//! takes a few atomic additions per request.
+//! Counters of a running server, for operators: sessions, octets, and operations with their outcomes and durations. Counting
+//! costs a few atomic additions per request.
 
 mod names;
 
@@ -16,7 +16,7 @@ pub use self::names::{
 };
 use crate::lock::lock;
 
-/// What has been counted since the server started.
+/// The counters of a server since its start.
 #[derive(Debug, Default)]
 pub struct Metrics {
     begun: AtomicU64,
@@ -30,17 +30,17 @@ pub struct Metrics {
     refusals: Mutex<RefusalLog>,
 }
 
-/// The refusals since the first refusal of a period.
+/// The refusals in the current period.
 #[derive(Debug, Default)]
 struct RefusalLog {
     since: Option<Instant>,
     logged: u64,
-    /// The numbers of refusals that were not logged.
+    /// The numbers of refusals that were not logged, by kind.
     more: [u64; LoggedRefusal::ALL.len()],
 }
 
 impl RefusalLog {
-    /// Describes what was not logged: `12 (Init), 3 (update)`.
+    /// Formats the numbers of refusals that were not logged: `12 (Init), 3 (update)`.
     fn words(&self) -> String {
         let counts = LoggedRefusal::ALL.iter().zip(self.more);
         let words = counts
@@ -50,14 +50,14 @@ impl RefusalLog {
     }
 }
 
-/// The maximum number of refusals that are logged in each [`PERIOD`], so that nobody can fill the log with them.
+/// The maximum number of refusals that are logged in each [`PERIOD`], so that clients cannot fill the log with them.
 const LOGGED_REFUSALS: u64 = 10;
 pub(crate) const PERIOD: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Default)]
 struct Counters {
     outcomes: [AtomicU64; OperationOutcome::ALL.len()],
-    /// For each of [`BOUNDS`], the number of operations that took at most this time but longer than the previous bound.
+    /// The number of operations in each duration class: at most the bound in [`BOUNDS`], and longer than the previous bound.
     durations: [AtomicU64; BOUNDS.len()],
     nanoseconds: AtomicU64,
 }
@@ -82,9 +82,9 @@ const BOUNDS: [Duration; 12] = [
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct OperationDurations {
-    /// Upper bounds, in ascending order, each with the number of operations that took no longer.
+    /// Upper bounds in ascending order, each with the number of operations that took at most this time.
     pub within: Vec<(Duration, u64)>,
-    /// The number of all operations.
+    /// The total number of operations.
     pub count: u64,
     /// The sum of all durations.
     pub sum: Duration,
@@ -96,7 +96,7 @@ impl Metrics {
         self.begun.load(Relaxed)
     }
 
-    /// Returns the number of connections that ended in this way.
+    /// Returns the number of connections that ended for this reason.
     pub fn sessions_ended(&self, end: SessionEnd) -> u64 {
         read(&self.ended, end as usize)
     }
@@ -108,18 +108,18 @@ impl Metrics {
         self.sessions_begun().saturating_sub(ended)
     }
 
-    /// Returns the number of connections closed immediately for this reason.
+    /// Returns the number of connections that were refused for this reason.
     pub fn refused(&self, refusal: ConnectionRefusal) -> u64 {
         read(&self.refused, refusal as usize)
     }
 
-    /// Returns the number of operations of this kind that ended in this way.
+    /// Returns the number of operations of this kind with this outcome.
     pub fn operations(&self, kind: OperationKind, outcome: OperationOutcome) -> u64 {
         let counters = self.operations.get(kind as usize);
         counters.map_or(0, |counters| read(&counters.outcomes, outcome as usize))
     }
 
-    /// Returns the durations of operations of this kind, however they ended, from the request to the answer.
+    /// Returns the durations of operations of this kind from the request to the answer, whatever their outcome.
     pub fn durations(&self, kind: OperationKind) -> OperationDurations {
         let Some(counters) = self.operations.get(kind as usize) else {
             return OperationDurations::default();
@@ -176,7 +176,7 @@ impl Metrics {
         add(&self.refused, refusal as usize, 1);
     }
 
-    /// Returns whether to log a refusal.
+    /// Returns whether to log a refusal; if not, counts it.
     pub(crate) fn may_log(&self, refusal: LoggedRefusal) -> bool {
         self.tell_refusals(PERIOD);
         let mut log = lock(&self.refusals);
@@ -191,7 +191,7 @@ impl Metrics {
         false
     }
 
-    /// Logs how many refusals were not logged since the first one, if the first one is this long ago.
+    /// Logs the number of refusals that were not logged, if the period began this long ago.
     pub(crate) fn tell_refusals(&self, period: Duration) {
         let mut log = lock(&self.refusals);
         if log.since.is_some_and(|since| since.elapsed() >= period) {
@@ -225,7 +225,7 @@ fn add(counters: &[AtomicU64], place: usize, number: u64) {
     }
 }
 
-/// An operation in progress, which is counted when this is dropped.
+/// The timer of an operation in progress. Dropping it counts the operation.
 pub(crate) struct OperationTimer {
     metrics: Arc<Metrics>,
     pub(crate) kind: OperationKind,
@@ -234,13 +234,13 @@ pub(crate) struct OperationTimer {
 }
 
 impl OperationTimer {
-    /// Begins to time a request; returns `None` for a request that is not an operation.
+    /// Starts the timer of a request; returns `None` for a request that is not an operation.
     pub(crate) fn of(request: &Apdu, metrics: &Arc<Metrics>) -> Option<Self> {
         let kind = OperationKind::of(request)?;
         Some(Self::begin(kind, metrics))
     }
 
-    /// Begins to time a request of this kind.
+    /// Starts the timer of a request of this kind.
     pub(crate) fn begin(kind: OperationKind, metrics: &Arc<Metrics>) -> Self {
         metrics.in_progress.fetch_add(1, Relaxed);
         Self {
@@ -251,7 +251,7 @@ impl OperationTimer {
         }
     }
 
-    /// Ends the operation with an answer.
+    /// Stops the timer, because the operation has been answered.
     pub(crate) fn answered(mut self, outcome: OperationOutcome) {
         self.outcome = outcome;
     }

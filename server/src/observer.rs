@@ -12,18 +12,18 @@ use z3950_asn1::error::DecodeError;
 
 use crate::metrics::{OperationKind, SessionEnd};
 
-/// The other end of a connection.
+/// The client side of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Peer {
-    /// The address of the client.
+    /// A client over TCP, with its address.
     Ip(SocketAddr),
     /// A client on the same machine, over a Unix socket.
     Unix,
 }
 
 impl Peer {
-    /// Returns the address without the port.
+    /// Returns the IP address without the port; `None` for a Unix socket.
     pub fn ip(self) -> Option<IpAddr> {
         match self {
             Self::Ip(address) => Some(address.ip()),
@@ -43,14 +43,14 @@ impl fmt::Display for Peer {
 
 /// Receives the events of all sessions, in order for each session, on the thread that serves it.
 ///
-/// Sessions are numbered from 1 in the order in which connections were accepted. The octets contain the clients' credentials:
-/// keep them out of logs, or list them with [`z3950_asn1::codec::dump::dump`], which omits the credentials.
+/// Sessions are numbered from 1 in the order in which connections were accepted. The octets contain the credentials of clients,
+/// so they should not be logged as they are; [`z3950_asn1::codec::dump::dump`] lists them without credentials.
 #[expect(unused_variables, reason = "the names document the methods")]
 pub trait Observer: Send + Sync {
     /// A connection was accepted.
     fn opened(&self, session: u64, peer: Peer) {}
 
-    /// The server opened a session with itself, to answer an HTTP request from this client.
+    /// The server opened a session with itself to answer an HTTP request from this client.
     fn opened_within(&self, session: u64, peer: Peer) {
         self.opened(session, peer);
     }
@@ -58,26 +58,28 @@ pub trait Observer: Send + Sync {
     /// A complete APDU was received.
     fn received(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {}
 
-    /// Octets were received that are not an APDU, and end the session.
+    /// Octets that are not an APDU were received. They end the session.
     fn unreadable(&self, session: u64, octets: &[u8], fault: &StreamError) {}
 
-    /// An answer is about to be sent, and these octets of later requests have already arrived.
+    /// An answer is about to be sent, but these octets of later requests have already been received.
     fn pipelined(&self, session: u64, octets: &[u8]) {}
 
-    /// A complete APDU arrived after the server had ended the session, and is not answered. Octets that are not an APDU come last.
+    /// A complete APDU was received after the server had ended the session, so it is not answered. Any octets that are not an
+    /// APDU are reported last.
     fn discarded(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {}
 
-    /// A fault strikes the answer to the request received last; `rule` is its rule as text.
+    /// A fault was applied to the answer to the last request; `rule` is the text of its rule.
     fn struck(&self, session: u64, rule: &str) {}
 
     /// An APDU is about to be sent; `apdu` is `None` for octets that a fault sends instead of an APDU.
     fn sent(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>) {}
 
-    /// A request is not in the recording that is replayed; `why` says what is missing. Of several equal requests, only the first
-    /// is reported.
+    /// A request is missing in the recording that is replayed; `why` says what is missing. Of several equal requests, only the
+    /// first is reported.
     fn not_recorded(&self, session: u64, octets: &[u8], apdu: Option<&Apdu>, why: &str) {}
 
-    /// Returns whether [`Observer::http_received`] and [`Observer::http_sent`] do something, so that messages are kept for them.
+    /// Returns whether [`Observer::http_received`] and [`Observer::http_sent`] are implemented, so that messages must be
+    /// collected for them.
     fn wants_http(&self) -> bool {
         false
     }
@@ -91,20 +93,20 @@ pub trait Observer: Send + Sync {
     /// The connection has ended.
     fn closed(&self, session: u64) {}
 
-    /// Returns whether [`Observer::ended`] does something, so that the totals of sessions are kept.
+    /// Returns whether [`Observer::ended`] is implemented, so that totals must be collected for it.
     fn wants_totals(&self) -> bool {
         false
     }
 
-    /// The connection of a session has ended; these are its totals.
+    /// The connection of a session has ended with these totals.
     fn ended(&self, totals: &SessionTotals) {}
 }
 
-/// An HTTP message. It contains the credentials of clients; its `Debug` shows only the length.
+/// An HTTP message. It contains the credentials of clients, so its `Debug` form shows only the length.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpMessage {
-    /// The start line and the headers, each ended by a line feed.
+    /// The start line and the headers, each followed by a line feed.
     pub head: String,
     /// The body, without its transfer coding.
     pub body: Bytes,
@@ -123,15 +125,15 @@ impl fmt::Debug for HttpMessage {
 pub struct SessionTotals {
     /// The number of the session, from 1.
     pub session: u64,
-    /// The client.
+    /// The client of the session.
     pub peer: Peer,
-    /// The name of the user, once the client has authenticated.
+    /// The name of the user; `None` if the client has not authenticated.
     pub user: Option<String>,
-    /// When the connection was accepted.
+    /// The time at which the connection was accepted.
     pub started: SystemTime,
     /// The time from the connection to its end.
     pub duration: Duration,
-    /// The numbers of operations that were answered, by kind.
+    /// The number of answered operations of each kind.
     operations: [u64; OperationKind::ALL.len()],
     /// The number of answered operations that failed.
     pub failed: u64,
@@ -139,25 +141,25 @@ pub struct SessionTotals {
     pub requests: u64,
     /// The number of records sent, including surrogate diagnostics.
     pub records: u64,
-    /// The number of diagnostics sent in place of all records.
+    /// The number of non-surrogate diagnostics sent.
     pub diagnostics: u64,
     /// The number of octets of the APDUs received.
     pub octets_received: u64,
     /// The number of octets sent.
     pub octets_sent: u64,
-    /// The last failure, cut off after 300 characters. It may contain text from the client.
+    /// The last error, cut off after 300 characters. It may contain text from the client.
     pub last_error: Option<String>,
-    /// How the session ended.
+    /// The reason for the end of the session.
     pub end: SessionEnd,
-    /// Whether the client ended its side of the connection, perhaps after the server had ended the session.
+    /// Whether the client closed its side of the connection, even if the server had already ended the session.
     pub client_left: bool,
 }
 
-/// The maximum number of characters of an error that are kept.
+/// The maximum number of characters of an error in the totals.
 const MAX_ERROR: usize = 300;
 
 impl SessionTotals {
-    /// Returns the totals of a session that has just begun.
+    /// Creates the totals of a new session.
     pub fn new(session: u64, peer: Peer, started: SystemTime) -> Self {
         Self {
             session,
@@ -178,31 +180,31 @@ impl SessionTotals {
         }
     }
 
-    /// Returns how many operations of this kind were answered.
+    /// Returns the number of answered operations of this kind.
     pub fn operations(&self, kind: OperationKind) -> u64 {
         self.operations.get(kind as usize).copied().unwrap_or(0)
     }
 
-    /// Counts an operation that was answered.
+    /// Counts an answered operation.
     pub fn count(&mut self, kind: OperationKind) {
         if let Some(count) = self.operations.get_mut(kind as usize) {
             *count += 1;
         }
     }
 
-    /// Keeps an error as the last error.
+    /// Sets the last error.
     pub fn fail(&mut self, error: &dyn fmt::Display) {
         self.last_error = Some(error.to_string().chars().take(MAX_ERROR).collect());
     }
 }
 
-/// An observer that does nothing.
+/// An observer that ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unobserved;
 
 impl Observer for Unobserved {}
 
-/// Several observers, called in order.
+/// Calls several observers in order.
 impl Observer for Vec<Arc<dyn Observer>> {
     fn opened(&self, session: u64, peer: Peer) {
         self.iter().for_each(|each| each.opened(session, peer));

@@ -1,16 +1,16 @@
-//! What the server offers at Init (Z39.50-2003 §3.2.1).
+//! The protocol versions, options and services that the server offers at Init (Z39.50-2003 §3.2.1).
 
 use z3950_asn1::apdu::{Options, ProtocolVersion};
 
-/// What the server offers at Init. Services that are not offered are refused.
+/// The server's offer at Init. Services that are not offered are refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Offer {
     /// The protocol versions; by default, 1 to 3.
     pub versions: ProtocolVersion,
-    /// The options; by default, all that the server implements.
+    /// The options; by default, all options that the server implements.
     pub options: Options,
-    /// The implementationId; by default, none.
+    /// The implementationId; by default, `None`.
     pub implementation_id: Option<String>,
     /// The implementationName; by default, `z3950d`.
     pub implementation_name: Option<String>,
@@ -18,10 +18,10 @@ pub struct Offer {
     pub implementation_version: Option<String>,
     /// The languages of messages that a client may choose, as ISO 639-2 codes; by default, `eng`.
     pub languages: Vec<String>,
-    /// With resource control (§3.2.6), asks the client whether to continue when a Search finds more records than this; `None`
-    /// never asks.
+    /// The number of records above which a Search asks the client whether to continue, if resource control (§3.2.6) is in effect;
+    /// with `None`, it never asks.
     pub ask_above: Option<usize>,
-    /// Whether there is a database IR-Explain-1 (§3.2.10); by default, `true`.
+    /// Whether the database IR-Explain-1 exists (§3.2.10); by default, `true`.
     pub explain: bool,
     /// Whether an element set that a database does not have is refused with condition 25: `true`. Otherwise full records come instead,
     /// for clients that ask every server for a set of their own, as Evergreen does. In XML, the name is that of a schema, and refused.

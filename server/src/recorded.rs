@@ -1,4 +1,4 @@
-//! A server whose conversations are recorded, and how a recorder reaches it. Everything else is the same for all such servers.
+//! The interface to a server whose conversations are recorded, which may be reached in different ways.
 
 use std::fmt;
 use std::io;
@@ -7,14 +7,15 @@ use std::pin::Pin;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
-/// A server whose conversations are recorded. Its `Display` names the server in logs and in messages to clients, without secrets.
+/// A server whose conversations are recorded. Its `Display` form names the server in logs and in messages to clients, and must
+/// not contain secrets.
 ///
-/// [`Server::with_recorded`](crate::Server::with_recorded) passes on to it what clients send.
+/// Used by [`Server::with_recorded`](crate::Server::with_recorded), which passes requests to it.
 pub trait RecordedServer: fmt::Display + Send + Sync {
-    /// Opens a connection for one session.
+    /// Opens a connection for a session. The caller limits the time for this.
     ///
     /// # Errors
-    /// If the server cannot be reached. The caller limits the time to connect.
+    /// The server cannot be reached.
     fn connect(&self) -> RecordedConnecting<'_>;
 }
 
@@ -23,11 +24,11 @@ pub trait RecordedStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> RecordedStream for S {}
 
-/// An attempt to connect.
+/// A future that opens a connection.
 pub type RecordedConnecting<'a> =
     Pin<Box<dyn Future<Output = io::Result<Box<dyn RecordedStream>>> + Send + 'a>>;
 
-/// A server at a host and port, over TCP.
+/// A recorded server at a host and port, over TCP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedHost(pub String);
 

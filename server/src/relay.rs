@@ -1,5 +1,5 @@
-//! Stands between a client and another server, and shows the observer what both sides say. Octets pass unchanged unless a fault
-//! strikes; each direction waits for its reader, so that no buffer grows.
+//! A proxy between a client and another server, which reports the octets of both sides to the observer. Octets are passed
+//! unchanged, unless a fault strikes. Each direction waits for its reader, so that buffers do not grow.
 
 mod exchange;
 mod pieces;
@@ -29,8 +29,8 @@ use crate::limits::Limits;
 use crate::metrics::SessionEnd;
 use crate::recorded::{RecordedServer, RecordedStream};
 
-/// Serves a connection until one side ends it, or until `stopping` turns true. If the client speaks HTTP, returns what it has
-/// sent so far.
+/// Serves a connection until one side ends it, or until `stopping` turns true. If the client speaks HTTP, returns the octets
+/// received so far.
 pub(crate) async fn serve<S: Transport>(
     stream: &mut S,
     client: &Client,
@@ -75,21 +75,21 @@ pub(crate) async fn serve<S: Transport>(
     None
 }
 
-/// The way in which a connection ends.
+/// The end of a relayed connection.
 #[derive(Debug)]
 pub(super) enum RelayEnd {
-    /// Both sides ended it, the client first.
+    /// Both sides closed the connection, the client first.
     Closed,
-    /// The server ended it, and did not owe any answers.
+    /// The server closed the connection, and no answers were due.
     ServerClosed,
-    /// The client sent nothing at all.
+    /// The client left without sending anything.
     Left,
     NoInit,
     /// The server could not be reached.
     NotThere(io::Error),
-    /// The server's side failed, or the server owes answers.
+    /// The connection to the server failed, or the server closed it before sending all answers.
     Died(Option<io::Error>),
-    /// The client's side failed.
+    /// The connection to the client failed.
     Lost(io::Error),
     Idle,
     GaveWay,
@@ -97,19 +97,19 @@ pub(super) enum RelayEnd {
     Fault {
         reset: bool,
     },
-    /// The connection has to end in the middle of an answer.
+    /// The connection must end in the middle of an answer.
     Torn(SessionEnd),
 }
 
-/// The way in which a connection begins.
+/// The result of beginning a connection.
 enum Begun {
     #[cfg(feature = "sru")]
     Http,
-    /// A connection to the server was made.
+    /// The server is connected.
     Connected(Box<dyn RecordedStream>),
 }
 
-/// Waits for the client's first octets, which are put into `said`, and then connects to the server.
+/// Waits for the client's first octets, which are appended to `said`, and then connects to the server.
 async fn begin<S: Transport>(
     stream: &mut S,
     client: &Client,
@@ -138,7 +138,7 @@ async fn begin<S: Transport>(
     }
 }
 
-/// The state that the two directions of a connection share.
+/// The state shared by the two directions of a connection.
 struct Relay<'a> {
     limits: &'a Limits,
     account: Arc<Account>,
@@ -147,7 +147,7 @@ struct Relay<'a> {
 }
 
 impl Relay<'_> {
-    /// Passes on what both sides send until the connection ends.
+    /// Passes octets in both directions until the connection ends.
     async fn run<S: Transport>(
         &self,
         stream: &mut S,
@@ -164,7 +164,8 @@ impl Relay<'_> {
         }
     }
 
-    /// Passes on what the client sends. This does not return when the client ends its side, because the server may still answer.
+    /// Passes on the octets from the client. Does not return when the client closes its side, because the server may still
+    /// answer.
     async fn requests(
         &self,
         from: &mut (impl AsyncRead + Unpin),
@@ -208,7 +209,7 @@ impl Relay<'_> {
         std::future::pending().await
     }
 
-    /// Passes on what the server sends, until the server ends its side.
+    /// Passes on the octets from the server, until the server closes its side.
     async fn answers(
         &self,
         from: &mut (impl AsyncRead + Unpin),
@@ -230,7 +231,7 @@ impl Relay<'_> {
         }
     }
 
-    /// Writes to the client; returns how the connection ends afterwards, if it ends.
+    /// Writes an output to the client; returns the end of the connection if it ends afterwards.
     async fn deliver(
         &self,
         output: Output,
@@ -261,7 +262,7 @@ impl Relay<'_> {
     }
 }
 
-/// Ends the client's side in the way in which the connection ended, with a Close if the client would not understand the end
+/// Ends the client's side according to the end of the connection. Sends a Close if the client could not understand the end
 /// otherwise. The octets in `said` were not passed on.
 async fn finish<S: Transport>(
     stream: &mut S,

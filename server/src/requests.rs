@@ -1,4 +1,4 @@
-//! Requests as clients send them, and backends, for the tests of this crate.
+//! Requests and backends for the tests of this crate.
 
 mod messages;
 
@@ -52,7 +52,7 @@ pub(crate) fn open(backend: Arc<dyn Backend>, limits: Limits) -> Session {
     open_on(Target::new(backend, limits))
 }
 
-/// Opens a session of version 3 on a server.
+/// Opens a session of version 3 on a target.
 pub(crate) fn open_on(target: Target) -> Session {
     let mut session = Session::new(Arc::new(target));
     let reply = now(session.answer(&init()));
@@ -60,7 +60,7 @@ pub(crate) fn open_on(target: Target) -> Session {
     session
 }
 
-/// Returns the output of a future that never waits.
+/// Returns the output of a future that is ready immediately.
 pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("nothing to wait for")
 }
@@ -78,8 +78,8 @@ pub(crate) fn only(reply: Reply) -> Apdu {
     only.unwrap_or_else(|| panic!("not one APDU"))
 }
 
-/// A backend that finds records of these sizes, in octets, whatever the query is. Each record is the name of its element set, F,
-/// B, S or M, repeated.
+/// A backend that finds records of these sizes, in octets, for any query. The octets of a record repeat the name of its element
+/// set: F, B, S or M.
 pub(crate) struct Sizes(pub(crate) Vec<usize>);
 
 impl Backend for Sizes {
@@ -115,7 +115,7 @@ impl Backend for Sizes {
     }
 }
 
-/// A backend whose searches take an hour; it counts the searches begun and those dropped.
+/// A backend whose searches take an hour. It counts the searches begun and dropped.
 #[derive(Default)]
 pub(crate) struct Slow {
     begun: AtomicUsize,
@@ -163,7 +163,7 @@ impl Backend for Slow {
 }
 
 impl Slow {
-    /// Returns the numbers of searches begun and of those given up.
+    /// Returns the number of searches begun, and the number of searches dropped.
     pub(crate) fn counts(&self) -> (usize, usize) {
         (
             self.begun.load(Ordering::Relaxed),
@@ -192,7 +192,7 @@ pub(crate) fn record_of(
     now(backend.record(wanted))?.record
 }
 
-/// Returns what a response has instead of records, or the size, element set and diagnostic of each record.
+/// Describes the records in a response: the size, element set and diagnostic of each record, or what is sent instead of records.
 pub(crate) fn shown(records: &OptionalChoice<Records>) -> String {
     match &**records {
         None => "none".to_owned(),

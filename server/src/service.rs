@@ -1,5 +1,5 @@
-//! The services: which one answers which request, and how each request is refused (Z39.50-2003 §3.2). Each service has its own
-//! file, which turns a request and the association into an answer without any I/O. [`crate::session`] sets the referenceIds.
+//! Passes requests to the services, and refuses them (Z39.50-2003 §3.2). Each service has its own file, which computes the answer
+//! from a request and the association, without any I/O. [`crate::session`] sets the referenceIds.
 
 pub(crate) mod access;
 mod delete;
@@ -27,11 +27,11 @@ use crate::units::count;
 /// The result of an operation.
 pub(crate) enum Conclusion {
     Answer(Vec<Apdu>),
-    /// An answer that waits for the client's permission, and the question to send.
+    /// An answer that waits for the client's permission, and the question to send first.
     Question(Box<Held>, Apdu),
 }
 
-/// Returns the option that must be offered for a request to be served; `None` for a request that is not an operation.
+/// Returns the option that must be in effect for a request; `None` for a request that is not an operation.
 pub(crate) fn option_of(request: &Apdu) -> Option<Options> {
     Some(match request {
         Apdu::SearchRequest(_) => Options::SEARCH,
@@ -46,7 +46,7 @@ pub(crate) fn option_of(request: &Apdu) -> Option<Options> {
     })
 }
 
-/// Carries out a request.
+/// Performs a request.
 ///
 /// # Errors
 /// The reason why the request is a protocol error.
@@ -94,7 +94,7 @@ pub(crate) async fn answer(
     ))
 }
 
-/// Returns the response with which a request fails, so that the session continues; `None` for a request without a response.
+/// Returns the response that refuses a request without ending the session; empty for a request that does not have a response.
 pub(crate) fn refuse(request: &Apdu, why: Diagnostic) -> Vec<Apdu> {
     let mut response: Apdu = match request {
         Apdu::SearchRequest(_) => SearchResponse::default().into(),
@@ -126,7 +126,7 @@ pub(crate) fn refuse(request: &Apdu, why: Diagnostic) -> Vec<Apdu> {
     vec![response]
 }
 
-/// Turns a response, except the response to Init, into a failure with this diagnostic.
+/// Changes a response, other than that to Init, to a failure with this diagnostic.
 pub(crate) fn fail(response: &mut Apdu, why: &Diagnostic) {
     let diagnostics = Some(vec![DiagRec::DefaultFormat(why.clone())]);
     match response {

@@ -1,4 +1,4 @@
-//! A session as a state machine without I/O: a request goes in, and what to send comes out (Z39.50-2003 §3.1.1, §4.2).
+//! A session as a state machine without I/O: it gets requests and returns the APDUs to send (Z39.50-2003 §3.1.1, §4.2).
 //!
 //! ```text
 //!             Init granted
@@ -10,12 +10,12 @@
 //!        Closed: nothing is answered any more
 //! ```
 //!
-//! In an open session, a request may be held until the client has answered the server's question: who it is (access control), or
-//! whether to continue (resource control). An operation runs between [`Session::begin`] and [`Session::finish`] without borrowing
-//! the session, so that several can run concurrently.
+//! In an open session, a request may be held back until the client has answered a question of the server: for credentials (access
+//! control), or whether to continue (resource control). An operation runs between [`Session::begin`] and [`Session::finish`]
+//! without borrowing the session, so that several can run concurrently.
 //!
 //! After a protocol error, an open session of version 3 sends Close(protocolError). Any other session just ends the connection:
-//! version 2 has no such Close, and before Init no version is agreed on.
+//! version 2 does not have this Close, and no version has been agreed on before Init.
 
 mod pending;
 mod reply;
@@ -45,12 +45,12 @@ use crate::target::Target;
 pub struct Session {
     target: Arc<Target>,
     interrupt: Interrupt,
-    /// The account of what the client makes the server keep.
+    /// The account of the memory that the client makes the server use.
     account: Arc<Account>,
     peer: Option<IpAddr>,
-    /// The number of times that the client was refused because of its credentials.
+    /// The number of failed attempts of the client to authenticate.
     refusals: u32,
-    /// The time until which answers to the client are withheld.
+    /// The time until which answers to the client are withheld; `None` if they are not.
     silent_until: Option<Instant>,
     state: State,
 }
@@ -67,11 +67,11 @@ struct Established {
     pending: Pending,
 }
 
-/// A request that has been carried out.
+/// A request that has been performed and must be finished by the session.
 pub(crate) enum Done {
-    /// An operation with this referenceId.
+    /// The operation with this referenceId, and its result.
     Operation(Option<ReferenceId>, Result<Conclusion, String>),
-    /// The reply is known already.
+    /// A reply that the session need not finish.
     Reply(Reply),
 }
 
@@ -89,14 +89,14 @@ impl Session {
         }
     }
 
-    /// Sets the client's address, which may be blocked, or not allowed to update databases. A client without an address is on the
-    /// server's host.
+    /// Sets the client's address, which may be blocked or not allowed to update databases. A client without an address is taken
+    /// to be on the server's host.
     pub fn with_peer(mut self, address: IpAddr) -> Self {
         self.peer = Some(address.to_canonical());
         self
     }
 
-    /// Answers the APDU that the octets encode; octets that cannot be decoded cause a protocol error.
+    /// Answers an encoded APDU; octets that cannot be decoded cause a protocol error.
     pub async fn receive(&mut self, octets: &[u8]) -> Reply {
         match codec::decode(octets) {
             Ok(request) => self.answer(&request).await,
@@ -117,18 +117,18 @@ impl Session {
         }
     }
 
-    /// Begins a request as an operation, to be carried out and then finished. Concurrent operations must have different
-    /// referenceIds, and none may change a result set that another one uses.
+    /// Begins a request as an operation, which the caller must perform and then finish. Concurrent operations must have different
+    /// referenceIds, and must not change a result set that another one uses.
     ///
     /// # Errors
-    /// The reply to a request that is not an operation, or is refused.
+    /// The reply to a request that is not an operation, or that is refused.
     pub(crate) fn begin(&mut self, request: &Apdu) -> Result<Operation, Reply> {
         let mut reference_id = request.reference_id().cloned();
         let begun = self.look_at(request, &mut reference_id);
         begun.map_err(|reply| reply.bearing(reference_id))
     }
 
-    /// Returns the reply to the request of an operation that has ended.
+    /// Returns the reply for an operation that has been performed.
     pub(crate) fn finish(&mut self, done: Done) -> Reply {
         let (reference_id, conclusion) = match done {
             Done::Operation(reference_id, conclusion) => (reference_id, conclusion),
@@ -155,7 +155,7 @@ impl Session {
         reply.bearing(reference_id)
     }
 
-    /// Counts a request of this many octets until the charge is dropped.
+    /// Charges a request of this many octets to the session, until the charge is dropped.
     ///
     /// # Errors
     /// The reply that refuses the request.
@@ -169,23 +169,23 @@ impl Session {
         }
     }
 
-    /// Returns a charge to the session's account, of no octets so far.
+    /// Returns a new charge of zero octets to the session's account.
     pub(crate) fn no_charge(&self) -> Charge {
         Charge::to(&self.account)
     }
 
-    /// Returns a handle on the operations in progress, for requests that arrive before they end.
+    /// Returns a handle for stopping operations in progress, for requests that arrive during them.
     pub fn interrupt(&self) -> Interrupt {
         self.interrupt.clone()
     }
 
-    /// Ends the session after a protocol error: a frame or APDU that cannot be read, or is out of place.
+    /// Ends the session after a protocol error: a frame or APDU that is malformed or not allowed in this state.
     pub fn fault(&mut self, fault: &dyn fmt::Display) -> Reply {
         self.end(CloseReason::PROTOCOL_ERROR, Some(&fault.to_string()))
     }
 
-    /// Ends the session from the server's side, for example for shutdown or lack of activity; `message` is for the peer's log.
-    /// While answers are withheld, nothing is sent.
+    /// Ends the session from the server's side, for example at shutdown or for lack of activity; `message` is meant for the
+    /// client's log. While answers are withheld, nothing is sent.
     pub fn end(&mut self, reason: CloseReason, message: Option<&str>) -> Reply {
         let mut reply = Reply::hang_up();
         if let State::Open(open) = &self.state
@@ -203,12 +203,12 @@ impl Session {
         matches!(self.state, State::Open(..))
     }
 
-    /// Returns whether the client was refused as often as is allowed.
+    /// Returns whether the client has reached the maximum number of failed attempts to authenticate.
     pub(crate) fn is_refused(&self) -> bool {
         usize::try_from(self.refusals).is_ok_and(|refusals| refusals >= self.target.limits.refusals)
     }
 
-    /// Returns how long the last reply, and everything else, must be withheld: clients that guess passwords have to wait
+    /// Returns the time for which the last reply and everything else must be withheld, because the client guesses passwords
     /// ([`Limits::refusal_delay`]).
     ///
     /// [`Limits::refusal_delay`]: crate::Limits::refusal_delay
@@ -224,7 +224,7 @@ impl Session {
         self.peer
     }
 
-    /// Returns the name of the user, if the client has authenticated.
+    /// Returns the name of the user; `None` if the client has not authenticated.
     pub(crate) fn user(&self) -> Option<&str> {
         match &self.state {
             State::Open(open) => open.association.user().map(|user| user.name.as_str()),
@@ -232,7 +232,7 @@ impl Session {
         }
     }
 
-    /// Returns what the operations share, once the session is open.
+    /// Returns the state shared by the operations; `None` if the session is not open.
     #[cfg(feature = "sru")]
     pub(crate) fn association(&self) -> Option<&Association> {
         match &self.state {
@@ -249,7 +249,7 @@ impl Session {
         }
     }
 
-    /// Returns how many operations may run concurrently.
+    /// Returns the maximum number of concurrent operations.
     pub(crate) fn most_operations(&self) -> usize {
         match &self.state {
             // During the silence, the client must not find out whether the session is open.
@@ -259,8 +259,8 @@ impl Session {
         }
     }
 
-    /// Begins a request; changes the referenceId to the referenceId of the held request, if this request answers a question about
-    /// it.
+    /// Begins a request. If it answers the server's question about a request that was held back, `reference_id` becomes that of
+    /// the held request.
     fn look_at(
         &mut self,
         request: &Apdu,
@@ -354,7 +354,7 @@ impl Session {
         Err(self.fault(&format_args!("{} {why}", request.name())))
     }
 
-    /// Handles Init. In an open session, it restarts the session, as in other servers.
+    /// Handles Init. In an open session, Init restarts the session, as with other servers.
     fn initialize(&mut self, request: &InitializeRequest) -> Reply {
         // End the previous session first, so that its seat is free for the new session.
         self.state = State::Greeting;
@@ -376,7 +376,7 @@ impl Session {
         self.refused(response.into(), penalty)
     }
 
-    /// Counts a refusal. The last one allowed ends the connection, so that credentials cannot be guessed.
+    /// Counts a failed attempt to authenticate. The last permitted one ends the connection, to make guessing credentials harder.
     fn refused(&mut self, mut reply: Reply, penalty: Penalty) -> Reply {
         self.refusals = if penalty.hang_up {
             u32::MAX
@@ -406,7 +406,7 @@ pub(crate) fn refused(request: &Apdu, why: Diagnostic) -> Reply {
     reply.bearing(request.reference_id().cloned())
 }
 
-/// Carries out an operation that was begun with this request. Dropping the future cancels the operation.
+/// Performs an operation that was begun with this request. Dropping the future cancels the operation.
 pub(crate) async fn carry_out(operation: Operation, request: &Apdu) -> Done {
     let request = operation.held.as_deref().unwrap_or(request);
     let conclusion = service::answer(&operation, request).await;
@@ -414,7 +414,7 @@ pub(crate) async fn carry_out(operation: Operation, request: &Apdu) -> Done {
     Done::Operation(operation.reference_id.clone(), conclusion)
 }
 
-/// The reason for refusing an answer to a question that was not asked.
+/// The reason for refusing the answer to a question that the server did not ask.
 const UNASKED: &str = "without a request from the server";
 
 #[cfg(test)]

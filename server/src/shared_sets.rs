@@ -1,5 +1,5 @@
-//! Result sets that later requests can name, from any connection of the same user: `resultSetTTL` and `cql.resultSetId` of SRU.
-//! The sets are limited in number, in time and in octets.
+//! Result sets that later requests of the same user can name, from any connection: `resultSetTTL` and `cql.resultSetId` of SRU.
+//! Their number, lifetime and memory are limited.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -15,10 +15,10 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::limits::Limits;
 use crate::lock::lock;
 
-/// The sets of all users.
+/// The shared result sets of all users.
 pub(crate) struct SharedSets {
     sets: Mutex<Sets>,
-    /// The octets of the sets.
+    /// The account for the memory of the sets.
     account: Arc<Account>,
     most: usize,
     most_time: Duration,
@@ -27,32 +27,32 @@ pub(crate) struct SharedSets {
 #[derive(Default)]
 struct Sets {
     by_name: HashMap<String, SharedSet>,
-    /// A counter for `last_use`.
+    /// A counter that is incremented with each use of a set, for `last_use`.
     uses: u64,
 }
 
 struct SharedSet {
     set: ResultSet,
     owner: SetOwner,
-    /// How long the set is kept without being used.
+    /// The time for which the set is kept without being used.
     time: Duration,
     expires: Instant,
     last_use: u64,
-    /// Counts the octets of the set until it is dropped.
+    /// The charge for the set's memory.
     _charge: Charge,
 }
 
-/// The owner of a set: who may use it and where, and which sets are counted together.
+/// The owner of a set, which determines who may use the set, and which sets are counted together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SetOwner {
-    /// The user; clients that have not authenticated share their sets.
+    /// The user; all clients that have not authenticated count as one user.
     pub(crate) user: Option<String>,
     pub(crate) address: Option<IpAddr>,
     /// The database in which the set was found, in lower case.
     pub(crate) database: String,
 }
 
-/// The octets of an entry without its list of hits.
+/// The octets of an entry in addition to its list of hits.
 const ENTRY: usize = 512;
 
 impl SharedSets {
@@ -66,12 +66,13 @@ impl SharedSets {
         }
     }
 
-    /// Keeps a set until it has not been used for `time`, or for the maximum time allowed; returns its name and that time.
+    /// Keeps a set until it has not been used for `time`, which is limited to the maximum; returns the set's name and this time.
     ///
-    /// The least recently used sets make room: sets of the same address if it has half of them, otherwise any sets.
+    /// To make room, the least recently used sets are dropped: those of the same address if it has half of the sets, otherwise
+    /// any.
     ///
     /// # Errors
-    /// Condition 112 if no set may be kept, 31 if the set has more octets than are allowed.
+    /// Condition 112 if the limits do not permit any sets, 31 if the set is too large.
     pub(crate) fn keep(
         &self,
         owner: SetOwner,
@@ -112,7 +113,7 @@ impl SharedSets {
         Ok((name, time))
     }
 
-    /// Returns the set with this name, if this user found it in this database. The set's time begins again.
+    /// Returns the set with this name if it belongs to this owner. Its lifetime begins again.
     pub(crate) fn find(
         &self,
         name: &str,
@@ -133,7 +134,7 @@ impl SharedSets {
         Some((shared.set.clone(), shared.time))
     }
 
-    /// Returns the sets that have not expired.
+    /// Drops the sets that have expired, and returns the remaining sets.
     fn current(&self) -> MutexGuard<'_, Sets> {
         let now = Instant::now();
         let mut sets = lock(&self.sets);
@@ -143,7 +144,7 @@ impl SharedSets {
 }
 
 impl Sets {
-    /// Drops the least recently used of some sets; returns whether there was one.
+    /// Drops the least recently used set for which `among` is true; returns whether one was dropped.
     fn evict(&mut self, among: impl Fn(&SharedSet) -> bool) -> bool {
         let some = self.by_name.iter().filter(|(_, shared)| among(shared));
         let oldest = some.min_by_key(|(_, shared)| shared.last_use);
@@ -152,7 +153,7 @@ impl Sets {
     }
 }
 
-/// Returns a name that cannot be guessed.
+/// Returns a random name, which cannot be guessed.
 fn random_name() -> String {
     let random = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}", random(), random())

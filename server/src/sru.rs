@@ -1,8 +1,7 @@
 //! SRU (SRU 1.1 and 1.2 of the Library of Congress, OASIS searchRetrieve 1.0 for 2.0, Record Update 1.0): each request is
-//! answered by means of Z39.50 requests in a [`Session`], so that databases, access, limits and times are the same in both
-//! protocols.
+//! converted to Z39.50 requests in a [`Session`], so that databases, access, limits and times are the same for both protocols.
 //!
-//! Nothing in this module knows about HTTP: requests and answers are the values of [`z3950_asn1::sru`].
+//! This module does not depend on HTTP: requests and answers are values of [`z3950_asn1::sru`].
 //!
 //! ```
 //! use std::sync::Arc;
@@ -56,37 +55,37 @@ use crate::target::Target;
 
 /// Answers the requests of a connection, one at a time.
 ///
-/// The Z39.50 session begins with the first request, and begins again whenever the user changes, or the servers that requests
-/// come through.
+/// The Z39.50 session begins with the first request. It begins again whenever the user, or the list of servers that pass on the
+/// requests, changes.
 pub struct SruSession {
     target: Arc<Target>,
     session: Session,
-    /// The credentials of the session, once it is open.
+    /// The credentials with which the session was opened.
     login: Option<SruLogin>,
-    /// The servers that the requests of the session have come through.
+    /// The servers that have passed on the requests of the session.
     via: Via,
-    /// The database of requests that do not name one.
+    /// The database for requests that do not name one.
     default_database: Option<String>,
 }
 
-/// A request, with the information that HTTP adds to it.
+/// A request, with the information from its HTTP message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SruAsked {
-    /// The database: the path of the URL. If it is empty, a request in SOAP may name a database; otherwise, it is the first
-    /// database.
+    /// The path of the URL, which names the database. If it is empty, a SOAP request may name the database; otherwise, the first
+    /// database is used.
     pub database: String,
-    /// The request, or why it was refused.
+    /// The request, or the reason why it was refused.
     pub request: Result<Request, Refusal>,
-    /// The credentials of HTTP Basic; the credentials of the request itself take precedence.
+    /// The credentials of HTTP Basic authentication. Credentials in the request itself take precedence.
     pub login: Option<SruLogin>,
-    /// The host and the port under which the client knows the server, for the description.
+    /// The host and port by which the client addresses the server; they appear in the description of a database.
     pub authority: (String, Option<u16>),
     /// Whether the client uses TLS.
     pub secure: bool,
-    /// The servers that the request has come through, from the header Via (RFC 9110 §7.6.3).
+    /// The servers that have passed on the request, from the Via header (RFC 9110 §7.6.3).
     pub via: Via,
-    /// The name that the client gives itself, from the header User-Agent (RFC 9110 §10.1.5).
+    /// The name of the client program, from the User-Agent header (RFC 9110 §10.1.5).
     pub user_agent: String,
 }
 
@@ -111,13 +110,13 @@ impl SruAsked {
 pub struct SruReply {
     /// The response, which echoes the request.
     pub response: Response,
-    /// The URL of the stylesheet that is named at the beginning of the answer.
+    /// The URL of the stylesheet that the answer names at its beginning; `None` if the request does not give one.
     pub stylesheet: Option<String>,
     /// The meaning of the answer for the HTTP status.
     pub status: SruStatus,
-    /// How long to withhold the answer, for clients that guess passwords.
+    /// The time for which the answer is withheld, because the client guesses passwords.
     pub silence: Duration,
-    /// Whether to close the connection, because the client was refused as often as is allowed.
+    /// Whether to close the connection, because the client has reached the maximum number of failed attempts to authenticate.
     pub hang_up: bool,
 }
 
@@ -125,26 +124,26 @@ pub struct SruReply {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SruStatus {
-    /// The answer is one of the protocol, with records or diagnostics: 200.
+    /// The answer has records or diagnostics: 200.
     #[default]
     Answered,
-    /// There is no database with this name: 404.
+    /// The database does not exist: 404.
     UnknownDatabase,
     /// The client has to authenticate, or its credentials are wrong: 401.
     Unauthorized,
-    /// The client's credentials were not checked, because too many wrong ones came from its address: 429.
+    /// The client's credentials were not checked, because of too many wrong credentials from its address: 429.
     TooManyAttempts,
 }
 
-/// The context that all operations of a request share.
+/// The context shared by all operations of a request.
 struct Context {
     version: Version,
     database: String,
-    /// Whether the client gave no credentials although there are users.
+    /// Whether the client has not sent credentials although users are listed.
     is_anonymous: bool,
     authority: (String, Option<u16>),
     secure: bool,
-    /// Whether the client takes a diagnostic that comes with records to mean that the search failed.
+    /// Whether the client treats a search as failed if a diagnostic accompanies the records.
     takes_diagnostics_as_failure: bool,
 }
 
@@ -174,15 +173,15 @@ impl SruSession {
         }
     }
 
-    /// Returns a charge to the session's account, of no octets so far.
+    /// Returns a new charge of zero octets to the session's account.
     pub(crate) fn no_charge(&self) -> Charge {
         self.session.no_charge()
     }
 
     /// Answers a request. Dropping the future cancels the operation.
     ///
-    /// Errors are diagnostics in the answer. Diagnostics of Bib-1 become the SRU conditions that clients of both protocols
-    /// expect, with the addinfo as details.
+    /// Errors are reported as diagnostics in the answer. Bib-1 diagnostics are converted to the corresponding SRU diagnostics,
+    /// with the addinfo as details.
     pub async fn answer(&mut self, asked: SruAsked) -> SruReply {
         let (request, refused) = match asked.request {
             Ok(request) => (Box::new(request), Vec::new()),
@@ -227,7 +226,7 @@ impl SruSession {
         }
     }
 
-    /// Returns the name of the user, if the client has authenticated.
+    /// Returns the name of the user; `None` if the client has not authenticated.
     pub fn user(&self) -> Option<&str> {
         self.session.user()
     }
@@ -249,7 +248,7 @@ impl SruSession {
         }
     }
 
-    /// Returns the database of a request.
+    /// Returns the name of the database for a request.
     fn database(&mut self, of_path: String, request: &Request) -> String {
         if !of_path.is_empty() {
             return of_path;
@@ -264,7 +263,7 @@ impl SruSession {
         self.default_database.get_or_insert_with(first).clone()
     }
 
-    /// Begins the session, unless it is already open for the same user and servers.
+    /// Opens the session, unless it is already open for the same user and servers.
     fn open(&mut self, login: Option<&SruLogin>, via: Via) -> Result<(), SruFailure> {
         if self.session.is_open() && (self.login.as_ref(), self.via) == (login, via) {
             return Ok(());
@@ -303,7 +302,7 @@ impl SruSession {
     }
 }
 
-/// Returns why Init was refused.
+/// Returns the failure for an Init that was refused.
 fn not_admitted(response: &InitializeResponse) -> SruFailure {
     let information = response.user_information_field.as_ref();
     let why = information.and_then(UserInfo1::diagnostic_of);
@@ -345,13 +344,14 @@ fn diagnostics(response: &mut Response) -> &mut [SruDiagnostic] {
     }
 }
 
-/// The beginning of the names of clients that use YAZ: zoomsh, and programs with the ZOOM libraries for C, Perl, PHP and others.
+/// The prefix of the User-Agent of clients that use YAZ: zoomsh, and programs with the ZOOM libraries for C, Perl, PHP and other
+/// languages.
 const YAZ: &str = "YAZ/";
 
-/// The maximum length of the part of a request that a diagnostic repeats, in characters.
+/// The maximum number of characters of a request that a diagnostic repeats.
 const MAX_REPEATED: usize = 200;
 
-/// Cuts the text of a diagnostic, which may contain a part of the request, of any length.
+/// Shortens the text of a diagnostic, because it may contain a long part of the request.
 fn shorten(diagnostic: &mut SruDiagnostic) {
     let texts = diagnostic
         .message

@@ -1,4 +1,4 @@
-//! What all sessions of a server share (Z39.50-2003 §3.1): its databases, limits and users.
+//! The target: databases, limits and users, shared by all sessions of a server (Z39.50-2003 §3.1).
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -20,10 +20,10 @@ use crate::offer::Offer;
 #[cfg(feature = "sru")]
 use crate::shared_sets::SharedSets;
 
-/// The database of clients that do not name one.
+/// The name of the database for clients that do not name one.
 const DEFAULT: &str = "Default";
 
-/// The server as its sessions see it.
+/// The databases, limits and users of a server, shared by all its sessions.
 pub struct Target {
     pub(crate) backend: Arc<dyn Backend>,
     /// Databases with their own backends.
@@ -31,16 +31,16 @@ pub struct Target {
     pub(crate) limits: Limits,
     pub(crate) offer: Offer,
     pub(crate) access: Access,
-    /// The addresses from which wrong passwords came.
+    /// The addresses that have sent wrong passwords.
     pub(crate) guesses: Arc<Guesses>,
     pub(crate) tasks: Arc<Tasks>,
-    /// The octets that clients make the server keep.
+    /// The budget for the memory that clients make the server use.
     pub(crate) budget: Arc<Budget>,
-    /// The octets that sorts and long searches need while they are in progress.
+    /// The account for the memory of sorts and long searches in progress.
     pub(crate) work: Arc<Account>,
-    /// The permits for responses with many records that may be made at the same time.
+    /// The permits for packing responses with many records, which limit how many are packed at the same time.
     pub(crate) packers: Semaphore,
-    /// The result sets that SRU requests can name.
+    /// The result sets that later SRU requests can name.
     #[cfg(feature = "sru")]
     pub(crate) shared_sets: Arc<SharedSets>,
     explain: OnceLock<Arc<dyn Backend>>,
@@ -49,7 +49,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Creates a server for these databases, open to everybody.
+    /// Creates a target with these databases, open to everybody.
     pub fn new(backend: Arc<dyn Backend>, limits: Limits) -> Self {
         let budget = Budget::new(&limits);
         let tasks = Tasks::default().charged_to(budget.common_account());
@@ -71,21 +71,21 @@ impl Target {
         }
     }
 
-    /// Refuses to keep more data for clients while memory is short.
+    /// Sets the function that measures the remaining memory; while memory is short, requests that need more are refused.
     pub fn with_headroom(self, probe: HeadroomProbe) -> Self {
         self.budget.watch(probe);
         self
     }
 
     /// Adds a database with its own backend. Its name is compared regardless of case, and it cannot be searched together with
-    /// other databases. Names that begin with its name and `@`, such as `union@loc`, name parts of it: these are searched with
-    /// the same backend and the same rights, and are not listed.
+    /// other databases. A name such as `union@loc`, which consists of its name, `@` and a suffix, selects a part of it. Parts are
+    /// searched with the same backend and the same rights, and are not listed.
     pub fn with_database(mut self, name: &str, backend: Arc<dyn Backend>) -> Self {
         self.special.push((name.to_owned(), backend));
         self
     }
 
-    /// Replaces the offer. Options and versions that the server does not implement are left out.
+    /// Replaces the offer. Options and versions that the server does not implement are removed from it.
     pub fn with_offer(self, mut offer: Offer) -> Self {
         offer.options = offer.options.intersection(Offer::default().options);
         offer.versions = offer.versions.intersection(ProtocolVersion::UP_TO_3);
@@ -101,7 +101,7 @@ impl Target {
         }
     }
 
-    /// Restricts access to the users that are listed in `access`.
+    /// Sets the access control, which may restrict access to a list of users.
     pub fn with_access(self, access: Access) -> Self {
         let sessions = access.users.iter().map(|_| Arc::default()).collect();
         Self {
@@ -111,8 +111,8 @@ impl Target {
         }
     }
 
-    /// Takes the place of another target: keeps its tasks, its budget of octets and what it knows about guessed passwords, and
-    /// counts the sessions of users together with the sessions that they still have with the other target.
+    /// Replaces another target: takes over its tasks, its memory budget and its record of wrong passwords, and counts the
+    /// sessions that users still have with it.
     pub(crate) fn succeed(&mut self, before: &Self) {
         self.tasks = Arc::clone(&before.tasks);
         self.guesses = Arc::clone(&before.guesses);
@@ -130,7 +130,7 @@ impl Target {
         }
     }
 
-    /// Returns the databases that clients may be shown: the databases of the common backend, then those with their own backends.
+    /// Returns the databases to list for clients: those of the common backend, then those with backends of their own.
     #[cfg(feature = "sru")]
     pub(crate) fn databases(&self) -> Vec<DatabaseInfo> {
         let special = self.special.iter();
@@ -142,8 +142,8 @@ impl Target {
             .collect()
     }
 
-    /// Returns the database with its own backend that has this name, or of which the name is a part. If all databases have their
-    /// own backends, `Default` is the first one, unless a database has this name.
+    /// Returns the database with its own backend that has this name, or that has a part with this name. If all databases have
+    /// their own backends, `Default` selects the first one, unless a database is called so.
     pub(crate) fn special_of(&self, name: &str) -> Option<&(String, Arc<dyn Backend>)> {
         let is = |special: &str| {
             let (start, rest) = name.split_at_checked(special.len())?;
@@ -175,14 +175,14 @@ impl Target {
     }
 }
 
-/// One of the sessions that a user may have at once; dropping it frees the seat.
+/// The right of a user to have one of a limited number of sessions; dropping it frees the seat.
 pub(crate) struct Seat {
     target: Arc<Target>,
     user: usize,
 }
 
 impl Seat {
-    /// Returns a seat for the user at this index of the list, unless the user already has the maximum number of seats.
+    /// Returns a seat for the user at this index of the list; `None` if the user already has the maximum number of sessions.
     pub(crate) fn take(target: &Arc<Target>, user: usize) -> Option<Self> {
         let most = target.access.users.get(user)?.sessions;
         let sessions = target.sessions.get(user)?;

@@ -58,7 +58,7 @@ use crate::recorded::RecordedHost;
 pub use crate::transcript::{Direction, HttpEntry, TranscriptEntry};
 use crate::transcript::{Recording, Replay, ReplayError};
 
-/// How long a test waits for an event.
+/// The maximum time for which a test waits for an event.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running server. Dropping it stops the server, and fails the test if one of its sessions panicked.
@@ -67,12 +67,12 @@ pub struct TestServer {
     recorder: Arc<Recorder>,
     stop: Option<oneshot::Sender<()>>,
     summary: mpsc::Receiver<Summary>,
-    /// The recording that the server writes.
+    /// The recording that the server writes; `None` if it does not record.
     draft: Option<RecordingDraft>,
 }
 
 impl TestServer {
-    /// Returns a builder of a server, with default settings.
+    /// Returns a builder for a server with default settings.
     pub fn builder() -> TestServerBuilder {
         TestServerBuilder::new()
     }
@@ -82,12 +82,12 @@ impl TestServer {
         Self::builder().demo().start()
     }
 
-    /// Starts a server that replays the recording in a file. If the environment variable `Z3950_RECORD` names a server, it
-    /// instead records in the file what clients and that server say.
+    /// Starts a server that replays the recording in a file. If the environment variable `Z3950_RECORD` names a server, the
+    /// conversations of clients with that server are recorded in the file instead.
     ///
     /// The variable is `HOST:PORT`. A new recording replaces the file when the server stops; until then it is in `FILE.part`. The
-    /// file stays as it is, and `FILE.part` is removed, if the test failed, if the recording could not be written to the end, if
-    /// a session did not reach the other server, or if there was no session. A symbolic link is followed; devices and pipes are
+    /// file is not changed, and `FILE.part` is removed, if the test failed, if the recording could not be written completely, if
+    /// a session did not reach the other server, or if there were no sessions. A symbolic link is followed; devices and pipes are
     /// refused.
     ///
     /// ```no_run
@@ -99,22 +99,22 @@ impl TestServer {
     /// ```
     ///
     /// # Panics
-    /// If the file cannot be read or written, and on stop or drop if there is no new recording.
+    /// If the file cannot be read or written. If no new recording was made, stopping or dropping the server panics.
     pub fn recorded(path: impl AsRef<Path>) -> Self {
         Self::try_recorded(path).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Starts a server like [`TestServer::recorded`], but a file that cannot be read or written is an error.
+    /// Starts a server like [`TestServer::recorded`], but returns an error if the file cannot be read or written.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] if the file is not a recording; the kind of the operating system's error if the file cannot
-    /// be read or written.
+    /// [`io::ErrorKind::InvalidData`] if the file is not a recording; the error of the operating system if the file cannot be
+    /// read or written.
     pub fn try_recorded(path: impl AsRef<Path>) -> io::Result<Self> {
         let server = std::env::var("Z3950_RECORD").ok();
         Self::recorded_from(path.as_ref(), server.filter(|server| !server.is_empty()))
     }
 
-    /// Starts a server that records from this server, or that replays.
+    /// Starts a server that records conversations with the given server or, without one, replays.
     fn recorded_from(path: &Path, server: Option<String>) -> io::Result<Self> {
         let builder = Self::builder();
         let builder = match server {
@@ -202,7 +202,7 @@ impl TestServer {
         format!("http://{}/{}", self.addr(), rest.trim_start_matches('/'))
     }
 
-    /// Returns the APDUs of all sessions so far, in order for each session.
+    /// Returns the APDUs of all sessions so far; those of a session are in order.
     pub fn transcript(&self) -> Vec<TranscriptEntry> {
         lock(&self.recorder.state).entries.clone()
     }
@@ -224,7 +224,7 @@ impl TestServer {
         }
     }
 
-    /// Returns the HTTP messages of all sessions so far, in order for each session.
+    /// Returns the HTTP messages of all sessions so far; those of a session are in order.
     pub fn http_messages(&self) -> Vec<HttpEntry> {
         lock(&self.recorder.state).messages.clone()
     }
@@ -272,23 +272,23 @@ impl TestServer {
         found.unwrap_or_else(|| panic!("a session is still open: {:#?}", self.transcript()))
     }
 
-    /// Stops the server and returns its totals. Panics of sessions are reported in the totals, and do not fail the test.
+    /// Stops the server and returns its totals. Panics of sessions are reported in the totals and do not fail the test.
     ///
     /// # Panics
-    /// If there should be a new recording and there is none; see [`TestServer::recorded`].
+    /// If a new recording should have been made but was not; see [`TestServer::recorded`].
     pub fn stop(self) -> Summary {
         self.try_stop().unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Stops the server like [`TestServer::stop`], but returns an error if there should be a new recording and there is none.
+    /// Stops the server like [`TestServer::stop`], but returns an error instead of panicking.
     ///
     /// # Errors
-    /// See [`TestServer::recorded`].
+    /// A new recording should have been made but was not; see [`TestServer::recorded`].
     pub fn try_stop(self) -> io::Result<Summary> {
         self.stop_with_transcript().0
     }
 
-    /// Stops the server like [`TestServer::try_stop`], and also returns the APDUs of all sessions to their end.
+    /// Stops the server like [`TestServer::try_stop`], and also returns all APDUs of all sessions.
     pub fn stop_with_transcript(mut self) -> (io::Result<Summary>, Vec<TranscriptEntry>) {
         let summary = self.stopped();
         let summary = summary.unwrap_or_else(|| panic!("the server does not stop"));
@@ -337,7 +337,7 @@ impl Drop for TestServer {
     }
 }
 
-/// Creates a small MARC 21 record: a control number and a title.
+/// Creates a small MARC 21 record with a control number and a title.
 pub fn record(docid: &str, title: &str) -> MarcRecord {
     let fields = vec![
         Field::control(b"001", docid.to_owned()),

@@ -1,4 +1,4 @@
-//! TLS on a listener: the server's certificate and key, and the verification of clients (RFC 8446).
+//! TLS on a listener: the server's certificate and key, and the verification of client certificates (RFC 8446).
 
 use std::fmt;
 use std::io;
@@ -21,59 +21,59 @@ use z3950_asn1::{input, pem as pem_file};
 
 use crate::lock::lock;
 
-/// The TLS configuration of a listener. Clones share it, so that [`Tls::replace`] changes a listener that is in use.
+/// The TLS configuration of a listener. Clones share it, so that [`Tls::replace`] affects listeners in use.
 #[derive(Clone)]
 pub struct Tls(Arc<Mutex<Settings>>);
 
 #[derive(Clone)]
 struct Settings {
     config: Arc<ServerConfig>,
-    /// When the validity of the server's certificate begins.
+    /// The time from which the server's certificate is valid.
     begins: Option<SystemTime>,
     expires: Option<SystemTime>,
 }
 
-/// Whether clients must have a certificate.
+/// The server's requirements for client certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClientCertificates {
-    /// Not asked for.
+    /// Client certificates are not requested.
     #[default]
     Unasked,
-    /// Asked for, but not required; a certificate must be issued by one of these authorities, in PEM.
+    /// Client certificates are requested but not required; they must be issued by one of these authorities, in PEM.
     Optional(Vec<u8>),
-    /// Required, issued by one of these authorities, in PEM.
+    /// Client certificates are required, issued by one of these authorities, in PEM.
     Required(Vec<u8>),
 }
 
-/// The reason why TLS cannot be set up.
+/// The reason why TLS cannot be configured.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
     /// A file cannot be read.
     #[error("cannot read {}", path.display())]
     Read {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The error.
         source: io::Error,
     },
-    /// A file of certificates, or of a key, contains something else.
+    /// The PEM does not contain the expected certificate or key.
     #[error("no {what} in {}, which holds {found}", place(.path))]
     Missing {
-        /// What is missing from the file.
+        /// The expected contents.
         what: &'static str,
-        /// The file, if any.
+        /// The path of the file, if the PEM is from a file.
         path: Option<PathBuf>,
-        /// What it contains.
+        /// The actual contents.
         found: String,
     },
     /// The PEM is damaged.
     #[error("the {what} in {} is damaged", place(.path))]
     Pem {
-        /// What cannot be read because of the damage.
+        /// The expected contents, which cannot be read.
         what: &'static str,
-        /// The file, if any.
+        /// The path of the file, if the PEM is from a file.
         path: Option<PathBuf>,
         /// The error.
         source: pem::Error,
@@ -84,23 +84,23 @@ pub enum TlsError {
         inside(.key), inside(.certificate)
     )]
     KeyMismatch {
-        /// The file of the certificate, if any.
+        /// The path of the certificate's file, if it is from a file.
         certificate: Option<PathBuf>,
-        /// The file of the key, if any.
+        /// The path of the key's file, if it is from a file.
         key: Option<PathBuf>,
     },
-    /// The certificate is unusable.
+    /// The certificate cannot be used.
     #[error("the certificate{} cannot be used: {reason}", inside(.path))]
     Certificate {
-        /// The file, if any.
+        /// The path of the file, if the certificate is from a file.
         path: Option<PathBuf>,
-        /// The reason.
+        /// The reason why it cannot be used.
         reason: String,
     },
-    /// The certificate or the key is unusable.
+    /// The certificate or the key cannot be used.
     #[error("the certificate and key cannot be used")]
     Unusable(#[from] rustls::Error),
-    /// The authorities are unusable.
+    /// The authorities cannot be used.
     #[error("the authorities of clients cannot be used")]
     Authorities(#[from] VerifierBuilderError),
 }
@@ -116,7 +116,7 @@ fn inside(path: &Option<PathBuf>) -> String {
 }
 
 impl TlsError {
-    /// Adds the file that the error is about.
+    /// Adds the path of the file that caused the error.
     pub fn in_file(mut self, file: &Path) -> Self {
         if let Self::Missing { path, .. } | Self::Pem { path, .. } = &mut self
             && path.is_none()
@@ -132,7 +132,7 @@ impl Tls {
     /// PEM.
     ///
     /// # Errors
-    /// If the PEM is invalid, or the key does not belong to the certificate.
+    /// The PEM is invalid, or the key does not belong to the certificate.
     pub fn from_pem(
         certificates: &[u8],
         key: &[u8],
@@ -144,10 +144,10 @@ impl Tls {
         Self::with(builder, chain, key)
     }
 
-    /// Creates a configuration like [`Tls::from_pem`], but from files.
+    /// Creates a configuration from files, otherwise like [`Tls::from_pem`].
     ///
     /// # Errors
-    /// The errors of [`Tls::from_pem`], and files that cannot be read.
+    /// Those of [`Tls::from_pem`], and files that cannot be read.
     pub fn load(
         certificates: &Path,
         key: &Path,
@@ -200,19 +200,19 @@ impl Tls {
         Ok(Self(Arc::new(Mutex::new(settings))))
     }
 
-    /// Uses another certificate, key and verification of clients from now on, on every listener with a clone of this. Open
-    /// connections keep the old ones.
+    /// Replaces the certificate, the key and the verification of clients, for all listeners that use a clone of this
+    /// configuration. Open connections are not affected.
     pub fn replace(&self, other: &Self) {
         let other = lock(&other.0).clone();
         *lock(&self.0) = other;
     }
 
-    /// Returns when the validity of the server's certificate begins; `None` if the certificate cannot be read.
+    /// Returns the time from which the server's certificate is valid; `None` if the certificate cannot be parsed.
     pub fn begins(&self) -> Option<SystemTime> {
         lock(&self.0).begins
     }
 
-    /// Returns when the validity of the server's certificate ends; `None` if the certificate cannot be read.
+    /// Returns the time until which the server's certificate is valid; `None` if the certificate cannot be parsed.
     pub fn expires(&self) -> Option<SystemTime> {
         lock(&self.0).expires
     }
@@ -243,7 +243,7 @@ fn builder(
     })
 }
 
-/// Describes what is wrong with a certificate.
+/// Describes an error in a certificate.
 fn fault(error: &CertificateError) -> String {
     let words = format!("{error:?}");
     match error {
@@ -259,7 +259,8 @@ fn fault(error: &CertificateError) -> String {
     }
 }
 
-/// Returns the validity of a certificate, as reported by verifications at the beginning and the end of time.
+/// Returns the validity period of a certificate, which is taken from the errors of verifying it at the beginning and at the end
+/// of time.
 fn validity(certificate: &CertificateDer<'static>) -> (Option<SystemTime>, Option<SystemTime>) {
     let Ok(certificate) = ParsedCertificate::try_from(certificate) else {
         return (None, None);
@@ -288,7 +289,7 @@ fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, TlsError> {
     PrivateKeyDer::from_pem_slice(pem).map_err(|source| unread("private key", pem, source))
 }
 
-/// Returns the error for PEM that does not contain a certificate or key.
+/// Returns the error for PEM that does not contain the expected certificate or key.
 fn unread(what: &'static str, pem: &[u8], source: pem::Error) -> TlsError {
     let path = None;
     match source {
@@ -344,7 +345,7 @@ mod tests {
 
     use super::*;
 
-    /// Without a subjectAltName, `openssl x509 -req` makes certificates of version 1.
+    /// `openssl x509 -req` creates certificates of version 1 if there is no subjectAltName, so users may have them.
     #[test]
     fn certificates_of_old_versions_are_refused_in_words() {
         let key = KeyPair::generate().expect("a key");

@@ -2,9 +2,9 @@
 //!
 //! A line of JSON is an object with `time` (RFC 3339, UTC), `session` (from 1), `direction` (`received` or `sent`), `apdu` (the
 //! standard's name, or `malformed`), `octets` (hexadecimal) and `value` (the contents by the standard's names; absent if
-//! malformed). Lines with `event` (`opened`, with the `version` of the format; `closed`) are about connections. Secrets are
-//! written as `*` in octets and left out of values; so is everything that a client sends and that cannot be decoded, except for
-//! the header. Lines with `head` are HTTP messages; see [`HttpEntry`].
+//! malformed). Lines with `event` concern connections: `opened`, with the `version` of the format, and `closed`. Secrets are
+//! written as `*` in octets and left out of values. Octets from a client that cannot be decoded are treated as secrets too, apart
+//! from the header. Lines with `head` are HTTP messages; see [`HttpEntry`].
 
 mod compose;
 mod doubts;
@@ -39,15 +39,16 @@ pub use self::redact::redacted_request;
 use self::redact::{is_plain, redacted_answer};
 pub use self::replay::Replay;
 
-/// The version of the format, in the lines of `opened`. Other versions are refused. New members do not change the version.
+/// The version of the format, which is in the `opened` lines. Transcripts of other versions are refused. Additional members do
+/// not change the version.
 pub const FORMAT_VERSION: u64 = decoded::TRANSCRIPT_VERSION;
 
-/// The event that begins a session.
+/// The name of the event at the beginning of a session.
 const OPENED: &str = "opened";
-/// The event that ends a session.
+/// The name of the event at the end of a session.
 const CLOSED: &str = "closed";
 
-/// The direction of an APDU.
+/// The direction of an APDU or HTTP message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From the client to the server.
@@ -66,7 +67,7 @@ impl Direction {
         }
     }
 
-    /// Returns the octets without credentials.
+    /// Returns the octets of this direction without credentials.
     fn redacted(self, octets: &[u8]) -> Vec<u8> {
         match self {
             Self::Received => redacted_request(octets),
@@ -74,7 +75,7 @@ impl Direction {
         }
     }
 
-    /// Returns the direction of a line.
+    /// Returns the direction in a line.
     fn of_json(object: &Value) -> Result<Self, &'static str> {
         let direction = object.get("direction").and_then(Value::as_str);
         let mut known = Self::ALL.into_iter();
@@ -84,15 +85,15 @@ impl Direction {
     }
 }
 
-/// An APDU of a transcript.
+/// An APDU in a transcript.
 ///
-/// Its `Debug` lists the octets without the client's credentials.
+/// Its `Debug` form lists the octets without the client's credentials.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TranscriptEntry {
-    /// When the APDU was received, or about to be sent.
+    /// The time at which the APDU was received or was about to be sent.
     pub time: SystemTime,
-    /// The session, counted from 1 in the order of accepted connections.
+    /// The number of the session, from 1 in the order of accepted connections.
     pub session: u64,
     /// The direction of the APDU.
     pub direction: Direction,
@@ -140,7 +141,7 @@ impl TranscriptEntry {
         Value::Object(object)
     }
 
-    /// Returns the entry of a JSON object; `Ok(None)` for an event without octets.
+    /// Parses an entry from a JSON object; returns `Ok(None)` for an event without octets.
     fn from_json(object: &Value) -> Result<Option<Self>, String> {
         let Some(octets) = object.get("octets") else {
             return Ok(None);
@@ -167,8 +168,8 @@ impl TranscriptEntry {
         }
     }
 
-    /// Returns whether a line may give the APDU this name. Octets that a fault sends are called malformed although they may be an
-    /// APDU, and an APDU without its credentials may be one that cannot be decoded.
+    /// Returns whether a line may have this name for the APDU. Octets sent by a fault are called malformed even if they are an
+    /// APDU. An APDU whose credentials were removed may not be decodable any more.
     fn may_be(&self, name: &str) -> bool {
         let begins_as = || {
             let header = Header::read(&self.octets).ok().flatten();
@@ -212,7 +213,7 @@ fn name(apdu: Option<&Apdu>) -> &'static str {
     apdu.map_or(MALFORMED, Apdu::name)
 }
 
-/// Returns the members that all lines begin with.
+/// Returns the members at the beginning of every line.
 fn line(time: SystemTime, session: u64) -> Map<String, Value> {
     let mut object = Map::new();
     object.insert("time".to_owned(), format_time(time).into());
@@ -220,14 +221,14 @@ fn line(time: SystemTime, session: u64) -> Map<String, Value> {
     object
 }
 
-/// Returns the time of a line.
+/// Returns the time in a line.
 fn time_of(object: &Value) -> Result<SystemTime, &'static str> {
     let time = object.get("time").and_then(Value::as_str);
     time.and_then(parse_time)
         .ok_or("time is not one of RFC 3339 in UTC")
 }
 
-/// Returns the line that begins a session, or the rest of a session in another file, with the version of the format.
+/// Returns an event line with the version of the format, which begins a session, or continues it in another file.
 fn versioned(mut line: Map<String, Value>, event: &str) -> Map<String, Value> {
     line.insert("event".to_owned(), event.into());
     line.insert("version".to_owned(), FORMAT_VERSION.into());
@@ -244,7 +245,7 @@ pub struct Recording {
     pub messages: Vec<HttpEntry>,
 }
 
-/// The reason why lines are not a recording.
+/// The reason why text is not a valid recording.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct RecordingError {
@@ -254,11 +255,10 @@ pub struct RecordingError {
 }
 
 impl Recording {
-    /// Reads lines of JSON. Empty lines and events other than APDUs and HTTP messages are skipped.
+    /// Parses lines of JSON. Empty lines, and events without an APDU or HTTP message, are skipped.
     ///
     /// # Errors
-    /// The first line that is not a JSON object, is of another version, or does not have a member that lines of its kind must
-    /// have.
+    /// The first line that is not a JSON object, has another version, or lacks a required member.
     pub fn parse(text: &str) -> Result<Self, RecordingError> {
         let (mut entries, mut messages) = (Vec::new(), Vec::new());
         for (index, line) in text.lines().enumerate() {
@@ -277,8 +277,8 @@ impl Recording {
 }
 
 impl fmt::Display for Recording {
-    /// Writes lines of JSON: one for each APDU, and then one for each HTTP message. Before the first line of a session comes one
-    /// that opens it.
+    /// Writes lines of JSON: one for each APDU, and then one for each HTTP message. The first line of a session is preceded by
+    /// one that opens it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let apdus = self.entries.iter();
         let apdus = apdus.map(|entry| (entry.session, entry.time, entry.to_json()));
@@ -296,8 +296,8 @@ impl fmt::Display for Recording {
     }
 }
 
-/// Formats a time according to RFC 3339, in UTC to the microsecond: `2026-01-31T23:59:59.123456Z`. Times before 1970 become the
-/// beginning of 1970.
+/// Formats a time according to RFC 3339, in UTC to the microsecond: `2026-01-31T23:59:59.123456Z`. Times before 1970 are written
+/// as the beginning of 1970.
 pub fn format_time(time: SystemTime) -> String {
     let Moment {
         year,
@@ -312,7 +312,7 @@ pub fn format_time(time: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
 }
 
-/// Parses a time in this form; returns `None` for any other text.
+/// Parses a time as written by [`format_time`]; returns `None` for any other text.
 fn parse_time(text: &str) -> Option<SystemTime> {
     let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
     let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));

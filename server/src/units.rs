@@ -1,9 +1,9 @@
-//! Times and sizes as people write them (`500ms`, `1.5s`, `15m`; `4096`, `64KiB`, `1MiB`), and counts as APDUs carry them.
+//! Converts times and sizes in their written form (`500ms`, `1.5s`, `15m`; `4096`, `64KiB`, `1MiB`), and counts for APDUs.
 
 use std::time::Duration;
 
-/// Parses a time with its unit, `ms`, `s`, `m` or `h`; a number alone is in seconds. Returns `None` for any other text, and on
-/// overflow.
+/// Parses a time with its unit, `ms`, `s`, `m` or `h`; a number without a unit is in seconds. Returns `None` for any other text,
+/// and on overflow.
 pub fn duration(text: &str) -> Option<Duration> {
     let (number, seconds) = split(
         text,
@@ -36,12 +36,12 @@ pub fn octets(text: &str) -> Option<usize> {
     number.parse::<usize>().ok()?.checked_mul(unit)
 }
 
-/// Converts a count to the type in which APDUs carry it.
+/// Converts a count to the integer type used in APDUs, saturating at its maximum.
 pub(crate) fn count(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Splits a text into its number and the value of its unit.
+/// Splits a text into a number and the value of its unit.
 fn split<'a, T: Copy>(text: &'a str, units: &[(&str, T)]) -> Option<(&'a str, T)> {
     let (unit, value) = units.iter().find(|(unit, _)| text.ends_with(unit))?;
     let number = text.strip_suffix(unit)?.trim_end();

@@ -1,4 +1,4 @@
-//! HTTP requests that are not for SRU. What answers them gets the request and a handle on its client, through which it opens
+//! HTTP requests other than SRU. Their handler gets each request together with a handle on the client, through which it can open
 //! sessions with this server.
 
 use std::fmt;
@@ -15,30 +15,30 @@ pub use z3950_asn1::sru::SruLogin;
 use crate::backend::DatabaseInfo;
 use crate::observer::Peer;
 
-/// Answers HTTP requests that are not for SRU: pages, or a gateway.
+/// A handler of HTTP requests other than SRU, such as web pages or a gateway.
 ///
 /// The server reads the request and writes the answer, within its limits on size and time. OPTIONS, methods other than GET, HEAD
 /// and POST, and malformed heads are answered by the server itself.
 pub trait Web: Send + Sync {
-    /// Returns whether this value answers the request with this head; all other requests are SRU's. This is called for every
-    /// request, and should be quick.
+    /// Returns whether the handler answers the request with this head; all other requests are treated as SRU. It is called for
+    /// every request, so it should be fast.
     fn takes(&self, head: &Parts) -> bool;
 
-    /// Answers a request. After [`Limits::operation_time`](crate::Limits::operation_time) the client gets status 503 instead.
+    /// Answers a request. After [`Limits::operation_time`](crate::Limits::operation_time), the client gets status 503 instead.
     ///
-    /// If the client leaves, the future is dropped, or else the stream in the answer.
+    /// If the client disconnects, the future or the stream in the answer is dropped.
     fn answer(&self, request: WebRequest) -> WebAnswering<'_>;
 }
 
-/// An answer that is being made.
+/// A future that returns the answer.
 pub type WebAnswering<'a> = Pin<Box<dyn Future<Output = http::Response<WebBody>> + Send + 'a>>;
 
-/// A request. Its `Debug` leaves out what may be secret.
+/// A request. Its `Debug` form omits everything that may be secret.
 #[non_exhaustive]
 pub struct WebRequest {
     /// The method, URL and headers.
     pub head: Parts,
-    /// The body: of a POST at most [`Limits::apdu_size`](crate::Limits::apdu_size) octets; otherwise empty.
+    /// The body: for a POST, at most [`Limits::apdu_size`](crate::Limits::apdu_size) octets; otherwise empty.
     pub body: Bytes,
     /// The client that sent the request.
     pub client: WebClient,
@@ -53,19 +53,19 @@ impl fmt::Debug for WebRequest {
 
 /// The body of an answer.
 pub enum WebBody {
-    /// The whole body, sent with its length.
+    /// A complete body, sent with its length.
     Whole(Bytes),
-    /// Parts that are sent as they come. The next part is requested only when the client takes it; parts of at most 64 KiB keep
-    /// the memory for a slow client small. Waiting more than [`Limits::operation_time`](crate::Limits::operation_time) for a part
-    /// ends the connection.
+    /// Parts that are sent as they become available. A part is requested only when the client can receive it, so parts of at most
+    /// 64 KiB limit the memory for a slow client. If a part takes longer than
+    /// [`Limits::operation_time`](crate::Limits::operation_time), the connection ends.
     Parts(WebParts),
 }
 
-/// The parts of a body.
+/// A stream of the parts of a body.
 pub type WebParts = Pin<Box<dyn Stream<Item = Bytes> + Send>>;
 
 impl WebBody {
-    /// Returns a body of these parts.
+    /// Creates a body of these parts.
     pub fn parts(parts: impl Stream<Item = Bytes> + Send + 'static) -> Self {
         Self::Parts(Box::pin(parts))
     }
@@ -86,11 +86,11 @@ impl fmt::Debug for WebBody {
     }
 }
 
-/// The client of a request, as a handle: its sessions end when the last clone is dropped.
+/// A handle on the client of a request. The sessions opened through it end when the last clone is dropped.
 #[derive(Clone)]
 pub struct WebClient(Arc<Known>);
 
-/// What is known about a client.
+/// The properties of a client.
 struct Known {
     peer: Peer,
     login: Option<SruLogin>,
@@ -99,25 +99,25 @@ struct Known {
     sessions: Box<dyn OwnSessions>,
 }
 
-/// The server, as an HTTP client reaches it.
+/// The sessions of a server with itself, as they are available to an HTTP client.
 pub(crate) trait OwnSessions: Send + Sync {
     fn databases(&self, login: Option<&SruLogin>) -> Vec<DatabaseInfo>;
     fn standing(&self, login: Option<&SruLogin>) -> Standing;
     fn open(&self) -> Opening<'_>;
 }
 
-/// The standing of a client with the server, according to its login.
+/// The status of a client at the server, according to its login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// One of the users listed by the server.
     User,
-    /// An anonymous client: the server lists no users, or also admits clients without a login.
+    /// An anonymous client: the server does not list users, or admits clients without a login.
     Guest,
-    /// A client that may do nothing without another login.
+    /// A client that may not do anything without another login.
     Stranger,
 }
 
-/// A session that is being opened.
+/// A future that opens a session.
 pub(crate) type Opening<'a> = Pin<Box<dyn Future<Output = DuplexStream> + Send + 'a>>;
 
 impl WebClient {
@@ -142,7 +142,7 @@ impl WebClient {
         self.0.peer
     }
 
-    /// Returns the login that the client gave in HTTP Basic. The login has not been checked yet: send it at Init.
+    /// Returns the client's HTTP Basic login. It has not been checked: the caller has to send it at Init.
     pub fn login(&self) -> Option<&SruLogin> {
         self.0.login.as_ref()
     }
@@ -152,29 +152,29 @@ impl WebClient {
         self.0.is_encrypted
     }
 
-    /// Returns the host and port under which the client knows the server.
+    /// Returns the host and port by which the client addresses the server.
     pub fn authority(&self) -> (&str, Option<u16>) {
         let (host, port) = &self.0.authority;
         (host, *port)
     }
 
-    /// Returns the server's databases that this client may search. As for [`standing`](Self::standing), the client must have been
-    /// admitted first.
+    /// Returns the server's databases that this client may search. As with [`standing`](Self::standing), the client must have
+    /// been admitted first.
     pub fn databases(&self) -> Vec<DatabaseInfo> {
         self.0.sessions.databases(self.login())
     }
 
-    /// Returns the client's standing with the server. Only a session slows down clients that guess passwords, so an Init must
-    /// have been accepted in a session before this reveals anything.
+    /// Returns the client's status at the server. An Init must have been accepted in a session first, because only sessions slow
+    /// down clients that guess passwords.
     pub fn standing(&self) -> Standing {
         self.0.sessions.standing(self.login())
     }
 
-    /// Opens a Z39.50 session with the server itself, in the name of this client: rights, limits and faults are the same as for
-    /// the client's address. The caller has to send Init.
+    /// Opens a Z39.50 session with the server itself on behalf of this client, with the rights, limits and faults for the
+    /// client's address. The caller has to send Init.
     ///
-    /// A request has at most [`Limits::sessions_per_request`](crate::Limits::sessions_per_request) streams at once; a further one
-    /// waits until another is dropped.
+    /// A request can have at most [`Limits::sessions_per_request`](crate::Limits::sessions_per_request) sessions at once; a
+    /// further one waits until another is dropped.
     pub async fn connect(&self) -> DuplexStream {
         self.0.sessions.open().await
     }
@@ -186,7 +186,7 @@ impl fmt::Debug for WebClient {
     }
 }
 
-/// Returns whether the query of a URL has a parameter that marks an SRU request.
+/// Returns whether the query string of a URL has a parameter that identifies an SRU request.
 pub fn is_sru(query: &str) -> bool {
     let names = query.split('&').filter_map(|pair| pair.split('=').next());
     let mut names = names.map(|name| name.to_ascii_lowercase());

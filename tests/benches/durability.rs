@@ -1,8 +1,8 @@
-//! Updates of a saved database: how long they take with few and many records, alone and concurrently; and a server that is
-//! killed at random, which must not lose any confirmed update. Prints figures next to their targets; only lost updates fail.
+//! Updates of a saved database: their duration with few and many records, alone and concurrently. Then kills the server at random
+//! times, which must not lose any confirmed update. Prints figures next to their targets, and fails only if updates are lost.
 //!
-//! Load and server are separate processes. Words after `--` select the parts whose names begin with them. `Z3950_BENCH=quick`
-//! makes each part a tenth of its size.
+//! The load and the server are separate processes. A word after `--` selects the parts whose names begin with it.
+//! `Z3950_BENCH=quick` reduces each part to a tenth of its size.
 
 #[path = "../tests/hostile/partner.rs"]
 #[expect(dead_code, reason = "the tests of hostile input need more of it")]
@@ -27,7 +27,7 @@ use z3950_tests::surroundings::command;
 /// The number of sessions that update at the same time.
 const AT_ONCE: usize = 20;
 
-/// The number of records in one update while the server is killed.
+/// The number of records per update in the part that kills the server.
 const TOGETHER: usize = 3;
 
 fn main() {
@@ -66,7 +66,7 @@ fn file_of(records: usize, path: &Path) {
     file.flush().expect("written");
 }
 
-/// Sends an update and waits until it is done.
+/// Sends an update and waits for its answer.
 fn update(partner: &mut Partner, update: &[u8]) {
     partner.send(update).expect("taken");
     match partner.next() {
@@ -117,7 +117,7 @@ fn updates(records: usize, alone: usize, rounds: usize) {
     );
 }
 
-/// Sends one update in each session at the same time; returns the time until all are done. `first` is the number of the first
+/// Sends one update in each session at the same time; returns the time until all are answered. `first` is the number of the first
 /// record.
 fn round(partners: &mut [Partner], first: usize) -> Duration {
     let barrier = Barrier::new(partners.len() + 1);
@@ -142,13 +142,13 @@ fn round(partners: &mut [Partner], first: usize) -> Duration {
     })
 }
 
-/// Returns a percentile, in milliseconds.
+/// Returns a percentile of sorted durations, in milliseconds.
 fn at(sorted: &[Duration], part: usize) -> f64 {
     let wait = sorted.get((sorted.len() * part / 100).min(sorted.len().saturating_sub(1)));
     wait.map_or(f64::NAN, |wait| wait.as_secs_f64() * 1e3)
 }
 
-/// Kills a server at random while three sessions update, and checks that confirmed updates were kept.
+/// Kills a server at random times while three sessions update, and checks that confirmed updates were kept.
 fn kills(times: usize) {
     const SESSIONS: usize = 3;
     const UPDATES: usize = 8;
@@ -223,7 +223,8 @@ fn kills(times: usize) {
     );
 }
 
-/// Returns the updates whose records are in a file; counts the updates that are not whole.
+/// Returns the numbers of the updates whose records are in a file; counts in `torn` the updates of which only some records are
+/// there.
 fn steps(file: &Path, torn: &mut usize) -> BTreeSet<usize> {
     let octets = fs::read(file).unwrap_or_default();
     let mut rest = &octets[..];

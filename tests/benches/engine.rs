@@ -30,13 +30,13 @@ use z3950_tests::searchd::Engine;
 
 /// The number of queries of each kind, each with words of a different record.
 const QUERIES: usize = 300;
-/// The number of clients while a node is killed.
+/// The number of clients that search while a node is killed.
 const CLIENTS: usize = 10;
-/// The time for which these clients search, and the time at which the node is killed.
+/// The time for which the clients search.
 const LOAD_TIME: Duration = Duration::from_secs(12);
-/// The time at which the node is killed; see [`LOAD_TIME`].
+/// The time at which the node is killed, counted from the beginning of [`LOAD_TIME`].
 const KILLED_AFTER: Duration = Duration::from_secs(5);
-/// The time after which answers have to be as quick as before.
+/// The time after which answers must be as fast as before the node was killed.
 const RECOVERY: Duration = Duration::from_secs(2);
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -86,8 +86,8 @@ async fn main() {
     }
 }
 
-/// Writes a file of records with titles, names, subjects, years and numbers: a few hundred octets each, with word frequencies
-/// as in a natural language.
+/// Writes a file of made-up records with titles, names, subjects, years and numbers: a few hundred octets each, with word
+/// frequencies as in a natural language.
 fn made_up(folder: &Path, number: usize) -> PathBuf {
     let mut random = Random::new("engine bench");
     let syllables = [
@@ -147,7 +147,7 @@ fn read(file: &Path) -> impl Iterator<Item = MarcRecord> {
     records.map(|record| record.expect("read").record.expect("sound"))
 }
 
-/// The parts of queries.
+/// Words of a record from which queries are made.
 struct QuerySample {
     id: String,
     /// Two consecutive words of the title.
@@ -156,7 +156,7 @@ struct QuerySample {
     name: String,
 }
 
-/// Returns the number of records, and samples from the whole file.
+/// Returns the number of records in a file, and samples of words from all parts of it.
 fn samples(file: &Path) -> (usize, Vec<QuerySample>) {
     let records = read(file).count();
     let every = (records / QUERIES).max(1);
@@ -187,7 +187,7 @@ fn sample(record: &MarcRecord) -> Option<QuerySample> {
     })
 }
 
-/// Returns the queries for a record, with the names of their kinds.
+/// Returns the queries for a record with the names of their kinds.
 fn queries(sample: &QuerySample) -> [(&'static str, String); 5] {
     let QuerySample {
         id,
@@ -226,8 +226,8 @@ async fn connection(address: &str) -> Conn {
 /// The number of batches for each node in a round of statements.
 const ROUND: usize = 20;
 
-/// Returns the time that the engine takes for the statements of a load. The statements are built beforehand, in rounds; within
-/// a round, no node waits for another.
+/// Returns the time that the engine takes for the statements of a load. The statements are built beforehand, in rounds. Within a
+/// round, the nodes do not wait for each other.
 async fn bulk_speed(engine: &Engine, file: &Path) -> Duration {
     let nodes = engine.nodes();
     let load = EngineLoad::new(layout(), "books", &nodes, false, |_| ()).expect("addresses");
@@ -282,7 +282,7 @@ fn percentiles(mut times: Vec<Duration>) -> (Duration, Duration) {
     (at(50), at(99))
 }
 
-/// Measures searches with their first ten records, through `z3950d` and by direct statements.
+/// Measures searches with their first ten records, through `z3950d` and as direct statements.
 async fn searches(engine: &Engine, daemon: &Daemon, samples: &[QuerySample]) {
     let address = engine.url().parse().expect("an address");
     let database = EngineDatabase::new(EngineOptions::new("books", vec![address]), layout());
@@ -331,15 +331,15 @@ async fn searches(engine: &Engine, daemon: &Daemon, samples: &[QuerySample]) {
     }
 }
 
-/// A search while a node is killed.
+/// The result of a search while a node is killed.
 struct TimedSearch {
     begun: Duration,
     took: Duration,
-    /// Whether the answer says that a node is missing, or the reason why there is no answer.
+    /// Whether the answer says that a node is missing, or the reason why there was no answer.
     is_partial: Result<bool, String>,
 }
 
-/// Measures searches by clients while a node is killed.
+/// Measures the searches of several clients while a node is killed.
 async fn node_killed(engine: &mut Engine, daemon: &Daemon, samples: &Arc<Vec<QuerySample>>) {
     let target = format!("{}/books", daemon.address());
     let begun = Instant::now();

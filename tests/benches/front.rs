@@ -48,10 +48,10 @@ async fn connected(server: &TestServer, database: &str) -> Connection {
     Client::new().connect(target).await.expect("a session")
 }
 
-/// The number of turns in a measurement, in which the compared servers alternate, so that both meet the same disturbances.
+/// The number of turns in a measurement. The compared servers alternate in each turn, so that disturbances affect both.
 const TURNS: usize = 20;
 
-/// Returns the times of searches, each with a Present of the ten records from a position on, in an open session.
+/// Searches in an open session, each time with a Present of ten records from a position on; returns the times.
 async fn search_and_present(connection: &Connection, first: u64) -> Vec<Duration> {
     const TIMES: usize = 100;
     let mut times = Vec::with_capacity(TIMES);
@@ -69,7 +69,7 @@ async fn search_and_present(connection: &Connection, first: u64) -> Vec<Duration
     times
 }
 
-/// Measures one target with nothing in a cache, so that each search reaches the target.
+/// Measures searches of a single target without a cache, so that each search reaches the target.
 async fn second_hop() {
     let server = TestServer::demo();
     let front = front(vec![format!("{}/books", server.addr())], 8, Duration::ZERO);
@@ -146,7 +146,7 @@ async fn slow_targets() {
     );
 }
 
-/// Returns the times at which the first and the last section of a page with hits have arrived.
+/// Returns the times at which the first and the last section of a page with hits arrive.
 fn page(address: SocketAddr) -> (Duration, Duration) {
     let begun = Instant::now();
     let mut stream = TcpStream::connect(address).expect("a connection");
@@ -170,7 +170,7 @@ fn page(address: SocketAddr) -> (Duration, Duration) {
     }
 }
 
-/// Measures a thousand sessions, every second of which sends the same search, over ten sessions with a target that takes 5 ms.
+/// Measures a thousand sessions over ten sessions with a target that takes 5 ms; half of the searches are equal.
 async fn many_sessions() {
     const SESSIONS: usize = 1000;
     let records = (0..2 * SESSIONS)
@@ -223,7 +223,7 @@ fn searches(server: &TestServer) -> usize {
         .count()
 }
 
-/// Returns the time of a search that reaches the target, while each of these sessions searches once at the same time.
+/// Returns the time for one search in each of these sessions at the same time; the searches reach the target.
 async fn round(sessions: &[Connection], term: impl Fn(usize) -> String) -> Duration {
     const ROUNDS: usize = 50;
     let begun = Instant::now();
@@ -242,7 +242,7 @@ async fn round(sessions: &[Connection], term: impl Fn(usize) -> String) -> Durat
     begun.elapsed() / u32::try_from(ROUNDS).expect("few")
 }
 
-/// Returns the time of such a search if its answer is already in the cache.
+/// Returns the time for one search in each session at the same time, with the answer in the cache.
 async fn round_of_shared(sessions: &[Connection]) -> Duration {
     let _ = sessions[0]
         .search(Query::title("shared w0"))

@@ -1,6 +1,6 @@
 //! Measures records per second: ISO 2709 parsed without copying, and converted to UTF-8; and compares the CPU time of `z3950
-//! convert` with that of yaz-marcdump. Prints figures and asserts nothing; needs `../shared/data/marc`, and bash for the times
-//! of programs.
+//! convert` with that of yaz-marcdump. Prints figures without asserting anything. Needs `../shared/data/marc`, and bash for
+//! measuring the times of programs.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -11,9 +11,9 @@ use z3950_marc::iso2709;
 use z3950_tests::program::path;
 use z3950_tests::surroundings::command;
 
-/// The minimum number of records that are measured.
+/// The minimum number of records to measure.
 const RECORDS: usize = 100_000;
-/// The number of rounds of measuring; the programs take turns.
+/// The number of rounds; in each, all programs are measured in turn.
 const RUNS: usize = 5;
 
 fn main() {
@@ -62,7 +62,7 @@ fn main() {
 struct Sample {
     name: String,
     octets: Bytes,
-    /// The character set, as yaz-marcdump calls it.
+    /// The character set, as named by yaz-marcdump.
     charset: &'static str,
 }
 
@@ -112,7 +112,7 @@ fn in_memory(what: &str, records: usize, work: impl Fn() -> usize) {
     Measured::new(seconds.collect()).print(what, records);
 }
 
-/// Converts every file with both programs and discards the output; yaz-marcdump is told each file's character set.
+/// Converts every file with both programs, discarding the output; yaz-marcdump gets the character set of each file as an option.
 fn beside_yaz(form: &str, files: &[(String, &str)], records: usize) {
     let ours = path("z3950").to_string_lossy().into_owned();
     let ours = files
@@ -138,7 +138,7 @@ fn beside_yaz(form: &str, files: &[(String, &str)], records: usize) {
     println!("  ratio {:.2}", yaz.median() / ours.median());
 }
 
-/// Returns the CPU seconds, user and system, of commands whose output is discarded; `None` if one of them fails.
+/// Returns the CPU seconds (user and system) of commands whose output is discarded; `None` if any command fails.
 fn cpu_time(commands: &[String]) -> Option<f64> {
     let all = commands.join(" && ");
     let script = format!("TIMEFORMAT='%U %S'; time {{ {all}; }} > /dev/null 2>&1");
@@ -150,7 +150,7 @@ fn cpu_time(commands: &[String]) -> Option<f64> {
     parts.sum()
 }
 
-/// The seconds of all runs, in ascending order.
+/// The duration of each run in seconds, in ascending order.
 struct Measured(Vec<f64>);
 
 impl Measured {

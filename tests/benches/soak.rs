@@ -1,8 +1,8 @@
 //! z3950d under ten minutes of load on a saved database of 100,000 records: searches, records, lists of terms and sorts by four
-//! sessions, 4,000 updates and nine reloads. Prints memory and descriptors every minute, and at the end the memory as a
-//! multiple of that after loading. The benchmark asserts nothing.
+//! sessions, 4,000 updates and nine reloads. Prints memory and descriptors every minute, and at the end the memory as a multiple
+//! of that after loading. Nothing is asserted.
 //!
-//! `Z3950_BENCH=quick` reduces everything to a tenth. Words after `--` are further arguments of z3950d.
+//! `Z3950_BENCH=quick` reduces everything to a tenth. Words after `--` are passed to z3950d as further arguments.
 
 #[path = "server/peers.rs"]
 #[expect(dead_code, reason = "only the records are needed here")]
@@ -23,7 +23,7 @@ use z3950_marc::{Field, MarcRecord};
 use z3950_tests::program::Daemon;
 use z3950_tests::random::Random;
 
-/// The size of a run.
+/// The duration and the amount of load of a run.
 #[derive(Clone, Copy)]
 struct Size {
     time: Duration,
@@ -32,11 +32,11 @@ struct Size {
     reloads: u32,
 }
 
-/// The number of requests in a session; then another session is opened.
+/// The number of requests after which a reader opens another session.
 const REQUESTS: usize = 200;
 /// The pause of a reader between two requests.
 const PAUSE: Duration = Duration::from_millis(2);
-/// The time for which the server rests before its memory is measured for the last time.
+/// The time for which the server is idle before its memory is measured for the last time.
 const REST: Duration = Duration::from_secs(10);
 
 #[tokio::main]
@@ -176,7 +176,7 @@ impl Soak<'_> {
         Ok(())
     }
 
-    /// Inserts, replaces and deletes records, in turn, evenly until the end.
+    /// Inserts, replaces and deletes records in turn, distributed evenly over the time until the end.
     async fn update(&self, end: Instant) {
         let mut random = Random::new("updates");
         let mut ticks = interval(self.size.time / self.size.updates);
@@ -215,7 +215,7 @@ impl Soak<'_> {
         Ok(())
     }
 
-    /// Asks the server to reload, evenly until the end.
+    /// Asks the server to reload, distributed evenly over the time until the end.
     async fn reload(&self, server: &Daemon, end: Instant) {
         let pause = self.size.time / (self.size.reloads + 1);
         for _ in 0..self.size.reloads {

@@ -1,9 +1,9 @@
-//! z3950d under storms: half-open connections, resets, slow octets, huge announced lengths, deep queries. Meanwhile one
-//! well-behaved client measures its Search; figures are printed next to the target of 100 ms, and nothing is asserted.
+//! z3950d under storms: half-open connections, resets, slow octets, huge announced lengths, deep queries. Meanwhile, a
+//! well-behaved client measures the time of its searches. Prints figures next to the target of 100 ms without asserting anything.
 //!
-//! Load and server are separate processes. Words after `--` select the storms whose names begin with them.
-//! `Z3950_BENCH=quick` makes each storm a tenth of its size. A storm that runs out of descriptors is scaled down, with a
-//! message.
+//! The load and the server are separate processes. A word after `--` selects the storms whose names begin with it.
+//! `Z3950_BENCH=quick` reduces each storm to a tenth of its size. A storm that runs out of file descriptors is scaled down, with
+//! a message.
 
 #[path = "storms/fair.rs"]
 mod fair;
@@ -24,10 +24,10 @@ use z3950_asn1::codec::{decode, encode};
 /// The maximum time that the well-behaved client should have to wait.
 const AIM: Duration = Duration::from_millis(100);
 
-/// The duration of a storm that would otherwise not end.
+/// The duration of storms that do not end by themselves.
 const STORM: Duration = Duration::from_secs(5);
 
-/// A storm against a server, with a size and a duration; returns a description of what it did.
+/// A storm against a server, with a size and a duration. Returns a description of what was sent.
 type Storm = fn(SocketAddr, usize, Duration) -> String;
 
 fn main() {
@@ -112,7 +112,7 @@ fn calm(_: SocketAddr, _: usize, time: Duration) -> String {
     "nothing".to_owned()
 }
 
-/// Opens connections that send part of an Init and stop; at most as many as there are descriptors.
+/// Opens connections that send part of an Init and then nothing more; at most as many as there are file descriptors.
 fn half_open(address: SocketAddr, size: usize, time: Duration) -> String {
     let held = connections(address, size);
     let count = held.len();
@@ -148,7 +148,7 @@ fn connections(address: SocketAddr, size: usize) -> Vec<Partner> {
     held
 }
 
-/// Opens connections that are reset while the answer to their Init is unread.
+/// Opens connections that are reset before the answer to their Init is read.
 fn reset(address: SocketAddr, size: usize, time: Duration) -> String {
     repeated(size, time, || {
         let mut partner = Partner::connect(address)?;
@@ -157,7 +157,7 @@ fn reset(address: SocketAddr, size: usize, time: Duration) -> String {
     })
 }
 
-/// Runs clients that keep sending an Init at one octet every 10 ms.
+/// Runs clients that repeatedly send an Init, at one octet every 10 ms.
 fn slow_octets(address: SocketAddr, size: usize, time: Duration) -> String {
     let mut held = connections(address, size);
     let init = init();
@@ -183,7 +183,8 @@ fn announcements(address: SocketAddr, size: usize, time: Duration) -> String {
     })
 }
 
-/// Sends queries of 40,000 operators, as many as fit into the largest APDU, and of 900, which are answered.
+/// Sends queries of 40,000 operators, which is as many as fit into the largest APDU, and queries of 900 operators, which are
+/// answered.
 fn deep_queries(address: SocketAddr, size: usize, time: Duration) -> String {
     let (refused, answered) = (deep_query(40_000), deep_query(900));
     repeated(size, time, || {
@@ -194,7 +195,7 @@ fn deep_queries(address: SocketAddr, size: usize, time: Duration) -> String {
     })
 }
 
-/// Runs clients that keep sending searches with the maximum number of regular expressions.
+/// Runs clients that repeatedly send searches with the maximum number of regular expressions.
 fn heavy_queries(address: SocketAddr, size: usize, time: Duration) -> String {
     let query = heavy_query();
     let clients = size.max(1);
@@ -236,7 +237,7 @@ fn long_names(address: SocketAddr, size: usize, _: Duration) -> String {
     format!("{size} searches, {refused} refused")
 }
 
-/// Opens sessions without end from some addresses, while sessions from others come and go.
+/// Opens more and more sessions from some addresses, while sessions from other addresses come and go.
 fn hoarders(address: SocketAddr, size: usize, time: Duration) -> String {
     let begun = Instant::now();
     let hosts = u8::try_from(size.max(1)).unwrap_or(u8::MAX);
@@ -303,7 +304,7 @@ fn heavy_query() -> Vec<u8> {
     encode(&Apdu::SearchRequest(request)).expect("encodes")
 }
 
-/// Repeats an operation that many times, or until the time is up.
+/// Repeats an operation `size` times, or until the time is over.
 fn repeated(size: usize, time: Duration, one: impl Fn() -> std::io::Result<()>) -> String {
     let begun = Instant::now();
     let (mut done, mut failed) = (0, 0);

@@ -36,7 +36,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Adds the packages in a folder, except those that only fuzz others.
+/// Adds the packages in a folder, apart from those for fuzzing.
 fn add_packages(folder: &Path, packages: &mut Vec<PathBuf>) -> io::Result<()> {
     if folder.ends_with("fuzz") || folder.ends_with("target") {
         return Ok(());
@@ -70,7 +70,7 @@ fn read_files(folder: &Path, files: &mut Vec<File>) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the modules that a file declares for its tests, as their paths without `.rs`.
+/// Returns the paths, without `.rs`, of the modules that a file declares for its tests.
 fn test_modules((path, source): &File) -> Vec<PathBuf> {
     let inside = match path.file_stem().and_then(|stem| stem.to_str()) {
         Some("lib" | "main" | "mod") => path.with_file_name(""),
@@ -83,7 +83,7 @@ fn test_modules((path, source): &File) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Counts the lines of code above the tests, which are at the end of a file.
+/// Counts the lines of code before the tests, which are at the end of a file.
 fn code_lines(source: &str) -> usize {
     let code = source.split("#[cfg(test)]\nmod tests {").next();
     let lines = code.unwrap_or_default().lines().map(str::trim);

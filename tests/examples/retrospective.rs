@@ -1,12 +1,12 @@
-//! A retrospective run: 500 brief or damaged records are completed with `z3950 lookup --input` from a `z3950d` that serves the
-//! full records, and the records found are compared by control number.
+//! Simulates retrospective conversion: completes 500 brief or damaged records with `z3950 lookup --input` from a `z3950d` that
+//! serves the full records, and compares the records found by their control numbers.
 //!
 //! ```text
 //! cargo run -p z3950-tests --example retrospective [FOLDER]
 //! ```
 //!
 //! The folder contains MARC records; the default is `../shared/data/marc`. Each record with a number in 010, 020, 022 or 035 is
-//! taken in several states; in none of these states is its control number in 001.
+//! used in several states; in all of them, its control number is missing in 001.
 
 use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
@@ -25,7 +25,7 @@ use z3950_tests::random::Random;
 /// The number of records to complete.
 const COUNT: usize = 500;
 
-/// The states of old records, each with the share of damaged octets, in thousandths.
+/// The states of old records, with the share of damaged octets in thousandths.
 const STATES: [(&str, usize); 4] = [
     ("brief: numbers and title", 0),
     ("damaged: leader and directory", 0),
@@ -33,13 +33,13 @@ const STATES: [(&str, usize); 4] = [
     ("damaged: cut in the middle", 0),
 ];
 
-/// The outcomes for the records in a state.
+/// The results for the records in a state.
 #[derive(Default)]
 struct Outcomes {
     records: usize,
     right: usize,
     wrong: usize,
-    /// The number of records for which `--best` chose among several.
+    /// The number of records for which `--best` had to choose among several.
     chosen: usize,
     no_match: usize,
     not_sent: usize,
@@ -162,7 +162,7 @@ fn print(state: &str, outcomes: &Outcomes) {
     );
 }
 
-/// Returns the records of all files of a folder that have a control number.
+/// Returns the records with a control number in all files of a folder.
 fn records(folder: &Path) -> Result<Vec<MarcRecord>, Box<dyn Error>> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)?
         .map(|entry| entry.map(|entry| entry.path()))
@@ -188,7 +188,7 @@ fn control_number(record: &MarcRecord) -> String {
     String::from_utf8_lossy(record.control_number().unwrap_or_default()).into_owned()
 }
 
-/// Returns an old record in a state of [`STATES`], as ISO 2709.
+/// Returns a record in one of the states of [`STATES`], in ISO 2709.
 fn aged(record: &MarcRecord, state: usize, random: &mut Random) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut old = record.clone();
     old.fields.retain(|field| field.tag.0 != *b"001");
@@ -236,7 +236,7 @@ fn aged(record: &MarcRecord, state: usize, random: &mut Random) -> Result<Vec<u8
     Ok(octets)
 }
 
-/// Returns an octet that ends neither a record nor a field.
+/// Returns a random octet that is not a terminator of a record or field.
 fn letter(random: &mut Random) -> u8 {
     b' ' + u8::try_from(random.below(95)).unwrap_or(0)
 }

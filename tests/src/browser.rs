@@ -1,5 +1,5 @@
-//! Chromium without a window, driven through chromedriver (W3C WebDriver, <https://www.w3.org/TR/webdriver2/>), from the Debian
-//! packages `chromium` and `chromium-driver`; and axe-core, which finds accessibility problems.
+//! Runs Chromium without a window through chromedriver (W3C WebDriver, <https://www.w3.org/TR/webdriver2/>), from the Debian
+//! packages `chromium` and `chromium-driver`. Also runs axe-core, which finds accessibility problems.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -16,12 +16,12 @@ use crate::peer;
 use crate::ports::free_port;
 use crate::surroundings::command;
 
-/// The maximum time for one command, page or file.
+/// The maximum time to wait for a command, page or file.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The member that holds the reference of an element (WebDriver §12.2).
+/// The JSON member with the reference of an element (WebDriver §12.2).
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// A browser with its own profile, which ends when it is dropped.
+/// A browser with its own profile, which is closed when the value is dropped.
 #[derive(Debug)]
 pub struct Browser {
     driver: Driver,
@@ -29,17 +29,17 @@ pub struct Browser {
     folder: TempDir,
 }
 
-/// How a page is shown.
+/// The display settings for pages.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
-    /// The width in CSS pixels. Up to 500, it is that of a phone.
+    /// The width in CSS pixels. A width of up to 500 emulates a phone.
     pub width: u32,
     /// Whether the user prefers a dark colour scheme.
     pub is_dark: bool,
 }
 
 impl Browser {
-    /// Starts a browser, if Chromium and its driver are installed.
+    /// Starts a browser; `None` if Chromium or its driver is not installed.
     ///
     /// # Panics
     /// Panics if they are installed but do not work.
@@ -97,7 +97,7 @@ impl Browser {
         text_of(&self.of_element(selector, "GET", &format!("/property/{name}"), &Value::Null))
     }
 
-    /// Clicks on the first matching element, and waits until the page to which it leads is complete.
+    /// Clicks on the first matching element, and waits until the linked page is complete.
     pub fn follow(&self, selector: &str) {
         self.evaluate("window.isLeft = true");
         self.click(selector);
@@ -131,7 +131,7 @@ impl Browser {
         self.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)");
     }
 
-    /// Shows pages in this view from now on.
+    /// Sets the view for pages.
     pub fn set_view(&self, view: View) {
         let color = if view.is_dark { "dark" } else { "light" };
         let features = json!([{"name": "prefers-color-scheme", "value": color}]);
@@ -145,7 +145,7 @@ impl Browser {
         self.devtools("Emulation.setDeviceMetricsOverride", metrics);
     }
 
-    /// Writes a screenshot of the whole page to a PNG file.
+    /// Writes a screenshot of the complete page to a PNG file.
     pub fn screenshot(&self, path: &Path) {
         let whole = json!({"captureBeyondViewport": true, "format": "png"});
         let shot = self.devtools("Page.captureScreenshot", whole);
@@ -153,14 +153,14 @@ impl Browser {
         std::fs::write(path, octets.expect("base64")).expect("the file is written");
     }
 
-    /// Returns by how many CSS pixels the page is wider than the window.
+    /// Returns the number of CSS pixels by which the page is wider than the window.
     pub fn overflow(&self) -> i64 {
         let script =
             "const page = document.documentElement; return page.scrollWidth - page.clientWidth;";
         self.evaluate(script).as_i64().expect("a number")
     }
 
-    /// Returns the octets of a file that the browser downloads under this name.
+    /// Waits for the download of a file with this name; returns its octets.
     pub fn downloaded(&self, name: &str) -> Vec<u8> {
         let path = self.folder.path().join(name);
         let deadline = Instant::now() + PATIENCE;
@@ -174,7 +174,7 @@ impl Browser {
         octets
     }
 
-    /// Returns the problems that axe-core finds in the page: the rule and the elements. `script` is the text of axe-core.
+    /// Returns the problems that axe-core finds on the page, with the rule and the elements. `script` is the source of axe-core.
     pub fn axe(&self, script: &str) -> Vec<String> {
         self.evaluate(script);
         let run = "const done = arguments[0]; axe.run({runOnly: [
@@ -215,8 +215,8 @@ impl Drop for Browser {
     }
 }
 
-/// Returns the text of axe-core from the path in the variable `Z3950_AXE`. If the variable is not set, prints that the check is
-/// skipped.
+/// Returns the source of axe-core, read from the path in the variable `Z3950_AXE`. If the variable is not set, prints that the
+/// check is skipped.
 ///
 /// # Panics
 /// Panics if the file cannot be read.
@@ -229,7 +229,7 @@ pub fn axe_core() -> Option<String> {
     Some(text.unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
-/// A chromedriver process, which is stopped when dropped.
+/// A chromedriver process, which is stopped when the value is dropped.
 #[derive(Debug)]
 struct Driver {
     child: Child,
@@ -237,14 +237,14 @@ struct Driver {
 }
 
 impl Driver {
-    /// Starts chromedriver on a free port. Another program may take the port first.
+    /// Starts chromedriver on a free port, with several attempts, because another program may take the port first.
     fn start(program: &Path) -> Self {
         let started = (0..3).find_map(|_| Self::start_on(program, free_port()));
         started.expect("chromedriver listens")
     }
 
-    /// Starts chromedriver on a port, because without IPv6 it does not report the port that it chose; `None` if the port is
-    /// taken.
+    /// Starts chromedriver on a given port; `None` if the port is taken. The port is given because chromedriver does not report a
+    /// port that it chooses itself if there is no IPv6.
     fn start_on(program: &Path, port: u16) -> Option<Self> {
         let mut child = command(program)
             .arg(format!("--port={port}"))
@@ -273,7 +273,7 @@ impl Driver {
         value
     }
 
-    /// Sends a request of HTTP/1.1 and returns the body of the answer.
+    /// Sends an HTTP/1.1 request; returns the body of the answer.
     fn request(&self, method: &str, path: &str, body: &Value) -> std::io::Result<Vec<u8>> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
         stream.set_read_timeout(Some(PATIENCE))?;

@@ -1,4 +1,4 @@
-//! Catalogues as large as a test needs, made from real records by `../shared/bench/gen.py`.
+//! Generates catalogues of any size from real records, with `../shared/bench/gen.py`.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -8,7 +8,8 @@ use bytes::Bytes;
 use crate::peer;
 use crate::surroundings::command;
 
-/// Returns that many generated records in ISO 2709, `rec0000001` and so on; `None` with a message if the generator is missing.
+/// Returns this number of generated records in ISO 2709, named `rec0000001` and so on; `None`, with a message, if the generator
+/// is missing.
 ///
 /// # Panics
 /// Panics if the generator is missing and `Z3950_PEERS=required`, or if the generator fails.

@@ -1,26 +1,26 @@
-//! The books of the demo catalogue with planted duplicates and near misses, in which two catalogues describe the same book, or
-//! two books look alike. They measure the rule that recognises records of one edition.
+//! The books of the demo catalogue with planted duplicates, as if described by two catalogues, and near misses, which are similar
+//! but different books. They measure the rule that recognizes records of the same edition.
 
 use unicode_normalization::UnicodeNormalization;
 use z3950_marc::{MarcRecord, mrk};
 
-/// Records, and the edition that each of them describes.
+/// Records, with the edition that each describes.
 pub struct PlantedRecords {
-    /// The records of the catalogue, then the duplicates, then the near misses.
+    /// The records: first those of the catalogue, then the duplicates, then the near misses.
     pub records: Vec<MarcRecord>,
-    /// The edition of each record, as a number.
+    /// The number of each record's edition.
     pub editions: Vec<usize>,
-    /// The difference of each record from that of the demo catalogue; empty for the records of the catalogue itself.
+    /// The change by which each record differs from one of the demo catalogue; empty for the catalogue's own records.
     pub changes: Vec<&'static str>,
 }
 
-/// A record as lines of text, one for each field.
+/// A record as text, with one line per field.
 type Lines = Vec<String>;
 
-/// A change to a record, and the name of the change.
+/// A change to a record, with its name.
 type Change = (&'static str, fn(&mut Lines));
 
-/// Ways in which other catalogues describe the same edition.
+/// Differences between catalogues in the description of the same edition.
 const DUPLICATES: [Change; 14] = [
     ("the same text", |_| ()),
     ("no punctuation", without_punctuation),
@@ -61,7 +61,7 @@ const DUPLICATES: [Change; 14] = [
     }),
 ];
 
-/// Changes that make a similar record of another edition or another work.
+/// Changes that turn a record into a similar one of another edition or work.
 const NEAR_MISSES: [Change; 9] = [
     ("second edition", |lines| {
         lines.push(r"=250  \\$a2nd ed., rev.".to_owned())
@@ -93,7 +93,7 @@ const NEAR_MISSES: [Change; 9] = [
     }),
 ];
 
-/// Returns the demo catalogue with this many duplicates and near misses of its records.
+/// Returns the demo catalogue with these numbers of duplicates and near misses.
 ///
 /// # Panics
 /// Panics if a changed record is not well-formed.
@@ -143,7 +143,7 @@ impl PlantedRecords {
         self.changes.push(change);
     }
 
-    /// Counts the pairs of records of the same edition.
+    /// Returns the number of pairs of records of the same edition.
     pub fn pairs(&self) -> usize {
         let numbers = 0..self.editions.len();
         numbers
@@ -157,19 +157,19 @@ impl PlantedRecords {
     }
 }
 
-/// The correct, wrong and missing pairs in clusters, each pair given by its record numbers.
+/// The correct, wrong and missing pairs of clusters. A pair is given by its record numbers.
 #[derive(Debug, Default)]
 pub struct Judged {
     /// The number of merged pairs of the same edition.
     pub right: usize,
-    /// Merged pairs of different editions.
+    /// The merged pairs of different editions.
     pub wrong: Vec<(usize, usize)>,
-    /// Pairs of the same edition that are not merged.
+    /// The pairs of the same edition that are not merged.
     pub missing: Vec<(usize, usize)>,
 }
 
 impl Judged {
-    /// Compares clusters of record numbers with the editions.
+    /// Compares clusters of record numbers with the real editions.
     pub fn new(planted: &PlantedRecords, clusters: &[Vec<usize>]) -> Self {
         let mut cluster_of = vec![usize::MAX; planted.records.len()];
         for (number, cluster) in clusters.iter().enumerate() {
@@ -211,7 +211,8 @@ fn lines(record: &str) -> Lines {
         .collect()
 }
 
-/// Returns the record as another catalogue would have it: with another control number, without notes and links, and changed.
+/// Changes a record as if it were from another catalogue: with another control number, without notes and links, and with the
+/// given change.
 fn changed(lines: &Lines, docid: &str, change: fn(&mut Lines)) -> Lines {
     let mut lines = lines.clone();
     on(&mut lines, "001", |_| format!("=001  {docid}"));
@@ -224,7 +225,7 @@ fn changed(lines: &Lines, docid: &str, change: fn(&mut Lines)) -> Lines {
     lines
 }
 
-/// Changes the fields of a tag.
+/// Applies a change to the fields with a tag.
 fn on(lines: &mut Lines, tag: &str, change: impl Fn(String) -> String) {
     for line in lines.iter_mut().filter(|line| line.get(1..4) == Some(tag)) {
         *line = change(std::mem::take(line));
@@ -235,7 +236,7 @@ fn keep(lines: &mut Lines, tags: &[&str]) {
     lines.retain(|line| line.get(1..4).is_some_and(|tag| tags.contains(&tag)));
 }
 
-/// Returns a field without the subfields that have this code.
+/// Removes the subfields with this code from a field.
 fn without(field: &str, code: &str) -> String {
     let kept = field.split('$').enumerate();
     let kept = kept.filter(|(number, subfield)| *number == 0 || !subfield.starts_with(code));
@@ -256,7 +257,7 @@ fn without_punctuation(lines: &mut Lines) {
     }
 }
 
-/// Returns the words of a personal name, family name first.
+/// Splits a personal name into the family name and the other names.
 fn name(text: &str) -> Option<(String, Vec<String>)> {
     let name = text
         .split('$')
@@ -310,7 +311,7 @@ fn short_publisher(lines: &mut Lines) {
     });
 }
 
-/// Swaps two letters of the title.
+/// Swaps two letters of the title, as a typing error would.
 fn slip(lines: &mut Lines) {
     on(lines, "245", |text| {
         let mut letters: Vec<char> = text.chars().collect();
@@ -352,7 +353,7 @@ fn isbn_10(lines: &mut Lines) {
     });
 }
 
-/// Returns a fixed field with another language.
+/// Changes the language in a fixed field.
 fn other_language(mut fixed: String) -> String {
     const LANGUAGE: std::ops::Range<usize> = 41..44;
     let other = match fixed.get(LANGUAGE) {
@@ -363,7 +364,7 @@ fn other_language(mut fixed: String) -> String {
     fixed
 }
 
-/// Moves the years of publication.
+/// Adds `later` to the years of publication.
 fn on_years(lines: &mut Lines, later: u32) {
     for tag in ["008", "260", "264"] {
         on(lines, tag, |text| {

@@ -1,6 +1,7 @@
-//! Octets as hexadecimal digits with comments, as in `fixtures/wire/*.hex`.
+//! Reads and writes octets as hexadecimal digits with comments, as in `fixtures/wire/*.hex`.
 
-/// Reads octets of two digits each, with any white space; `#` starts a comment, and `"…"` stands for the characters in it.
+/// Parses octets of two hexadecimal digits each, with any white space; `#` begins a comment, and `"…"` stands for the characters
+/// in it.
 pub fn octets(text: &str) -> Vec<u8> {
     let mut octets = Vec::new();
     for line in text.lines() {
@@ -29,7 +30,7 @@ pub fn octets(text: &str) -> Vec<u8> {
     octets
 }
 
-/// Returns the octets as digits, with 32 octets on each line, for messages.
+/// Formats octets as hexadecimal digits for messages, 32 octets per line.
 pub fn digits(octets: &[u8]) -> String {
     let lines = octets.chunks(32).map(|line| {
         let digits: Vec<String> = line.iter().map(|octet| format!("{octet:02X}")).collect();

@@ -1,5 +1,5 @@
-//! Code shared by the test programs: random values, octets written as hex, catalogues, planted duplicates, the programs under
-//! test, and other programs as peers: YAZ, Zebra, Sphinx Search, Chromium.
+//! Code shared by the test programs: random values, octets as hexadecimal digits, catalogues, planted duplicates, the programs
+//! under test, and other programs as peers: YAZ, Zebra, Sphinx Search, Chromium.
 
 pub mod browser;
 pub mod catalogue;
@@ -13,7 +13,7 @@ pub mod searchd;
 pub mod surroundings;
 pub mod yaz;
 
-/// Sleeps briefly between two checks of a condition that a test waits for, and leaves the processor to other threads.
+/// Sleeps briefly between two checks of a condition that a test waits for, so that other threads can run.
 pub fn pause() {
     std::thread::sleep(std::time::Duration::from_millis(2));
 }

@@ -41,7 +41,7 @@ pub(crate) fn skip(missing: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {missing} not found");
 }
 
-/// A YAZ or Zebra server, which is stopped when dropped.
+/// A YAZ or Zebra server, which is stopped when the value is dropped.
 #[derive(Debug)]
 pub struct Server {
     child: Child,
@@ -58,7 +58,7 @@ impl Drop for Server {
     }
 }
 
-/// Starts `yaz-ztest`, if it is installed.
+/// Starts `yaz-ztest`; `None` if it is not installed.
 pub fn yaz_ztest() -> Option<Server> {
     let program = find("yaz-ztest")?;
     let directory = tempfile::tempdir().expect("a directory");
@@ -82,7 +82,7 @@ pub fn yaz_ztest() -> Option<Server> {
     }))
 }
 
-/// Starts `zebrasrv` on the given MARC records, indexed so that 001 is found with Use 1032, if it is installed.
+/// Starts `zebrasrv` with these MARC records, whose field 001 is indexed for Use 1032; `None` if it is not installed.
 pub fn zebrasrv(records: &[Bytes]) -> Option<Server> {
     let (server, directory) = zebra_register(records)?;
     Some(start(directory, |directory, port| {
@@ -95,8 +95,8 @@ pub fn zebrasrv(records: &[Bytes]) -> Option<Server> {
     }))
 }
 
-/// Starts `zebrasrv` on the given MARC records as an SRU server with a description, CQL queries, and records in MARCXML, if it
-/// is installed.
+/// Starts `zebrasrv` as an SRU server with these MARC records, with a description, CQL queries, and records in MARCXML; `None` if
+/// it is not installed.
 pub fn zebra_sru(records: &[Bytes]) -> Option<Server> {
     let (server, directory) = zebra_register(records)?;
     Some(start(directory, |directory, port| {
@@ -110,7 +110,7 @@ pub fn zebra_sru(records: &[Bytes]) -> Option<Server> {
     }))
 }
 
-/// Starts an SRU server in Perl, built from the modules of `libsru-perl`, on the given records in MARCXML, if these are
+/// Starts an SRU server in Perl, built from the modules of `libsru-perl`, with these MARCXML records; `None` if they are not
 /// installed.
 pub fn perl_sru(records: &[String]) -> Option<Server> {
     let perl = find("perl")?;
@@ -134,8 +134,8 @@ pub fn perl_sru(records: &[String]) -> Option<Server> {
     }))
 }
 
-/// Starts a server built with Perl's `Net::Z3950::SimpleServer` (Debian's `libnet-z3950-simpleserver-perl`) on the given MARC
-/// records, if it is installed.
+/// Starts a server built with Perl's `Net::Z3950::SimpleServer` (Debian's `libnet-z3950-simpleserver-perl`) with these MARC
+/// records; `None` if it is not installed.
 pub fn simple_server(records: &[Bytes]) -> Option<Server> {
     let perl = find("perl")?;
     let has_module = command(&perl)
@@ -161,7 +161,7 @@ pub fn simple_server(records: &[Bytes]) -> Option<Server> {
     }))
 }
 
-/// Returns the program `zebrasrv`, and a folder with an index of the records.
+/// Returns the path of `zebrasrv`, and a folder with an index of the records.
 fn zebra_register(records: &[Bytes]) -> Option<(PathBuf, TempDir)> {
     let (server, indexer) = (find("zebrasrv")?, find("zebraidx")?);
     let directory = tempfile::tempdir().expect("a directory");
@@ -216,7 +216,7 @@ pub fn configure_zebra(directory: &Path, room: &str) {
     std::fs::write(directory.join("marc21.abs"), rules).expect("the file is written");
 }
 
-/// Starts a server on a free port, trying up to three times because another program may take the port first.
+/// Starts a server on a free port. Tries up to three times, because another program may take the port first.
 fn start(directory: TempDir, command: impl Fn(&Path, u16) -> Command) -> Server {
     for _ in 0..3 {
         let port = free_port();
@@ -240,7 +240,7 @@ fn start(directory: TempDir, command: impl Fn(&Path, u16) -> Command) -> Server 
     panic!("the server does not listen");
 }
 
-/// An address where connections are refused. The port stays reserved, so that no other program listens on it.
+/// An address that refuses connections. Its port stays reserved, so that no other program can listen on it.
 #[derive(Debug)]
 pub struct Unheard(TcpSocket);
 

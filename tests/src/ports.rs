@@ -1,4 +1,4 @@
-//! Finds ports for servers that cannot choose a port themselves.
+//! Finds free ports for servers that cannot choose one themselves.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -6,8 +6,8 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// The first port used here. It is below the ports that the system assigns to connections and to servers that accept any port,
-/// so that no other test gets such a port while a server is restarted.
+/// The first port that is tried. It is below the range from which the system assigns ports, so that no other test gets the port
+/// while a server is restarted.
 const FIRST: u16 = 12_000;
 const PAIRS: u16 = 9_000;
 
@@ -19,7 +19,7 @@ pub fn free_port() -> u16 {
     pairs_of_ports(1)[0]
 }
 
-/// Returns free ports, each followed by another free port, which the servers of an engine use among themselves.
+/// Returns free ports whose next port is free too; a server of an engine uses that one to communicate with other servers.
 ///
 /// # Panics
 /// Panics if there are not enough free ports.
@@ -31,7 +31,7 @@ pub fn pairs_of_ports(number: usize) -> Vec<u16> {
     ports
 }
 
-/// Returns the first port of each pair in turn. Each process begins with a different pair, since other processes run at the
+/// Returns the first port of each pair in turn. Each process begins with a different pair, because other processes may run at the
 /// same time.
 fn next() -> u16 {
     static TURN: LazyLock<AtomicU16> = LazyLock::new(|| {

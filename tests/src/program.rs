@@ -1,4 +1,4 @@
-//! The programs under test, which are built once, and run as a user runs them, with input and output.
+//! Builds the programs under test once, and runs them like a user, with input and output.
 
 use crate::surroundings::command;
 use std::ffi::OsStr;
@@ -25,7 +25,7 @@ pub fn examples() -> PathBuf {
     cargo_build(&["build", "--examples"], "--examples").join("examples")
 }
 
-/// Builds what `cargo test` builds, with the same features; in other profiles, builds what `cargo build` builds. Returns the
+/// Builds the same targets as `cargo test`, with the same features; in other profiles, the same as `cargo build`. Returns their
 /// folder.
 fn cargo_build(in_tests: &[&str], built: &str) -> PathBuf {
     let test = std::env::current_exe().expect("the test program has a path");
@@ -91,7 +91,7 @@ fn cargo_build(in_tests: &[&str], built: &str) -> PathBuf {
     directory
 }
 
-/// The output of a program, and its exit code.
+/// The output of a program and its exit code.
 #[derive(Debug)]
 pub struct Ran {
     /// The exit code; `None` if the program was ended by a signal.
@@ -100,7 +100,7 @@ pub struct Ran {
     pub stdout: String,
     /// Standard error; octets that are not UTF-8 are replaced by U+FFFD.
     pub stderr: String,
-    /// Standard output in octets.
+    /// Standard output as octets.
     pub octets: Vec<u8>,
 }
 
@@ -115,17 +115,17 @@ impl From<Output> for Ran {
     }
 }
 
-/// Runs `z3950` with the arguments and nothing on standard input.
+/// Runs `z3950` with these arguments and empty standard input.
 pub fn z3950<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Ran {
     z3950_fed(arguments, "")
 }
 
-/// Runs `z3950` with the arguments and the text on standard input.
+/// Runs `z3950` with these arguments and this text on standard input.
 pub fn z3950_fed<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>, input: &str) -> Ran {
     run(command(path("z3950")).args(arguments), input)
 }
 
-/// Runs a command to its end with the text on standard input.
+/// Runs a command to its end, with this text on standard input.
 pub fn run(command: &mut Command, input: &str) -> Ran {
     let mut child = command
         .stdin(Stdio::piped())
@@ -142,16 +142,16 @@ pub fn run(command: &mut Command, input: &str) -> Ran {
     ran
 }
 
-/// A `z3950d` that runs until it is dropped.
+/// A running `z3950d`, which is stopped when the value is dropped.
 #[derive(Debug)]
 pub struct Daemon {
     child: Child,
-    /// The addresses on which it listens, one for each `--listen`.
+    /// The addresses on which the server listens, one for each `--listen`.
     pub addresses: Vec<SocketAddr>,
 }
 
 impl Daemon {
-    /// Starts `z3950d` with the arguments on a free loopback port, and waits until it listens.
+    /// Starts `z3950d` with these arguments on a free loopback port, and waits until it listens.
     pub fn start<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Self {
         Self::listening(arguments, &["127.0.0.1:0"])
     }

@@ -1,4 +1,5 @@
-//! Sphinx Search as a peer: nodes and a distributor on free ports, configured by `z3950d engine-config` (Debian's `sphinxsearch`).
+//! Runs Sphinx Search as a peer: nodes and a distributor on free ports, configured by `z3950d engine-config` (Debian's
+//! `sphinxsearch`).
 
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use crate::ports::pairs_of_ports;
 use crate::program::{self, Ran, run};
 use crate::surroundings::command;
 
-/// An engine, which is stopped when dropped. Its servers are named `node-1` and so on, and `distributor`.
+/// An engine, which is stopped when the value is dropped. Its servers are named `node-1` and so on, and `distributor`.
 #[derive(Debug)]
 pub struct Engine {
     program: PathBuf,
@@ -22,7 +23,7 @@ pub struct Engine {
     servers: Vec<EngineServer>,
 }
 
-/// A server that belongs to an engine.
+/// A server of an engine.
 #[derive(Debug)]
 struct EngineServer {
     name: String,
@@ -30,11 +31,11 @@ struct EngineServer {
     child: Option<Child>,
 }
 
-/// The server that distributes searches.
+/// The name of the server that distributes searches.
 const DISTRIBUTOR: &str = "distributor";
 
 impl Engine {
-    /// Starts an engine with this number of nodes, if `searchd` is installed.
+    /// Starts an engine with this number of nodes; `None` if `searchd` is not installed.
     ///
     /// # Panics
     /// Panics if the engine does not start.
@@ -42,7 +43,8 @@ impl Engine {
         Self::start_changed(nodes, |text| text)
     }
 
-    /// Starts an engine with this number of nodes and changed configurations, if `searchd` is installed.
+    /// Starts an engine with this number of nodes, whose configuration files are changed by `change`; `None` if `searchd` is not
+    /// installed.
     ///
     /// # Panics
     /// Panics if the engine does not start.
@@ -84,7 +86,7 @@ impl Engine {
         panic!("the engine does not start");
     }
 
-    /// Starts another distributor, `replica`, and returns its address for settings.
+    /// Starts another distributor, `replica`; returns its address in the form for settings.
     ///
     /// # Panics
     /// Panics if the distributor does not start.
@@ -102,7 +104,7 @@ impl Engine {
         url
     }
 
-    /// Returns the address for settings.
+    /// Returns the engine's address in the form for settings.
     pub fn url(&self) -> String {
         format!(
             "sphinxql://127.0.0.1:{}/books",
@@ -119,13 +121,13 @@ impl Engine {
             .collect()
     }
 
-    /// Returns the tables of a settings file for the database `books` in this engine, with additional lines.
+    /// Returns the tables of a settings file for the database `books` in this engine, with these additional lines.
     pub fn settings(&self, lines: &str) -> String {
         let (url, nodes) = (self.url(), self.nodes());
         format!("[[database]]\nname = \"books\"\nengine = \"{url}\"\nnodes = {nodes:?}\n{lines}\n")
     }
 
-    /// Returns the folder of the engine's files.
+    /// Returns the folder with the engine's files.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -144,7 +146,7 @@ impl Engine {
         command
     }
 
-    /// Returns the first value of each row in a server's answer to a statement.
+    /// Sends a statement to a server; returns the first value of each row in the answer.
     ///
     /// # Panics
     /// Panics if the server refuses the statement.
@@ -164,7 +166,7 @@ impl Engine {
     /// Kills a server.
     ///
     /// # Panics
-    /// Panics if there is no such server.
+    /// Panics if the server does not exist.
     pub fn kill(&mut self, server: &str) {
         if let Some(mut child) = self.server_mut(server).child.take() {
             // An error means that the server has already ended.
@@ -193,7 +195,7 @@ impl Engine {
         self.restart_after(server, "");
     }
 
-    /// Restarts a server after shell commands, such as `ulimit -f 100;`.
+    /// Restarts a server with shell commands before it, such as `ulimit -f 100;`.
     ///
     /// # Panics
     /// Panics if the server does not start.
@@ -222,7 +224,7 @@ impl Engine {
         self.folder().join(format!("{server}.conf"))
     }
 
-    /// Writes the configuration.
+    /// Writes the configuration files.
     fn configure(&self, url: &str, folder: &Path) {
         let mut command = command(program::path("z3950d"));
         command.args(["engine-config", "--engine", url]);

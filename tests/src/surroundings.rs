@@ -1,5 +1,5 @@
-//! The environment of programs in tests, reduced to the minimum that they need. A user's environment variables, locale, time
-//! zone or proxy do not affect any test, nor do ignored signals, as left by `nohup` and services.
+//! The environment of programs in tests, reduced to the minimum that they need. The user's environment variables, locale, time
+//! zone and proxy do not affect tests; nor do ignored signals, which `nohup` and services leave.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use std::sync::{Once, OnceLock};
 
 use signal_hook::consts::{FORBIDDEN, SIGPIPE};
 
-/// The variables that programs keep: those that say where programs, libraries and temporary files are, and where a coverage
-/// tool writes.
+/// The variables that programs keep: the paths of programs, libraries and temporary files, and the output path of a coverage
+/// tool.
 const KEPT: [&str; 10] = [
     "PATH",
     "LD_LIBRARY_PATH",
@@ -40,7 +40,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Returns an empty folder, the home of programs that do not get another one.
+/// Returns an empty folder, which is the home of programs unless a test sets another one.
 fn home() -> &'static Path {
     static HOME: OnceLock<PathBuf> = OnceLock::new();
     HOME.get_or_init(|| {
@@ -55,7 +55,7 @@ fn home() -> &'static Path {
 /// Restores the effect of signals that this process ignores, for the programs that it starts.
 ///
 /// A new program inherits the set of ignored signals. Signals with a handler, however, have their default effect in the new
-/// program, so each ignored signal gets a handler here, which does nothing.
+/// program. Therefore, each ignored signal gets a handler that does nothing.
 fn restore_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -70,7 +70,7 @@ fn restore_signals() {
     });
 }
 
-/// Returns the signals that a process ignores, from its status in `/proc`.
+/// Parses the ignored signals from the status of a process in `/proc`.
 fn ignored(status: &str) -> impl Iterator<Item = i32> {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());

@@ -1,5 +1,4 @@
-//! Returns the queries that `yaz-client` makes from texts: it searches for each text on a test server, which records the
-//! requests.
+//! Finds out the queries that `yaz-client` sends for given texts, by searching on a test server that records the requests.
 
 use std::collections::HashMap;
 
@@ -10,14 +9,14 @@ use crate::peer;
 use crate::program::run;
 use crate::surroundings::command;
 
-/// The maximum length in octets of a command that yaz-client takes from a pipe.
+/// The maximum length of a command that yaz-client reads from a pipe, in octets.
 const LONGEST_COMMAND: usize = 10_000;
 
-/// Runs yaz-client with the setup commands, such as `querytype cql2rpn`, and returns the query that it sends for each text; a
-/// query is `None` if yaz-client refuses its text. Returns `None` if yaz-client is not installed.
+/// Runs yaz-client with the setup commands, such as `querytype cql2rpn`, and returns the query that it sends for each text, or
+/// `None` for a text that it refuses. Returns `None` if yaz-client is not installed.
 ///
 /// # Panics
-/// Panics if a text cannot be passed to yaz-client: it contains a line break or a `;`, or is too long.
+/// Panics if a text cannot be passed to yaz-client, because it contains a line break or a `;`, or is too long.
 pub fn queries_sent(setup: &[&str], queries: &[&str]) -> Option<Vec<Option<Query>>> {
     let program = peer::find("yaz-client")?;
     let server = TestServer::builder()

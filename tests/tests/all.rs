@@ -1,6 +1,6 @@
-//! All tests that need several packages, as one program, which is linked once and keeps the processors busy. `cargo test
-//! --workspace --test all command::` runs the tests of a module. The checks of the sources are in `tidy`, which is built
-//! sooner.
+//! All tests that need several packages, in one program, which is linked only once and uses all processors. `cargo test
+//! --workspace --test all command::` runs the tests of a module. The checks of the sources are in `tidy`, which is faster to
+//! build.
 
 mod command;
 mod conformance;

@@ -1,4 +1,4 @@
-//! The programs `z3950` and `z3950d` as their users run them: with arguments and input, output and exit code.
+//! Tests of the programs `z3950` and `z3950d` as users run them: arguments and input, output and exit code.
 
 mod audit_urls;
 mod batch;

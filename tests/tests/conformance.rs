@@ -1,12 +1,12 @@
-//! Compares `CONFORMANCE.md` with the tests: every id in use has a row in the document, and every row has the tests that it
-//! names.
+//! Compares `CONFORMANCE.md` with the tests: every id in use must have a row in the document, and the tests named in each row
+//! must exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const DOCUMENT: &str = include_str!("../CONFORMANCE.md");
-/// The letters before the hyphen of an id; after `Q-`, another letter follows.
+/// The letters before the hyphen of an id; after `Q-`, there is another letter.
 const FAMILIES: &str = "AGILMSUZQ";
 /// The number of findings of each kind that the audit lists.
 const FOUND: [(char, u32); 4] = [('A', 9), ('B', 20), ('C', 9), ('D', 20)];
@@ -18,18 +18,18 @@ fn folder() -> &'static Path {
 /// A table row of the document.
 struct Row {
     id: &'static str,
-    /// The number of the table.
+    /// The number of the table that contains the row.
     table: usize,
     requirement: &'static str,
     proofs: Vec<Proof>,
 }
 
-/// The proof of a row.
+/// The proof named in a row.
 #[derive(Debug, PartialEq)]
 enum Proof {
-    /// A file that contains the id of the row, or these ids of other rows.
+    /// A file that contains the id of the row, or the given ids of other rows.
     Ids(&'static str, Vec<&'static str>),
-    /// A test, given by its name.
+    /// A test function, by its file and name.
     Test(&'static str, &'static str),
 }
 
@@ -73,7 +73,7 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-/// Returns the files that the document links to, by link name.
+/// Returns the files linked in the document, by link name.
 fn files() -> BTreeMap<&'static str, (PathBuf, String)> {
     let links = DOCUMENT.lines().filter_map(|line| {
         let (name, path) = line.strip_prefix('[')?.split_once("]: ")?;
@@ -84,7 +84,7 @@ fn files() -> BTreeMap<&'static str, (PathBuf, String)> {
     links.collect()
 }
 
-/// Returns the sort key of an id: family, letter of a finding or `CANON`, numbers.
+/// Returns the sort key of an id: its family, the letter of a finding or `CANON`, and its numbers.
 fn key(id: &str) -> Option<(char, &str, Vec<u32>)> {
     let (family, rest) = id.split_once('-')?;
     let mut letters = family.chars();
@@ -110,7 +110,7 @@ fn key(id: &str) -> Option<(char, &str, Vec<u32>)> {
     Some((family, word, numbers.collect::<Option<_>>()?))
 }
 
-/// Returns the ids in a text: words such as `Z-5.1`, and names of tests such as `audit_b4_…` and `z_7_2_…`.
+/// Returns the ids in a text: words such as `Z-5.1`, and the ids in names of tests such as `audit_b4_…` and `z_7_2_…`.
 fn ids(text: &str) -> BTreeSet<String> {
     let part_of_one = |c: char| c.is_alphanumeric() || "-._".contains(c);
     let words = text.split(|c| !part_of_one(c));
@@ -122,7 +122,7 @@ fn ids(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Returns the id with which the name of a test begins.
+/// Returns the id at the beginning of a test's name.
 fn named(word: &str) -> Option<String> {
     if let Some(rest) = word.strip_prefix("audit_") {
         let (letter, number) = rest.split('_').next()?.split_at_checked(1)?;
@@ -175,7 +175,7 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns every source, fixture and page of the repository except the document itself.
+/// Returns every source, fixture and page of the repository other than the document itself.
 fn everything() -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     sources(folder().parent().expect("the workspace"), &mut found);
@@ -188,7 +188,7 @@ fn everything() -> Vec<(PathBuf, String)> {
     found.into_iter().map(read).collect()
 }
 
-/// Fails with all faults, not only the first.
+/// Fails with a message that lists all faults.
 fn assert_none(faults: &[String]) {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
@@ -284,7 +284,7 @@ fn every_row_is_proved_where_it_says() {
     assert_none(&faults);
 }
 
-/// Returns the ids in a source, or those in the first column of a table.
+/// Returns the ids in a source; for a table, only those in its first column.
 fn proved_ids(path: &Path, text: &str) -> BTreeSet<String> {
     if path.extension().is_some_and(|extension| extension == "tsv") {
         let cases = text.lines().filter(|line| !line.starts_with('#'));

@@ -1,5 +1,5 @@
-//! Records converted from form to form: `z3950 convert` and `z3950 get --format` on real records, against yaz-marcdump, and on
-//! damaged ones.
+//! Tests of the conversion of records: `z3950 convert` and `z3950 get --format` on real records, compared with yaz-marcdump, and
+//! on damaged records.
 
 mod command;
 mod damaged;
@@ -19,7 +19,7 @@ use bytes::Bytes;
 use z3950_marc::charset::{Charset, NormalForm, Options};
 use z3950_marc::iso2709;
 
-/// Returns the files of real records; if there are none, reports this on standard error.
+/// Returns the files of real records; prints a message if there are none.
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/marc");
     let Ok(entries) = std::fs::read_dir(folder) else {
@@ -35,7 +35,7 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Returns text in NFC, as z3950 writes it.
+/// Converts text to NFC, as z3950 writes it.
 fn nfc(octets: &[u8]) -> Vec<u8> {
     let mut options = Options::default();
     options.form = Some(NormalForm::Nfc);
@@ -43,7 +43,7 @@ fn nfc(octets: &[u8]) -> Vec<u8> {
     decoded.text.into_owned().into_bytes()
 }
 
-/// Returns the records of a file as octets.
+/// Splits a file into the octets of its records.
 fn records(file: &Path) -> Vec<Bytes> {
     let octets = std::fs::read(file).expect("a readable file");
     iso2709::split(octets.into()).collect()

@@ -1,5 +1,5 @@
-//! Hostile input: randomly mutated octets, small storms, connections cut anywhere, and a server that is killed. No program
-//! panics, hangs or uses ever more memory, and other clients are still answered.
+//! Hostile input: randomly mutated octets, small storms, connections cut anywhere, and a server that is killed. No program may
+//! panic, hang or use more and more memory, and other clients must still be answered.
 
 mod octets;
 mod partner;

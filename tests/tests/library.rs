@@ -1,4 +1,4 @@
-//! The public API of the library as other programs use it: connections, queries, result sets, records, parts of an index.
+//! Tests of the library's public API as used by other programs: connections, queries, result sets, records, parts of an index.
 
 mod connection;
 mod editions;

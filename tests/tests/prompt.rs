@@ -1,4 +1,4 @@
-//! The prompt in a real terminal, as a user sees it.
+//! Tests of the prompt in a real terminal, as users see it.
 
 mod display;
 mod editing;
@@ -18,10 +18,10 @@ use z3950_server::testing::{TestServer, record};
 use z3950_tests::surroundings::command;
 use z3950_tests::{pause, program};
 
-/// The maximum time for an answer on a busy machine.
+/// The maximum time to wait for an answer, for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A user at the prompt.
+/// A user at the prompt in a terminal.
 struct Person {
     session: OsSession,
 }
@@ -66,7 +66,7 @@ impl Person {
         self.session.send(key).expect("the terminal takes it");
     }
 
-    /// Waits for a text and returns the output before it.
+    /// Waits for a text; returns the output before it.
     fn sees(&mut self, text: &str) -> String {
         match awaited(&mut self.session, || text) {
             Ok(found) => String::from_utf8_lossy(found.before()).into_owned(),
@@ -79,7 +79,7 @@ impl Person {
         }
     }
 
-    /// Makes the terminal small, and shows the first page of records of a search for books.
+    /// Makes the terminal small, searches for books, and shows the first page of records.
     fn sees_a_page(&mut self) {
         let process = self.session.get_process_mut();
         process.set_window_size(80, 12).expect("a terminal");
@@ -96,7 +96,7 @@ impl Person {
     }
 }
 
-/// Waits for text on the terminal.
+/// Waits for text in the output of a terminal.
 fn awaited<N: Needle>(
     session: &mut OsSession,
     needle: impl Fn() -> N,

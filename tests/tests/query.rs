@@ -1,5 +1,4 @@
-//! Tests the query languages as people write them, with tables of texts and their RPN, and with YAZ's interpretation of the
-//! same texts.
+//! Tests of the query languages: tables of queries with their RPN, compared with YAZ's interpretation of the same queries.
 
 mod between;
 mod ccl;

@@ -1,5 +1,5 @@
-//! Damaged and unusual requests and answers of SRU: none causes a panic, and anything that was read is written so that it can
-//! be read again. Seeded; `Z3950_MUTATIONS=N` multiplies the count.
+//! Tests of damaged and unusual SRU requests and answers: none may cause a panic, and everything that was read must be written so
+//! that it can be read again. Seeded; `Z3950_MUTATIONS=N` multiplies the number of mutations.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use z3950_server::testing::TestServer;
 use z3950_server::{Limits, MemoryBackend, Target};
 use z3950_tests::random::{Random, mutations};
 
-/// Requests as programs send them.
+/// SRU requests in the form that programs send.
 const REQUESTS: [&str; 8] = [
     "version=1.1&operation=explain",
     "version=1.1&operation=searchRetrieve&query=title%3D3&startRecord=1&maximumRecords=2",
@@ -89,7 +89,7 @@ fn mutated_envelopes_are_read_or_refused() {
     assert!(read > 1000, "{read} requests were read");
 }
 
-/// Requests for the demo catalogue, with indexes that it has.
+/// Requests with indexes of the demo catalogue.
 const OF_DEMO: [&str; 6] = [
     "query=title%3Dwar+sortby+dc.date/sort.descending&startRecord=2&maximumRecords=3&recordSchema=dc&facetLimit=2:title",
     "version=1.1&query=rec.id+any+%22pg1342+pg158%22&recordPacking=string&recordSchema=opac&sortKeys=title,,0,,lowValue",
@@ -134,7 +134,7 @@ fn mutated_requests_are_answered() {
     assert!(found > 200 && refused > 500, "{found} {refused}");
 }
 
-/// Answers as servers send them.
+/// SRU answers in the form that servers send.
 const ANSWERS: [&str; 6] = [
     "<?xml version=\"1.0\"?><zs:searchRetrieveResponse xmlns:zs=\"http://www.loc.gov/zing/srw/\"><zs:version>1.1</zs:version>\
      <zs:numberOfRecords>23</zs:numberOfRecords><zs:records><zs:record><zs:recordSchema>marcxml</zs:recordSchema>\
@@ -196,7 +196,8 @@ fn mutated_answers_are_read_or_refused() {
     assert!(read > 1000, "{read} answers were read");
 }
 
-/// A listener distinguishes HTTP from Z39.50 by the first octet, which may belong to an empty line (RFC 9112 §2.2).
+/// The first octet, by which a listener distinguishes HTTP from Z39.50, may belong to an empty line before the request (RFC 9112
+/// §2.2).
 #[test]
 fn empty_lines_may_precede_the_first_request() {
     let server = TestServer::demo();

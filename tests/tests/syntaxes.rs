@@ -1,5 +1,5 @@
-//! Damaged OPAC, GRS-1, Summary and Explain records: none causes a panic; records that can be read survive a round trip and
-//! convert to text, JSON and XML. Seeded; `Z3950_MUTATIONS=N` multiplies the count.
+//! Tests of damaged OPAC, GRS-1, Summary and Explain records: none may cause a panic; records that can be read must survive a
+//! round trip, and convert to text, JSON and XML. Seeded; `Z3950_MUTATIONS=N` multiplies the number of mutations.
 
 use z3950_asn1::apdu::{
     External, ExternalEncoding, ExternalValue as _, IntUnit, StringOrNumeric, Unit,

@@ -1,6 +1,5 @@
-//! URLs from text to value and back: the tables in `fixtures/urls`, then properties and mutations. This file tests RFC 2056;
-//! the others test every scheme.
-//! Row ids are those of `tests/CONFORMANCE.md`; offsets are 0-based and count octets.
+//! Tests of URLs, from text to value and back: the tables in `fixtures/urls`, then properties and mutations. This file tests RFC
+//! 2056; the submodules test every scheme. Row ids are those of `tests/CONFORMANCE.md`; offsets count octets from 0.
 
 mod audit;
 mod described;
@@ -192,7 +191,7 @@ fn parts_give_a_url_or_a_refusal() {
     check(session().port(0), "PortOutOfRange");
 }
 
-/// The limit [`MAX_URL_LENGTH`] and one octet more, for texts, for their canonical forms and for built URLs.
+/// Tests the limit [`MAX_URL_LENGTH`] and one octet more, for texts, canonical forms and built URLs.
 #[test]
 fn length_is_bounded() {
     let head = "z39.50r://lib.example/cat?";
@@ -234,7 +233,7 @@ fn length_is_bounded() {
     );
 }
 
-/// a URL, its parts and its errors never print a password.
+/// the printed forms of a URL, its parts and its errors must not contain a password.
 #[test]
 fn passwords_never_show() {
     let check = |text: &str| {

@@ -1,4 +1,4 @@
-//! Octets of real conversations: every fixture decodes to a value, whose encoding decodes to the same value.
+//! Tests with octets of real conversations: every fixture must decode to a value, whose encoding must decode to the same value.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -177,7 +177,7 @@ fn fixtures_hold_what_the_peers_sent() {
     );
 }
 
-/// Rows Z-5.1 and Z-4.12: a URL sends exactly these octets.
+/// Rows Z-5.1 and Z-4.12: the client must send exactly these octets for a URL.
 #[test]
 fn a_url_sends_these_octets() {
     use z3950::plan::{PlanOptions, plan};
@@ -198,7 +198,7 @@ fn a_url_sends_these_octets() {
     );
 }
 
-/// An Init whose protocolVersion and options are BIT STRINGs without octets, as the crate z39 makes them by default.
+/// An Init whose protocolVersion and options are BIT STRINGs without octets, as sent by the crate z39 by default.
 const NO_BITS: &str = "b4 11 83 00 84 00 85 02 40 00 86 03 10 00 00 9f 6e 01 78";
 
 #[test]

@@ -1,4 +1,4 @@
-//! The access log: one line for each session when it ends, as text or as JSON.
+//! The access log: one line per session, written when the session ends, as text or JSON.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -21,15 +21,15 @@ pub(crate) struct AccessLog(Mutex<LogFile>);
 struct LogFile {
     to: Box<dyn Write + Send>,
     format: LogFormat,
-    /// Whether the last line could not be written.
+    /// Whether the last attempt to write a line failed.
     is_broken: bool,
 }
 
-/// The name that stands for standard error.
+/// The file name that means standard error.
 pub(crate) const STDERR: &str = "-";
 
 impl AccessLog {
-    /// Appends to a file, which is created if necessary, or writes to standard error for `-`.
+    /// Opens the file for appending, creating it if necessary; `-` opens standard error.
     pub(crate) fn open(path: &Path, format: LogFormat) -> io::Result<Self> {
         let to: Box<dyn Write + Send> = if path == Path::new(STDERR) {
             Box::new(io::stderr())
@@ -47,7 +47,7 @@ impl AccessLog {
         }))
     }
 
-    /// Continues in the file of the other log.
+    /// Switches to the file of the other log.
     pub(crate) fn replace(&self, other: Self) {
         let other = other.0.into_inner();
         *self.file() = other.unwrap_or_else(PoisonError::into_inner);
@@ -63,7 +63,7 @@ impl Observer for AccessLog {
         true
     }
 
-    /// Writes a line. If that fails, it is reported once, and later lines are tried again.
+    /// Writes a line for a session. A failure is reported once; later lines are still attempted.
     fn ended(&self, totals: &SessionTotals) {
         let mut file = self.file();
         let line = match file.format {
@@ -87,14 +87,14 @@ impl Observer for AccessLog {
     }
 }
 
-/// Returns the operations of a session that were answered, by kind.
+/// Returns the kinds of answered operations of a session, with their numbers.
 fn operations(totals: &SessionTotals) -> impl Iterator<Item = (&'static str, u64)> {
     let kinds = OperationKind::ALL.iter();
     let counts = kinds.map(|kind| (kind.name(), totals.operations(*kind)));
     counts.filter(|(_, count)| *count > 0)
 }
 
-/// Returns a line of words, `KEY=VALUE` except for the time. Text from the client is in quotation marks, with escapes.
+/// Returns the line for a session: words `KEY=VALUE`, except for the time. Text from the client is quoted and escaped.
 fn text(totals: &SessionTotals) -> String {
     let mut line = format_time(totals.started);
     let seconds = totals.duration.as_secs_f64();
@@ -125,7 +125,7 @@ fn text(totals: &SessionTotals) -> String {
     line
 }
 
-/// Returns an object with the same values.
+/// Returns the line for a session as a JSON object, with the same values as the text form.
 fn object(totals: &SessionTotals) -> Value {
     let operations: Map<_, _> = operations(totals)
         .map(|(kind, count)| (kind.to_owned(), count.into()))

@@ -1,5 +1,5 @@
-//! Makes glibc return freed memory to the system. By default, glibc stops doing so once a block of several MiB has been freed,
-//! which happens whenever databases are loaded, so that a few reloads triple the memory of the process.
+//! Makes glibc return freed memory to the system. By default, glibc stops doing so once a block of several MiB has been freed.
+//! Loading a database frees such blocks, so a few reloads would triple the memory of the process.
 
 use std::env;
 use std::ffi::OsString;
@@ -8,16 +8,18 @@ use std::process::Command;
 
 use crate::available;
 
-/// The environment variable of glibc's threshold (mallopt(3), `M_TRIM_THRESHOLD`). Any value also fixes the other thresholds.
+/// The environment variable of glibc's trim threshold (mallopt(3), `M_TRIM_THRESHOLD`). Setting it also stops glibc from
+/// adjusting its other thresholds.
 const VARIABLE: &str = "MALLOC_TRIM_THRESHOLD_";
-/// The initial value of glibc, in octets.
+/// glibc's initial trim threshold, in octets.
 const THRESHOLD: &str = "131072";
-/// The environment variable of glibc's number of arenas (`M_ARENA_MAX`). Each arena reserves 64 MiB of addresses, so that little
-/// would be left of a limited address space (`ulimit -v`).
+/// The environment variable of glibc's number of arenas (`M_ARENA_MAX`). Each arena reserves 64 MiB of addresses, so several
+/// arenas would use up a limited address space (`ulimit -v`).
 const ARENAS: &str = "MALLOC_ARENA_MAX";
 
 /// Restarts the program in this process with the threshold fixed, unless it is already set. glibc reads the threshold at the
-/// start of a program; setting it later would take unsafe code. If the program cannot be restarted, it continues as it is.
+/// start of a program; setting it later would take unsafe code. If the program cannot be restarted, it continues without a fixed
+/// threshold.
 pub(crate) fn return_freed_memory() {
     if env::var_os(VARIABLE).is_some() {
         return;

@@ -121,14 +121,14 @@ pub(crate) struct Arguments {
     pub(crate) man: bool,
 }
 
-/// The template of the help: examples come first.
+/// The template of the help, which puts the examples first.
 const TEMPLATE: &str = "\
 {about-with-newline}
 {usage-heading} {usage}
 
 {before-help}{all-args}{after-help}";
 
-/// The examples; a test runs every line.
+/// The examples in the help; a test runs each line.
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   z3950d --demo
@@ -171,7 +171,7 @@ Exit codes:
   130  stopped at once by a second signal, or load stopped by one";
 
 impl Arguments {
-    /// Checks that there is something to serve, and that the TLS options fit together.
+    /// Checks that there is something to serve, and that the TLS options can be used together.
     pub(crate) fn checked(self) -> Result<Self, clap::Error> {
         let given = |option| self.given.has(option);
         let own = given("demo") || !self.databases.is_empty() || !self.save.is_empty();
@@ -210,7 +210,7 @@ impl Arguments {
         }
     }
 
-    /// Returns whether the arguments ask for a text instead of a server.
+    /// Returns whether the arguments ask to print something, such as the manual page, instead of starting a server.
     pub(crate) fn asks_for_text(&self) -> bool {
         self.asks_for_faults() || self.print_config || self.man || self.completions.is_some()
     }

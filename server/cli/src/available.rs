@@ -1,5 +1,5 @@
-//! The memory that the process may have: the minimum of what the machine has, what `ulimit -v` allows, and the limits of its
-//! cgroup and of the cgroups above it, of either version.
+//! The memory available to the process: the minimum of the machine's memory, `ulimit -v`, and the limits of its cgroup and of the
+//! cgroups above it (cgroups v1 and v2).
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use z3950_server::Headroom;
 
-/// The limits of the memory that the process may have, in octets, as they were when they were first asked for.
+/// The memory limits of the process, in octets, as found at the first call of [`headroom`].
 struct MemoryLimits {
     /// The limit of the address space.
     addresses: Option<u64>,
@@ -24,11 +24,11 @@ static LIMITS: LazyLock<MemoryLimits> = LazyLock::new(|| {
     }
 });
 
-/// The file that counts the pages of the process. The system counts them again for each read from the beginning.
+/// The file with the page counts of the process. It is kept open, because the kernel computes the counts again for each read from
+/// the beginning.
 static STATM: LazyLock<Option<File>> = LazyLock::new(|| File::open("/proc/self/statm").ok());
 
-/// Returns how much is left of the memory that the process may have: the minimum of what its limits leave. This takes a
-/// microsecond.
+/// Returns how much memory the process can still allocate before it reaches one of its limits. This takes a microsecond.
 pub(crate) fn headroom() -> Option<Headroom> {
     let mut used = [0; 128];
     let length = rustix::io::pread(STATM.as_ref()?, &mut used, 0).ok()?;
@@ -36,7 +36,7 @@ pub(crate) fn headroom() -> Option<Headroom> {
     left(used, rustix::param::page_size() as u64, &LIMITS)
 }
 
-/// Returns the same as [`headroom`], from the text of `/proc/self/statm`, which counts pages.
+/// Computes the headroom from the text of `/proc/self/statm`, which counts pages.
 fn left(used: &str, page: u64, limits: &MemoryLimits) -> Option<Headroom> {
     let mut pages = used.split(' ').map(|pages| pages.parse::<u64>().ok());
     let mut of = |limit: Option<u64>| {
@@ -50,8 +50,9 @@ fn left(used: &str, page: u64, limits: &MemoryLimits) -> Option<Headroom> {
     found.into_iter().flatten().min_by_key(|room| room.left)
 }
 
-/// Returns the number of octets that all sessions may keep: as configured, or a quarter of what the process may have; but at most
-/// what is left besides the reserve, or half of that if nothing is configured.
+/// Returns the number of octets that all sessions together may keep: the configured number, or else a quarter of the memory
+/// available to the process. The result is at most the remaining memory minus the reserve, or half of that if nothing is
+/// configured.
 pub(crate) fn server_octets(
     configured: Option<usize>,
     headroom: Option<Headroom>,
@@ -95,8 +96,8 @@ fn of_process() -> Option<u64> {
     None
 }
 
-/// Returns the lowest limit of the cgroups that `/proc/self/cgroup` names, and of the cgroups above them. A container may see
-/// only its own group, at the root.
+/// Returns the lowest limit of the cgroups listed in `/proc/self/cgroup` and of the cgroups above them. A container may see only
+/// its own cgroup, at the root.
 fn of_cgroups(cgroups: &str, root: &Path) -> Option<u64> {
     let limits = cgroups.lines().flat_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);

@@ -47,20 +47,20 @@ pub(crate) const LISTENERS: &str = "Where to listen";
 pub(crate) const LOGS: &str = "Logs";
 
 settings! {
-    /// The settings of a file, or of the command line, with defaults for the rest.
+    /// The settings from the file or the command line, with defaults for the settings that are not given.
     #[derive(Debug)]
     struct Config {
-        /// The databases at other servers.
+        /// The databases whose records are at other servers.
         remotes: Vec<RemoteOptions>,
-        /// The databases in a search engine.
+        /// The databases whose records are in a search engine.
         engines: Vec<EngineSettings>,
-        /// The profiles of the targets of the gateway.
+        /// The profiles of targets that the gateway may use.
         gateway_profiles: Arc<Profiles>,
-        /// Limits of the tasks of extended services.
+        /// The limits of extended services tasks.
         tasks: TaskLimits,
-        /// The size at which journals are folded, in octets.
+        /// The size at which a journal is folded into its database's file, in octets.
         journal_octets: Option<u64>,
-        /// Whether a transcript may replace an existing one.
+        /// Whether an existing transcript may be replaced.
         overwrite: bool,
     }
 
@@ -238,12 +238,12 @@ impl FromStr for LogFormat {
 const MAX_SIZE: u64 = 1 << 20;
 
 impl Config {
-    /// Reads a file. Paths in the file are relative to its folder.
+    /// Reads a settings file. Relative paths in it start from its folder.
     ///
     /// # Errors
-    /// Everything that is wrong with the file, one line for each error: `z3950d.toml:3: sessions is not a number`.
+    /// Returns everything that is wrong with the file, one line for each error: `z3950d.toml:3: sessions is not a number`.
     ///
-    /// The settings that can be read in spite of errors are returned too.
+    /// The settings that could be read in spite of errors are returned too.
     pub(crate) fn read(path: &Path) -> (Option<Self>, Vec<String>) {
         let folder = path.parent().unwrap_or(Path::new(""));
         let name = path.display();
@@ -263,10 +263,11 @@ impl Config {
         (config, lines.collect())
     }
 
-    /// Reads the text of a file; paths in the text are relative to `folder`. The files that it names are not read.
+    /// Parses the text of a settings file; relative paths in it start from `folder`. The files named in the settings are not
+    /// read.
     ///
     /// # Errors
-    /// Everything that is wrong with the text, with line numbers.
+    /// Returns everything that is wrong with the text, with line numbers.
     #[cfg(test)]
     pub(crate) fn parse(text: &str, folder: &Path) -> Result<Self, Vec<(usize, String)>> {
         match Self::parse_in_part(text, folder) {
@@ -275,8 +276,8 @@ impl Config {
         }
     }
 
-    /// Reads the settings without those that are wrong, and returns the errors with their line numbers. Returns `None` if the
-    /// text is not TOML.
+    /// Reads all valid settings, and returns an error with its line number for each invalid one. Returns `None` if the text is
+    /// not TOML.
     fn parse_in_part(text: &str, folder: &Path) -> (Option<Self>, Vec<(usize, String)>) {
         let notes = Notes::default();
         let (table, syntax) = DeTable::parse_recoverable(text);

@@ -1,4 +1,4 @@
-//! Databases in a search engine, made from their settings; the engine's configuration files; and loads of records.
+//! Creates the databases in a search engine from their settings, writes the engine's configuration files, and loads records.
 
 mod bar;
 mod load;
@@ -20,7 +20,7 @@ use crate::args::{EngineArguments, EngineCommand};
 use crate::config::{Config, EngineSettings};
 use crate::failure::{Exit, Failure, complain};
 
-/// Carries out a command for search engines.
+/// Runs a command for search engines.
 ///
 /// # Errors
 /// Invalid usage, or the reason why the command failed.
@@ -31,11 +31,11 @@ pub(crate) fn run(command: &EngineCommand, runtime: &Runtime) -> Result<Exit, Fa
     }
 }
 
-/// Opens the databases. Nothing is sent yet. A database that is open with the same settings stays open, with its connections and
-/// result sets.
+/// Opens the databases without connecting to the engines. A database that is already open with the same settings stays open, with
+/// its connections and result sets.
 ///
 /// # Errors
-/// If nodes or names of indexes are wrong; the settings file has already been checked for this.
+/// Wrong nodes or names of indexes, which cannot occur after a check of the settings file.
 pub(crate) fn open(
     config: &Config,
     running: &[Arc<EngineDatabase>],
@@ -55,11 +55,11 @@ pub(crate) fn open(
     engines.collect()
 }
 
-/// Asks the engines, except the engines of databases that are already running, whether they are as the settings say. All are
-/// asked at the same time. Engines that do not answer are named and returned, to be watched.
+/// Checks that the engines match the settings, all at the same time. Engines of databases that are already running are skipped.
+/// Engines that do not answer are reported and returned, so that they can be watched.
 ///
 /// # Errors
-/// The engines that differ from the settings, each with the line of the setting.
+/// The engines that do not match the settings, each with the line of the setting.
 pub(crate) async fn check(
     file: Option<&Path>,
     config: &Config,
@@ -104,7 +104,7 @@ pub(crate) async fn check(
     }
 }
 
-/// Returns the failure for an engine that is not as the settings say, with advice on what to do.
+/// Returns the failure for an engine that does not match the settings, with advice.
 fn refused(error: &EngineCheckError) -> Failure {
     let advice = match error {
         EngineCheckError::Malformed(_) => ": is this the port for SphinxQL?",
@@ -120,7 +120,7 @@ fn refused(error: &EngineCheckError) -> Failure {
     Failure::usage(format!("{error}{advice}"))
 }
 
-/// Reports where the records of the databases are.
+/// Prints the addresses of the engines of each database.
 pub(crate) fn tell(config: &Config) {
     for EngineSettings { options, .. } in &config.engines {
         let places: Vec<String> = options.replicas.iter().map(ToString::to_string).collect();
@@ -132,7 +132,7 @@ pub(crate) fn tell(config: &Config) {
     }
 }
 
-/// Returns the fields and attributes of a database in the engine.
+/// Returns the layout of a database in the engine: its fields and attributes.
 fn layout(config: &Config, settings: &EngineSettings) -> Result<Arc<EngineLayout>, Failure> {
     let layout = EngineLayout::new(
         config.access_points.clone(),
@@ -145,10 +145,10 @@ fn layout(config: &Config, settings: &EngineSettings) -> Result<Arc<EngineLayout
     layout.map(Arc::new)
 }
 
-/// Reads the settings of the file, if there is one, and returns the database that the arguments mean, with its nodes.
+/// Reads the settings file, if one is given, and returns the settings and the database selected by the arguments, with its nodes.
 ///
 /// # Errors
-/// A file that cannot be used, arguments that do not match a database of the file, or no nodes.
+/// The file cannot be used, the arguments do not match a database of the file, or there are no nodes.
 fn settings_of(arguments: &EngineArguments) -> Result<(Config, EngineSettings), Failure> {
     let mut config = Config::default();
     if let Some(path) = &arguments.config {
@@ -195,7 +195,7 @@ fn settings_of(arguments: &EngineArguments) -> Result<(Config, EngineSettings), 
     }
 }
 
-/// Returns the address of the engine, unless one is named.
+/// Returns the address of the engine that is used if the arguments and settings do not name one.
 fn default_address() -> EngineAddress {
     EngineAddress {
         host: "127.0.0.1".to_owned(),

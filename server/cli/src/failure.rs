@@ -34,7 +34,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The reason why the program fails, in words, and its exit code.
+/// The reason why the program fails, as a message, and the exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
@@ -42,7 +42,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// Creates a failure for invalid usage, or for something unusable that the usage names.
+    /// Creates a failure for invalid usage, or for something named on the command line that cannot be used.
     pub(crate) fn usage(cause: impl Into<Box<dyn Error>>) -> Self {
         Self {
             exit: Exit::Usage,
@@ -50,12 +50,12 @@ impl Failure {
         }
     }
 
-    /// Creates a failure of an operation on a file, an address and so on.
+    /// Creates a failure of an operation, such as reading a file or binding an address.
     pub(crate) fn cannot(what: &str, cause: impl Into<Box<dyn Error>>) -> Self {
         Self::usage(format!("{what}: {}", chain(&*cause.into())))
     }
 
-    /// Creates an unexpected failure of the system.
+    /// Creates a failure for an unexpected system error.
     pub(crate) fn unexpected(cause: io::Error) -> Self {
         Self {
             exit: Exit::Unexpected,

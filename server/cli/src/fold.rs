@@ -1,4 +1,4 @@
-//! Folds journals into the files of databases: at the end of the server, and with `--fold`.
+//! Folds journals into the files of their databases, when the server ends and with `--fold`.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::failure::{Exit, Failure, chain, complain};
 use crate::load;
 use crate::words::counted;
 
-/// Folds the journals of all databases. Journals that cannot be folded keep their changes for the next start.
+/// Folds the journals of all databases. A journal that cannot be folded keeps its changes until the next start.
 pub(crate) fn at_the_end(backend: &MemoryBackend) -> Exit {
     let mut exit = Exit::Stopped;
     for folded in backend.fold() {
@@ -25,7 +25,7 @@ pub(crate) fn at_the_end(backend: &MemoryBackend) -> Exit {
     exit
 }
 
-/// Folds the journal of a file, and reports what was done.
+/// Folds the journal of a file, and prints the result.
 pub(crate) fn file(file: &Path) -> Result<Exit, Failure> {
     let shown = file.display();
     let what = format!("cannot fold the journal of {shown}");

@@ -1,5 +1,4 @@
-//! The reports of `--judge` on what clients sent. The reports are written once, at the end, even if the program has to end
-//! quickly.
+//! The reports of `--judge` on what clients sent. They are written once, at the end, even if the program has to end quickly.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -14,17 +13,17 @@ use crate::failure::{Exit, Failure, chain, complain};
 use crate::settings;
 use crate::words::counted;
 
-/// Reports that will be written.
+/// The reports that will be written at the end.
 pub(crate) struct ClientReports {
     judge: Arc<ClientJudge>,
     files: Mutex<Vec<(PathBuf, Reserved)>>,
 }
 
 impl ClientReports {
-    /// Reserves the files of the reports; returns `None` if there are none.
+    /// Reserves the files of the reports; returns `None` if no report is configured.
     ///
     /// # Errors
-    /// If a file exists, or cannot be written.
+    /// A file exists, or cannot be written.
     pub(crate) fn open(config: &Config) -> Result<Option<Self>, Failure> {
         let files = config.judge.iter().map(|path| {
             let existing = Existing::forced(config.overwrite);
@@ -39,15 +38,15 @@ impl ClientReports {
         }))
     }
 
-    /// Returns the observer that judges sessions as they happen.
+    /// Returns the observer that judges sessions while they run.
     pub(crate) fn observer(&self) -> Arc<dyn Observer> {
         Arc::clone(&self.judge) as Arc<dyn Observer>
     }
 
-    /// Writes the reports, unless they have been written already, and says so.
+    /// Writes the reports and prints a message; does nothing if they have already been written.
     ///
     /// # Errors
-    /// The first file that cannot be written; the others are still written.
+    /// The first file that cannot be written; the remaining files are still written.
     pub(crate) fn write(&self) -> Result<(), Failure> {
         // The lock is held until all reports are written, so that a second signal waits for them.
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,7 +80,7 @@ impl ClientReports {
     }
 }
 
-/// Writes a report in the format that the name of its file asks for.
+/// Writes a report in the format given by the file extension.
 fn put(report: &ClientReport, path: &Path, file: Reserved) -> Result<(), String> {
     let extension = path.extension().and_then(|extension| extension.to_str());
     let text = match extension.map(str::to_ascii_lowercase).as_deref() {

@@ -1,4 +1,4 @@
-//! Loads the databases, with progress on a terminal, and reports errors in their files.
+//! Loads the databases, with a progress bar on a terminal, and reports errors in their files.
 
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
@@ -42,7 +42,7 @@ pub(crate) fn databases(config: &Config) -> Result<MemoryBackend, Failure> {
 }
 
 /// Writes the files of saved databases that do not exist yet, so that the first update need not wait for this. If writing fails,
-/// the databases are served, and updates try again.
+/// the databases are served anyway, and each update tries to write the file.
 fn write_new_files(config: &Config, backend: &MemoryBackend) {
     let saved = config.databases.iter().filter_map(|database| {
         let path = database.save.as_ref()?;
@@ -79,8 +79,8 @@ fn builder(config: &Config) -> MemoryBackendBuilder {
     }
 }
 
-/// Returns whether some client may update the databases: a client that reaches a listener over a loopback address or a Unix
-/// socket, or that has permission.
+/// Returns whether any client may update the databases: one that connects over a loopback address or a Unix socket, or one that
+/// has permission.
 fn may_be_updated(config: &Config) -> bool {
     let access = &config.access;
     let by_leave = access.users.iter().any(|user| user.update == Some(true));
@@ -99,7 +99,7 @@ fn may_be_updated(config: &Config) -> bool {
 
 const SAVED: &str = ", saved to ";
 
-/// Returns where the records of a database come from, and where they are saved: ` from a.mrc and 2 more, saved to b.mrc`.
+/// Describes the sources of a database's records, and the file to which they are saved: ` from a.mrc and 2 more, saved to b.mrc`.
 fn origin(config: &Config, name: &str) -> String {
     let mut databases = config.databases.iter();
     let name = name.to_lowercase();
@@ -119,7 +119,7 @@ fn origin(config: &Config, name: &str) -> String {
     words
 }
 
-/// Describes the failures of databases, one line for each, with advice.
+/// Describes why databases could not be loaded, one line for each database, with advice.
 fn unloaded(config: &Config, error: &LoadError) -> Failure {
     let lines = error.each().into_iter().map(|error| advised(config, error));
     Failure::usage(lines.collect::<Vec<_>>().join("\n"))
@@ -143,7 +143,7 @@ fn advised(config: &Config, error: &LoadError) -> String {
     format!("{what}{hint}: {}", chain(error))
 }
 
-/// Returns the file or folder that an error is about.
+/// Returns the file or folder that caused an error.
 fn path_of(error: &LoadError) -> Option<&Path> {
     match error {
         LoadError::Unreadable { path, .. }
@@ -153,7 +153,7 @@ fn path_of(error: &LoadError) -> Option<&Path> {
     }
 }
 
-/// Reads the databases again, to be served later.
+/// Reads the databases again, so that they can replace those being served.
 pub(crate) fn again<'a>(
     backend: &'a MemoryBackend,
     config: &Config,
@@ -163,10 +163,10 @@ pub(crate) fn again<'a>(
     read.map_err(Failure::usage)
 }
 
-/// Checks the files of the databases. Errors in records are data, and go to standard output.
+/// Checks the files of the databases. Errors in records are the result of the check, so they go to standard output.
 ///
 /// # Errors
-/// If standard output cannot be written.
+/// Standard output cannot be written.
 pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> io::Result<Exit> {
     let mut stdout = io::BufWriter::new(io::stdout().lock());
     let mut written = Ok(());
@@ -250,7 +250,7 @@ fn check_journal(
     Exit::Stopped
 }
 
-/// The maximum number of notes reported per file; one more line counts the rest.
+/// The maximum number of errors printed for a file; a further line has the number of the remaining errors.
 const MAX_NOTES: usize = 20;
 
 pub(crate) fn tell(notes: &[FileNotes]) {
@@ -271,7 +271,7 @@ pub(crate) fn tell(notes: &[FileNotes]) {
     }
 }
 
-/// A progress bar, shown if there is a terminal.
+/// A progress bar, shown if standard error is a terminal.
 struct Shown(ProgressBar);
 
 impl Shown {

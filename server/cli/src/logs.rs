@@ -1,4 +1,4 @@
-//! The logs of a running server, and how they are reopened.
+//! The logs of a running server; they can be reopened after a rotation.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl Logs {
         })
     }
 
-    /// Returns a message for each file that is incomplete because it could not be written.
+    /// Returns a message for each log that is incomplete because writing failed.
     pub(crate) fn failures(&self) -> Vec<String> {
         let apdus = self.apdus.as_ref().and_then(|log| log.failure());
         let transcript = self.transcript.as_ref().and_then(|log| log.failure());
@@ -53,7 +53,7 @@ impl Logs {
         [apdus, transcript, missing].into_iter().flatten().collect()
     }
 
-    /// Returns the observers that write the logs as events happen.
+    /// Returns the observers that write the logs while sessions run.
     pub(crate) fn observers(&self) -> Vec<Arc<dyn Observer>> {
         let mut all: Vec<Arc<dyn Observer>> = Vec::new();
         all.extend(self.apdus.clone().map(|log| log as Arc<dyn Observer>));
@@ -63,8 +63,8 @@ impl Logs {
         all
     }
 
-    /// Continues logs whose files were moved away in new files. Returns the path of each log, or the reason why the old file is
-    /// continued.
+    /// Opens new files for the logs whose files were moved away. Returns the path of each log, or the reason why its old file
+    /// stays in use.
     pub(crate) fn follow(&self, config: &Config) -> Vec<Result<PathBuf, Failure>> {
         let followed = |log: &mut Growing| match log.follow() {
             Ok(()) => Ok(log.path().to_owned()),
@@ -101,7 +101,7 @@ impl Logs {
         .collect()
     }
 
-    /// Continues the access log in another file, or begins or ends the log.
+    /// Replaces the access log, or begins or ends it.
     pub(crate) fn replace_access(&mut self, access: Option<AccessLog>) {
         match (&self.access, access) {
             // Open sessions hold the known log, so its file is replaced and they continue in the new file.
@@ -115,7 +115,7 @@ fn name_of(log: &Growing) -> String {
     log.path().display().to_string()
 }
 
-/// Creates the log of an option immediately, so that other programs can follow it.
+/// Creates a log file immediately, so that other programs can follow it.
 fn begun(option: &str, log: Result<Growing, file::Error>) -> Result<Growing, Failure> {
     let begun = log.and_then(|mut log| {
         let path = log.path().to_owned();

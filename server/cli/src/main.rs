@@ -1,6 +1,6 @@
 #![forbid(unsafe_code)]
-//! The program `z3950d`: reads its arguments, runs a server until a signal, and returns an exit code. Data goes to standard
-//! output, messages go to standard error.
+//! The program `z3950d`: reads its arguments, runs a server until a signal, and returns an exit code. Standard output is for
+//! data, standard error for messages.
 
 // Nothing that a peer sends may end the program; `.clippy.toml` makes an exception for tests.
 #![deny(
@@ -103,7 +103,8 @@ fn reported(failure: Failure) -> Exit {
     failure.exit
 }
 
-/// Returns whether everything that the settings name is usable, except for the records of the databases. Reports what is not.
+/// Returns whether everything named in the settings is usable, apart from the records of the databases. Reports what is not
+/// usable.
 fn usable(config: &Config, origin: &SettingOrigin) -> bool {
     let wrong = settings::check(config, origin);
     let remotes = remotes::open(config, &[])
@@ -121,7 +122,7 @@ fn usable(config: &Config, origin: &SettingOrigin) -> bool {
     wrong.is_empty()
 }
 
-/// Reports everything unusable in the settings, including the records of the databases.
+/// Reports everything unusable in the settings, including records of the databases.
 fn checked(config: &Config, origin: &SettingOrigin) -> Result<Exit, Failure> {
     let mut is_usable = usable(config, origin);
     remotes::tell(config);
@@ -163,10 +164,10 @@ fn served(arguments: Arguments, config: Config) -> Result<Exit, Failure> {
     Ok(backend.map_or(exit, |backend| exit.and(fold::at_the_end(&backend))))
 }
 
-/// How long background tasks may take to end.
+/// The maximum time for background tasks to end.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
-/// Creates a runtime with one thread per processor; on a single processor, with only this thread.
+/// Creates a runtime with one thread per processor; on a single processor, it only uses the current thread.
 fn runtime() -> io::Result<Runtime> {
     let builder = match std::thread::available_parallelism() {
         Ok(one) if one.get() == 1 => Builder::new_current_thread(),
@@ -175,7 +176,7 @@ fn runtime() -> io::Result<Runtime> {
     { builder }.enable_all().build()
 }
 
-/// Writes to standard output; the reader may stop early.
+/// Writes to standard output; it is not an error if the reader closes the pipe early.
 fn print(text: &[u8]) -> Exit {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text).and_then(|()| stdout.flush()) {

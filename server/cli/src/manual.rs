@@ -1,4 +1,4 @@
-//! The texts that are printed instead of serving: manual page, completions, list of faults, settings file.
+//! The texts that the program prints on request: manual page, completions, list of faults, settings file.
 
 use clap::CommandFactory;
 use clap_mangen::Man;
@@ -7,7 +7,7 @@ use z3950_server::fault::kinds;
 use crate::args::{AFTERWARDS, Arguments, EXAMPLES};
 use crate::config;
 
-/// Returns the text that the arguments ask for.
+/// Returns the text requested by the arguments.
 pub(crate) fn text(arguments: &Arguments) -> std::io::Result<Vec<u8>> {
     let mut command = Arguments::command();
     if let Some(shell) = arguments.completions {
@@ -40,7 +40,7 @@ fn page() -> std::io::Result<Vec<u8>> {
     Ok(ascii(&page).into_bytes())
 }
 
-/// Returns a section for each command.
+/// Returns one section of the manual page for each command.
 fn commands() -> std::io::Result<String> {
     let mut command = Arguments::command();
     command.build();
@@ -63,7 +63,7 @@ fn commands() -> std::io::Result<String> {
     Ok(page)
 }
 
-/// Returns the page with roff escapes for characters beyond ASCII, which not every roff reads.
+/// Replaces characters beyond ASCII by roff escapes, because not every roff reads UTF-8.
 fn ascii(page: &[u8]) -> String {
     let text = String::from_utf8_lossy(page);
     let characters = text.chars();
@@ -78,7 +78,7 @@ fn ascii(page: &[u8]) -> String {
         .collect()
 }
 
-/// Converts sections of the help: titles that end with a colon, and lines that are set verbatim.
+/// Converts a part of the help into sections: lines that end with a colon become titles, others are set verbatim.
 fn sections(heading: &str, text: &str) -> String {
     let mut page = String::new();
     for section in text.split("\n\n") {
@@ -103,7 +103,7 @@ fn escaped(line: &str) -> String {
     }
 }
 
-/// Returns the faults that a rule can name.
+/// Returns the list of faults.
 fn faults() -> String {
     let mut text = RULES.to_owned();
     for kind in kinds() {

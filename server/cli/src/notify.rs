@@ -1,10 +1,10 @@
-//! Tells the service manager how the server is doing, like sd_notify(3) of systemd: sends datagrams to the socket that
-//! `NOTIFY_SOCKET` names. If the variable is not set, nothing is sent.
+//! Sends notifications about the state of the server to the service manager, like sd_notify(3) of systemd: as datagrams to the
+//! socket named by `NOTIFY_SOCKET`. If the variable is not set, nothing is sent.
 
 #[cfg(unix)]
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// The service manager, if there is one.
+/// The socket of the service manager, if there is one.
 pub(crate) struct ServiceManager(#[cfg(unix)] Option<(UnixDatagram, SocketAddr)>);
 
 /// The environment variable with the path of the socket; a leading `@` marks an abstract socket.
@@ -12,7 +12,7 @@ pub(crate) struct ServiceManager(#[cfg(unix)] Option<(UnixDatagram, SocketAddr)>
 const VARIABLE: &str = "NOTIFY_SOCKET";
 
 impl ServiceManager {
-    /// Returns the service manager that the environment names.
+    /// Returns the service manager named by the environment.
     #[cfg(unix)]
     pub(crate) fn of_environment() -> Self {
         let name = std::env::var_os(VARIABLE);
@@ -28,18 +28,18 @@ impl ServiceManager {
         Self()
     }
 
-    /// Reports that the server is ready, for the first time or after a reload.
+    /// Notifies the service manager that the server is ready, for the first time or after a reload.
     pub(crate) fn ready(&self, status: &str) {
         self.send(&format!("READY=1\nSTATUS={status}"));
     }
 
-    /// Reports that a reload begins; [`ServiceManager::ready`] ends it.
+    /// Notifies the service manager that a reload begins; [`ServiceManager::ready`] ends it.
     pub(crate) fn reloading(&self) {
         let microseconds = monotonic_microseconds();
         self.send(&format!("RELOADING=1\nMONOTONIC_USEC={microseconds}"));
     }
 
-    /// Reports that the server is stopping.
+    /// Notifies the service manager that the server is stopping.
     pub(crate) fn stopping(&self) {
         self.send("STOPPING=1\nSTATUS=stopping");
     }
@@ -55,7 +55,7 @@ impl ServiceManager {
     }
 }
 
-/// Returns the address of a socket by its name in the environment; `None` for other kinds, such as `vsock:`.
+/// Returns the address of a socket from its name in the environment; `None` for unsupported kinds, such as `vsock:`.
 #[cfg(unix)]
 fn address(name: &[u8]) -> Option<SocketAddr> {
     use std::ffi::OsStr;
@@ -71,7 +71,7 @@ fn address(name: &[u8]) -> Option<SocketAddr> {
     }
 }
 
-/// Returns the time of the system's monotonic clock.
+/// Returns the time of the system's monotonic clock, in microseconds.
 #[cfg(unix)]
 fn monotonic_microseconds() -> i64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);

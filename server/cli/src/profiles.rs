@@ -1,13 +1,13 @@
-//! What is known about servers: the built-in profiles, and the profiles in the file that `target-profiles` names.
+//! The profiles of targets: those built in, and those in the file named by `target-profiles`.
 
 use std::path::Path;
 
 use z3950_front::z3950::profile::{ProfileError, Profiles};
 
-/// Reads the built-in profiles and those of a file.
+/// Returns the built-in profiles and those of a file.
 ///
 /// # Errors
-/// If the file cannot be read.
+/// The file cannot be read.
 pub(crate) fn read(file: Option<&Path>) -> Result<Profiles, ProfileError> {
     let built_in = Profiles::built_in();
     match file {

@@ -1,4 +1,4 @@
-//! The server that `--record` stands in front of, made from its address.
+//! The upstream server of `--record`, created from its address.
 
 use std::fmt;
 use std::io;
@@ -14,10 +14,10 @@ use crate::config::Config;
 use crate::failure::{Failure, chain, complain};
 use crate::remotes::is_own;
 
-/// Returns the server to record; `None` if nothing is recorded. Nothing is sent yet.
+/// Returns the upstream server to record; `None` without `--record`. It is not contacted yet.
 ///
 /// # Errors
-/// An address that is malformed, or is this server's own; certificates that cannot be read.
+/// The address is malformed or is this server's own, or the certificates cannot be read.
 pub(crate) fn open(config: &Config) -> Result<Option<Arc<RecordedTarget>>, Failure> {
     let Some(text) = &config.upstream else {
         return Ok(None);
@@ -43,7 +43,7 @@ pub(crate) fn open(config: &Config) -> Result<Option<Arc<RecordedTarget>>, Failu
     })))
 }
 
-/// Reports what is recorded.
+/// Prints the upstream server and the file of the recording.
 pub(crate) fn tell(server: &RecordedTarget, file: &Path) {
     let file = file.display();
     complain(&format_args!(
@@ -51,7 +51,7 @@ pub(crate) fn tell(server: &RecordedTarget, file: &Path) {
     ));
 }
 
-/// A server at an address, written as for `z3950`.
+/// An upstream server at an address in the notation of `z3950`.
 pub(crate) struct RecordedTarget {
     connector: Arc<dyn Connect>,
     endpoint: Endpoint,

@@ -1,4 +1,4 @@
-//! Reloads a running server: its settings, certificates, log files and databases, either all of them or none.
+//! Reloads a running server: its settings, certificates, log files and databases. If any of them is wrong, nothing is changed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::{available, engine, load, remotes, settings};
 pub(crate) struct Service {
     pub(crate) arguments: Arguments,
     pub(crate) config: Config,
-    /// The backend; `None` for a server that only imitates or replays.
+    /// The backend; `None` for a server that imitates another one or replays a transcript.
     pub(crate) backend: Option<MemoryBackend>,
     pub(crate) remotes: Vec<Arc<RemoteDatabase>>,
     pub(crate) engines: Vec<Arc<EngineDatabase>>,
@@ -40,14 +40,14 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Indexes what would otherwise be indexed by the first search.
+    /// Builds the indexes that the first search would otherwise have to wait for.
     pub(crate) fn prepare(&mut self) {
         if let Some(backend) = &self.backend {
             backend.prepare();
         }
     }
 
-    /// Reloads everything, and reports what has changed, or why nothing has changed.
+    /// Reloads everything, and prints the changes, or the reasons why nothing has changed.
     ///
     /// Log files are reopened in both cases, because programs that rotate them rely on it.
     pub(crate) fn reload(&mut self) {
@@ -79,7 +79,7 @@ impl Service {
         }
     }
 
-    /// Returns a short summary of what is served.
+    /// Returns a short summary of the databases that are served.
     pub(crate) fn summary(&self) -> String {
         let databases = self.databases();
         let records = databases.iter().filter_map(|database| database.records);
@@ -108,10 +108,10 @@ impl Service {
         backend.map_or_else(Vec::new, MemoryBackend::databases)
     }
 
-    /// Reloads everything; returns what has changed.
+    /// Reloads everything; returns the changes.
     ///
     /// # Errors
-    /// All reasons that can be found why nothing has changed.
+    /// All the reasons found why nothing was changed.
     fn reloaded(&mut self) -> Result<Vec<String>, Vec<String>> {
         let (config, mut reasons) = settings::settings(self.arguments.clone());
         let Some(mut config) = config else {
@@ -225,7 +225,7 @@ pub(crate) fn target(
         .with_headroom(available::headroom)
 }
 
-/// Returns the faults; the faults of an imitated server come first.
+/// Returns the faults, those of an imitated server first.
 pub(crate) fn faults(config: &Config) -> Faults {
     let faults = config.faults.clone();
     match config.imitate {
@@ -256,7 +256,7 @@ pub(crate) fn expiry(files: &TlsFiles, tls: &Tls) -> String {
     }
 }
 
-/// Loads a certificate to use from now on.
+/// Loads a certificate that will replace the one in use.
 ///
 /// # Errors
 /// The same as for [`settings::tls`]; also if the certificate has expired, or is not valid yet.
@@ -273,7 +273,7 @@ fn renewed(files: &TlsFiles) -> Result<Tls, Failure> {
     Err(Failure::usage(format!("the certificate in {path} {words}")))
 }
 
-/// Keeps the settings that a running server cannot change, and returns the keys of those that would have changed.
+/// Restores the settings that a running server cannot change, and returns the keys of the settings that would have changed.
 fn keep(running: &Config, new: &mut Config) -> Vec<&'static str> {
     let mut kept = Vec::new();
     let places = |config: &Config| -> Vec<_> {
@@ -328,12 +328,12 @@ fn keep(running: &Config, new: &mut Config) -> Vec<&'static str> {
     kept
 }
 
-/// Returns whether the faults differ. Faults from settings have not struck any requests, so only the rules are compared.
+/// Returns whether the rules of the faults differ. The numbers of requests that the faults have struck are not compared.
 fn has_other_faults(before: &Config, after: &Config) -> bool {
     format!("{:?}", before.faults) != format!("{:?}", after.faults)
 }
 
-/// Returns the tables of settings that differ.
+/// Returns the names of the settings tables that differ.
 fn differences(before: &Config, after: &Config) -> Vec<&'static str> {
     let tables = [
         ("limits", before.limits != after.limits),
@@ -359,8 +359,8 @@ fn differences(before: &Config, after: &Config) -> Vec<&'static str> {
     changed.map(|(name, _)| name).collect()
 }
 
-/// Returns a line for each database whose number of records has changed or of which changes are dropped, and one line for the
-/// others.
+/// Returns a line for each database whose number of records has changed or whose changes are dropped, and a single line for the
+/// unchanged databases.
 fn compare(
     before: &[DatabaseInfo],
     after: &[DatabaseInfo],
@@ -417,7 +417,7 @@ mod tests {
     use super::*;
     use crate::config::template;
 
-    /// Returns a value other than the default one of the template: `31s` for `30s`.
+    /// Returns a value that differs from a default in the template: `31s` for `30s`.
     fn other(value: &str) -> String {
         let digits = value.trim_matches('"');
         let end = digits.find(|octet: char| !octet.is_ascii_digit());

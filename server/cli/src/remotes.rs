@@ -1,4 +1,4 @@
-//! The databases at other servers, made from their settings.
+//! The databases whose records are at other servers, created from their settings.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs, UdpSocket};
 use std::sync::Arc;
@@ -13,11 +13,12 @@ use crate::config::{Config, ListenAddress};
 use crate::failure::{Failure, chain, complain};
 use crate::profiles;
 
-/// Opens the databases. Nothing is sent yet. Known databases whose settings and profiles are the same stay open.
+/// Opens the databases without connecting to their targets. A database that is already open with the same settings and profiles
+/// stays open.
 ///
 /// # Errors
-/// A file of profiles that cannot be read; targets that are neither profiles nor addresses, that are this server itself, that
-/// have a docid or credentials, or that occur twice.
+/// A file of profiles that cannot be read, or a wrong target: one that is neither a profile nor an address, is this server
+/// itself, has a docid or credentials, or occurs twice.
 pub(crate) fn open(
     config: &Config,
     known: &[Arc<RemoteDatabase>],
@@ -50,14 +51,14 @@ pub(crate) fn open(
 /// Creates the client that connects to the targets.
 ///
 /// # Errors
-/// If a file of profiles cannot be read.
+/// The file of profiles cannot be read.
 fn client(config: &Config) -> Result<Client, Failure> {
     let profiles = profiles::read(config.target_profiles.as_deref());
     let profiles = profiles.map_err(|error| Failure::usage(chain(&error)))?;
     Ok(Client::new().with_profiles(profiles))
 }
 
-/// Reports where the records of the databases are: each target and, if it is the name of a profile, its server.
+/// Prints the targets of the databases; for a target that is a profile, also its server.
 pub(crate) fn tell(config: &Config) {
     let Ok(client) = client(config) else {
         // An error is ignored here, because the caller reports it.
@@ -77,7 +78,7 @@ pub(crate) fn tell(config: &Config) {
     }
 }
 
-/// Returns what is wrong with the targets of a database.
+/// Returns the errors in the targets of a database.
 fn faults(config: &Config, options: &RemoteOptions, client: &Client) -> Vec<String> {
     let mut faults = Vec::new();
     let mut known: Vec<(&str, Resolved)> = Vec::new();
@@ -123,7 +124,7 @@ fn faults(config: &Config, options: &RemoteOptions, client: &Client) -> Vec<Stri
     faults
 }
 
-/// Returns a word that is neither a profile nor looks like an address.
+/// Returns an error, with a suggestion, for a word that is neither the name of a profile nor looks like an address.
 fn misspelt(text: &str, client: &Client) -> Option<String> {
     let name = before_slash(text);
     let is_word = !name.is_empty() && !name.contains(['.', ':', '@', '[']);
@@ -148,7 +149,7 @@ fn z3950_url(text: &str) -> Option<Z3950Url> {
     Z3950Url::parse(text, Mode::Lenient).ok()
 }
 
-/// Returns whether two targets are the same databases of the same server.
+/// Returns whether two targets name the same databases at the same server.
 fn is_same(one: &Resolved, other: &Resolved) -> bool {
     let names = |target: &Resolved| {
         let names = target.databases();
@@ -170,7 +171,7 @@ pub(crate) fn is_own(config: &Config, endpoint: &Endpoint) -> bool {
     })
 }
 
-/// Returns whether a host and port lead to the listener at `place`, whichever of its names and addresses are used.
+/// Returns whether a host and port reach the listener at `place`, by any of the names and addresses of this machine.
 fn is_at(place: &str, host: &Host, port: u16) -> bool {
     if port == 0 {
         return false;
@@ -201,8 +202,8 @@ fn is_at(place: &str, host: &Host, port: u16) -> bool {
     })
 }
 
-/// Returns the addresses of a host without asking a name server about other machines: the addresses of a name are known only if
-/// the name belongs to this machine.
+/// Returns the addresses of a host without asking a name server about other machines: a name is only resolved if it belongs to
+/// this machine.
 fn addresses(host: &Host) -> Vec<IpAddr> {
     let name = match host {
         Host::Ipv4(address) => return vec![IpAddr::V4(*address)],
@@ -220,7 +221,7 @@ fn addresses(host: &Host) -> Vec<IpAddr> {
     found.unwrap_or_default()
 }
 
-/// Returns whether a name is the name of this machine, or its first label.
+/// Returns whether `name` is `own`, or its first label.
 fn is_name_of(own: &str, name: &str) -> bool {
     let first = own.split('.').next().unwrap_or_default();
     !own.is_empty() && (own.eq_ignore_ascii_case(name) || first.eq_ignore_ascii_case(name))
@@ -232,7 +233,7 @@ fn own_name() -> String {
     system.nodename().to_string_lossy().into_owned()
 }
 
-/// Returns whether an address belongs to this machine: only such addresses can be bound to.
+/// Returns whether an address belongs to this machine; the test is that a socket can be bound to it.
 fn is_local(address: IpAddr) -> bool {
     address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
 }

@@ -21,7 +21,7 @@ use crate::web::{Listening, web};
 use crate::words::{counted, span};
 use crate::{engine, recorder, reload, remotes, settings, signals};
 
-/// Serves until a signal comes.
+/// Serves until a signal to stop arrives.
 pub(crate) async fn serve(
     arguments: Arguments,
     config: Config,
@@ -142,7 +142,7 @@ pub(crate) async fn serve(
     }
 }
 
-/// Indexes the databases, and reloads at each signal.
+/// Indexes the databases, and reloads at each signal to reload.
 async fn maintain(service: Service, mut signals: signals::Reload, manager: Arc<ServiceManager>) {
     let service = Arc::new(Mutex::new(service));
     // Reading files blocks, so the work runs on another thread.
@@ -167,7 +167,7 @@ fn summary(service: &Mutex<Service>) -> String {
     service.unwrap_or_else(PoisonError::into_inner).summary()
 }
 
-/// Begins to answer questions about the status.
+/// Starts the listener for the status.
 async fn show_status(place: &ListenAddress, status: &Arc<Status>) -> Result<(), Failure> {
     let failure = |error: io::Error| {
         let what = format!("cannot show the status on {place} (--status names another address)");
@@ -183,7 +183,7 @@ async fn show_status(place: &ListenAddress, status: &Arc<Status>) -> Result<(), 
     Ok(())
 }
 
-/// Returns the listeners with TLS, by their addresses.
+/// Returns the listeners with TLS: their addresses and configurations.
 fn certificates(config: &Config, tls: &[Option<Tls>]) -> Vec<(String, Tls)> {
     let listeners = config.listeners.iter().zip(tls);
     let certificates = listeners.filter_map(|(listener, tls)| {
@@ -222,7 +222,7 @@ async fn bind(
     })
 }
 
-/// Describes what the server did, for its last line.
+/// Summarizes what the server did, for its last message.
 fn stopped(metrics: &Metrics, time: Duration) -> String {
     let kinds = OperationKind::ALL.iter();
     let of = |outcome| -> u64 {

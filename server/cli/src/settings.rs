@@ -1,4 +1,4 @@
-//! The settings: the settings file, overridden by the arguments, and a check of everything that they name.
+//! The settings of the file, overridden by the arguments, and a check of everything named in them.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -18,15 +18,15 @@ use crate::config::{Config, GivenSettings, ListenAddress, ListenerConfig, TlsFil
 use crate::failure::{Failure, chain, complain};
 use crate::profiles;
 
-/// The default address.
+/// The address to listen on by default.
 const ADDRESS: &str = "127.0.0.1:2100";
 
 /// The origin of settings: the settings file or the command line.
 pub(super) struct SettingOrigin {
     file: Option<PathBuf>,
-    /// The databases on the command line, in lower case.
+    /// The names of the databases on the command line, in lower case.
     databases: BTreeSet<String>,
-    /// Whether the listeners are given on the command line.
+    /// Whether listeners are given on the command line.
     listens: bool,
     given: GivenSettings,
 }
@@ -42,12 +42,12 @@ impl SettingOrigin {
         }
     }
 
-    /// Returns the settings file, if there is one.
+    /// Returns the settings file; `None` without `--config`.
     pub(super) fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }
 
-    /// Returns `z3950d.toml: database cat: files` for a database in the file, with the key that names the path.
+    /// Returns `z3950d.toml: database cat: files` for a database in the settings file, with the key that contains the path.
     pub(super) fn of_database(&self, database: &DatabaseFiles, path: Option<&Path>) -> String {
         let name = format!("database {}", database.name);
         let is_own = self.databases.contains(&database.name.to_lowercase());
@@ -62,7 +62,7 @@ impl SettingOrigin {
         format!("{}: {name}{key}", file.display())
     }
 
-    /// Returns the settings file and key, as the beginning of a message.
+    /// Returns the name of the settings file and the key, for the beginning of a message.
     fn key(&self, key: &str) -> String {
         let is_replaced = match key {
             "listener" => self.listens,
@@ -76,8 +76,8 @@ impl SettingOrigin {
     }
 }
 
-/// Returns the settings of the arguments and of the file that they name, leaving out what cannot be read; and also what is wrong
-/// with them, line by line.
+/// Returns the settings of the arguments and of the settings file, without those that cannot be read, and the errors, one line
+/// each.
 pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     let read = arguments.config.as_deref().map(Config::read);
     let (config, mut wrong) = read.unwrap_or_else(|| (Some(Config::default()), Vec::new()));
@@ -145,7 +145,7 @@ pub(crate) fn settings(arguments: Arguments) -> (Option<Config>, Vec<String>) {
     (Some(config), wrong)
 }
 
-/// Returns whether there are databases to serve.
+/// Returns whether the settings contain databases.
 fn has_databases(config: &Config) -> bool {
     config.demo
         || !config.databases.is_empty()
@@ -153,7 +153,7 @@ fn has_databases(config: &Config) -> bool {
         || !config.engines.is_empty()
 }
 
-/// Returns what is wrong with the settings of a recorder.
+/// Returns an error if the settings for recording contradict each other.
 fn of_recording(config: &Config) -> Option<&'static str> {
     let own = has_databases(config);
     let others = own || config.imitate.is_some() || config.replay.is_some();
@@ -175,8 +175,8 @@ fn of_recording(config: &Config) -> Option<&'static str> {
     }
 }
 
-/// Returns the outputs that are the same file, or that would replace the recording to be replayed. Devices may be named several
-/// times.
+/// Returns an error for each output that is the same file as another output or as the recording to be replayed. A device may be
+/// used for several outputs.
 fn shared_outputs(config: &Config) -> Vec<String> {
     let outputs = [
         ("record", &config.record),
@@ -229,7 +229,7 @@ fn listener(listen: Listen, files: &Option<TlsFiles>) -> ListenerConfig {
     }
 }
 
-/// Returns a complaint about the name of a database, if it is also a path of the page or the gateway.
+/// Returns an error if the name of a database is also a path of the page or the gateway.
 fn reserved(name: &str, config: &Config) -> Option<String> {
     let (of, off) = if config.gateway.is_some() && Gateway::reserves(name) {
         ("gateway", "enabled = false in [gateway]")
@@ -243,7 +243,7 @@ fn reserved(name: &str, config: &Config) -> Option<String> {
     ))
 }
 
-/// Returns complaints about databases for which the arguments give files although their records are elsewhere.
+/// Returns errors for databases that have files on the command line although their records are elsewhere.
 fn twofold(config: &Config) -> Vec<String> {
     let remotes = config.remotes.iter();
     let remotes = remotes.map(|remote| (&remote.name, "at other servers (targets)"));
@@ -262,7 +262,7 @@ fn twofold(config: &Config) -> Vec<String> {
         .collect()
 }
 
-/// Replaces databases with the databases of the arguments that have the same names.
+/// Replaces databases by those of the same name on the command line.
 fn databases(databases: &mut Vec<DatabaseFiles>, named: Vec<NamedFile>, save: Vec<NamedFile>) {
     let told: BTreeSet<_> = named
         .iter()
@@ -277,7 +277,7 @@ fn databases(databases: &mut Vec<DatabaseFiles>, named: Vec<NamedFile>, save: Ve
     }
 }
 
-/// Changes the database with a name, after adding it if necessary.
+/// Changes the database of a name; adds the database first if it does not exist.
 fn change(databases: &mut Vec<DatabaseFiles>, name: &str, change: impl FnOnce(&mut DatabaseFiles)) {
     let mut known = databases.iter_mut();
     if let Some(database) = known.find(|known| known.name.to_lowercase() == name.to_lowercase()) {
@@ -304,7 +304,7 @@ pub(crate) fn tls(files: &TlsFiles) -> Result<Tls, TlsError> {
     })
 }
 
-/// Reads a recording.
+/// Reads a recording to be replayed.
 pub(crate) fn recording(path: &Path) -> Result<Replay, Failure> {
     let replay = Replay::open(path);
     replay.map_err(|error| {
@@ -313,7 +313,7 @@ pub(crate) fn recording(path: &Path) -> Result<Replay, Failure> {
     })
 }
 
-/// Reports everything unusable that the settings name, except for the records of databases and a recording.
+/// Returns an error for everything in the settings that cannot be used, apart from the records of databases and a recording.
 pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
     let mut wrong = Vec::new();
     for listener in &config.listeners {
@@ -364,13 +364,13 @@ pub(crate) fn check(config: &Config, origin: &SettingOrigin) -> Vec<String> {
     wrong
 }
 
-/// Opens the log of APDUs, which is appended to the log of earlier runs.
+/// Opens the log of APDUs, which is appended to the log of earlier runs; `None` if it is not configured.
 pub(crate) fn apdu_log(config: &Config) -> Option<Result<Growing, file::Error>> {
     let resume = |path| no_pipe(path).and_then(|()| Growing::resume(path));
     config.apdu_log.as_deref().map(resume)
 }
 
-/// Opens the log of sessions, which is appended to the log of earlier runs.
+/// Opens the access log, which is appended to the log of earlier runs; `None` if it is not configured.
 pub(crate) fn access_log(config: &Config) -> Option<Result<AccessLog, Failure>> {
     let path = config.access_log.as_deref()?;
     let open = || AccessLog::open(path, config.access_log_format);
@@ -379,7 +379,7 @@ pub(crate) fn access_log(config: &Config) -> Option<Result<AccessLog, Failure>> 
     Some(log.map_err(|error| unwritten("--access-log", error)))
 }
 
-/// Checks that the log of sessions can be written; the log is not created.
+/// Checks that the access log can be written, without creating the file.
 pub(crate) fn check_access_log(config: &Config) -> Result<(), Failure> {
     let path = config.access_log.as_deref();
     match path.filter(|path| *path != Path::new(STDERR)) {
@@ -390,7 +390,7 @@ pub(crate) fn check_access_log(config: &Config) -> Result<(), Failure> {
     }
 }
 
-/// Returns what is wrong with the recording to be replayed, or what is doubtful in it.
+/// Returns the errors and the doubtful lines of the recording to be replayed.
 pub(crate) fn check_recording(config: &Config, origin: &SettingOrigin) -> Vec<String> {
     let Some(path) = config.replay.as_deref() else {
         return Vec::new();
@@ -408,26 +408,26 @@ pub(crate) fn check_recording(config: &Config, origin: &SettingOrigin) -> Vec<St
     }
 }
 
-/// Reports what was left out of a recording, or what is doubtful in it.
+/// Reports the lines of a recording that were left out or are doubtful.
 pub(crate) fn tell_remarks(path: &Path, remarks: &[String]) {
     for remark in remarks {
         complain(&format_args!("{}: {remark}", path.display()));
     }
 }
 
-/// Opens the transcript. Because each run counts its sessions from 1, an existing transcript is not appended to.
+/// Opens the transcript. Each run numbers its sessions from 1, so an existing transcript is not appended to.
 pub(crate) fn transcript(config: &Config) -> Option<Result<Growing, file::Error>> {
     let path = config.record.as_deref().or(config.transcript.as_deref());
     path.map(|path| created(path, config))
 }
 
-/// Opens the report on requests that are not in the recording.
+/// Opens the report on requests that are missing in the recording.
 pub(crate) fn missing(config: &Config) -> Option<Result<Growing, file::Error>> {
     let path = config.report_missing.as_deref();
     path.map(|path| created(path, config))
 }
 
-/// Refuses a named pipe as an output: opening it would wait until another program reads it, and so would writing to it.
+/// Refuses a named pipe as an output: opening and writing it would wait for a program that reads it.
 pub(crate) fn no_pipe(path: &Path) -> Result<(), file::Error> {
     if !file::is_named_pipe(path) {
         return Ok(());
@@ -442,7 +442,7 @@ fn created(path: &Path, config: &Config) -> Result<Growing, file::Error> {
     Growing::create(path, Existing::forced(config.overwrite))
 }
 
-/// Returns the setting that names the transcript.
+/// Returns the key of the setting for the transcript.
 pub(crate) fn transcript_key(config: &Config) -> &'static str {
     match config.record {
         Some(_) => "record",
@@ -450,8 +450,8 @@ pub(crate) fn transcript_key(config: &Config) -> &'static str {
     }
 }
 
-/// Checks that a database can be saved to a file: its lock is free, a file can be created next to it, and its journal, if there
-/// is one, can be written.
+/// Checks that a database can be saved to a file: the file is not locked, a file can be created next to it, and its journal, if
+/// it exists, can be written.
 fn savable(path: &Path) -> Result<(), file::Error> {
     let lock = Lock::take(path)?;
     Draft::hidden(lock.target())?;
@@ -467,7 +467,7 @@ fn savable(path: &Path) -> Result<(), file::Error> {
     }
 }
 
-/// Returns the failure of a log, with advice.
+/// Returns the failure for a log that cannot be written, with advice.
 pub(crate) fn unwritten(option: &str, error: file::Error) -> Failure {
     match error {
         file::Error::Unwritable { path, source } => {

@@ -1,4 +1,4 @@
-//! The signals that stop the program, and the one that reloads its databases.
+//! The signals that stop the program, and the signal that reloads the databases.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use crate::failure::Exit;
 
-/// Resolves with the first signal to stop, after `first`; the second one ends the program, after `last`.
+/// Resolves with the first signal to stop, after calling `first`; the second signal ends the program, after a call of `last`.
 pub(crate) fn stop(
     first: impl FnOnce() + Send + 'static,
     last: impl FnOnce() + Send + 'static,
@@ -79,7 +79,7 @@ impl Reload {
         Ok(Self())
     }
 
-    /// Waits for the signal; waits for ever if the system does not have it.
+    /// Waits for the signal; never resolves on a system without it.
     #[cfg(unix)]
     pub(crate) async fn next(&mut self) {
         if self.0.recv().await.is_none() {

@@ -26,10 +26,10 @@ use z3950_server::{SocketFile, listen_unix};
 use self::page::Status;
 use crate::config::ListenAddress;
 
-/// A socket on which the status is requested.
+/// The listening socket for the status.
 pub(crate) enum StatusListener {
     Tcp(TcpListener),
-    /// A Unix socket with its file, which is removed at the end.
+    /// A Unix socket and its file, which is removed at the end.
     #[cfg(unix)]
     Unix(
         UnixListener,
@@ -37,12 +37,12 @@ pub(crate) enum StatusListener {
     ),
 }
 
-/// The maximum number of connections at once. A further connection takes the place of the oldest: the oldest is idle, or slow
-/// with its request, because answers take no time.
+/// The maximum number of connections at once. A further connection replaces the oldest one. The oldest is idle or slow to send
+/// its request, because answers take no time.
 const CONNECTIONS: usize = 16;
 /// The time from the connection, or from the previous answer, to the end of a request.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
-/// The time from the beginning to the end of a connection, with all its requests.
+/// The maximum duration of a connection, with all its requests.
 const CONNECTION_TIME: Duration = Duration::from_secs(120);
 /// The maximum number of octets of a request's head; longer heads get status 431.
 const HEAD: usize = 8192;
@@ -63,7 +63,7 @@ impl StatusListener {
         }
     }
 
-    /// Returns the address, as a URL or `unix:PATH`, and whether other machines can reach it.
+    /// Returns the address as a URL or `unix:PATH`, and whether it can be reached from other machines.
     pub(crate) fn address(&self) -> io::Result<(String, bool)> {
         match self {
             Self::Tcp(listener) => {
@@ -109,7 +109,7 @@ impl StatusListener {
     }
 }
 
-/// Serves a connection in its own task.
+/// Starts a task that serves a connection.
 fn begin(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     status: &Arc<Status>,

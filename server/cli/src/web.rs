@@ -1,4 +1,4 @@
-//! What answers HTTP requests that are not for SRU: the page and the gateway.
+//! The handlers of HTTP requests other than SRU: the page and the gateway.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use z3950_server::web::Web;
 
 use crate::config::Config;
 
-/// Where the server listens.
+/// The addresses on which the server listens.
 #[derive(Clone, Debug)]
 pub(crate) struct Listening {
-    /// All addresses of the server.
+    /// The addresses of all listeners.
     all: Vec<SocketAddr>,
-    /// The addresses without TLS.
+    /// The addresses of the listeners without TLS.
     plain: Vec<SocketAddr>,
 }
 
@@ -32,7 +32,7 @@ impl Listening {
     }
 }
 
-/// Returns the page and the gateway of a server that listens there; `None` if both are off.
+/// Returns the page and the gateway of a server with these listeners; `None` if both are disabled.
 pub(crate) fn web(config: &Config, listening: &Listening) -> Option<Arc<dyn Web>> {
     let gateway = gateway(config, listening.all.clone());
     if !config.page {
@@ -45,7 +45,7 @@ pub(crate) fn web(config: &Config, listening: &Listening) -> Option<Arc<dyn Web>
     })
 }
 
-/// Returns the gateway; `None` if it is off.
+/// Returns the gateway; `None` if it is disabled.
 fn gateway(config: &Config, listeners: Vec<SocketAddr>) -> Option<Gateway> {
     let mut options = config.gateway.clone()?;
     options.has_page = config.page;

@@ -1,4 +1,4 @@
-//! The form for searches: the text that was typed, and the databases of the server to choose from.
+//! The search form: the text that was typed, and the databases to choose from.
 
 use std::collections::HashSet;
 
@@ -11,9 +11,9 @@ use crate::text;
 /// A database, or a part of one, that can be chosen.
 pub(crate) struct DatabaseChoice {
     pub(crate) name: String,
-    /// The title; for a part, without the title of the whole.
+    /// The title; for a part, without the title of the database.
     pub(crate) title: String,
-    /// Where the records are; empty for records of the server itself.
+    /// The addresses of the servers that hold the records; empty for records of this server.
     addresses: Vec<String>,
     pub(crate) is_chosen: bool,
 }
@@ -25,12 +25,12 @@ pub(crate) struct ShownDatabase {
     pub(crate) description: String,
     pub(crate) records: String,
     pub(crate) is_merged: bool,
-    /// The choice of the whole database; `None` if its parts are searched separately.
+    /// The choice of the complete database; `None` if only its parts can be searched.
     pub(crate) whole: Option<DatabaseChoice>,
     pub(crate) parts: Vec<DatabaseChoice>,
 }
 
-/// The choices that a person wants to have ticked.
+/// The choices to show as ticked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ticks {
     All,
@@ -81,7 +81,7 @@ impl ShownDatabase {
         }
     }
 
-    /// Iterates over what can be chosen of the database.
+    /// Iterates over the choices: the complete database, and its parts.
     pub(crate) fn choices(&self) -> impl Iterator<Item = &DatabaseChoice> {
         self.whole.iter().chain(&self.parts)
     }
@@ -90,13 +90,13 @@ impl ShownDatabase {
         self.parts.iter().any(|part| part.is_chosen)
     }
 
-    /// Returns whether this is the name of the database. If only the parts of a database can be chosen, its name stands for the
-    /// parts.
+    /// Returns whether `name` is the name of the database. The name is also valid if only the parts can be chosen, and stands for
+    /// them.
     fn is_named(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }
 
-    /// Returns the title of a part.
+    /// Returns the title of the part with this name.
     fn part(&self, name: &str) -> Option<&str> {
         let mut parts = self.parts.iter();
         let part = parts.find(|part| part.name.eq_ignore_ascii_case(name))?;
@@ -108,14 +108,14 @@ impl ShownDatabase {
 pub(crate) struct Catalogues(pub(crate) Vec<ShownDatabase>);
 
 impl Catalogues {
-    /// Lists all databases of the client's server, none of which is chosen.
+    /// Lists all databases of the client's server, with nothing chosen.
     pub(crate) fn of(client: &WebClient) -> Self {
         let databases = client.databases().into_iter();
         Self(databases.map(ShownDatabase::of).collect())
     }
 
-    /// Returns the title of a database, or of a part, preceded by the title of the whole. Returns the name if there is no such
-    /// database.
+    /// Returns the title of a database or of a part; a part's title follows that of its database. An unknown name is returned as
+    /// it is.
     pub(crate) fn title(&self, name: &str) -> String {
         let of_database = |database: &ShownDatabase| {
             if database.is_named(name) {
@@ -128,7 +128,7 @@ impl Catalogues {
         title.unwrap_or_else(|| text::clean(name))
     }
 
-    /// Returns the title of a part alone, or otherwise the same as [`title`](Self::title).
+    /// Returns the title of a part without that of its database; for a complete database, the same as [`title`](Self::title).
     pub(crate) fn short_title(&self, name: &str) -> String {
         let part = self.0.iter().find_map(|database| database.part(name));
         part.map_or_else(|| self.title(name), str::to_owned)
@@ -140,7 +140,7 @@ impl Catalogues {
         databases.any(|database| database.is_named(name) || database.part(name).is_some())
     }
 
-    /// Returns the name of the first choice whose records are at the place that a Z39.50 or SRU URL leads to.
+    /// Returns the name of the first choice whose records are at the server and database of a Z39.50 or SRU URL.
     pub(crate) fn at(&self, url: &str) -> Option<String> {
         let address = url.parse::<Target>().ok()?.to_string();
         let address = address.trim_end_matches('/');
@@ -172,8 +172,8 @@ impl Catalogues {
         }
     }
 
-    /// Chooses everything once: no catalogue that an earlier choice already has, and no part of a database that is chosen as a
-    /// whole.
+    /// Chooses every source of records once: skips the parts of a database that is chosen itself, and databases whose addresses
+    /// are all covered by earlier choices.
     fn choose_all(&mut self) {
         let mut known: HashSet<String> = HashSet::new();
         // Choose whole databases before parts of databases, because the records of a whole database are merged.
@@ -201,14 +201,15 @@ impl Catalogues {
 pub(crate) struct SearchForm {
     pub(crate) query: String,
     pub(crate) catalogues: Catalogues,
-    /// Whether to try other ways if a search finds nothing or is refused.
+    /// Whether to try alternative searches if a search finds nothing or is refused.
     pub(crate) has_fallback: bool,
     /// Whether only the best record for an identifier is wanted.
     pub(crate) has_best: bool,
 }
 
 impl SearchForm {
-    /// Creates the form with what was typed and chosen; if nothing was chosen, everything is chosen once.
+    /// Creates the form with the text that was typed and the databases that were chosen. If none was chosen, every source of
+    /// records is chosen once.
     pub(crate) fn new(
         client: &WebClient,
         query: &str,
@@ -230,7 +231,7 @@ impl SearchForm {
         }
     }
 
-    /// Returns what is chosen, and the names that the server does not have.
+    /// Returns the names of the chosen databases, followed by the given names that the server does not know.
     pub(crate) fn targets(&self, names: &[String]) -> Vec<String> {
         let chosen = self.catalogues.choices().filter(|choice| choice.is_chosen);
         let chosen = chosen.map(|choice| choice.name.clone());
@@ -238,7 +239,7 @@ impl SearchForm {
         chosen.chain(unknown.cloned()).collect()
     }
 
-    /// Returns how many choices there are.
+    /// Returns the number of choices.
     pub(crate) fn size(&self) -> usize {
         self.catalogues.choices().count()
     }
@@ -250,7 +251,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns a database with these parts, each a name and an address.
+    /// Returns a database with these parts, given as name and address.
     fn database(name: &str, is_merged: bool, parts: &[(&str, &str)]) -> DatabaseInfo {
         let mut database = DatabaseInfo::default();
         database.name = name.to_owned();

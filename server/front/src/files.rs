@@ -1,4 +1,4 @@
-//! Files of records: the formats that both pages of a record offer, and what a file contains before, between and after its
+//! File formats for records, which both the page and the gateway offer, and the text of a file before, between and after its
 //! records.
 
 use z3950::Record;
@@ -19,9 +19,9 @@ pub(crate) struct FileFormat {
 
 #[derive(Clone, Copy)]
 enum FileWriter {
-    /// MARC records in some form.
+    /// MARC records, in one of their forms.
     Marc(Form),
-    /// One JSON object, or an array of objects.
+    /// JSON: one object, or an array of objects.
     Json,
     /// A table with a header.
     Table(TableForm),
@@ -83,15 +83,15 @@ pub(crate) static FORMATS: [FileFormat; 7] = [
 const NO_MARC: &str = "it is not MARC";
 
 impl FileFormat {
-    /// Returns the format with this name.
+    /// Returns the format of this name.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.name == name)
     }
 
-    /// Writes a record as a part of a file with this source.
+    /// Writes a record with its source as part of a file.
     ///
     /// # Errors
-    /// The reason in words if the record cannot be in this format.
+    /// The record cannot be written in this format; the message says why.
     pub(crate) fn written(&self, record: &Record, source: &str) -> Result<Vec<u8>, String> {
         let marc = || record.marc().ok_or(NO_MARC);
         let mut octets = Vec::new();
@@ -121,10 +121,10 @@ impl FileFormat {
         Ok(octets)
     }
 
-    /// Writes a file of one record with this source: MARCXML and JSON are written without what holds several records together.
+    /// Writes a file of a single record with its source. MARCXML and JSON are written without the collection element or array.
     ///
     /// # Errors
-    /// The reason in words if the record cannot be in this format.
+    /// The record cannot be written in this format; the message says why.
     pub(crate) fn alone(&self, record: &Record, source: &str) -> Result<Vec<u8>, String> {
         match self.writer {
             FileWriter::Marc(Form::MarcXml) => Ok(record.marcxml().ok_or(NO_MARC)?.into_bytes()),
@@ -137,7 +137,7 @@ impl FileFormat {
         }
     }
 
-    /// Joins these records into a file, in the given order.
+    /// Joins records written by [`written`](Self::written) into a file, in the given order.
     pub(crate) fn file(&self, records: &[Vec<u8>]) -> Vec<u8> {
         let (begin, between, end) = match self.writer {
             FileWriter::Marc(form) => (form.begin().to_owned(), form.between(), form.end()),
@@ -151,14 +151,14 @@ impl FileFormat {
     }
 }
 
-/// Returns a table with the usual columns and the source.
+/// Returns a table with the default columns and a column for the source.
 fn table(form: TableForm) -> Table {
     let columns = format!("{DEFAULT_COLUMNS},source").parse();
     Table::new(form, &columns.unwrap_or_else(|_| Columns::default()))
 }
 
-/// Returns the name of a file for a docid: letters, digits, dots, hyphens and underscores, which no program mistakes for anything
-/// else.
+/// Returns the name of a file for a docid: letters, digits, dots, hyphens and underscores, so that no program interprets the name
+/// as anything else.
 pub(crate) fn file_name(docid: &[u8], extension: &str) -> String {
     let plain = |octet: &u8| match octet {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' => char::from(*octet),

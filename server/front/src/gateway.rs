@@ -1,5 +1,5 @@
-//! The gateway of RFC 1630: `z39.50r`, `z39.50s` and `gopher` URLs carried out for HTTP clients. URLs of its own server are
-//! answered by that server itself; other servers are asked only if the settings allow it.
+//! The gateway of RFC 1630: `z39.50r`, `z39.50s` and `gopher` URLs are followed on behalf of HTTP clients. URLs of the gateway's
+//! own server are answered in a session with that server; other servers are contacted only if the settings allow it.
 
 mod addresses;
 mod allowed;
@@ -50,17 +50,17 @@ use crate::text::encoded;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct GatewayOptions {
-    /// The servers that may be asked: by default, only the gateway's own.
+    /// The servers that the gateway may contact; by default, only its own.
     pub targets: GatewayTargets,
-    /// The maximum time for one URL; by default, 20 seconds.
+    /// The maximum time for following one URL; by default, 20 seconds.
     pub time: Duration,
     /// The maximum number of octets of a record or item; by default, 8 MiB.
     pub octets: usize,
-    /// The maximum number of URLs that are carried out at once; by default, 64. Further requests get status 429.
+    /// The maximum number of URLs that are followed at once; by default, 64. Further requests get status 429.
     pub requests: usize,
-    /// The maximum number of URLs that are carried out at once for one address; by default, 8.
+    /// The maximum number of URLs that are followed at once for one client address; by default, 8.
     pub requests_per_address: usize,
-    /// Whether there is a page for searches at `/search`, to which `z39.50s` URLs lead.
+    /// Whether there is a search page at `/search`. `z39.50s` URLs are redirected to it.
     pub has_page: bool,
 }
 
@@ -77,13 +77,14 @@ impl Default for GatewayOptions {
     }
 }
 
-/// A gateway, which answers HTTP requests that are not for SRU.
+/// A gateway, which answers HTTP requests other than SRU.
 pub struct Gateway {
     options: GatewayOptions,
     slots: Arc<RequestSlots>,
-    /// The client for servers that the settings name: the limits and pauses of their profiles hold for all requests together.
+    /// The client for servers named in the settings. It is shared by all requests, so that the limits and pauses of its profiles
+    /// apply to them together.
     named: Client,
-    /// The routes to servers that the settings name.
+    /// The routes to servers named in the settings.
     named_routes: Routes,
     /// The routes to all other servers.
     public: Routes,
@@ -92,12 +93,12 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// Creates a gateway that knows servers by these profiles.
+    /// Creates a gateway that uses these profiles for the servers they describe.
     pub fn new(options: GatewayOptions, profiles: impl Into<Arc<Profiles>>) -> Self {
         Self::with_resolver(options, profiles, Arc::new(SystemResolver))
     }
 
-    /// Creates the same gateway with another resolver of names.
+    /// Creates a gateway with these profiles that uses another resolver of host names.
     pub fn with_resolver(
         options: GatewayOptions,
         profiles: impl Into<Arc<Profiles>>,
@@ -116,13 +117,14 @@ impl Gateway {
         }
     }
 
-    /// Returns whether no database may have this name where the gateway is served, because its URLs over HTTP would be the
-    /// gateway's.
+    /// Returns whether the name is reserved for the gateway. A database cannot have such a name, because the path of its SRU URL
+    /// would belong to the gateway.
     pub fn reserves(name: &str) -> bool {
         locator::is_path(name)
     }
 
-    /// Sets the addresses on which the server listens, so that it answers URLs that lead there itself.
+    /// Sets the addresses on which the server listens. URLs that lead to one of them are answered in a session with the server
+    /// itself.
     pub fn set_listeners(&self, listeners: Vec<SocketAddr>) {
         *lock(&self.listeners) = listeners;
     }
@@ -181,7 +183,7 @@ impl Gateway {
         }
     }
 
-    /// Redirects to the page, with the databases of a URL chosen.
+    /// Redirects to the search page, with the databases of a URL chosen.
     fn search_form(
         &self,
         url: &Z3950Url,
@@ -300,7 +302,7 @@ impl Gateway {
         }
     }
 
-    /// Fetches a Gopher item within the limits. This server does not have any.
+    /// Fetches a Gopher item within the limits. Items of this server are refused, because it does not have any.
     async fn gopher(
         &self,
         url: &GopherUrl,
@@ -335,7 +337,7 @@ impl Gateway {
         fetched.map_err(|error| GatewayFailure::of_gopher(&error))
     }
 
-    /// Asks the server itself whether it admits the client, before another one is asked.
+    /// Checks that this server admits the client before another server is contacted for it.
     async fn admit(&self, client: &WebClient) -> Result<(), GatewayFailure> {
         let asked = timeout(self.options.time, admitted(client)).await;
         let admitted = asked.map_err(|_| GatewayFailure::late())?;
@@ -370,8 +372,10 @@ impl Web for Gateway {
     }
 }
 
+/// Checks that the server's profile does not have credentials, because these are for the library's users only.
+///
 /// # Errors
-/// If the profile of the server has credentials: they belong to the library, and are only for its users.
+/// The profile has credentials.
 fn refuse_credentials(
     profiles: &Profiles,
     url: &Z3950Url,
@@ -390,7 +394,7 @@ fn refuse_credentials(
     Err(GatewayFailure::new(status, words))
 }
 
-/// Returns the forms of a record that a request accepts.
+/// Returns the acceptable forms of a record for a request, best first.
 fn forms(
     url: &Z3950Url,
     asked: &GatewayRequest,

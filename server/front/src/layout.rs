@@ -1,4 +1,4 @@
-//! The parts that all pages share: the frame with its style sheet, and the headers that keep scripts and other sites out.
+//! The common parts of all pages: the frame with its style sheet, and the headers that keep out scripts and other sites.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -13,15 +13,15 @@ use z3950_server::web::http::{Response, StatusCode};
 /// The style sheet.
 const STYLE: &str = include_str!("../templates/style.css");
 
-/// The policy on what a page may load, and where its form leads.
+/// The Content-Security-Policy of pages: the sources that a page may load, and the targets of its forms.
 const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// The frame of pages.
+/// The frame around each page.
 #[derive(Clone, Debug)]
 pub(crate) struct PageLayout {
-    /// The path of the style sheet, which changes with its text.
+    /// The path of the style sheet. The path changes with the contents, so browsers can cache them for ever.
     pub(crate) style_path: String,
-    /// Whether there is a page for searches, to which the frame links.
+    /// Whether there is a search page, to which the frame links.
     pub(crate) has_search: bool,
 }
 
@@ -36,7 +36,7 @@ impl PageLayout {
     }
 }
 
-/// Returns the beginning of a page about a failure.
+/// Returns the heading of a page for a failure.
 pub(crate) fn heading(status: StatusCode) -> &'static str {
     match status {
         StatusCode::MULTIPLE_CHOICES => "Several records match",
@@ -52,7 +52,7 @@ pub(crate) fn heading(status: StatusCode) -> &'static str {
     }
 }
 
-/// Returns the style sheet, which may be cached for ever.
+/// Returns the style sheet, with headers that let it be cached for ever.
 pub(crate) fn style() -> Response<WebBody> {
     let mut answer = with_type(StatusCode::OK, "text/css; charset=utf-8", STYLE);
     let value = HeaderValue::from_static("public, max-age=31536000, immutable");
@@ -60,7 +60,7 @@ pub(crate) fn style() -> Response<WebBody> {
     answer
 }
 
-/// Returns a page made from a template.
+/// Renders a template as a page.
 pub(crate) fn html(status: StatusCode, template: &impl Template) -> Response<WebBody> {
     match template.render() {
         Ok(page) => page_of(status, page),
@@ -73,12 +73,12 @@ pub(crate) fn html(status: StatusCode, template: &impl Template) -> Response<Web
     }
 }
 
-/// Returns a page with this text.
+/// Returns a page with this HTML.
 pub(crate) fn page_of(status: StatusCode, body: impl Into<WebBody>) -> Response<WebBody> {
     with_type(status, "text/html; charset=utf-8", body)
 }
 
-/// Returns an answer that redirects to `place`; `None` if that cannot be in a header.
+/// Returns a redirect to `place`; `None` if `place` is not valid in a header.
 pub(crate) fn redirect(status: StatusCode, place: &str) -> Option<Response<WebBody>> {
     let mut answer = with_type(status, "text/plain; charset=utf-8", "");
     let place = HeaderValue::try_from(place).ok()?;
@@ -86,7 +86,7 @@ pub(crate) fn redirect(status: StatusCode, place: &str) -> Option<Response<WebBo
     Some(answer)
 }
 
-/// Returns an answer of this media type.
+/// Returns an answer with this media type.
 pub(crate) fn with_type(
     status: StatusCode,
     kind: &'static str,

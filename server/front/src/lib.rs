@@ -1,6 +1,6 @@
 #![forbid(unsafe_code)]
-//! Catalogues that are elsewhere, served by `z3950d` like its own catalogues: databases at remote targets, a page for people, and
-//! the gateway of RFC 1630 for URLs.
+//! Databases whose records are elsewhere, served by `z3950d` like its own: databases at other servers and in search engines, a
+//! page for people, and the gateway of RFC 1630 for URLs.
 
 // Nothing that a peer sends may end the program; `.clippy.toml` makes an exception for tests.
 #![deny(

@@ -1,4 +1,4 @@
-//! Locks without a poisoned state: a panic of another holder is reported where it occurs.
+//! Locks that ignore poisoning, because a panic of another thread is reported by that thread.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

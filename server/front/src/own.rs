@@ -1,4 +1,4 @@
-//! The server itself, asked through sessions in the name of an HTTP client.
+//! A client for this server itself, which acts on behalf of an HTTP client.
 
 use z3950::asn1::apdu::DiagRec;
 use z3950::asn1::bib1::diagnostics::Condition;
@@ -11,10 +11,10 @@ use z3950_server::web::{Standing, WebClient};
 
 use crate::text::described;
 
-/// The server itself, as a target of [`own_client`].
+/// The URL of this server for [`own_client`].
 pub(crate) const OWN: &str = "z39.50s://localhost";
 
-/// Returns a client whose connections all lead to the server itself, with the rights, limits and login of this HTTP client.
+/// Returns a client whose connections all lead to this server, with the rights, limits and login of the given HTTP client.
 pub(crate) fn own_client(asker: &WebClient, mut options: ClientOptions) -> Client {
     options.plan.init.id_authentication = asker
         .login()
@@ -23,10 +23,10 @@ pub(crate) fn own_client(asker: &WebClient, mut options: ClientOptions) -> Clien
     Client::with_routes(options, routes)
 }
 
-/// Checks whether the server admits the client.
+/// Checks whether this server admits the client.
 ///
 /// # Errors
-/// If it does not: the status of the answer that says so, and the reason in words.
+/// The HTTP status of the refusal, and its reason in words.
 pub(crate) async fn admitted(client: &WebClient) -> Result<(), (StatusCode, String)> {
     let own = own_client(client, ClientOptions::default());
     if let Err(error) = own.connect(OWN).await {
@@ -48,7 +48,7 @@ pub(crate) async fn admitted(client: &WebClient) -> Result<(), (StatusCode, Stri
     }
 }
 
-/// Returns whether a password was not checked, because too many wrong ones came from the address.
+/// Returns whether a login was refused without checking the password, because of too many wrong passwords from the same address.
 pub(crate) fn is_guessing(diagnostics: &[DiagRec]) -> bool {
     let waits = Condition::TEMPORARILY_OUT_OF_RESOURCES;
     diagnostics.iter().any(|one| match one {

@@ -1,5 +1,5 @@
-//! The page for people: a search form, the hits of each database as they come, records with their holdings, and downloads. The
-//! page does not use scripts, and searches the server through sessions in the name of the client.
+//! The page for people: a search form, the hits of each database as soon as they arrive, records with their holdings, and
+//! downloads. The page does not use scripts, and searches in sessions with its own server on behalf of the client.
 
 mod asked;
 mod download;
@@ -27,27 +27,27 @@ use crate::layout::{PageLayout, heading, html, redirect, style};
 use crate::own::admitted;
 use crate::text;
 
-/// How long a client that guesses passwords is asked to wait, in seconds.
+/// The value of Retry-After, in seconds, for a client that guesses passwords.
 const RETRY_SECONDS: u16 = 5;
-/// The paths of the page, and of its gateway.
+/// The names that a database cannot have, because they are paths of the page or of the gateway.
 const RESERVED_NAMES: [&str; 3] = ["search", "get", "targets"];
-/// What browsers ask every site for. This site does not have it.
+/// An icon that browsers request from every site; this server does not have it.
 const ICON: &str = "favicon.ico";
 
-/// An answer of the page.
+/// An answer of the page to an HTTP request.
 type PageAnswer = Response<WebBody>;
 
-/// The page, for [`Server::with_web`](z3950_server::Server::with_web). It answers `/`, `/search` and `/targets`; SRU requests for
-/// `/` are still answered by SRU.
+/// The page, for [`Server::with_web`](z3950_server::Server::with_web). It answers `/`, `/search` and `/targets`; SRU requests to
+/// `/` are not affected.
 pub struct CataloguePage {
     layout: PageLayout,
     gateway: Option<Box<dyn Web>>,
-    /// The listeners without TLS.
+    /// The addresses of the listeners without TLS.
     plain: Vec<SocketAddr>,
 }
 
 impl CataloguePage {
-    /// Creates the page of the server that it is given to.
+    /// Creates the page of a server.
     pub fn new() -> Self {
         Self {
             layout: PageLayout::new(true),
@@ -56,14 +56,14 @@ impl CataloguePage {
         }
     }
 
-    /// Returns whether no database may have this name where the page is served, because its URLs over HTTP would be the page's or
-    /// its gateway's.
+    /// Returns whether the name is reserved for the page or its gateway. A database cannot have such a name, because the path of
+    /// its SRU URL would belong to the page.
     pub fn reserves(name: &str) -> bool {
         let mut paths = RESERVED_NAMES.iter();
         paths.any(|path| name.eq_ignore_ascii_case(path)) || Gateway::reserves(name)
     }
 
-    /// Gives this gateway the requests that are its own, and sends URLs that are typed to it, at `/get`.
+    /// Adds a gateway. It answers the requests for its own paths; URLs typed into the search form are redirected to its `/get`.
     #[must_use]
     pub fn with_gateway(self, gateway: impl Web + 'static) -> Self {
         Self {
@@ -72,14 +72,14 @@ impl CataloguePage {
         }
     }
 
-    /// Sets the addresses on which the server listens without TLS, so that people who read the page over TLS see `z39.50r` URLs
-    /// of records: such URLs do not have a form for TLS (RFC 2056 §4).
+    /// Sets the addresses of the listeners without TLS. They are needed to show `z39.50r` URLs of records to people who read the
+    /// page over TLS, because these URLs cannot express TLS (RFC 2056 §4).
     #[must_use]
     pub fn with_plain_listeners(self, plain: Vec<SocketAddr>) -> Self {
         Self { plain, ..self }
     }
 
-    /// Returns the gateway, if the request with this head is for it.
+    /// Returns the gateway if the request is for it.
     fn gateway(&self, head: &Parts) -> Option<&dyn Web> {
         let gateway = self.gateway.as_deref()?;
         gateway.takes(head).then_some(gateway)
@@ -158,7 +158,7 @@ impl CataloguePage {
         )
     }
 
-    /// Redirects to a page under its own path.
+    /// Redirects to the canonical path of a page.
     fn moved(&self, page: &str, query: &str) -> PageAnswer {
         let mark = if query.is_empty() { "" } else { "?" };
         let place = format!("/{page}{mark}{query}");
@@ -182,7 +182,7 @@ impl CataloguePage {
         answer
     }
 
-    /// Returns a page about a failure, with the form to correct what was typed.
+    /// Returns a page for a failure, with the form, so that the input can be corrected.
     fn problem(
         &self,
         status: StatusCode,
@@ -230,19 +230,19 @@ impl Web for CataloguePage {
     }
 }
 
-/// What there is at a path.
+/// The meaning of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PagePath {
     Page,
-    /// A page whose path is written in another way: in capitals, with percent signs, or with a slash at the end.
+    /// Another spelling of a page's path: in capitals, with percent signs, or with a slash at the end.
     Alias(&'static str),
-    /// Nothing, but no database can be there either.
+    /// A reserved path without a page.
     Nothing,
-    /// Something that does not belong to the page.
+    /// A path that does not belong to the page.
     Elsewhere,
 }
 
-/// Returns what there is at a path other than the path of the style sheet.
+/// Returns the meaning of a path; the path of the style sheet has been handled before.
 fn page_at(path: &str) -> PagePath {
     let Some(path) = path.strip_prefix('/') else {
         return PagePath::Elsewhere;
@@ -289,11 +289,11 @@ struct Failed<'a> {
     layout: &'a PageLayout,
     title: &'a str,
     words: &'a str,
-    /// The form with what was typed, to be corrected.
+    /// The form with the previous input, so that it can be corrected.
     form: Option<SearchForm>,
 }
 
-/// Returns the answer to a person without a valid user name and password.
+/// Returns the answer for a client without a valid user name and password, which makes browsers ask for them.
 fn asks_for_login(client: &WebClient) -> String {
     let known = match client.login() {
         Some(_) => "This server does not know the user, or the password is wrong.",

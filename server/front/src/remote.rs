@@ -1,5 +1,5 @@
-//! Databases whose records are at other servers, of Z39.50 or SRU: a search is passed on to all of them at the same time, and
-//! their records come page by page, round robin by rank (Z39.50-2003 §3.2.2, §3.2.3).
+//! Databases whose records are at other servers, of Z39.50 or SRU. A search is sent to all of these targets at the same time.
+//! Their records are fetched page by page and listed round robin by rank (Z39.50-2003 §3.2.2, §3.2.3).
 //!
 //! ```text
 //!  search ─▶ shared ─▶ upstream ─▶ z3950::Connection     one search at each target, shared by equal ones
@@ -58,44 +58,45 @@ use self::health::TargetHealth;
 use self::upstream::Upstream;
 use self::via::Chains;
 
-/// A database at other servers: its name, where its records are, and how long to wait for them.
+/// The options of a database at other servers: name, targets, times and limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RemoteOptions {
-    /// The name of the database. `NAME@TARGET` is the part of the database that one target has.
+    /// The name of the database. `NAME@TARGET` is the part of the database at one target.
     pub name: String,
-    /// The title.
+    /// The title for people.
     pub title: Option<String>,
-    /// The description.
+    /// The description for people.
     pub description: Option<String>,
-    /// The targets: profiles of the client, or addresses as [`Client::connect`] takes them.
+    /// The targets: names of profiles, or addresses accepted by [`Client::connect`].
     pub targets: Vec<String>,
-    /// How long equal searches share an answer after it arrived; searches in progress are always shared. By default, 10 s.
+    /// The time for which equal searches share an answer that has arrived; by default, 10 s. Searches in progress are always
+    /// shared.
     pub fresh: Duration,
-    /// The longest wait for a target, for a connection and for each answer. By default, 10 s.
+    /// The maximum time to wait for a target, for the connection and for each answer; by default, 10 s.
     pub target_time: Duration,
-    /// The longest wait for all targets together. By default, 20 s.
+    /// The maximum time to wait for all targets together; by default, 20 s.
     pub total_time: Duration,
     /// The maximum number of sessions with each target; by default, 8. The profile of a target may allow fewer.
     pub sessions: usize,
-    /// The maximum number of octets of records kept for the next request; by default, 64 MiB.
+    /// The maximum number of octets of records that are kept for later requests; by default, 64 MiB.
     pub cache_octets: usize,
-    /// Whether records of one edition become one hit ([`merge`]) if they are among the first records of each target; by default,
-    /// `false`.
+    /// Whether records of one edition are shown as one hit ([`merge`]) if they are among the first records of their targets; by
+    /// default, `false`.
     pub merge: bool,
-    /// How many of the first records of each target are read for merging; by default, 100, and at most
+    /// The number of records, from the first, that are read from each target for merging; by default, 100, and at most
     /// [`Self::MAX_MERGE_RECORDS`].
     pub merge_records: u64,
-    /// How many of the first records of several targets are put in order by a sort; by default, 1000, and at most
-    /// [`Self::MAX_SORTED_RECORDS`]. The other records then cannot be retrieved.
+    /// The maximum number of records of several targets that a sort puts in order; by default, 1000, and at most
+    /// [`Self::MAX_SORTED_RECORDS`]. Records beyond this number cannot be retrieved.
     pub sorted_records: u64,
 }
 
 impl RemoteOptions {
-    /// The maximum number of records of each target that are read to find records of the same edition.
+    /// The limit for [`Self::merge_records`].
     pub const MAX_MERGE_RECORDS: u64 = 1000;
 
-    /// The maximum number of records of several targets that are put in order.
+    /// The limit for [`Self::sorted_records`].
     pub const MAX_SORTED_RECORDS: u64 = 100_000;
 
     /// Creates the options of a database at these targets, with the default times and limits.
@@ -120,7 +121,7 @@ impl RemoteOptions {
     }
 }
 
-/// A database at other servers, as a backend. A connection to a target is made when it is first searched.
+/// A backend for a database at other servers. A target is connected to when it is first searched.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -140,7 +141,7 @@ pub struct RemoteDatabase {
     cache: Arc<RecordCache>,
     /// The health of each target.
     health: Vec<TargetHealth>,
-    /// The descriptions, made only once because every page asks for them.
+    /// The descriptions of the database and its parts. They are created once, because each page of the web interface needs them.
     databases: Vec<DatabaseInfo>,
 }
 
@@ -148,7 +149,7 @@ impl RemoteDatabase {
     /// Creates the database, with the profiles, routes and credentials of a client.
     ///
     /// # Errors
-    /// If a target is neither a profile nor an address.
+    /// A target is neither a profile nor an address.
     pub fn new(client: &Client, options: RemoteOptions) -> Result<Self, ProfileError> {
         let mut of_client = client.options().clone();
         let mut timeouts = Timeouts::default().with_answer(options.target_time);
@@ -169,18 +170,18 @@ impl RemoteDatabase {
         })
     }
 
-    /// Returns the options that the database was made with.
+    /// Returns the options with which the database was created.
     pub fn options(&self) -> &RemoteOptions {
         &self.options
     }
 
-    /// Returns how many searches each target had, and whether it answers.
+    /// Returns, for each target, the number of searches and whether the target answers.
     pub fn counts(&self) -> Vec<TargetCounts> {
         self.health.iter().map(TargetHealth::counts).collect()
     }
 
-    /// Returns whether a database made from these would be the same. In that case, this one can stay, with its sessions and the
-    /// records that it keeps.
+    /// Returns whether a database created with this client and these options would be the same. This database can then be kept,
+    /// with its sessions and cached records.
     pub fn is_same(&self, client: &Client, options: &RemoteOptions) -> bool {
         let resolved = |client: &Client, target| client.profiles().resolve(target).ok();
         self.options == *options
@@ -190,10 +191,10 @@ impl RemoteDatabase {
             })
     }
 
-    /// Returns the targets that a request names: all, or the one in `NAME@TARGET`.
+    /// Returns the targets selected by a request: all, or the one in `NAME@TARGET`.
     ///
     /// # Errors
-    /// Condition 235 for a target that the database does not have, 109 for a search that this database has itself passed on.
+    /// Condition 235 if the database does not have the target, 109 for a search that this database has itself passed on.
     fn named(
         &self,
         databases: &[DatabaseName],
@@ -219,15 +220,15 @@ impl RemoteDatabase {
     }
 }
 
-/// Returns the end of a time that begins now; if an `Instant` cannot hold it, the end is in a year.
+/// Returns the instant after a duration from now; if `Instant` cannot represent it, an instant in a year.
 fn after(time: Duration) -> Instant {
     const YEAR: Duration = Duration::from_secs(365 * 86_400);
     let now = Instant::now();
     now.checked_add(time).unwrap_or_else(|| now + YEAR)
 }
 
-/// Returns the description of a database at these targets. The indexes and syntaxes are the same as for the server's own
-/// databases; a target may have others.
+/// Returns the description of a database at these targets. Its indexes and syntaxes are those of the server's own databases,
+/// although a target may have others.
 fn described(options: &RemoteOptions, chains: &Chains) -> Vec<DatabaseInfo> {
     let RemoteOptions {
         name,
@@ -255,7 +256,7 @@ fn described(options: &RemoteOptions, chains: &Chains) -> Vec<DatabaseInfo> {
     databases
 }
 
-/// Returns the description of a target.
+/// Returns the description of the part of the database at a target.
 fn part(client: &Client, target: &str, name: &str) -> DatabasePart {
     let mut part = DatabasePart::new(name);
     if let Ok(resolved) = client.profiles().resolve(target) {

@@ -1,4 +1,4 @@
-//! A record as pages show it: with labels, with its holdings and its URL, and as MARC or as the server sent it.
+//! A record prepared for a page: labelled values, holdings and URL, and the record as MARC or as the server sent it.
 
 use z3950::asn1::record::holdings::Holding;
 use z3950::marc::Form;
@@ -7,37 +7,37 @@ use z3950::{Record, RecordSource};
 
 use crate::text::{VALUE, clean, cut, encoded};
 
-/// A record in the form in which it is shown.
+/// A record prepared for a page.
 pub(crate) struct ShownRecord {
     pub(crate) title: String,
-    /// The labels, each with its values.
+    /// The labels with their values.
     pub(crate) rows: Vec<(String, Vec<ShownValue>)>,
     pub(crate) holdings: Vec<ShownCopies>,
-    /// The record's `z39.50r` URL; empty if there is none.
+    /// The record's `z39.50r` URL; empty if it does not have one.
     pub(crate) url: String,
-    /// The database that the URL leads to, if it is one of several.
+    /// The part of the database to which the URL leads; empty for a database without parts.
     pub(crate) url_source: String,
-    /// Whether this server follows the URL.
+    /// Whether this server can follow the URL, so that it is shown as a link.
     pub(crate) has_link: bool,
-    /// The title that describes the lines.
+    /// The heading above [`Self::text`].
     pub(crate) text_title: &'static str,
-    /// The lines of the record itself.
+    /// The record as MARC, or as the server sent it, in lines.
     pub(crate) text: String,
-    /// The forms in which the record can be downloaded, each with its link.
+    /// The download formats with their links.
     pub(crate) downloads: Vec<(&'static str, String)>,
 }
 
-/// A value as words, some of which are links.
+/// A value in pieces, each marked as a link or as plain text.
 pub(crate) struct ShownValue(pub(crate) Vec<(String, bool)>);
 
-/// Copies that one database has.
+/// The copies that one database has.
 pub(crate) struct ShownCopies {
-    /// The database, if it is one of several.
+    /// The part of the database that has the copies; empty for a database without parts.
     pub(crate) source: String,
     pub(crate) copies: Vec<ShownCopy>,
 }
 
-/// A copy in the form in which it is shown.
+/// A copy prepared for a page.
 pub(crate) struct ShownCopy {
     pub(crate) place: String,
     pub(crate) call_number: String,
@@ -45,7 +45,7 @@ pub(crate) struct ShownCopy {
 }
 
 impl ShownRecord {
-    /// Creates a record with its URL and its files; `title` returns the name under which people know a database.
+    /// Prepares a record with its URL and download links; `title` returns the displayed name of a database.
     pub(crate) fn of(
         record: &Record,
         url: String,
@@ -86,7 +86,7 @@ impl ShownRecord {
         }
     }
 
-    /// Shows which of several databases the URL leads to, and shows the URL as a link if this server follows it.
+    /// Adds the part of the database to which the URL leads, and shows the URL as a link if this server can follow it.
     pub(crate) fn with_url(self, source: String, has_link: bool) -> Self {
         Self {
             url_source: source,
@@ -95,7 +95,7 @@ impl ShownRecord {
         }
     }
 
-    /// Returns the path at the gateway for the record's URL.
+    /// Returns the gateway's path for the record's URL.
     pub(crate) fn link(&self) -> String {
         format!("/get?url={}", encoded(&self.url))
     }
@@ -119,7 +119,7 @@ fn copies(record: &Record, title: &impl Fn(&str) -> String) -> Vec<ShownCopies> 
     all
 }
 
-/// Takes the database that has a copy from the end of the copy's note, if that is the name of one of these databases.
+/// If a copy's note ends with the name of one of these databases, removes the name from the note and returns it.
 fn take_source(holding: &mut Holding, sources: &[RecordSource]) -> Option<String> {
     let note = holding.note.as_ref()?;
     let (rest, last) = note.rsplit_once("; ").unwrap_or(("", note));
@@ -132,7 +132,7 @@ fn take_source(holding: &mut Holding, sources: &[RecordSource]) -> Option<String
 }
 
 impl ShownValue {
-    /// Splits a value so that URLs of web pages and files become links.
+    /// Splits a text into plain text and links to web pages and files.
     fn of(text: &str) -> Self {
         let mut parts: Vec<(String, bool)> = Vec::new();
         for word in text.split_inclusive(' ') {

@@ -1,21 +1,21 @@
-//! Text of records and servers for pages: without control characters, cut off if it is too long, and percent-encoded for URLs.
+//! Prepares text from records and servers for pages: replaces control characters, shortens it, and percent-encodes it for URLs.
 
 use std::error::Error;
 use std::fmt::Write;
 
 /// The maximum number of characters of a title or another line of a list.
 pub(super) const LINE: usize = 300;
-/// The maximum number of characters of several lines that are shown as one.
+/// The maximum number of characters of a multi-line text that is shown as one line.
 const LINES: usize = 2000;
-/// The maximum number of characters of a value of a record that is shown alone.
+/// The maximum number of characters of a value on the page of a single record.
 pub(super) const VALUE: usize = 20_000;
 
-/// Returns a line of a list.
+/// Returns the text for a line of a list: printable and shortened.
 pub(super) fn clean(text: &str) -> String {
     cut(text, LINE)
 }
 
-/// Returns the lines of a text as one line.
+/// Joins the lines of a text with spaces.
 pub(super) fn one_line(text: &str) -> String {
     let lines = text.split(['\n', '\r']);
     let lines = lines.map(|line| line.trim_matches([' ', '\t', ';']));
@@ -23,7 +23,7 @@ pub(super) fn one_line(text: &str) -> String {
     cut(&lines.join("; "), LINES)
 }
 
-/// Returns at most `most` characters of a text, with a note if there are more; all characters are [`printable`].
+/// Returns at most `most` characters of a text, with a note if it is longer; control characters are replaced as by [`printable`].
 pub(super) fn cut(text: &str, most: usize) -> String {
     let mut shown: String = text.chars().take(most).map(printable).collect();
     let left = text.chars().skip(most).count();
@@ -34,8 +34,8 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     shown
 }
 
-/// Returns the character, or U+FFFD in place of a control character; these include the characters that change the direction of
-/// the text around them. Line ends and tabs stay.
+/// Returns the character; control characters other than line ends and tabs are replaced by U+FFFD. So are characters that change
+/// the direction of text.
 pub(super) fn printable(character: char) -> char {
     match character {
         '\n' | '\t' => character,
@@ -46,17 +46,17 @@ pub(super) fn printable(character: char) -> char {
     }
 }
 
-/// Returns the name of a part of a database as people know it: `TARGET` for `NAME@TARGET`.
+/// Returns the name under which a part of a database is shown: `TARGET` for `NAME@TARGET`.
 pub(super) fn part(name: &str) -> &str {
     name.split_once('@').map_or(name, |(_, target)| target)
 }
 
-/// Describes an error with its causes, in one line.
+/// Formats an error with its causes in one line.
 pub(super) fn described(error: &dyn Error) -> String {
     clean(&chain(error))
 }
 
-/// Describes an error with those causes that say more than the error itself.
+/// Formats an error, with those causes that add information.
 pub(super) fn chain(error: &dyn Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();
@@ -72,7 +72,7 @@ pub(super) fn chain(error: &dyn Error) -> String {
     words
 }
 
-/// Encodes a part of a URL (RFC 3986 §2).
+/// Percent-encodes a part of a URL (RFC 3986 §2).
 pub(super) fn encoded(text: impl AsRef<[u8]>) -> String {
     let mut encoded = String::new();
     for octet in text.as_ref() {
@@ -88,10 +88,10 @@ pub(super) fn encoded(text: impl AsRef<[u8]>) -> String {
     encoded
 }
 
-/// Decodes a part of a URL, which contains percent signs.
+/// Decodes the percent-encoding of a part of a URL.
 ///
 /// # Errors
-/// What is wrong with the text, in words.
+/// The encoding is malformed; the message says why.
 pub(super) fn decoded(text: &str) -> Result<String, String> {
     let mut octets = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

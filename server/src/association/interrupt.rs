@@ -26,7 +26,7 @@ pub struct Interrupt(Arc<Inner>);
 #[derive(Default)]
 struct Inner {
     running: Mutex<Vec<Running>>,
-    /// Wakes operations when one of them is stopped.
+    /// Notified when any operation is stopped.
     stopped: Notify,
 }
 
@@ -34,9 +34,9 @@ struct Inner {
 struct Running {
     number: u64,
     reference_id: Option<ReferenceId>,
-    /// The diagnostic with which the operation ends, once it is stopped.
+    /// The diagnostic with which the operation ends; `None` until it is stopped.
     stopped: Option<Diagnostic>,
-    /// Whether resource control is in effect, so that the client can be sent reports.
+    /// Whether resource control is in effect, so that reports may be sent to the client.
     resource_control: bool,
 }
 
@@ -46,13 +46,14 @@ pub(crate) struct Operation {
     inner: Arc<Inner>,
     number: u64,
     pub(crate) reference_id: Option<ReferenceId>,
-    /// The held request to carry out, if the request just received answers the server's question about it.
+    /// The request that was held back until the client answered a question of the server, and now can be performed.
     pub(crate) held: Option<Box<Apdu>>,
 }
 
 impl Interrupt {
-    /// Takes a request that arrives while the session is busy. Returns what to send at once, or `None` if the request has to wait
-    /// for its turn. Only TriggerResourceControl is taken; it has no effect if it does not name an operation in progress.
+    /// Handles a request that arrives while the session is busy, if it is a TriggerResourceControl. Returns the APDUs to send at
+    /// once, or `None` for any other request, which has to wait for its turn. A trigger that does not name an operation in
+    /// progress has no effect.
     pub fn take(&self, request: &Apdu) -> Option<Vec<Apdu>> {
         let Apdu::TriggerResourceControlRequest(trigger) = request else {
             return None;
@@ -77,7 +78,7 @@ impl Interrupt {
     }
 
     /// Stops the operation with this referenceId, which then fails with the diagnostic; a Present returns the records that it has
-    /// so far. Does nothing if there is no such operation.
+    /// so far. If no operation has this referenceId, nothing happens.
     pub fn stop(&self, reference_id: Option<&ReferenceId>, why: Diagnostic) {
         let mut running = lock(&self.0.running);
         let mut operations = running.iter_mut();
@@ -176,7 +177,7 @@ impl Drop for Operation {
     }
 }
 
-/// Returns a report that the client need not answer. The report has no figures, because backends report none.
+/// Returns a report that does not require a response. It is without figures, because backends do not supply any.
 fn report(trigger: &TriggerResourceControlRequest) -> ResourceControlRequest {
     ResourceControlRequest {
         reference_id: trigger.reference_id.clone(),

@@ -1,4 +1,4 @@
-//! The result sets of a session (Z39.50-2003 §3.1.6): their names and limits, and which are evicted first.
+//! The result sets of a session (Z39.50-2003 §3.1.6): their names, limits and eviction.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,20 +14,20 @@ use crate::limits::Limits;
 pub(crate) struct ResultSets {
     sets: BTreeMap<Box<[u8]>, NamedSet>,
     hits: usize,
-    /// A counter for `last_use`.
+    /// A counter that is incremented with each use of a set, for `last_use`.
     uses: u64,
     max_sets: usize,
     max_hits: usize,
     charge: Charge,
 }
 
-/// The entry of a name.
+/// The entry for the name of a set.
 #[derive(Debug)]
 struct NamedSet {
-    /// The set; `None` after it was evicted.
+    /// The set; `None` if it was evicted.
     set: Option<ResultSet>,
     last_use: u64,
-    /// The octets of the set's list of hits.
+    /// The octets of the list of hits.
     octets: usize,
 }
 
@@ -47,10 +47,10 @@ impl ResultSets {
         }
     }
 
-    /// Returns the set of this name; the copy shares its hits.
+    /// Returns a copy of the set of this name; the copy shares the hits.
     ///
     /// # Errors
-    /// Condition 30 with the name if there is no such set, 27 if the set was evicted or the backend has given it up.
+    /// Condition 30 with the name if the set does not exist, 27 if it was evicted or the backend has dropped its records.
     pub(crate) fn find(&self, name: &[u8]) -> Result<ResultSet, Diagnostic> {
         match self.sets.get(name) {
             Some(NamedSet { set: Some(set), .. }) if !set.hits.is_gone() => Ok(set.clone()),
@@ -72,10 +72,10 @@ impl ResultSets {
         self.find(name)
     }
 
-    /// Returns whether there is room for a set of this name; checked before a search.
+    /// Checks whether there is room for a set of this name, so that a search can be refused before it begins.
     ///
     /// # Errors
-    /// Condition 112 with the largest number of sets.
+    /// Condition 112 with the maximum number of sets.
     pub(crate) fn check_room(&self, name: &[u8]) -> Result<(), Diagnostic> {
         if self.sets.len() < self.max_sets || self.sets.contains_key(name) {
             return Ok(());
@@ -135,7 +135,7 @@ impl ResultSets {
         Ok(())
     }
 
-    /// Deletes a set; returns whether there was one.
+    /// Deletes a set; returns whether it existed.
     pub(crate) fn delete(&mut self, name: &[u8]) -> bool {
         let Some(deleted) = self.sets.remove(name) else {
             return false;
@@ -153,7 +153,7 @@ impl ResultSets {
         self.free(self.charge.octets());
     }
 
-    /// Drops the least recently used set that has any hits, but keeps its name; returns whether there was one.
+    /// Evicts the least recently used set with hits, but keeps its name; returns whether one was evicted.
     fn evict(&mut self) -> bool {
         let sets = self.sets.values_mut();
         let filled = sets.filter(|kept| kept.set.as_ref().is_some_and(|set| !set.hits.is_empty()));

@@ -1,11 +1,11 @@
-//! The callers of a backend.
+//! The identity of callers of a backend.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use z3950_asn1::via::Via;
 
-/// A caller of a backend: a session, or another program. A backend shares its time among callers.
+/// A caller of a backend: a session, or another program. A backend divides its time fairly between callers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Caller {
     number: u64,
@@ -14,7 +14,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Creates a caller distinct from all others, on the server's host.
+    /// Creates a caller that is distinct from all others and is on the server's host.
     #[expect(clippy::new_without_default, reason = "each one is different")]
     pub fn new() -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
@@ -25,19 +25,19 @@ impl Caller {
         }
     }
 
-    /// Returns the same caller, from this address. A backend shares its time among addresses too.
+    /// Sets the address of the caller. A backend divides its time fairly between addresses, too.
     pub fn with_address(self, address: IpAddr) -> Self {
         let address = Some(network(address));
         Self { address, ..self }
     }
 
-    /// Returns the same caller with the servers that its requests have come through. A backend that passes requests on adds
-    /// itself to them, and refuses requests that it has already passed on.
+    /// Sets the servers that have passed on the caller's requests. A backend that passes requests on adds itself to this list,
+    /// and refuses requests that it has already passed on.
     pub fn with_via(self, via: Via) -> Self {
         Self { via, ..self }
     }
 
-    /// Returns the servers that the caller's requests have come through.
+    /// Returns the servers that have passed on the caller's requests.
     pub fn via(&self) -> Via {
         self.via
     }
@@ -48,8 +48,8 @@ impl Caller {
     }
 }
 
-/// Returns the address under which a caller is counted: only the first 64 bits of an IPv6 address, because one host may use all
-/// addresses that begin with them.
+/// Returns the network under which an address is counted: the first 64 bits of an IPv6 address, because one host may use all
+/// addresses with this prefix.
 pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {

@@ -1,4 +1,4 @@
-//! What a backend says about a database.
+//! The description of a database by its backend.
 
 use z3950_asn1::oid::Oid;
 
@@ -6,7 +6,7 @@ use z3950_asn1::oid::Oid;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct DatabaseInfo {
-    /// The name under which it is searched.
+    /// The name used in searches.
     pub name: String,
     /// The title.
     pub title: Option<String>,
@@ -20,22 +20,22 @@ pub struct DatabaseInfo {
     pub element_sets: Vec<String>,
     /// The attributes that queries may use.
     pub attributes: Vec<AttributeInfo>,
-    /// Whether indexes can be scanned.
+    /// Whether the indexes can be scanned.
     pub scan: bool,
     /// Whether result sets can be sorted.
     pub sort: bool,
-    /// Whether records can be changed.
+    /// Whether clients may change records.
     pub update: bool,
     /// The databases that this one consists of; empty if it is a single database.
     pub parts: Vec<DatabasePart>,
-    /// The place of the records, if it is one other server: a target, as clients name it.
+    /// The target that holds the records, as clients write it, if they are at one other server.
     pub address: Option<String>,
-    /// Whether records of several parts are merged into one, so that people want to search the database as a whole.
+    /// Whether records of several parts are merged into one, which makes the complete database the better choice for people.
     pub is_merged: bool,
 }
 
 impl DatabaseInfo {
-    /// Returns the description for Explain, with the databases that this one consists of.
+    /// Returns the description for Explain, which also lists the parts of the database.
     pub(crate) fn full_description(&self) -> Option<String> {
         let own = self.description.as_deref().map(str::trim);
         let own = own.filter(|own| !own.is_empty());
@@ -55,11 +55,11 @@ impl DatabaseInfo {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DatabasePart {
-    /// The name under which this part alone is searched.
+    /// The name used to search this part alone.
     pub name: String,
     /// The title.
     pub title: Option<String>,
-    /// The place of the records, if it is another server: a target, as clients name it.
+    /// The target that holds the records, as clients write it, if they are at another server.
     pub address: Option<String>,
 }
 
@@ -82,6 +82,6 @@ pub struct AttributeInfo {
     pub attribute_type: i64,
     /// The attribute value.
     pub value: i64,
-    /// The name, or what the attribute means to this database.
+    /// The name of the attribute, or its meaning in this database.
     pub name: String,
 }

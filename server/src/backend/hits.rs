@@ -1,4 +1,4 @@
-//! The records that a search finds: a list whose form is up to the backend.
+//! The records found by a search, as a list whose representation is up to the backend.
 
 use std::any::Any;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Backend;
 
-/// A record of a result set, identified by a number that is valid as long as the result set.
+/// The identifier of a record in a result set; it is valid as long as the result set.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordId(pub u32);
 
@@ -17,33 +17,34 @@ impl fmt::Debug for RecordId {
     }
 }
 
-/// A backend's list of records, with whatever it needs to retrieve the records later as they were when they were found, such as a
-/// snapshot of the database.
+/// A backend's list of records. It keeps everything needed to retrieve the records later in the state in which they were found,
+/// such as a snapshot of the database.
 #[expect(clippy::len_without_is_empty, reason = "Hits has it")]
 pub trait HitList: Any + Send + Sync {
-    /// Returns the number of records, which must be known without waiting.
+    /// Returns the number of records. Must not wait.
     fn len(&self) -> usize;
 
     /// Returns the records at these positions, counted from 0; positions past the end are ignored.
     fn ids(&self, positions: Range<usize>) -> Vec<RecordId>;
 
-    /// Returns the octets of the list, which count towards the octets of the session. Data shared with other lists is left out.
+    /// Returns the size of the list in octets, which count against the limit of the session. Data shared with other lists is not
+    /// included.
     fn octets(&self) -> usize {
         self.len().saturating_mul(size_of::<RecordId>())
     }
 
-    /// Returns whether its records can no longer be retrieved. Requests for the result set then give condition 27.
+    /// Returns whether the records can no longer be retrieved. A request for the result set then fails with condition 27.
     fn is_gone(&self) -> bool {
         false
     }
 }
 
-/// The records found, in the order in which they are presented. Clones share the list.
+/// The records found, in the order of presentation. Clones share the list.
 #[derive(Clone)]
 pub struct Hits(Arc<dyn HitList>);
 
 impl Hits {
-    /// Returns the records of a list.
+    /// Creates hits from a backend's list.
     pub fn new(list: impl HitList) -> Self {
         Self(Arc::new(list))
     }
@@ -63,7 +64,7 @@ impl Hits {
         self.0.ids(positions)
     }
 
-    /// Returns the octets of the list.
+    /// Returns the size of the list in octets.
     pub fn octets(&self) -> usize {
         self.0.octets()
     }
@@ -73,7 +74,7 @@ impl Hits {
         self.0.is_gone()
     }
 
-    /// Returns the list if it has this type; this is how a backend recognizes its own lists.
+    /// Returns the list as a concrete type, by which a backend recognizes its own lists; `None` for another type.
     pub fn downcast<L: HitList>(&self) -> Option<&L> {
         let list: &dyn Any = &*self.0;
         list.downcast_ref()
@@ -86,7 +87,7 @@ impl fmt::Debug for Hits {
     }
 }
 
-/// Used by backends that identify records by number only.
+/// Creates hits that only have numbers of records, for backends that need nothing else.
 impl FromIterator<RecordId> for Hits {
     fn from_iter<I: IntoIterator<Item = RecordId>>(records: I) -> Self {
         Self::new(RecordIds(records.into_iter().collect()))
@@ -112,7 +113,7 @@ pub(crate) fn ids_of(records: &[RecordId], positions: Range<usize>) -> Vec<Recor
     ids.to_vec()
 }
 
-/// The records of a result set, and their backend.
+/// The hits of a result set, and the backend that retrieves its records.
 #[derive(Clone)]
 pub(crate) struct ResultSet {
     pub(crate) backend: Arc<dyn Backend>,

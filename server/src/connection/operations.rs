@@ -17,51 +17,51 @@ use crate::fault::{Fault, Output};
 use crate::metrics::OperationTimer;
 use crate::session::{Done, Session, carry_out};
 
-/// The requests that are not answered yet, in the order received.
+/// The requests that are not answered yet, in the order of arrival.
 #[derive(Default)]
 pub(super) struct Operations {
     pub(super) list: Vec<OperationState>,
 }
 
-/// A request and the data needed for its answer.
+/// A request, and the data needed to answer it.
 pub(super) struct Asked {
     pub(super) request: Arc<Apdu>,
-    /// The faults that strike the answer to the request.
+    /// The faults to apply to the answer.
     pub(super) striking: Vec<Fault>,
-    /// The octets that the request takes until it is answered.
+    /// The charge for the request until it is answered.
     pub(super) charge: Charge,
-    /// The timer, if the request is an operation.
+    /// The timer of the operation; `None` for a request that is not an operation.
     pub(super) timer: Option<OperationTimer>,
 }
 
-/// The way in which a request ends.
+/// The next step for a request that has ended.
 pub(super) enum Ended {
-    /// The session makes the reply.
+    /// The operation is done, and the session has to make the reply.
     Done(Asked, Done),
-    /// The delay of the answer is over.
+    /// The delay of the answer is over, and it can be sent.
     Output(Output),
 }
 
 pub(super) enum OperationState {
-    /// Waiting for earlier operations.
+    /// Waiting for earlier requests.
     Waiting(Asked),
     Running(Asked, Run),
     /// The answer to the request is delayed.
     Delayed(Arc<Apdu>, Pin<Box<Sleep>>, Box<Output>),
-    /// Ended, and about to be removed.
+    /// The request has ended, and its entry is about to be removed.
     Over,
 }
 
 pub(super) struct Run {
     future: Pin<Box<dyn Future<Output = Done> + Send>>,
-    /// When the time limit of the operation began.
+    /// The start of the operation's time limit; `None` if it has not begun.
     since: Option<Instant>,
     /// Whether the operation was stopped because of its time limit.
     is_overdue: bool,
 }
 
 impl Operations {
-    /// Adds a request, begins it unless it has to wait, and returns the result if it ends immediately.
+    /// Adds a request, and begins it unless it must wait. Returns the result if the request ends immediately.
     pub(super) async fn take_on(&mut self, asked: Asked, session: &mut Session) -> Option<Ended> {
         let mut operation = if are_in_the_way(&self.list, &asked.request) {
             OperationState::Waiting(asked)
@@ -77,15 +77,15 @@ impl Operations {
         None
     }
 
-    /// Delays the answer to a request, and the later requests that conflict with it. Earlier requests that wait do not conflict
-    /// with it; otherwise it would have waited for them.
+    /// Delays the answer to a request, and with it later requests that conflict with this request. An earlier request that still
+    /// waits cannot conflict with it; otherwise, this request would have waited for it.
     pub(super) fn delay(&mut self, request: Arc<Apdu>, output: Output) {
         let delay = Box::pin(sleep(output.delay));
         let delayed = OperationState::Delayed(request, delay, Box::new(output));
         self.list.insert(0, delayed);
     }
 
-    /// Ends the delay of the answer to an operation that the client cancels.
+    /// Ends the delay of an answer if the request cancels the delayed operation.
     pub(super) fn hasten(&mut self, request: &Apdu) {
         let Apdu::TriggerResourceControlRequest(trigger) = request else {
             return;
@@ -118,7 +118,7 @@ impl Operations {
         }
     }
 
-    /// Returns the next operation that ends; pending if there is none. Cancel safe.
+    /// Returns the next operation that ends; pending if no operation is running. Cancel safe.
     pub(super) async fn next(&mut self) -> Ended {
         poll_fn(|context| self.poll_next(context)).await
     }
@@ -135,8 +135,8 @@ impl Operations {
         Poll::Pending
     }
 
-    /// Returns the next deadline of a running operation: `most` after it began, or `left`, which applies to all. Delayed answers
-    /// have no deadline.
+    /// Returns the earliest deadline of the running operations: `most` after an operation began, or `left`, which applies to all
+    /// operations. Delayed answers do not have a deadline.
     pub(super) fn deadline(
         &mut self,
         most: Option<Duration>,
@@ -174,14 +174,14 @@ impl Operations {
     }
 }
 
-/// Returns whether a request has to wait for an earlier one.
+/// Returns whether a request must wait for any of the earlier requests.
 fn are_in_the_way(before: &[OperationState], later: &Apdu) -> bool {
     let mut before = before.iter();
     before.any(|before| before.is_in_the_way_of(later))
 }
 
 impl Run {
-    /// Returns when the operation becomes overdue; `None` for a time that an `Instant` cannot hold.
+    /// Returns the time at which the operation becomes overdue; `None` if `Instant` cannot represent it.
     fn deadline(&self, most: Option<Duration>) -> Option<Instant> {
         let since = self.since.filter(|_| !self.is_overdue)?;
         since.checked_add(most?)
@@ -213,7 +213,7 @@ impl OperationState {
         }
     }
 
-    /// Returns whether a later request has to wait for this one: both have the same referenceId, or they conflict.
+    /// Returns whether a later request must wait for this one because they have the same referenceId or conflict.
     fn is_in_the_way_of(&self, later: &Apdu) -> bool {
         let Some(earlier) = self.request() else {
             return false;

@@ -1,4 +1,4 @@
-//! What a connection sends: replies as octets, with the faults that strike them, charged until they are written.
+//! The output of a connection: encoded replies, with faults applied, charged to the session until they are written.
 
 use std::io;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::metrics::SessionEnd;
 use crate::session::refused;
 
 impl<S: Transport> Connection<'_, S> {
-    /// Returns the answer to a request that has ended, unless it is delayed.
+    /// Returns the answer to a request that has ended; `None` if the answer is delayed.
     pub(super) fn answer(&mut self, ended: Ended) -> Option<Output> {
         let (mut asked, mut reply) = match ended {
             Ended::Done(asked, done) => (asked, self.session.finish(done)),
@@ -55,7 +55,7 @@ impl<S: Transport> Connection<'_, S> {
         output
     }
 
-    /// Returns the output to send now; `None` if it is delayed.
+    /// Returns the output if it is to be sent now; `None` if it is delayed.
     pub(super) fn in_time(&mut self, request: Arc<Apdu>, output: Output) -> Option<Output> {
         if output.delay.is_zero() {
             return Some(output);
@@ -64,7 +64,7 @@ impl<S: Transport> Connection<'_, S> {
         None
     }
 
-    /// Writes the output; returns how the connection ends afterwards, if it ends.
+    /// Writes the output; returns the reason if the connection ends afterwards.
     pub(super) async fn send(&mut self, mut output: Output) -> io::Result<Option<End>> {
         let later = self.inlet.rest();
         if !later.is_empty() {
@@ -102,7 +102,7 @@ impl<S: Transport> Connection<'_, S> {
         )
     }
 
-    /// Returns the octets of all items.
+    /// Encodes all items, one after the other.
     pub(super) fn encode(&mut self, items: Vec<Item>) -> io::Result<Vec<u8>> {
         let mut all = Vec::new();
         for item in items {

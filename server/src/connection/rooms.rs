@@ -1,10 +1,10 @@
-//! The connections of a server, and which of them give way if it is full (Z39.50-2003 §3.2.1, §3.2.11), so that no address keeps
-//! other addresses out:
+//! The connections of a server, limited so that no address can keep others out (Z39.50-2003 §3.2.1, §3.2.11). If the server is
+//! full, a connection is closed to make room:
 //!
-//! - an address has at most half of the rooms; the last tenth is reserved for addresses that have none;
-//! - if there is no room, a connection without a session gives way; otherwise, at the address with the most sessions, the session
-//!   that has been idle longest. Both kinds are safe for some time first, and no connection gives way to an address that has more
-//!   rooms.
+//! - an address has at most half of the rooms; the last tenth is reserved for addresses without a connection;
+//! - if all rooms are taken, a connection without a session is closed; if there is none, the session that has been idle longest,
+//!   at the address with the most connections. Both kinds are safe for a certain time, and a connection is closed only for its
+//!   own address or for one with fewer connections.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -23,18 +23,19 @@ use crate::backend::network;
 use crate::limits::Limits;
 use crate::lock::lock;
 
-/// The connections of a server. Clones share them.
+/// The rooms for connections to a server. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Rooms(Arc<House>);
 
 struct House {
-    /// The time from which all other times are counted.
+    /// The reference point of all times, which are stored in milliseconds.
     begun: Instant,
     sessions: usize,
     per_address: usize,
-    /// Rooms reserved for addresses that have none.
+    /// The number of rooms reserved for addresses without a connection.
     reserve: usize,
-    /// How long connections without a session, and idle sessions, are safe from giving way.
+    /// The time for which a connection is not closed to make room: first for connections without a session, then for idle
+    /// sessions.
     patience: [Duration; 2],
     occupants: Mutex<Occupants>,
     freed: Notify,
@@ -42,19 +43,18 @@ struct House {
 
 #[derive(Default)]
 struct Occupants {
-    /// The occupants, by address and in order of arrival.
+    /// The connections by address, in the order of arrival.
     of: HashMap<Option<IpAddr>, BTreeMap<u64, Arc<Occupant>>>,
     count: usize,
-    /// The number of the next occupant.
+    /// The number of the next connection.
     next: u64,
 }
 
-/// A connection.
+/// A connection that occupies a room.
 struct Occupant {
     number: u64,
     address: Option<IpAddr>,
-    /// When the connection arrived or, for a session, when it became idle, in milliseconds; [`BUSY`] while the session is not
-    /// idle.
+    /// The time at which the connection arrived or became idle, in milliseconds; [`BUSY`] while its session is not idle.
     since: AtomicU64,
     has_session: AtomicBool,
     gives_way: AtomicBool,
@@ -69,16 +69,17 @@ pub(crate) struct Room {
     occupant: Arc<Occupant>,
 }
 
-/// Whether a connection is admitted.
+/// The result of asking for a room.
 pub(crate) enum Entrance {
     Admitted(Room),
-    /// There is no room before this time, unless one becomes free; `None` if nobody can give way.
+    /// All rooms are taken. A connection can be closed at this time, unless a room becomes free earlier; `None` if no connection
+    /// can be closed.
     Full(Option<Instant>),
-    /// The address has as many sessions as it may have.
+    /// The address already has the maximum number of connections.
     Refused,
 }
 
-/// A connection that may give way.
+/// A connection that can be closed to make room.
 struct Candidate {
     address: Option<IpAddr>,
     number: u64,
@@ -97,8 +98,8 @@ impl Rooms {
         }))
     }
 
-    /// Admits a connection from this address, if there is room or another one can give way. Unix sockets count as one address,
-    /// `None`, which does not have a limit of its own.
+    /// Admits a connection from this address if a room is free, or if another connection can be closed for it. Connections over
+    /// Unix sockets count as one address, `None`, without a limit of its own.
     pub(crate) fn enter(&self, address: Option<IpAddr>) -> Entrance {
         let address = address.map(network);
         let mut occupants = lock(&self.0.occupants);
@@ -120,8 +121,8 @@ impl Rooms {
         Entrance::Admitted(self.occupy(&mut occupants, address))
     }
 
-    /// Returns a room for a further session of a client that already has one at this address, if no connection has to give way
-    /// for it. The further session is never idle.
+    /// Returns a room for a further session of a client that already has one, if no connection has to be closed for it. The
+    /// further session never counts as idle.
     #[cfg(feature = "sru")]
     pub(crate) fn spare(&self, address: Option<IpAddr>) -> Option<Room> {
         let address = address.map(network);
@@ -172,8 +173,9 @@ impl Rooms {
         self.0.freed.notified().await;
     }
 
-    /// Returns the connection that gives way to a new one from this address, or the time at which one will. Of each kind in turn
-    /// (whether it has a session), this is the oldest connection of the address with the most.
+    /// Returns the connection to be closed for a new one from this address, or the next time at which one can be closed. `kinds`
+    /// says whether to consider connections with or without a session, in this order. Of each kind, the oldest connection of the
+    /// address with the most connections is chosen.
     fn leaving(
         &self,
         occupants: &Occupants,
@@ -238,7 +240,7 @@ impl Occupants {
         self.of.get(address).map_or(0, BTreeMap::len)
     }
 
-    /// Removes a connection; returns it if it was still there.
+    /// Removes a connection; returns it if it existed.
     fn remove(&mut self, address: &Option<IpAddr>, number: u64) -> Option<Arc<Occupant>> {
         let list = self.of.get_mut(address)?;
         let removed = list.remove(&number)?;
@@ -249,7 +251,7 @@ impl Occupants {
         Some(removed)
     }
 
-    /// Frees the room of a connection at once, although it may take a moment to leave.
+    /// Frees the room of a connection immediately, although closing the connection may take a moment.
     fn send_away(&mut self, leaving: &Candidate) {
         if let Some(occupant) = self.remove(&leaving.address, leaving.number) {
             occupant.gives_way.store(true, Ordering::Release);
@@ -259,30 +261,30 @@ impl Occupants {
 }
 
 impl Room {
-    /// Returns the rooms that this room is one of.
+    /// Returns the rooms of the server.
     #[cfg(feature = "sru")]
     pub(crate) fn rooms(&self) -> Rooms {
         self.rooms.clone()
     }
 
-    /// Notes that the connection now has a session and is busy.
+    /// Marks the connection as having a session, which is busy.
     pub(crate) fn open(&self) {
         self.busy();
         self.occupant.has_session.store(true, Ordering::Relaxed);
     }
 
-    /// Notes that a request has arrived.
+    /// Marks the session as busy, because a request has arrived.
     pub(crate) fn busy(&self) {
         self.occupant.since.store(BUSY, Ordering::Relaxed);
     }
 
-    /// Notes that all requests are answered.
+    /// Marks the session as idle, because all requests are answered.
     pub(crate) fn idle(&self, now: Instant) {
         let since = self.rooms.milliseconds(now);
         self.occupant.since.store(since, Ordering::Relaxed);
     }
 
-    /// Is ready when the connection has to give way.
+    /// Returns `Ready` if the connection has to be closed to make room.
     pub(crate) fn poll_called(&self, context: &Context<'_>) -> Poll<()> {
         self.occupant.waker.register(context.waker());
         if self.occupant.gives_way.load(Ordering::Acquire) {
@@ -293,7 +295,7 @@ impl Room {
     }
 }
 
-/// Waits until the connection in this room has to give way; without a room, waits for ever.
+/// Waits until the connection in this room has to be closed to make room for another; without a room, waits forever.
 pub(crate) async fn gives_way(room: Option<&Room>) {
     poll_fn(|context| room.map_or(Poll::Pending, |room| room.poll_called(context))).await;
 }

@@ -1,5 +1,5 @@
-//! The stream of a connection. Octets come in and are cut into APDUs, with a bounded look-ahead while an operation runs; octets
-//! go out, with time limits; and at the end, no answer is lost.
+//! The stream of a connection: cuts incoming octets into APDUs, with limited look-ahead while an operation runs; writes answers
+//! with time limits; and closes the connection without losing the last answer.
 
 use std::future::poll_fn;
 use std::io;
@@ -19,14 +19,14 @@ use crate::budget::Charge;
 
 /// The streams that connections run over.
 pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin {
-    /// Whether each side announces the end of the connection, as in TLS.
+    /// Whether the end of the connection is announced by the protocol, as in TLS.
     const ANNOUNCES_END: bool = false;
 
     /// Whether the transport is TLS.
     #[cfg(feature = "sru")]
     const IS_ENCRYPTED: bool = false;
 
-    /// Makes the connection reset when it is dropped, if the transport can do this.
+    /// Makes the connection reset when it is dropped, if the transport supports this.
     fn reset(&mut self) {}
 }
 
@@ -57,33 +57,33 @@ impl Transport for tokio::io::DuplexStream {}
 /// The number of octets per read.
 const READ: usize = 8192;
 
-/// Cuts the octets that arrive into APDUs. An idle connection holds no buffer.
+/// Cuts incoming octets into APDUs. While the connection is idle, no buffer is allocated.
 pub(super) struct Inlet {
     buffer: BytesMut,
-    /// Finds the end of the first APDU, and knows the size limit of the next.
+    /// Finds the end of the first APDU in the buffer, and has the size limit of the next APDU.
     pub(super) scanner: Scanner,
-    /// The number of octets of the buffer that [`Inlet::ahead`] has examined.
+    /// The number of octets in the buffer that [`Inlet::ahead`] has examined.
     looked: usize,
-    /// Finds the end of the APDU after these octets, so that no APDU is examined again from its beginning.
+    /// Finds the end of the APDU after the examined octets, so that each APDU is examined only once.
     ahead: Scanner,
-    /// Whether the client has shut down its side, after everything that was read.
+    /// Whether the client has closed its sending side after the octets in the buffer.
     pub(super) ended: bool,
-    /// The charge for a long buffer.
+    /// The charge for the buffer if it is long.
     charge: Charge,
 }
 
-/// What comes from the client.
+/// The next item from the client.
 #[derive(Debug)]
 pub(super) enum Arrival {
     /// An encoded APDU.
     Apdu(Bytes),
-    /// The client has shut down its side, which it may do without a Close.
+    /// The client has closed its sending side, which is allowed without a Close.
     End,
     /// Octets that are not an APDU, or an error of the stream.
     Fault(StreamError),
 }
 
-/// Context tags of the APDUs that interrupt operations.
+/// The context tags of the APDUs that interrupt operations.
 const TRIGGER_RESOURCE_CONTROL: u32 = 32;
 const CLOSE: u32 = 48;
 
@@ -99,8 +99,8 @@ impl Inlet {
         }
     }
 
-    /// Returns the next APDU or, if given a number of octets to read ahead, the APDU that interrupts the operations in progress.
-    /// Cancel safe.
+    /// Returns the next APDU. If given a number of octets to read ahead, returns the next APDU that interrupts operations in
+    /// progress. Cancel safe.
     pub(super) async fn heard(
         &mut self,
         stream: &mut (impl AsyncRead + Unpin),
@@ -131,8 +131,8 @@ impl Inlet {
         }
     }
 
-    /// Reads ahead while an operation runs, up to `most` octets, until something interrupts it. Close and triggers are taken out of
-    /// the buffer; everything else stays for [`Inlet::next`].
+    /// Reads ahead while an operation runs, up to `most` octets, until an APDU interrupts it. Close and triggers are removed from
+    /// the buffer; other APDUs stay there for [`Inlet::next`].
     async fn ahead(&mut self, stream: &mut (impl AsyncRead + Unpin), most: usize) -> Arrival {
         loop {
             while let Some((tag, length)) = self.look() {
@@ -160,17 +160,17 @@ impl Inlet {
         self.buffer.capacity()
     }
 
-    /// Returns the octets that have arrived and were not taken as an APDU.
+    /// Returns the received octets that have not been returned as an APDU.
     pub(super) fn rest(&self) -> &[u8] {
         &self.buffer
     }
 
-    /// Takes the octets that [`Inlet::rest`] returns; nothing is left.
+    /// Removes and returns the octets that [`Inlet::rest`] returns.
     pub(super) fn take_rest(&mut self) -> Bytes {
         std::mem::take(&mut self.buffer).freeze()
     }
 
-    /// Takes the first APDU out of the buffer, if it is complete.
+    /// Removes and returns the first APDU in the buffer, if it is complete.
     fn take(&mut self) -> Result<Option<Bytes>, FrameError> {
         let Some(length) = self.scanner.scan(&self.buffer)? else {
             return Ok(None);
@@ -192,7 +192,7 @@ impl Inlet {
         Ok(Some(apdu.freeze()))
     }
 
-    /// Returns the tag and length of the next APDU to examine, if it is complete and well-formed.
+    /// Returns the tag and length of the next APDU to examine; `None` if it is incomplete or malformed.
     fn look(&mut self) -> Option<(u32, usize)> {
         let rest = self.buffer.get(self.looked..)?;
         self.ahead.max_apdu_size = self.scanner.max_apdu_size;
@@ -202,7 +202,7 @@ impl Inlet {
         Some((header.tag, length))
     }
 
-    /// Takes out the APDU of this length that was examined last.
+    /// Removes and returns the APDU of this length that was examined last.
     fn cut_out(&mut self, length: usize) -> Bytes {
         let mut apdu = self.buffer.split_off(self.looked);
         let rest = apdu.split_off(length);
@@ -210,8 +210,8 @@ impl Inlet {
         apdu.freeze()
     }
 
-    /// Waits for octets. The octets are read into a buffer on the stack, so that no memory is held while waiting. A buffer that
-    /// exceeds the octets of the session is an error.
+    /// Waits for octets. The octets are read into a buffer on the stack, so that no memory is allocated while waiting. A buffer
+    /// beyond the session's memory limit is an error.
     async fn fill(&mut self, stream: &mut (impl AsyncRead + Unpin)) -> io::Result<()> {
         let taken = poll_fn(|context| {
             let mut space = [MaybeUninit::uninit(); READ];
@@ -245,7 +245,7 @@ pub(crate) async fn write(
     within(limit, stream.flush()).await
 }
 
-/// Returns the result of `work` if it is ready within `limit`. The timer is boxed and made only if the work is not ready
+/// Returns the result of `work`, or an error after `limit`. The timer is boxed and created only if the work is not ready
 /// immediately.
 async fn within<T>(limit: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     let mut work = pin!(work);
@@ -274,8 +274,8 @@ pub(crate) async fn trickle(
 /// The maximum number of reads after the last answer, of up to 4,096 octets each.
 const MAX_LINGERING_READS: usize = 1024;
 
-/// Shuts down the sending side and reads what still arrives: a connection that is dropped with unread octets is reset, and the client
-/// would lose the last answer. Returns whether the client has ended its side.
+/// Closes the sending side and reads until the client closes its side. A connection that is dropped with unread octets is reset,
+/// and the client could lose the last answer. Returns whether the client has closed its side.
 pub(crate) async fn linger(
     stream: &mut impl Transport,
     limit: Duration,

@@ -1,4 +1,4 @@
-//! What is counted for a session, and its log: a line for each request, and its totals at the end.
+//! Counts and logs a session: a line for each request, and the totals at the end.
 
 use std::fmt::Display;
 use std::io;
@@ -27,23 +27,24 @@ use crate::observer::{Observer, Peer, SessionTotals};
 #[cfg(feature = "sru")]
 use crate::sru::{SruReply, SruStatus};
 
-/// Counts a session. Its end is counted and observed when this is dropped, even if the task panics or is aborted.
+/// The counters of a session. Dropping the value counts and reports the end of the session, even if its task panics or is
+/// aborted.
 pub(crate) struct Tally {
     session: u64,
     metrics: Arc<Metrics>,
     observer: Arc<dyn Observer>,
     begun: Instant,
-    /// The totals; `None` if nobody wants them. Boxed, so that idle sessions stay small.
+    /// The totals; `None` if no observer uses them. Boxed to keep idle sessions small.
     totals: Option<Box<SessionTotals>>,
-    /// How the session ended, once this is known.
+    /// The reason for the end of the session, once it is known.
     end: Option<SessionEnd>,
-    /// How the session ends if its task is dropped.
+    /// The reason for the end of the session if its task is dropped.
     dropped: SessionEnd,
     stopping: watch::Receiver<bool>,
 }
 
 impl Tally {
-    /// Begins to count an accepted connection.
+    /// Starts counting a connection that was accepted.
     pub(crate) fn new(
         session: u64,
         peer: Peer,
@@ -55,7 +56,7 @@ impl Tally {
         Self::begin(session, peer, metrics, observer, stopping)
     }
 
-    /// Begins to count a session that the server has with itself.
+    /// Starts counting a session of the server with itself.
     #[cfg(feature = "sru")]
     pub(crate) fn within(
         session: u64,
@@ -93,7 +94,7 @@ impl Tally {
         }
     }
 
-    /// Counts an APDU that was received.
+    /// Counts a received APDU.
     pub(crate) fn received(&mut self, octets: usize, apdu: Option<&Apdu>) {
         self.metrics.received(octets);
         if let Some(Apdu::Close(_)) = apdu {
@@ -105,7 +106,7 @@ impl Tally {
         }
     }
 
-    /// Begins to time a request, if it is an operation.
+    /// Starts a timer for a request; `None` if it is not an operation.
     pub(crate) fn timer(&self, request: &Apdu) -> Option<OperationTimer> {
         OperationTimer::of(request, &self.metrics)
     }
@@ -163,7 +164,7 @@ impl Tally {
         }
     }
 
-    /// Counts octets that are sent, and the records of their APDU.
+    /// Counts sent octets, and the records in their APDU.
     pub(crate) fn sent(&mut self, octets: usize, apdu: Option<&Apdu>) {
         let (records, diagnostics) = match apdu {
             Some(Apdu::SearchResponse(search)) => records(&search.records),
@@ -179,7 +180,7 @@ impl Tally {
         }
     }
 
-    /// Counts an HTTP request, and the octets received and sent since the previous one.
+    /// Counts an HTTP request, and the octets received and sent since the previous request.
     #[cfg(feature = "sru")]
     pub(crate) fn http_received(&mut self, counts: (u64, u64)) {
         self.http_counted(counts);
@@ -201,7 +202,7 @@ impl Tally {
         }
     }
 
-    /// Counts and logs an answer to a request that is not for SRU.
+    /// Counts and logs the answer to an HTTP request other than SRU.
     #[cfg(feature = "sru")]
     pub(crate) fn http_answered(&mut self, timer: OperationTimer, status: u16) {
         let microseconds = timer.begun.elapsed().as_micros();
@@ -279,14 +280,14 @@ impl Tally {
         timer.answered(outcome);
     }
 
-    /// Notes that the client has ended its side of the connection.
+    /// Records that the client has closed its side of the connection.
     pub(crate) fn client_left(&mut self) {
         if let Some(totals) = &mut self.totals {
             totals.client_left = true;
         }
     }
 
-    /// Notes that the connection failed. A client that does not take an answer in time does not count as having left.
+    /// Records that the connection failed. A client that does not read an answer in time does not count as having left.
     pub(crate) fn lost(&mut self, error: &io::Error) {
         self.ends(SessionEnd::Lost, Some(error));
         if error.kind() != io::ErrorKind::TimedOut {
@@ -294,7 +295,7 @@ impl Tally {
         }
     }
 
-    /// Notes how the session ends and, if it is a failure, the reason. Only the first end counts.
+    /// Sets the reason for the end of the session and logs the error, if it is one. Later calls have no effect.
     pub(crate) fn ends(&mut self, end: SessionEnd, why: Option<&dyn Display>) {
         if self.end.is_none() {
             self.end = Some(end);
@@ -333,14 +334,14 @@ impl Drop for Tally {
 pub(crate) struct Requester<'a> {
     /// The client's address; `None` for a Unix socket.
     pub(crate) peer: Option<IpAddr>,
-    /// The user, once authenticated.
+    /// The name of the user; `None` if the client has not authenticated.
     pub(crate) user: Option<&'a str>,
 }
 
-/// The maximum number of characters of a name that are logged.
+/// The maximum number of characters of a user name in the log.
 const MAX_NAME: usize = 100;
 
-/// Returns the name of a user that a client gives.
+/// Returns the user name in the credentials of a client.
 fn name(credentials: &Option<IdAuthentication>) -> Option<String> {
     let credentials = match credentials.as_ref()? {
         IdAuthentication::Open(text) => Credentials::open(text.as_bytes()),
@@ -351,7 +352,7 @@ fn name(credentials: &Option<IdAuthentication>) -> Option<String> {
     Some(name.chars().take(MAX_NAME).collect())
 }
 
-/// Returns the query of a request.
+/// Returns the query of a request, as text.
 #[cfg(feature = "sru")]
 fn query(request: &Request) -> Option<String> {
     match &request.operation {
@@ -362,7 +363,7 @@ fn query(request: &Request) -> Option<String> {
     }
 }
 
-/// Returns whether the client may not do what it asked for.
+/// Returns whether the request was refused because the client lacks permission.
 fn is_by_leave(refused: &ExtendedServicesResponse) -> bool {
     let mut diagnostics = refused.diagnostics.iter().flatten();
     diagnostics.any(|diagnostic| match diagnostic {
@@ -385,7 +386,7 @@ fn log_totals(totals: &SessionTotals) {
     );
 }
 
-/// Returns the numbers of records and of diagnostics in place of all records.
+/// Returns the number of records in an answer, and the number of non-surrogate diagnostics.
 fn records(records: &Option<Records>) -> (usize, u64) {
     match records {
         Some(Records::ResponseRecords(records)) => (records.len(), 0),
@@ -394,7 +395,7 @@ fn records(records: &Option<Records>) -> (usize, u64) {
     }
 }
 
-/// Returns whether an answer is a success, at least in part.
+/// Returns the outcome of an operation, judging by its answer; a partial result counts as a success.
 fn outcome(answer: &Apdu) -> OperationOutcome {
     let is_ok = match answer {
         Apdu::InitializeResponse(init) => init.result,
@@ -418,7 +419,7 @@ fn outcome(answer: &Apdu) -> OperationOutcome {
     }
 }
 
-/// Returns the diagnostic of a failure, in words.
+/// Returns the diagnostic of a failed operation as text.
 fn why(answer: &Apdu) -> Option<String> {
     let first = match answer {
         Apdu::InitializeResponse(init) => return why_not(init),
@@ -436,7 +437,7 @@ fn why(answer: &Apdu) -> Option<String> {
     first.as_ref()?.first().map(ToString::to_string)
 }
 
-/// Returns why Init was refused.
+/// Returns the reason for refusing Init as text.
 fn why_not(init: &InitializeResponse) -> Option<String> {
     let information = UserInfo1::from_external(init.user_information_field.as_ref()?).ok()?;
     let DiagnosticFormat(units) = information.0.value()?;
@@ -446,7 +447,7 @@ fn why_not(init: &InitializeResponse) -> Option<String> {
     }
 }
 
-/// Returns the diagnostic in place of records.
+/// Returns the diagnostic sent instead of records as text.
 fn in_place(records: &Option<Records>) -> Option<String> {
     match records.as_ref()? {
         Records::NonSurrogateDiagnostic(diagnostic) => Some(diagnostic.to_string()),
@@ -497,7 +498,7 @@ fn log_access(request: &Apdu, answer: Option<&Apdu>, begun: std::time::Instant) 
         }
     }
 }
-/// The `tracing` targets of the lines, for filters.
+/// The `tracing` targets of the log events, for filters.
 const ACCESS: &str = "z3950_server::access";
 const METRICS: &str = "z3950_server::metrics";
 
@@ -508,10 +509,10 @@ fn diagnostic(records: &Option<Records>) -> Option<i64> {
     }
 }
 
-/// The maximum number of characters of a query in a line.
+/// The maximum number of characters of a query in a log event.
 const MAX_QUERY: usize = 200;
 
-/// Returns a query as text: PQF, or what the client wrote.
+/// Formats a query: as PQF, or as the client wrote it.
 fn shown(query: &Query) -> String {
     let text = match query {
         Query::Type1(query) | Query::Type101(query) => query.to_string(),

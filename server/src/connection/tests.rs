@@ -1,4 +1,4 @@
-//! Connections over a pipe in memory, with a paused clock.
+//! Tests of connections over a pipe in memory, with a paused clock.
 
 mod budget;
 mod client;
@@ -151,7 +151,7 @@ async fn malformed_apdus_end_the_session() {
     assert_eq!(client.heard_to_the_end().await, [close, "end"]);
 }
 
-/// Returns an Init of this many octets, from 60 to 180.
+/// Returns an Init that is `octets` long, from 60 to 180.
 fn init_of_size(octets: usize) -> Apdu {
     let sized = |name: usize| -> Apdu {
         InitializeRequest {

@@ -1,20 +1,21 @@
-//! What a client sends after the server has ended the session, cut into APDUs for the observer.
+//! The octets that a client sends after the server has ended the session. They are cut into APDUs for the observer.
 
 use z3950_asn1::codec;
 use z3950_asn1::codec::frame::Scanner;
 
 use crate::observer::Observer;
 
-/// The octets after the end of a session. Octets that are not an APDU are reported when this is dropped.
+/// Octets received after the end of a session. The last octets are reported when the value is dropped, even if they are not an
+/// APDU.
 pub(crate) struct Trail<'a> {
     observer: &'a dyn Observer,
     session: u64,
     octets: Vec<u8>,
-    /// Whether no further APDU can come.
+    /// Whether the octets are malformed, so that no further APDU can be found.
     is_over: bool,
 }
 
-/// The longest APDU that is looked for. No more than this is kept of other octets.
+/// The maximum length of an APDU; of other octets, at most this number is kept.
 const MAX_APDU: usize = 64 << 10;
 
 impl<'a> Trail<'a> {
@@ -27,7 +28,7 @@ impl<'a> Trail<'a> {
         }
     }
 
-    /// Takes further octets.
+    /// Adds received octets.
     pub(crate) fn push(&mut self, octets: &[u8]) {
         if self.is_over {
             return;

@@ -1,5 +1,5 @@
-//! The records of IR-Explain-1, and the texts under which they are found (Z39.50-2003 Appendices ATR.2 and REC.1). A term list is
-//! an index, named after its Use attributes.
+//! The records of IR-Explain-1, and their search terms (Z39.50-2003 Appendices ATR.2 and REC.1). A term list is an index, named
+//! after its Use attributes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use crate::units::count;
 /// The name of the database (Z39.50-2003 §3.2.10).
 pub const EXPLAIN_DATABASE: &str = "IR-Explain-1";
 
-/// What the database offers.
+/// The syntax and attributes of IR-Explain-1.
 pub(super) const EXPLAIN: OwnDatabase = OwnDatabase {
     name: EXPLAIN_DATABASE,
     title: "Explain",
@@ -51,7 +51,7 @@ const TERM_LIST: i64 = 15;
 const PROPRIETARY: i64 = 20;
 const USER_FEE: i64 = 21;
 
-/// Who may update, if not everybody.
+/// The access restriction of a database that not everybody may update.
 const LEAVE: &str = "For clients on the server's host, and users who may update";
 
 /// The language of all texts.
@@ -77,7 +77,7 @@ const CATEGORIES: [(&str, &str); 10] = [
     ("ExtendedServicesInfo", "The extended services"),
 ];
 
-/// A record, and its texts under the Use attributes of Exp-1, in lower case.
+/// A record with its search terms, in lower case, under the Use attributes of Exp-1.
 pub(super) struct ExplainEntry {
     pub(super) texts: Vec<(i64, String)>,
     pub(super) record: ExplainRecord,
@@ -112,7 +112,7 @@ impl ExplainEntry {
     }
 }
 
-/// Returns all records: the categories, the server, and the records of each category.
+/// Returns all records: those of the categories, of the server, and of the contents of each category.
 pub(super) fn entries(
     mut databases: Vec<DatabaseInfo>,
     offer: &Offer,
@@ -143,7 +143,7 @@ pub(super) fn entries(
     entries
 }
 
-/// The values of each attribute type of a set, with their names.
+/// The values of each attribute type of an attribute set, with their names.
 type Values = BTreeMap<i64, BTreeMap<i64, String>>;
 
 fn attribute_sets(databases: &[DatabaseInfo]) -> BTreeMap<Oid, Values> {
@@ -361,7 +361,7 @@ fn attribute_details(database: &DatabaseInfo) -> ExplainEntry {
     )
 }
 
-/// Returns the indexes of a database, each with its Use attributes.
+/// Returns the indexes of a database with their Use attributes.
 fn indexes(database: &DatabaseInfo) -> BTreeMap<&str, Vec<&AttributeInfo>> {
     let mut indexes = BTreeMap::<&str, Vec<&AttributeInfo>>::new();
     let all = database.attributes.iter();
@@ -391,7 +391,7 @@ fn term_list_info(database: &DatabaseInfo) -> ExplainEntry {
     )
 }
 
-/// Returns a record for each term list, over all databases that have it.
+/// Returns a record for each term list, merged over all databases that have it.
 fn term_list_details<'a>(
     databases: impl Iterator<Item = &'a DatabaseInfo>,
 ) -> impl Iterator<Item = ExplainEntry> {
@@ -447,7 +447,7 @@ fn sort_details(database: &DatabaseInfo) -> ExplainEntry {
     )
 }
 
-/// Allows any one of these attributes.
+/// Returns the combinations that allow any one of these attributes.
 fn combinations(attributes: &[&AttributeInfo]) -> Option<AttributeCombinations> {
     let default_attribute_set: Oid = attributes.first()?.attribute_set;
     let one_of = attributes.iter().map(|attribute| {

@@ -1,4 +1,4 @@
-//! IR-Explain-1: the records of each category, and their forms.
+//! Tests of IR-Explain-1: the records of each category, and their forms.
 
 use std::sync::Arc;
 
@@ -150,7 +150,7 @@ fn records_of_each_category() {
     );
 }
 
-/// Returns a combination that requires a Use value.
+/// Returns a combination of attributes that requires a Use value.
 fn means(value: i64) -> AttributeCombinations {
     let occurrence = AttributeOccurrence {
         attribute_set: None,

@@ -16,15 +16,15 @@ use z3950_asn1::record::sutrs_external;
 use crate::backend::{AttributeInfo, DatabaseInfo, RecordId, Search};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
-/// What one of the server's own databases offers.
+/// The features of one of the server's own databases.
 pub(crate) struct OwnDatabase {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
-    /// The record syntax, besides text and XML.
+    /// The database's own record syntax; text and XML are always supported.
     pub(crate) syntax: Oid,
-    /// The attribute set that Use belongs to.
+    /// The attribute set of the Use attributes.
     pub(crate) attribute_set: Oid,
-    /// The Use values that a query may have, with their names.
+    /// The supported Use values, with their names.
     pub(crate) uses: &'static [(i64, &'static str)],
 }
 
@@ -49,7 +49,8 @@ impl OwnDatabase {
         [self.syntax, oid::SUTRS, oid::XML, oid::APPLICATION_XML].contains(syntax)
     }
 
-    /// Returns a record in a syntax, its own by default; `root` is its element in XML. `None` if it cannot be encoded.
+    /// Returns a record in the given syntax, or by default in its own; `root` is the name of its root element in XML. Returns
+    /// `None` if the record cannot be encoded.
     pub(crate) fn shown(
         &self,
         record: &(impl Describe + BerValue),
@@ -68,8 +69,8 @@ impl OwnDatabase {
 
     /// Finds the records that match the query, in list order; their texts are in lower case.
     ///
-    /// A text matches if it equals the term regardless of case, begins with it under right truncation, or compares as the
-    /// relation says. Position, structure and completeness are ignored, because a text is one value.
+    /// A text matches if it has the given relation to the term, by default equality regardless of case; with right truncation, it
+    /// must begin with the term. Position, structure and completeness are ignored, because each text is a single value.
     ///
     /// # Errors
     /// Condition 121 for another attribute set, 113 for an unsupported attribute type and 114 to 122 for an unsupported value,
@@ -116,10 +117,11 @@ impl OwnDatabase {
     }
 }
 
-/// The maximum number of records that the terms of a query are compared with, all together; this takes some milliseconds.
+/// The maximum number of comparisons for a query: its number of terms times the number of records. This many take some
+/// milliseconds.
 const MOST_COMPARISONS: usize = 100_000;
 
-/// What a text must match.
+/// The condition that the texts of a record must meet.
 struct TextMatch {
     r#use: i64,
     relation: i64,
@@ -127,7 +129,7 @@ struct TextMatch {
     term: String,
 }
 
-/// The relation that every record with the Use has.
+/// The relation that is true for every record with the Use attribute.
 const ALWAYS_MATCHES: i64 = 103;
 const EQUAL: i64 = 3;
 
@@ -205,7 +207,7 @@ impl TextMatch {
     }
 }
 
-/// Returns the condition for an unsupported value of a type of Bib-1.
+/// Returns the condition for an unsupported value of an attribute of Bib-1.
 fn value_of(attribute_type: i64) -> Condition {
     match attribute_type {
         2 => Condition::RELATION,
@@ -260,7 +262,7 @@ mod tests {
         uses: &[(1, ""), (3, ""), (9, "")],
     };
 
-    /// Returns the positions found, or the condition and what it is about.
+    /// Searches; returns the positions found, or the condition and additional information of the diagnostic.
     fn found(pqf: &str) -> String {
         let texts = [
             vec![(1, "targetinfo".to_owned()), (9, "20250101".to_owned())],

@@ -17,7 +17,7 @@ use crate::backend::{
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::lock::lock;
 
-/// The database, as the user of a session sees it.
+/// The database IR-Extend-1 with the packages that one user may see.
 pub struct PackageDatabase {
     tasks: Arc<Tasks>,
     user: Option<String>,
@@ -31,7 +31,7 @@ const CREATION_DATE_TIME: i64 = 3;
 const TASK_STATUS: i64 = 4;
 const PACKAGE_TYPE: i64 = 5;
 
-/// What the database offers.
+/// The syntax and attributes of IR-Extend-1.
 pub(crate) const PACKAGES: OwnDatabase = OwnDatabase {
     name: EXTEND_DATABASE,
     title: "Extended services",
@@ -56,7 +56,8 @@ impl PackageDatabase {
         }
     }
 
-    /// Takes the persistent result sets whose packages were presented since the last call, each with its name in the session.
+    /// Removes and returns the persistent result sets whose packages were presented since the last call, with their names in the
+    /// session.
     pub(crate) fn take_opened(&self) -> Vec<(Vec<u8>, ResultSet)> {
         std::mem::take(&mut *lock(&self.opened))
     }
@@ -80,7 +81,7 @@ impl PackageDatabase {
         shown.ok_or_else(failed)
     }
 
-    /// Returns the task as presented: the task of a persistent result set names a result set of the session.
+    /// Returns the task in the form to be presented. A persistent result set's task then names a result set of the session.
     fn open(&self, number: u32, task: &Task) -> Task {
         let mut task = task.clone();
         let Some(set) = task.result_set.clone() else {
@@ -100,7 +101,7 @@ impl PackageDatabase {
     }
 }
 
-/// Returns the values of a task under the Use attributes, in lower case.
+/// Returns the search terms of a task under the Use attributes, in lower case.
 fn texts(task: &Task) -> Vec<(i64, String)> {
     let lower = |text: &InternationalString| text.to_string_lossy().to_lowercase();
     let created = task.created.as_ref().map(|time| time.to_string_lossy());

@@ -1,5 +1,5 @@
-//! The tasks of all sessions, and their permissions (Z39.50-2003 §3.2.9.1.8 permissions-list). The tasks are kept while the
-//! server runs, within limits.
+//! The tasks of all sessions, and their permissions (Z39.50-2003 §3.2.9.1.8 permissions-list). The tasks are kept in memory,
+//! within limits, until the server ends.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -15,16 +15,16 @@ use crate::budget::{Account, Charge, DECODED};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::lock::lock;
 
-/// The limits of the task store. Tasks beyond them, or beyond half of the server's octets
-/// ([`Limits::server_octets`](crate::Limits::server_octets)), are refused with condition 220.
+/// The limits of the task store. A task that exceeds one of them, or half of
+/// [`Limits::server_octets`](crate::Limits::server_octets), is refused with condition 220.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskLimits {
     /// The maximum number of tasks; by default, 10,000.
     pub tasks: usize,
-    /// The maximum number of octets of all packages; by default, 64 MiB.
+    /// The maximum total size of the packages, in octets; by default, 64 MiB.
     pub octets: usize,
-    /// The maximum number of records of all persistent result sets; by default, 16,000,000.
+    /// The maximum total number of records in persistent result sets; by default, 16,000,000.
     pub hits: usize,
 }
 
@@ -44,7 +44,7 @@ pub struct Tasks(Mutex<TaskTable>);
 #[derive(Default)]
 struct TaskTable {
     limits: TaskLimits,
-    /// The octets that the tasks take of the server's.
+    /// The charge for the tasks to the server's budget.
     charge: Charge,
     /// The tasks by number, in ascending order.
     tasks: BTreeMap<u32, Arc<Task>>,
@@ -52,17 +52,17 @@ struct TaskTable {
     last: u32,
 }
 
-/// The size of tasks that [`TaskLimits`] bounds.
+/// The size of tasks, as limited by [`TaskLimits`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Size {
     octets: usize,
     hits: usize,
-    /// The number of octets in memory, including the octets of the list of hits.
+    /// The number of octets in memory, including the list of hits.
     kept: usize,
 }
 
 impl Size {
-    /// Returns the size of the package, which is most of a task, and the number of records kept for it.
+    /// Returns the size of a task: the octets of its package and hits, and the number of records kept for it.
     fn of(task: &Task) -> Self {
         let package = task.package(0);
         let package = package.and_then(|package| encode_value(&package).ok());
@@ -94,17 +94,17 @@ impl Size {
 /// A task.
 #[derive(Clone, Debug)]
 pub(crate) struct Task {
-    /// The service and name.
+    /// The service and name of the task.
     pub(crate) kind: TaskKind,
-    /// The user, as named by the client.
+    /// The user name as given by the client.
     pub(crate) user_id: Option<InternationalString>,
-    /// The authenticated user, who may do anything to the task.
+    /// The authenticated user, who may perform all functions on the task.
     pub(crate) owner: Option<String>,
     pub(crate) permissions: Option<Vec<Permission>>,
     pub(crate) description: Option<InternationalString>,
     pub(crate) created: Option<GeneralizedTime>,
     pub(crate) status: TaskStatus,
-    /// The alternative `taskPackage` of the service's type.
+    /// The contents of the package: the alternative `taskPackage` of the service's type.
     pub(crate) parameters: TaskParameters,
     /// The records of a persistent result set.
     pub(crate) result_set: Option<ResultSet>,
@@ -135,16 +135,16 @@ impl Tasks {
         }))
     }
 
-    /// Returns the store, whose octets are charged to this account from now on.
+    /// Charges the store's memory to this account from now on.
     pub(crate) fn charged_to(self, account: Arc<Account>) -> Self {
         lock(&self.0).charge = Charge::to(&account);
         self
     }
 
-    /// Checks whether a task of this kind could be added for the owner, before it is carried out.
+    /// Checks whether a task of this kind could be added for the owner; called before its service is performed.
     ///
     /// # Errors
-    /// Condition 218 with the name, if the owner has a task of that name; 220 for too many tasks.
+    /// Condition 218 with the name, if the owner has a task of this name; 220 for too many tasks.
     pub(crate) fn check_room(
         &self,
         kind: &TaskKind,
@@ -189,10 +189,11 @@ impl Tasks {
         }
     }
 
-    /// Returns the task of a kind on which the user may carry out the function, preferably the user's own.
+    /// Returns the task of this kind on which the user may perform the function. If there are several, the user's own is
+    /// preferred.
     ///
     /// # Errors
-    /// Condition 1008 for a kind without a name, 219 if there is no such task, 223 if the user has no permission.
+    /// Condition 1008 for a kind without a name, 219 if the task does not exist, 223 if the user has no permission.
     pub(crate) fn named(
         &self,
         kind: &TaskKind,
@@ -273,7 +274,7 @@ fn unknown(kind: &TaskKind) -> Diagnostic {
 }
 
 impl Task {
-    /// Returns the package; `None` if the parameters cannot be encoded.
+    /// Returns the task's package; `None` if its parameters cannot be encoded.
     pub(crate) fn package(&self, number: u32) -> Option<TaskPackage> {
         Some(TaskPackage {
             package_type: self.kind.package_type,
@@ -290,7 +291,8 @@ impl Task {
         })
     }
 
-    /// Returns the parameters under the identifier of the package, which distinguishes the versions of an update.
+    /// Returns the encoded parameters. Their identifier is that of the task's package, which distinguishes the versions of an
+    /// update.
     fn specific(&self) -> Option<z3950_asn1::apdu::External> {
         let encoded = match &self.parameters {
             TaskParameters::Update(update) => update.to_external_as(self.kind.package_type),
@@ -299,8 +301,9 @@ impl Task {
         encoded.ok()
     }
 
-    /// Returns whether the user may carry out the function. The owner may do anything, and so may everybody if there is neither
-    /// an owner nor a permissions-list; otherwise the list decides. An entry without a user applies to all users.
+    /// Returns whether the user may perform the function. The owner may perform all functions. For other users, the
+    /// permissions-list decides, in which an entry without a user applies to everybody. A task without owner and permissions-list
+    /// is open to everybody.
     pub(crate) fn allows(&self, user: Option<&str>, function: Function) -> bool {
         if self.owner.is_some() && self.owner.as_deref() == user {
             return true;

@@ -1,4 +1,4 @@
-//! The changes that faults make to requests, which mislead the session, and to answers.
+//! The changes that faults make to requests, before the session sees them, and to answers.
 
 use z3950_asn1::apdu::{
     AddInfo, Apdu, DeleteSetStatus, DiagRec, DuplicateDetectionStatus, External,
@@ -255,7 +255,7 @@ fn records(answer: &mut Apdu) -> Option<(&mut i64, &mut Vec<NamePlusRecord>)> {
     }
 }
 
-/// Returns versions 1 and 2 in a full octet of bits, as other servers send them.
+/// Returns versions 1 and 2 as a bit string of a full octet, as other servers send them.
 fn version_2() -> ProtocolVersion {
     ProtocolVersion(Bits::of(&[0, 1, 7]).intersection(Bits::of(&[0, 1, 8])))
 }

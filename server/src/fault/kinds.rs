@@ -9,14 +9,14 @@ use super::{Damage, Fault, unsolicited};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::units;
 
-/// The text form of a fault.
+/// The textual form of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// The name.
     pub name: &'static str,
-    /// The arguments, optional ones in brackets.
+    /// The names of the arguments, optional ones in brackets.
     pub arguments: &'static str,
-    /// The description.
+    /// The description, for help texts.
     pub meaning: &'static str,
 }
 
@@ -82,7 +82,7 @@ last APDU: the same, and the connection is closed
 close [REASON [WORDS]]: Close is sent instead of the answer, and the connection is closed
 challenge TEXT: the client is asked for credentials first, with this challenge";
 
-/// The faults in HTTP answers, in the same form.
+/// The faults in HTTP answers, in the same form as [`KINDS`].
 #[cfg(feature = "sru")]
 const OF_HTTP: &str = "\
 html: HTTP: the answer is an HTML page
@@ -101,11 +101,11 @@ const OF_HTTP: &str = "";
 
 const OCTETS: &str = "a number of octets";
 const RECORDS: &str = "a number of records";
-/// The maximum number of octets of garbage, and of copies of a record, in a rule.
+/// The maximum number of octets of garbage, and of copies of a record, that a rule can ask for.
 const MAX_GARBAGE: usize = 1 << 24;
 const MAX_MORE: usize = 10_000;
 
-/// Reads the fault that the rest of the text names.
+/// Parses the fault in the rest of a rule.
 pub(super) fn read(words: &mut Words<'_>) -> Result<Fault, RuleError> {
     let at = words.position();
     let name = words.need("a fault")?;
@@ -227,7 +227,7 @@ fn parsed<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
 }
 
-/// Returns a condition of Bib-1 and its addinfo.
+/// Parses a Bib-1 condition and its addinfo.
 fn condition(words: &mut Words<'_>) -> Result<Diagnostic, RuleError> {
     let code = words.parse("the number of a condition", parsed)?;
     let addinfo = words.next()?.unwrap_or_default();

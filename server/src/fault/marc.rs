@@ -14,13 +14,13 @@ const LEADER: usize = 24;
 pub enum Damage {
     /// The second half of the record is missing.
     Truncated,
-    /// The record length in the leader is too small by 10.
+    /// The record length in the leader is 10 octets less than the real length.
     Length,
     /// The base address in the leader is 99999.
     BaseAddress,
     /// The lengths and addresses in the directory are all 9.
     Directory,
-    /// The terminators of fields are blanks.
+    /// The terminators of fields are replaced by spaces.
     Terminators,
     /// The leader is 24 letters.
     Leader,
@@ -29,7 +29,7 @@ pub enum Damage {
 }
 
 impl Damage {
-    /// The names of all kinds.
+    /// The names of all kinds of damage, for messages.
     pub(super) const NAMES: &'static str =
         "truncated | length | base-address | directory | terminators | leader | empty";
 
@@ -92,7 +92,7 @@ pub(super) fn label(record: &mut External, label: u8) {
     change(record, |octets| overwrite(octets, 9, &[label]));
 }
 
-/// MARC records are recognized by their last octet.
+/// Records that do not end like MARC are not changed.
 fn change(record: &mut External, change: impl FnOnce(&mut Vec<u8>)) {
     if let ExternalEncoding::OctetAligned(octets) = &mut record.encoding
         && octets.last() == Some(&RECORD_TERMINATOR)

@@ -1,15 +1,15 @@
-//! Faults in the octets of an answer: its tag, its lengths, or octets in its place (X.690 §8.1).
+//! Faults in the octets of an answer: another tag, wrong lengths, or other octets (X.690 §8.1).
 
 use z3950_asn1::codec::frame::{CONSTRUCTED, Header, Length};
 
-/// Changes the tag of an APDU, up to 30.
+/// Replaces the tag of an APDU; `tag` is at most 30.
 pub(super) fn retagged(octets: &[u8], tag: u8) -> Vec<u8> {
     reheaded(octets, |header, length| {
         (vec![header.class | tag.min(30)], length)
     })
 }
 
-/// Changes the length of the APDU by this many octets, but not below zero.
+/// Changes the encoded length of an APDU by this number of octets, but not below zero.
 pub(super) fn miscounted(octets: &[u8], by: i64) -> Vec<u8> {
     let by = isize::try_from(by).unwrap_or(isize::MAX);
     reheaded(octets, |_, length| {
@@ -17,7 +17,7 @@ pub(super) fn miscounted(octets: &[u8], by: i64) -> Vec<u8> {
     })
 }
 
-/// Gives the first value other identifier octets and another length, in the definite form.
+/// Replaces the identifier and length of the first value, with the length in the definite form.
 fn reheaded(octets: &[u8], change: impl Fn(Header, usize) -> (Vec<u8>, usize)) -> Vec<u8> {
     let Ok(Some(header)) = Header::read(octets) else {
         return octets.to_vec();
@@ -29,7 +29,7 @@ fn reheaded(octets: &[u8], change: impl Fn(Header, usize) -> (Vec<u8>, usize)) -
     changed
 }
 
-/// Gives every constructed value the indefinite length. Octets that are not BER stay as they are.
+/// Changes every constructed value to the indefinite length. Octets that are not BER are not changed.
 pub(super) fn indefinite(octets: &[u8]) -> Vec<u8> {
     let mut changed = Vec::with_capacity(octets.len() + octets.len() / 4);
     let mut open = Vec::new();
@@ -61,7 +61,7 @@ pub(super) fn indefinite(octets: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Returns this many octets that cannot begin an APDU; they are always the same.
+/// Returns `count` octets that cannot begin an APDU. They are the same each time.
 pub(crate) fn garbage(count: usize) -> Vec<u8> {
     // The octets come from xorshift64, except the first: 0xff cannot begin an APDU.
     let mut state: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -16,21 +16,21 @@ use super::{Fault, When, kinds};
 ///   or `sru search`, `sru scan`, `sru explain` and `sru update`;
 /// - the conditions are `session=N`, `nth=N`, `nth-of-all=N`, `db=NAME`, `docid=TERM` and `syntax=NAME`, like the methods of
 ///   [`When`];
-/// - the faults are those that [`super::kinds`] lists;
-/// - arguments with blanks or colons are quoted; inside the quotation marks, `\` escapes the next character.
+/// - the faults are listed by [`super::kinds`];
+/// - arguments with spaces or colons are quoted; inside the quotation marks, `\` escapes the next character.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Rule {
-    /// The requests.
+    /// The requests that the fault strikes.
     pub when: When,
-    /// The fault in the answers to these requests.
+    /// The fault.
     pub fault: Fault,
-    /// The rule as it was written.
+    /// The rule as it was written; `None` for a rule made in code.
     text: Option<Arc<str>>,
 }
 
 impl Rule {
-    /// Applies `fault` to the requests of `when`.
+    /// Creates a rule that applies `fault` to the requests matched by `when`.
     pub fn new(when: When, fault: Fault) -> Self {
         Self {
             when,
@@ -40,7 +40,7 @@ impl Rule {
     }
 }
 
-/// Writes the rule as it was written; of a rule made in code, only its fault.
+/// Writes the rule as it was written; for a rule made in code, writes only its fault.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.text {
@@ -50,10 +50,10 @@ impl fmt::Display for Rule {
     }
 }
 
-/// The conditions of a rule.
+/// The names of the conditions, for messages.
 const CONDITIONS: &str = "session, nth, nth-of-all, db, docid and syntax";
 
-/// The names of requests, and of their APDUs.
+/// The names of requests in rules, with the names of their APDUs.
 const REQUESTS: [(&str, &str); 13] = [
     ("init", "initRequest"),
     ("search", "searchRequest"),
@@ -70,7 +70,7 @@ const REQUESTS: [(&str, &str); 13] = [
     ("duplicate", "duplicateDetectionRequest"),
 ];
 
-/// The SRU operations, and their names in the protocol.
+/// The names of SRU operations in rules, with their names in the protocol.
 const OPERATIONS: [(&str, &str); 4] = [
     ("search", "searchRetrieve"),
     ("scan", "scan"),
@@ -125,7 +125,7 @@ impl FromStr for Rule {
     }
 }
 
-/// Reads a word before the colon.
+/// Reads the next word before the colon.
 fn condition(words: &mut Words<'_>) -> Result<Option<String>, RuleError> {
     words.next_up_to(|character| character == ':')
 }
@@ -133,17 +133,17 @@ fn condition(words: &mut Words<'_>) -> Result<Option<String>, RuleError> {
 impl FromStr for Fault {
     type Err = RuleError;
 
-    /// Parses a fault as written after the colon of a [`Rule`].
+    /// Parses a fault in the form that follows the colon of a [`Rule`].
     fn from_str(text: &str) -> Result<Self, RuleError> {
         kinds::read(&mut Words::new(text, 0))
     }
 }
 
 impl When {
-    /// Returns the requests with a name as at the beginning of a [`Rule`].
+    /// Returns the condition for a request, named as at the beginning of a [`Rule`].
     ///
     /// # Errors
-    /// If there is no such request, a message.
+    /// A message, if the name is unknown.
     pub fn on(request: &str) -> Result<Self, String> {
         match request {
             "any" => return Ok(Self::always()),
@@ -161,10 +161,10 @@ impl When {
         })
     }
 
-    /// Adds a condition by its name in a [`Rule`].
+    /// Adds a condition, named as in a [`Rule`].
     ///
     /// # Errors
-    /// If there is no such condition or its value is wrong, a message.
+    /// A message, if the name is unknown or the value is invalid.
     pub fn with(self, name: &str, value: &str) -> Result<Self, String> {
         let number = || match value.parse() {
             Ok(number) if number > 0 => Ok(number),

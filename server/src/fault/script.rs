@@ -17,16 +17,16 @@ use crate::budget::Charge;
 use crate::diagnostic::{Condition, diagnostic};
 use crate::session::Reply;
 
-/// What to write, and how to write it.
+/// The octets to write for a reply, and the way to write them.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
     /// The delay before the first octet.
     pub(crate) delay: Duration,
-    /// What is written, in one go.
+    /// The APDUs or octets, which are written together.
     pub(crate) items: Vec<Item>,
-    /// Writes the octets one by one, with this pause between them.
+    /// The pause after each octet; `None` to write all octets together.
     pub(crate) trickle: Option<Duration>,
-    /// Ends the connection after this many octets.
+    /// The number of octets after which the connection ends; `None` to write everything.
     pub(crate) cut_after: Option<usize>,
     /// Whether the connection ends after the output.
     pub(crate) hang_up: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Output {
     pub(crate) charge: Charge,
 }
 
-/// An APDU, or octets that a fault sends instead.
+/// An APDU, or the octets that a fault sends instead of one.
 #[derive(Debug)]
 pub(crate) enum Item {
     Apdu(Apdu),
@@ -44,7 +44,7 @@ pub(crate) enum Item {
 }
 
 impl Item {
-    /// Returns the APDU, if the octets are one.
+    /// Returns the item as an APDU; `None` for octets that are not an APDU.
     pub(crate) fn apdu(&self) -> Option<Cow<'_, Apdu>> {
         match self {
             Self::Apdu(apdu) => Some(Cow::Borrowed(apdu)),
@@ -67,13 +67,13 @@ impl From<Reply> for Output {
 pub(crate) struct Script {
     faults: Arc<Faults>,
     session: u64,
-    /// The number of requests of this session that have met each rule's conditions.
+    /// For each rule, the number of requests in this session that have met its conditions.
     met: Vec<u64>,
-    /// The searches that made the result sets, if any rule needs them.
+    /// The searches that created the result sets; `None` if no rule needs them.
     subjects: Option<Subjects>,
-    /// Answers to send with the next one, before and after it.
+    /// The answers that are held back: those to send before the next answer, and those to send after it.
     held: [Vec<Item>; 2],
-    /// The reply that waits for the client's credentials.
+    /// The reply that is held back until the client sends credentials.
     challenged: Option<Reply>,
     /// The rules that struck the last request, as text.
     struck: Vec<String>,
@@ -89,7 +89,7 @@ impl From<Item> for Output {
 }
 
 impl Script {
-    /// Returns the rules at the beginning of a session.
+    /// Creates the state of the rules at the beginning of a session.
     pub(crate) fn new(faults: Arc<Faults>, session: u64) -> Self {
         let mut rules = faults.rules.iter();
         Self {
@@ -108,7 +108,7 @@ impl Script {
     /// Applies the rules to a request; returns the faults that strike the session's answer.
     ///
     /// # Errors
-    /// If the session must not see the request, the answer.
+    /// The answer, if the session must not see the request.
     pub(crate) fn request(&mut self, request: &mut Apdu) -> Result<Vec<Fault>, Output> {
         if let Apdu::AccessControlResponse(response) = &request
             && let Some(reply) = self.challenged.take()
@@ -123,12 +123,12 @@ impl Script {
         Ok(striking)
     }
 
-    /// Returns the rules that struck the last request, as text.
+    /// Removes and returns the rules that struck the last request, as text.
     pub(crate) fn take_struck(&mut self) -> Vec<String> {
         std::mem::take(&mut self.struck)
     }
 
-    /// Returns whether some answers are held back to be sent with the next one.
+    /// Returns whether answers are held back.
     pub(crate) fn holds(&self) -> bool {
         self.held.iter().any(|held| !held.is_empty())
     }
@@ -247,7 +247,7 @@ impl Script {
 }
 
 impl Output {
-    /// Changes the octets of all items.
+    /// Applies a change to the octets of all items.
     fn spoil(&mut self, change: impl Fn(&[u8]) -> Vec<u8>) {
         for item in &mut self.items {
             let octets = match &*item {
@@ -269,7 +269,7 @@ fn is_of_octets(fault: &Fault) -> bool {
     )
 }
 
-/// Returns the reply that was held, or a failure if the client gave no credentials.
+/// Returns the reply that was held back, or a failure if the client did not send credentials.
 fn credentials(mut reply: Reply, given: bool) -> Output {
     if !given {
         let denied = diagnostic(Condition::DATABASE_ACCESS_DENIED, "");

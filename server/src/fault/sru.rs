@@ -1,11 +1,11 @@
-//! Faults in SRU answers: habits of real servers, and damage (SRU 1.1, 1.2 and 2.0).
+//! Faults in SRU answers: peculiarities of real servers, and damage (SRU 1.1, 1.2 and 2.0).
 
 use z3950_asn1::sru::{Response, SruDiagnostic, SruRecord};
 
 use super::Fault;
 pub(crate) use super::octets::garbage;
 
-/// Applies the fault to an SRU answer, as a value.
+/// Applies a fault to an SRU answer before it is encoded.
 pub(crate) fn answer(fault: &Fault, answer: &mut Response) {
     match (fault, answer) {
         (Fault::NextRecord(position), Response::SearchRetrieve(found)) => {
@@ -54,7 +54,7 @@ pub(crate) fn answer(fault: &Fault, answer: &mut Response) {
     }
 }
 
-/// Leaves only diagnostics in an answer.
+/// Replaces the contents of an answer by diagnostics.
 fn fail(answer: &mut Response, why: Vec<SruDiagnostic>) {
     match answer {
         Response::SearchRetrieve(found) => {
@@ -82,17 +82,17 @@ fn diagnostics(answer: &mut Response) -> &mut Vec<SruDiagnostic> {
     }
 }
 
-/// The namespaces of answers, those that faults replace.
+/// The namespaces of SRU answers, which faults can replace.
 const NAMESPACES: [&str; 3] = [
     "http://www.loc.gov/zing/srw/",
     "http://docs.oasis-open.org/ns/search-ws/sruResponse",
     "http://docs.oasis-open.org/ns/search-ws/scan",
 ];
 
-/// A page like those that proxies send.
+/// An HTML page such as proxies send.
 const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>Error</title></head><body><p>Try again later.<br></body></html>\n";
 
-/// Applies the fault to the body of an answer; other faults do not change the body.
+/// Applies a fault to the encoded body of an answer; faults that do not concern the body have no effect.
 pub(crate) fn body(fault: &Fault, body: Vec<u8>) -> Vec<u8> {
     match fault {
         Fault::Html => PAGE.into(),

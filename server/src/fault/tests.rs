@@ -1,4 +1,4 @@
-//! Every fault, from the request to the output.
+//! Tests of every fault, from the request to the output.
 
 mod text;
 
@@ -35,7 +35,7 @@ impl Scripted {
         }
     }
 
-    /// Returns a session after Init, to which no fault of the test applies.
+    /// Creates a session and opens it; the Init does not match any fault of the test.
     fn opened(faults: Faults) -> Self {
         let mut scripted = Self::new(faults);
         scripted.serve(init());

@@ -7,10 +7,10 @@ use z3950_asn1::apdu::{
 
 use super::words::{RuleError, Words, choices};
 
-/// The names and arguments, for messages.
+/// The names and arguments of the APDUs, for messages.
 pub(super) const NAMES: &str = "close [REASON [WORDS]] | segment | access-control [CHALLENGE] | resource-control [ask] | init-response";
 
-/// Reads an APDU by its name and arguments.
+/// Parses an APDU by its name and arguments.
 pub(super) fn read(words: &mut Words<'_>) -> Result<Apdu, RuleError> {
     let at = words.position();
     match words.need("an APDU")?.as_str() {
@@ -32,7 +32,7 @@ pub(super) fn read(words: &mut Words<'_>) -> Result<Apdu, RuleError> {
     }
 }
 
-/// Reads the reason and message of a Close, by default `finished`.
+/// Parses the reason and message of a Close; the default reason is `finished`.
 pub(super) fn close(words: &mut Words<'_>) -> Result<Apdu, RuleError> {
     let reason = words.parse_if_any("a reason, by name or number", reason)?;
     let diagnostic_information = words.next()?;
@@ -40,7 +40,7 @@ pub(super) fn close(words: &mut Words<'_>) -> Result<Apdu, RuleError> {
     Ok(Close::new(reason, diagnostic_information.as_deref()).into())
 }
 
-/// Returns a reason by the standard's name, or any number.
+/// Parses a reason: its name in the standard, or any number.
 fn reason(text: &str) -> Option<CloseReason> {
     let mut named = (0..=9).map(CloseReason);
     named

@@ -5,27 +5,27 @@ use std::collections::HashMap;
 use z3950_asn1::apdu::{Apdu, DatabaseName, Query, SearchRequest, Term};
 use z3950_asn1::oid::Oid;
 
-/// HTTP requests.
+/// The HTTP requests that a condition matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HttpRequests {
     /// All HTTP requests.
     All,
-    /// All SRU requests, or the SRU requests of this operation.
+    /// All SRU requests, or those of one operation.
     Sru(Option<&'static str>),
 }
 
-/// An HTTP request, as conditions see it.
+/// The parts of an HTTP request that conditions depend on.
 #[cfg(feature = "sru")]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HttpSubject {
-    /// The SRU operation; `None` for another request.
+    /// The SRU operation; `None` for a request other than SRU.
     pub(crate) operation: Option<&'static str>,
     pub(crate) database: String,
-    /// The query, or the scan clause.
+    /// The query or the scan clause; empty without one.
     pub(crate) query: String,
 }
 
-/// Conditions on requests. A request must meet all of them.
+/// Conditions on requests, all of which a request must meet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct When {
     apdu: Option<&'static str>,
@@ -87,7 +87,7 @@ impl When {
         Self::apdu("close")
     }
 
-    /// Matches every HTTP request, whether for SRU or not.
+    /// Matches every HTTP request, including SRU.
     pub fn http() -> Self {
         Self {
             http: Some(HttpRequests::All),
@@ -109,21 +109,21 @@ impl When {
         self
     }
 
-    /// Matches only if this database is searched, in the request itself or in the Search that made its result set. Names are
-    /// compared without regard to case.
+    /// Matches only if this database is searched, by the request itself or by the Search that created its result set. The case of
+    /// names is ignored.
     pub fn database(mut self, name: &str) -> Self {
         self.database = Some(name.to_lowercase());
         self
     }
 
-    /// Matches only if this docid or any other term is searched, in the request itself or in the Search that made its result set.
-    /// Terms are compared octet by octet.
+    /// Matches only if this docid, or another term, is searched, by the request itself or by the Search that created its result
+    /// set. Terms are compared octet by octet.
     pub fn docid(mut self, docid: &str) -> Self {
         self.docid = Some(docid.as_bytes().to_vec());
         self
     }
 
-    /// Matches only if this record syntax is preferred.
+    /// Matches only requests that prefer this record syntax.
     pub fn syntax(mut self, syntax: Oid) -> Self {
         self.syntax = Some(syntax);
         self
@@ -141,12 +141,12 @@ impl When {
         self
     }
 
-    /// Returns whether a condition depends on the search that made a result set.
+    /// Returns whether any condition depends on the search that created a result set.
     pub(super) fn asks_for_subject(&self) -> bool {
         self.database.is_some() || self.docid.is_some()
     }
 
-    /// Returns whether all conditions except the numbers are met.
+    /// Returns whether all conditions are met, apart from those on the number of the request.
     pub(super) fn is_met(&self, session: u64, request: &Apdu, subject: &Subject) -> bool {
         let syntax = match request {
             Apdu::SearchRequest(search) => search.preferred_record_syntax,
@@ -170,7 +170,8 @@ impl When {
 
 #[cfg(feature = "sru")]
 impl When {
-    /// Returns whether an HTTP request meets all conditions except the numbers. A docid may be anywhere in the query.
+    /// Returns whether an HTTP request meets all conditions, apart from those on the number of the request. A docid may be
+    /// anywhere in the query.
     pub(super) fn is_met_by_http(&self, session: u64, request: &HttpSubject) -> bool {
         let is_of_kind = match self.http {
             None => self.apdu.is_none(),
@@ -194,7 +195,7 @@ impl When {
     }
 }
 
-/// What a request searches for: the databases, in lower case, and the terms.
+/// The databases, in lower case, and the terms that a request searches for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Subject {
     databases: Vec<String>,
@@ -217,15 +218,15 @@ impl Subject {
     }
 }
 
-/// The searches that made the result sets of a session.
+/// The searches that created the result sets of a session.
 #[derive(Debug, Default)]
 pub(super) struct Subjects(HashMap<Vec<u8>, Subject>);
 
-/// The maximum number of result sets remembered.
+/// The maximum number of result sets whose searches are remembered.
 const MAX_SETS: usize = 1_000;
 
 impl Subjects {
-    /// Returns what a request searches for. A Search is remembered for later requests on its result set.
+    /// Returns the databases and terms of a request. Those of a Search are remembered for later requests that use its result set.
     pub(super) fn of(&mut self, request: &Apdu) -> Subject {
         let set = match request {
             Apdu::SearchRequest(search) => {

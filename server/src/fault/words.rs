@@ -1,8 +1,8 @@
-//! The words of a rule: runs of characters without blanks, or anything within quotation marks.
+//! Splits a rule into words: sequences of characters other than spaces, or anything in quotation marks.
 
 use z3950_asn1::oid::Oid;
 
-/// The rest of a text, word by word.
+/// The rest of a rule, which is read word by word.
 pub(super) struct Words<'a> {
     text: &'a str,
     /// The number of octets read so far.
@@ -10,12 +10,12 @@ pub(super) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// Returns the words of `text` from octet `at` on.
+    /// Creates a reader of `text`, starting at octet `at`.
     pub(super) fn new(text: &'a str, at: usize) -> Self {
         Self { text, at }
     }
 
-    /// Returns the number of octets read so far, including blanks before the next word.
+    /// Returns the number of octets read so far, including the spaces before the next word.
     pub(super) fn position(&mut self) -> usize {
         let rest = self.rest();
         self.at += rest.len() - rest.trim_start().len();
@@ -27,7 +27,7 @@ impl<'a> Words<'a> {
         self.next_up_to(|_| false)
     }
 
-    /// Returns the next word, which outside of quotation marks also ends before a character that `ends` accepts.
+    /// Returns the next word. Outside of quotation marks, it also ends before a character for which `ends` is true.
     pub(super) fn next_up_to(
         &mut self,
         ends: impl Fn(char) -> bool,
@@ -59,14 +59,14 @@ impl<'a> Words<'a> {
         Ok((end > begin).then_some(word))
     }
 
-    /// Returns the next word, which must exist; `what` describes it in the error.
+    /// Returns the next word. At the end, fails with an error that mentions `what`.
     pub(super) fn need(&mut self, what: &str) -> Result<String, RuleError> {
         let at = self.position();
         self.next()?
             .ok_or_else(|| RuleError::new(at, format!("{what} is missing")))
     }
 
-    /// Returns the next word as a value; `what` describes it in the error.
+    /// Parses the next word. An error mentions `what`.
     pub(super) fn parse<T>(
         &mut self,
         what: &str,
@@ -90,7 +90,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Reads `character` if it is next.
+    /// Skips `character` if it is next; returns whether it was.
     pub(super) fn take(&mut self, character: char) -> bool {
         self.position();
         let found = self.rest().starts_with(character);
@@ -100,7 +100,7 @@ impl<'a> Words<'a> {
         found
     }
 
-    /// Returns whether only blanks are left.
+    /// Returns whether nothing but spaces is left.
     pub(super) fn is_at_end(&self) -> bool {
         self.rest().trim_start().is_empty()
     }
@@ -110,18 +110,18 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Returns a record syntax by its name or in dotted form.
+/// Parses a record syntax: a name, or a dotted object identifier.
 pub(super) fn syntax(text: &str) -> Option<Oid> {
     Oid::by_name(text).or_else(|| text.parse().ok())
 }
 
-/// The reason why a text is not a rule.
+/// The reason why a string is not a valid rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", located(.reason, *.offset))]
 pub struct RuleError {
-    /// The number of octets of the text before the error.
+    /// The number of octets before the error.
     pub offset: usize,
-    /// The reason, which may end with the [`choices`].
+    /// The reason; it may end with a list of [`choices`].
     reason: String,
 }
 
@@ -132,7 +132,7 @@ impl RuleError {
     }
 }
 
-/// Returns the reason with its position, which goes before the choices.
+/// Returns the reason with the position of the error, inserted before the list of choices.
 fn located(reason: &str, offset: usize) -> String {
     let end = reason.find(CHOICES).unwrap_or(reason.len());
     let (reason, choices) = reason.split_at(end);
@@ -141,7 +141,7 @@ fn located(reason: &str, offset: usize) -> String {
 
 const CHOICES: &str = "; known are ";
 
-/// Returns the end of a message with the valid names.
+/// Returns the end of a message: the list of valid names.
 pub(super) fn choices(names: &str) -> String {
     format!("{CHOICES}{names}")
 }

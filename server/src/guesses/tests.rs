@@ -1,4 +1,4 @@
-//! The delays of wrong passwords, by address and time.
+//! Tests of the delays after wrong passwords, by address and time.
 
 use std::net::Ipv4Addr;
 
@@ -19,7 +19,7 @@ fn address(text: &str) -> Option<IpAddr> {
     Some(text.parse().expect("an address"))
 }
 
-/// Makes an attempt; returns the penalty, and whether the password was checked.
+/// Makes an attempt to authenticate; returns the penalty, and whether the password was checked.
 fn attempt(
     guesses: &Guesses,
     address: Option<IpAddr>,
@@ -46,7 +46,7 @@ fn attempt(
     (penalty, is_checked)
 }
 
-/// Returns the delay of an attempt that is checked, in milliseconds.
+/// Makes an attempt that must be checked; returns the delay of its answer in milliseconds.
 fn delay(guesses: &Guesses, from: &str, is_right: bool) -> u128 {
     let limits = Limits::default();
     let (penalty, is_checked) = attempt(guesses, address(from), &limits, is_right);

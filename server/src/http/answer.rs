@@ -14,26 +14,26 @@ use super::request::METHODS;
 #[derive(Clone, Debug)]
 pub(super) struct HttpAnswer {
     pub(super) status: StatusCode,
-    /// The media type of the body, unless it is among the headers.
+    /// The media type of the body; `None` if it is among the additional headers.
     pub(super) kind: Option<&'static str>,
-    /// Headers that only this answer has.
+    /// Additional headers of this answer.
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
     /// Whether the connection ends after this answer.
     pub(super) is_last: bool,
 }
 
-/// The media types of answers.
+/// The media types of SRU answers.
 pub(super) const XML: &str = "text/xml; charset=utf-8";
 pub(super) const SRU_XML: &str = "application/sru+xml";
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// What a browser may do with an answer. Records may hold XHTML, whose scripts would have the origin of the server; stylesheets
-/// named by the request also have that origin, and browsers count XSLT as a script.
+/// The Content-Security-Policy of answers. It forbids scripts, because XHTML in a record could contain scripts that run with the
+/// server's origin. It also forbids stylesheets, which the request can name, because browsers treat XSLT as a script.
 const POLICY: &str =
     "default-src 'self'; style-src 'self' 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// Creates an answer of plain text.
+/// Creates an answer with plain text.
 pub(super) fn plain(status: StatusCode, words: impl Into<Bytes>) -> HttpAnswer {
     HttpAnswer {
         status,
@@ -45,7 +45,7 @@ pub(super) fn plain(status: StatusCode, words: impl Into<Bytes>) -> HttpAnswer {
 }
 
 impl HttpAnswer {
-    /// Returns the headers, other than those that every answer has.
+    /// Returns the headers, apart from those common to all answers.
     fn headers(&self) -> impl Iterator<Item = (HeaderName, &'static str)> {
         let challenge = r#"Basic realm="z3950", charset="UTF-8""#;
         let of_status = match self.status {
@@ -67,7 +67,7 @@ impl HttpAnswer {
             .chain(end)
     }
 
-    /// Converts the answer for hyper to write.
+    /// Converts the answer to a response of hyper.
     pub(super) fn into_response(mut self, server: Option<&HeaderValue>) -> Response<Outgoing> {
         let body = std::mem::take(&mut self.body);
         let mut response = Response::new(Outgoing::from(body));
@@ -83,7 +83,7 @@ impl HttpAnswer {
         response
     }
 
-    /// Returns the answer as octets, for a connection that ends with it because its request cannot be read.
+    /// Encodes the answer to a malformed request, after which the connection ends.
     pub(super) fn last_octets(mut self, server: Option<&HeaderValue>) -> Vec<u8> {
         self.is_last = true;
         let (code, reason) = (self.status.as_u16(), self.status.canonical_reason());
@@ -100,8 +100,8 @@ impl HttpAnswer {
     }
 }
 
-/// Returns the type of an answer for what a client accepts (RFC 9110 §12.5.1, RFC 6207): XML, unless the client names the type of
-/// SRU.
+/// Returns the media type of an SRU answer for a value of Accept (RFC 9110 §12.5.1, RFC 6207): XML, unless the client explicitly
+/// accepts the media type of SRU.
 pub(super) fn kind_for(accepted: &str) -> &'static str {
     let mut ranges = accepted.split(',').map(|range| {
         let mut parts = range.split(';').map(str::trim);

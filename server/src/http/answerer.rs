@@ -1,4 +1,4 @@
-//! Answers the requests of a connection: passes the head and body of each to SRU, and returns the result.
+//! Answers the HTTP requests of a connection: reads each request, has SRU or another handler answer it, and applies faults.
 
 mod web;
 
@@ -43,23 +43,23 @@ pub(super) struct Answerer<'a> {
     session: SruSession,
     session_number: u64,
     peer: Peer,
-    /// The rooms in which further sessions of the client are counted, if they are counted.
+    /// The rooms that count further sessions of the client; `None` if the sessions are not counted.
     rooms: Option<Rooms>,
     context: &'a Arc<Context>,
     exchange: &'a Arc<Mutex<Exchange>>,
     stopping: &'a watch::Receiver<bool>,
     tally: &'a mut Tally,
     limits: SruLimits,
-    /// The value of the header field Server.
+    /// The value of the Server header.
     server: Option<HeaderValue>,
     is_encrypted: bool,
-    /// The faults of the connection, if the server has any.
+    /// The faults of the connection; `None` if the server does not have any.
     script: Option<Script>,
-    /// Whether the observer wants the messages.
+    /// Whether the observer uses the HTTP messages.
     is_observed: bool,
 }
 
-/// A request that has been read.
+/// A request that has been read completely.
 enum HttpRequest {
     /// An OPTIONS request.
     Options,
@@ -71,14 +71,14 @@ enum HttpRequest {
 struct OfSru {
     heading: Heading,
     request: Result<sru::Request, Refusal>,
-    /// The value of Accept.
+    /// The value of the Accept header.
     accepted: Option<HeaderValue>,
 }
 
-/// An answer with the faults that strike it.
+/// An answer, and the faults that strike it.
 struct Answered {
     answer: HttpAnswer,
-    /// The parts that follow the body of the answer.
+    /// The further parts of the body, which arrive later; `None` if the body is complete.
     parts: Option<WebParts>,
     striking: Vec<Fault>,
 }
@@ -118,7 +118,7 @@ impl<'a> Answerer<'a> {
 
     /// Answers a request. Dropping the future cancels the operation.
     ///
-    /// `octets` are the known part of the head as the client wrote it.
+    /// `octets` are the part of the head that is known as the client wrote it.
     pub(super) async fn answer(
         &mut self,
         request: Request<Incoming>,
@@ -192,7 +192,7 @@ impl<'a> Answerer<'a> {
         Ok(response)
     }
 
-    /// Applies faults to an HTTP answer; returns how it is to be written.
+    /// Applies faults to an HTTP answer; returns the way to write it.
     async fn strike(&self, striking: &[Fault], answer: &mut HttpAnswer) -> Manner {
         let struck = fault::strike(striking, answer);
         if struck.is_silent || !struck.delay.is_zero() {
@@ -213,7 +213,7 @@ impl<'a> Answerer<'a> {
         script.map_or_else(Vec::new, |script| script.striking_http(&request()))
     }
 
-    /// Reads a request, and keeps its body.
+    /// Reads a request with its body.
     async fn read(
         &mut self,
         head: &Parts,
@@ -261,7 +261,7 @@ impl<'a> Answerer<'a> {
         })))
     }
 
-    /// Carries out an SRU request and returns its answer.
+    /// Performs an SRU request and returns its answer.
     async fn carry_out(&mut self, asked: OfSru) -> Answered {
         let OfSru {
             heading,
@@ -318,7 +318,7 @@ impl<'a> Answerer<'a> {
         Answered::whole(answer, striking)
     }
 
-    /// Counts an answer to a request that is not SRU's.
+    /// Counts the answer to a request other than SRU.
     fn told(&mut self, answer: HttpAnswer) -> Answered {
         let timer = OperationTimer::begin(OperationKind::Http, &self.context.metrics);
         self.tally.http_answered(timer, answer.status.as_u16());
@@ -344,7 +344,7 @@ impl Answered {
 }
 
 impl Problem {
-    /// Creates the problem of a body that is not an SRU request.
+    /// Creates the problem for a body that is not an SRU request.
     fn fault(error: &dyn Display) -> Self {
         let words = error.to_string();
         Self {
@@ -354,7 +354,7 @@ impl Problem {
     }
 }
 
-/// Returns the answer to a request that is refused.
+/// Returns the answer for a refused request.
 fn refused(problem: Problem) -> HttpAnswer {
     let Problem {
         status,
@@ -378,7 +378,7 @@ fn without_room(why: &Diagnostic) -> HttpAnswer {
     plain(StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n"))
 }
 
-/// Returns the number of octets of the records of an answer.
+/// Returns the total number of octets of the records in an answer.
 fn octets(response: &sru::Response) -> usize {
     let sru::Response::SearchRetrieve(found) = response else {
         return 0;
@@ -387,7 +387,7 @@ fn octets(response: &sru::Response) -> usize {
     found.records.iter().map(taken).sum()
 }
 
-/// Returns the SRU answer.
+/// Encodes the SRU answer for the way in which the request was sent.
 fn answer(reply: &SruReply, carrier: Carrier, kind: &'static str) -> HttpAnswer {
     let (body, kind) = match carrier {
         Carrier::Soap => (reply.response.to_soap(), XML),
@@ -408,7 +408,7 @@ fn answer(reply: &SruReply, carrier: Carrier, kind: &'static str) -> HttpAnswer 
     }
 }
 
-/// Returns a request as the rules of faults see it.
+/// Returns the parts of a request on which the conditions of faults depend.
 fn subject(database: &str, request: &sru::Request) -> HttpSubject {
     let query = match &request.operation {
         SruOperation::SearchRetrieve(search) => search.query.clone(),
@@ -452,7 +452,7 @@ fn is_last(head: &Parts) -> bool {
     }
 }
 
-/// Returns the value of the header field Server.
+/// Returns the value of the Server header.
 pub(super) fn server_name(target: &Target) -> Option<HeaderValue> {
     let name = target.offer.implementation_name.as_deref();
     let version = target.offer.implementation_version.as_deref();
@@ -460,7 +460,7 @@ pub(super) fn server_name(target: &Target) -> Option<HeaderValue> {
     server.join("/").parse().ok()
 }
 
-/// Returns the SRU session of a connection.
+/// Creates the SRU session of a connection.
 pub(super) fn session(client: &Client, context: &Context) -> SruSession {
     let session = SruSession::new(Arc::clone(&context.target));
     match client.peer.ip() {

@@ -7,10 +7,10 @@ use hyper::body::Incoming;
 
 use super::request::Problem;
 
-/// Reads a body of at most `most` octets, whether or not the client has given its length.
+/// Reads a body of at most `most` octets, with or without a Content-Length.
 ///
 /// # Errors
-/// Status 413 for a longer body, 400 for a body that is cut short or is not well-formed.
+/// Status 413 for a longer body, 400 for a body that is incomplete or malformed.
 pub(super) async fn read(
     mut body: Incoming,
     length: Option<u64>,

@@ -1,4 +1,4 @@
-//! Faults in HTTP answers: what is written instead, and how.
+//! Applies faults to HTTP answers.
 
 use std::time::Duration;
 
@@ -9,17 +9,17 @@ use super::answer::HttpAnswer;
 use super::wire::Manner;
 use crate::fault::{Fault, sru};
 
-/// The effects of faults on an answer, besides changes to it.
+/// The effects of faults on the way an answer is written.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Struck {
     pub(super) manner: Manner,
     /// The delay before the first octet.
     pub(super) delay: Duration,
-    /// Whether there is no answer.
+    /// Whether no answer is sent.
     pub(super) is_silent: bool,
 }
 
-/// Applies faults to an answer, in their order.
+/// Applies faults to an answer, in the order of the rules.
 pub(super) fn strike(faults: &[Fault], answer: &mut HttpAnswer) -> Struck {
     let mut struck = Struck::default();
     let manner = &mut struck.manner;
@@ -51,7 +51,7 @@ pub(super) fn strike(faults: &[Fault], answer: &mut HttpAnswer) -> Struck {
 
 const HTML: &str = "text/html; charset=utf-8";
 
-/// Returns the status that a rule names, if HTTP has such a status for a final answer.
+/// Returns the status given by a rule, if it is a final status of HTTP; otherwise, the known one.
 fn http_status(wanted: PresentStatus, known: StatusCode) -> StatusCode {
     let wanted = u16::try_from(wanted.0).ok().filter(|code| *code >= 200);
     let wanted = wanted.and_then(|code| StatusCode::from_u16(code).ok());

@@ -1,4 +1,4 @@
-//! Messages for observers: the head as text, and the body.
+//! Converts HTTP messages for observers: the head as text, and the body.
 
 use std::fmt::Write;
 
@@ -16,7 +16,8 @@ pub(super) fn request(head: &Parts, body: Bytes) -> HttpMessage {
     message(start, &head.headers, body)
 }
 
-/// Returns an answer with its body. The headers are those that the server sets; hyper adds the length and the date.
+/// Returns an answer with its body. It has only the headers that the server sets; the length and date, which hyper adds, are
+/// missing.
 pub(super) fn answer<B>(answer: &Response<B>, body: Bytes) -> HttpMessage {
     let start = format!("{} {}", version(answer.version()), answer.status());
     message(start, answer.headers(), body)

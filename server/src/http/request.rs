@@ -1,5 +1,5 @@
-//! What a request is about, according to its head: the database, and where to find the SRU request (RFC 9110 §9, §8.3; SRU 1.1
-//! and 1.2, "SRU via HTTP GET", "via POST", "via SOAP").
+//! Interprets the head of a request: the database, and the place of the SRU request (RFC 9110 §9, §8.3; SRU 1.1 and 1.2, "SRU via
+//! HTTP GET", "via POST", "via SOAP").
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,46 +13,46 @@ use hyper::{Method, StatusCode, Version};
 use z3950_asn1::sru::SruLogin;
 use z3950_asn1::via::Via;
 
-/// Where the SRU request is.
+/// The part of an HTTP request that contains the SRU request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carrier {
     /// In the query of the URL.
     Url,
-    /// In a form, which is the body.
+    /// In a form in the body.
     Form,
-    /// In an envelope, which is the body.
+    /// In a SOAP envelope in the body.
     Soap,
-    /// Nowhere: the request is not for SRU.
+    /// Nowhere, because the request is for another handler.
     Web,
-    /// Nowhere: the request is an OPTIONS request.
+    /// Nowhere, because this is an OPTIONS request.
     Nothing,
 }
 
 /// The contents of the head of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Heading {
-    /// The path, decoded, without the slashes around it; empty if the request is not for SRU.
+    /// The decoded path without leading and trailing slashes; empty if the request is not for SRU.
     pub(super) database: String,
     pub(super) carrier: Carrier,
-    /// The host and port under which the client knows the server.
+    /// The host and port by which the client addresses the server.
     pub(super) authority: (String, Option<u16>),
     pub(super) login: Option<SruLogin>,
-    /// The length of the body, if the client gives it.
+    /// The value of Content-Length; `None` without it.
     pub(super) length: Option<u64>,
-    /// Whether a page in a browser sends the request.
+    /// Whether the request was sent by a page in a browser.
     pub(super) is_of_page: bool,
-    /// The servers that the request has come through.
+    /// The servers that have passed on the request.
     pub(super) via: Via,
-    /// The name that the client gives itself.
+    /// The value of the User-Agent header.
     pub(super) user_agent: String,
 }
 
-/// Why a request is refused before its body is read.
+/// The reason for refusing a request before its body is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
     pub(super) status: StatusCode,
     pub(super) words: String,
-    /// Whether the client speaks SOAP, and gets a SOAP fault as its answer.
+    /// Whether the client uses SOAP, so that the answer must be a SOAP fault.
     pub(super) is_of_soap: bool,
 }
 
@@ -70,7 +70,7 @@ impl Problem {
     }
 }
 
-/// The methods that are answered.
+/// The supported methods.
 pub(super) const METHODS: &str = "GET, HEAD, POST, OPTIONS";
 
 /// Reads the head of a request, of which `octets` are as the client wrote them, or none if they are not known. `is_web` if it is not SRU's.
@@ -134,7 +134,7 @@ pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading,
     })
 }
 
-/// Reads a value of Host (RFC 9110 §7.2); `None` if it is malformed, or has a user or a port above 65535.
+/// Parses a value of the Host header (RFC 9110 §7.2); `None` if it is malformed, or has a user or a port above 65535.
 fn host_and_port(text: &str) -> Option<(String, Option<u16>)> {
     let authority: Authority = text.parse().ok()?;
     let host = authority.host();
@@ -146,7 +146,7 @@ fn host_and_port(text: &str) -> Option<(String, Option<u16>)> {
     Some((host.to_owned(), port))
 }
 
-/// Returns whether a script from another site makes the request (RFC 6454 §7.2).
+/// Returns whether the request was made by a script from another site (RFC 6454 §7.2).
 fn is_of_other_site(headers: &HeaderMap, (host, port): &(String, Option<u16>)) -> bool {
     let Some(origin) = headers.get(ORIGIN) else {
         return false;
@@ -192,7 +192,7 @@ fn carrier(head: &Parts) -> Result<Carrier, Problem> {
     }
 }
 
-/// Returns whether a field has a value other than the supported one.
+/// Returns whether a header has a value other than the supported one.
 fn other_value(headers: &HeaderMap, name: HeaderName, known: &str) -> bool {
     let mut values = headers.get_all(name).iter();
     values.any(|value| !value.as_bytes().eq_ignore_ascii_case(known.as_bytes()))
@@ -209,7 +209,8 @@ fn is_utf8(parameters: &str) -> bool {
     })
 }
 
-/// Returns whether the head names a length. hyper drops the length if it also finds a transfer coding.
+/// Returns whether the head has a Content-Length. The raw octets are searched, because hyper drops the header if there is also a
+/// transfer coding.
 fn names_length(octets: &[u8]) -> bool {
     let is_empty = |line: &&[u8]| matches!(line, [] | [b'\r']);
     let lines = octets.split(|octet| *octet == b'\n');
@@ -223,7 +224,7 @@ fn names_length(octets: &[u8]) -> bool {
     })
 }
 
-/// Returns the database that a path names.
+/// Returns the database named by a path.
 fn database(path: &str) -> Result<String, Problem> {
     let path = path.strip_prefix('/').unwrap_or(path);
     let path = path.strip_suffix('/').unwrap_or(path);
@@ -250,7 +251,7 @@ fn database(path: &str) -> Result<String, Problem> {
     }
 }
 
-/// Returns the servers that a request has come through (RFC 9110 §7.6.3).
+/// Returns the servers that have passed on a request (RFC 9110 §7.6.3).
 fn via(headers: &HeaderMap) -> Via {
     let values = headers.get_all(VIA).iter();
     Via::of_header(values.filter_map(|value| value.to_str().ok()))

@@ -1,4 +1,4 @@
-//! Z39.50 sessions that an HTTP request has with the server itself, over pipes in memory.
+//! Z39.50 sessions of an HTTP request with the server itself, over pipes in memory.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,8 +18,9 @@ use crate::lock::lock;
 use crate::observer::Peer;
 use crate::web::{Opening, OwnSessions, SruLogin, Standing};
 
-/// Opens sessions in the name of a client; dropping it ends them. The first one is in the room of the client's connection; each
-/// further one needs a room of its own, and while none is free, it waits for another session of the request to end.
+/// Opens sessions on behalf of an HTTP client; dropping the value ends them. The first session uses the room of the client's
+/// connection. Each further session needs a room of its own; while none is free, it waits until another session of the request
+/// ends.
 pub(super) struct SessionsOfRequest {
     peer: Peer,
     rooms: Option<Rooms>,
@@ -29,20 +30,20 @@ pub(super) struct SessionsOfRequest {
     tasks: Mutex<JoinSet<()>>,
 }
 
-/// Counts the sessions of a request.
+/// The number of sessions of a request.
 struct SessionPlaces {
     most: usize,
     taken: Mutex<usize>,
     freed: Notify,
 }
 
-/// The place of a session, until it is dropped.
+/// The right to have a session, which ends when the value is dropped.
 struct SessionPlace {
     places: Arc<SessionPlaces>,
     _room: Option<Room>,
 }
 
-/// The maximum number of octets that wait in each direction of a pipe.
+/// The maximum number of octets buffered in each direction of a pipe.
 const PIPE: usize = 16 << 10;
 
 impl SessionsOfRequest {
@@ -67,7 +68,7 @@ impl SessionsOfRequest {
         }
     }
 
-    /// Waits until another session gives up its place.
+    /// Waits until the request may have a further session.
     async fn place(&self) -> SessionPlace {
         loop {
             if let Some(place) = self.free_place() {
@@ -103,7 +104,7 @@ impl Drop for SessionPlace {
 }
 
 impl SessionsOfRequest {
-    /// Returns how Init admits a client with this login; `None` if it does not admit the client.
+    /// Returns the result of Init for a client with this login; `None` if it is refused.
     fn admission(&self, login: Option<&SruLogin>) -> Option<Admission> {
         let credentials = login.map(|login| {
             IdAuthentication::IdPass(IdPass {

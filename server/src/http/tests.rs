@@ -1,4 +1,4 @@
-//! HTTP connections over a pipe in memory, with a paused clock.
+//! Tests of HTTP connections over a pipe in memory, with a paused clock.
 
 mod faults;
 mod guesses;
@@ -24,7 +24,7 @@ use crate::observer::Peer;
 use crate::requests::catalogue;
 use crate::target::Target;
 
-/// The client's end of a connection.
+/// The client's side of a connection.
 struct Caller {
     stream: DuplexStream,
     stop: watch::Sender<bool>,
@@ -106,7 +106,7 @@ impl Caller {
         self.answer().await.expect("an answer")
     }
 
-    /// Returns the next answer; `None` if the connection has ended.
+    /// Reads the next answer; `None` if the connection has ended.
     async fn answer(&mut self) -> Option<Answer> {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {

@@ -1,5 +1,4 @@
-//! The stream of a connection as hyper reads and writes it, and what the octets that pass reveal about the exchange of requests
-//! and answers.
+//! The stream of a connection as used by hyper. It also follows the exchange of requests and answers by the octets that pass.
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
@@ -20,7 +19,7 @@ use crate::limits::Limits;
 use crate::lock::lock;
 use crate::metrics::SessionEnd;
 
-/// The phase of a connection.
+/// The phase of a connection in the exchange of a request and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// No octet of the next request has arrived.
@@ -37,20 +36,20 @@ pub(super) enum Phase {
     Sending,
 }
 
-/// The exchange of a request and its answer.
+/// The state of the exchange of requests and answers on a connection.
 pub(super) struct Exchange {
     pub(super) phase: Phase,
-    /// When the phase began.
+    /// The time at which the phase began.
     since: Instant,
-    /// The time since which the client has not taken an octet of the answer.
+    /// The time since which the client has not accepted any octets of the answer; `None` if it accepts them.
     blocked: Option<Instant>,
-    /// When the client shut down its side.
+    /// The time at which the client closed its sending side; `None` until then.
     ended: Option<Instant>,
-    /// The number of requests whose answers were written.
+    /// The number of requests whose answers have been written.
     pub(super) answered: u64,
-    /// The beginning of the request, while its head arrives.
+    /// The part of the head received so far, while the head is incomplete.
     head: Vec<u8>,
-    /// Whether the head has arrived.
+    /// Whether the head is complete.
     has_head: bool,
     /// Octets that have arrived after the head.
     beyond: usize,
@@ -58,42 +57,43 @@ pub(super) struct Exchange {
     is_mixed: bool,
     /// What the request and then its answer take.
     pub(super) charge: Charge,
-    /// The number of octets of the request so far.
+    /// The number of octets of the request received so far.
     asked: usize,
     /// The number of octets received since they were last counted.
     received: u64,
     sent: u64,
-    /// The number of octets of the answer that were written.
+    /// The number of octets of the answer that have been written.
     written: usize,
     manner: Manner,
-    /// Whether parts of the answer are still to come.
+    /// Whether the answer has further parts.
     has_more: bool,
-    /// The time since which the next part has been awaited.
+    /// The time since which the connection waits for the next part of the answer; `None` if it does not.
     awaited: Option<Instant>,
     /// Whether a fault has cut the answer.
     is_cut: bool,
-    /// The status of hyper's answer to a head that it cannot read. That answer has no words, and is not sent.
+    /// The status with which hyper refuses a malformed head; `None` if it does not. hyper's own answer does not have a message
+    /// and is not sent.
     pub(super) refused: Option<StatusCode>,
-    /// Whether the client or the answer ends the connection after this exchange.
+    /// Whether the connection ends after this exchange, because the client or the answer says so.
     pub(super) is_last: bool,
 }
 
-/// How an answer is written because of a fault.
+/// The way in which a fault has an answer written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Manner {
-    /// Octet by octet, with this pause between them.
+    /// The pause after each octet; `None` to write all octets together.
     pub(super) trickle: Option<Duration>,
-    /// Only up to this many octets.
+    /// The number of octets after which the connection ends; `None` to write everything.
     pub(super) cut_after: Option<usize>,
     /// Whether the connection ends after the answer.
     pub(super) hang_up: bool,
     /// Whether the connection is reset when it ends.
     pub(super) reset: bool,
-    /// The octets to send instead of the answer.
+    /// The octets that are sent instead of the answer; `None` to send the answer.
     pub(super) instead: Option<Bytes>,
 }
 
-/// The number of octets of a request that are not counted in the budget; most requests do not exceed it.
+/// The number of octets of a request that are not charged; most requests are shorter.
 const FREE: usize = 8192;
 
 impl Exchange {
@@ -128,7 +128,7 @@ impl Exchange {
         self.since = Instant::now();
     }
 
-    /// Notes octets that have arrived.
+    /// Adds received octets.
     fn received(&mut self, octets: &[u8]) -> io::Result<()> {
         self.received += octets.len() as u64;
         // Empty lines before a request are not yet a part of it (RFC 9112 §2.2).
@@ -163,8 +163,8 @@ impl Exchange {
         Ok(())
     }
 
-    /// Notes that the head of a request has arrived. Returns those of its octets that are known; there are none if the head was
-    /// sent together with the previous request.
+    /// Ends the head of a request; returns the part of its octets that is known. There are none if the head was received together
+    /// with the previous request.
     pub(super) fn take_head(&mut self) -> Vec<u8> {
         if self.phase == Phase::Idle {
             self.enter(Phase::Asking);
@@ -186,17 +186,17 @@ impl Exchange {
         self.enter(Phase::Answering);
     }
 
-    /// Notes that a fault delays the answer.
+    /// Begins the phase in which a fault delays the answer.
     pub(super) fn delayed(&mut self) {
         self.enter(Phase::Delayed);
     }
 
-    /// Notes that the answer is withheld.
+    /// Begins the phase in which the answer is withheld.
     pub(super) fn withheld(&mut self) {
         self.enter(Phase::Withheld);
     }
 
-    /// Notes that the answer is known, and is written in this manner; `has_more` is true if it comes in parts.
+    /// Begins the phase of writing the answer in the given manner; `has_more` is true if it has further parts.
     pub(super) fn sending(&mut self, manner: Manner, has_more: bool) {
         self.manner = manner;
         self.has_more = has_more;
@@ -205,28 +205,28 @@ impl Exchange {
         self.enter(Phase::Sending);
     }
 
-    /// Notes that the next part of the answer is not there yet.
+    /// Records that the next part of the answer has not arrived yet.
     pub(super) fn awaits_part(&mut self) {
         self.awaited.get_or_insert_with(Instant::now);
     }
 
-    /// Notes that a part of the answer is there.
+    /// Records that the next part of the answer has arrived.
     pub(super) fn has_part(&mut self) {
         self.awaited = None;
     }
 
-    /// Notes that no part follows.
+    /// Records that the answer has no further parts.
     pub(super) fn has_last_part(&mut self) {
         self.awaited = None;
         self.has_more = false;
     }
 
-    /// Returns when the request was complete, while it is being answered.
+    /// Returns the time at which the request being answered was complete.
     pub(super) fn answered_since(&self) -> Instant {
         self.since
     }
 
-    /// Notes octets that were written.
+    /// Adds to the number of octets written.
     fn wrote(&mut self, octets: usize) {
         self.blocked = None;
         self.sent += octets as u64;
@@ -244,7 +244,7 @@ impl Exchange {
         }
     }
 
-    /// Returns whether hyper is writing its own answer to a head that it cannot read; notes the status.
+    /// Returns whether `octets` are hyper's own answer to a malformed head, and saves its status.
     fn refuses(&mut self, octets: &[u8]) -> bool {
         let is_own = !self.has_head && matches!(self.phase, Phase::Idle | Phase::Asking);
         if is_own && self.refused.is_none() {
@@ -256,13 +256,13 @@ impl Exchange {
         is_own
     }
 
-    /// Returns the number of octets of the current answer that may still be written.
+    /// Returns the number of octets of the current answer that may still be written; `None` for no limit.
     fn left_to_write(&self) -> Option<usize> {
         let cut_after = self.manner.cut_after?;
         (self.phase == Phase::Sending).then(|| cut_after.saturating_sub(self.written))
     }
 
-    /// Returns the numbers of octets received and sent since the last call.
+    /// Returns the numbers of octets received and sent since the last call, and resets them.
     pub(super) fn take_counts(&mut self) -> (u64, u64) {
         (
             std::mem::take(&mut self.received),
@@ -270,17 +270,17 @@ impl Exchange {
         )
     }
 
-    /// Returns whether the client has shut down its side.
+    /// Returns whether the client has closed its sending side.
     pub(super) fn has_ended(&self) -> bool {
         self.ended.is_some()
     }
 
-    /// Returns whether a fault has cut the answer; if so, returns whether the connection is reset.
+    /// Returns `None` if no fault has cut the answer; otherwise, whether the connection is to be reset.
     pub(super) fn is_cut(&self) -> Option<bool> {
         self.is_cut.then_some(self.manner.reset)
     }
 
-    /// Returns how a connection that did not fail ends.
+    /// Returns the reason for the end of a connection that did not fail.
     pub(super) fn end(&self) -> SessionEnd {
         if self.is_last {
             SessionEnd::Closed
@@ -289,7 +289,7 @@ impl Exchange {
         }
     }
 
-    /// Returns the time until which the phase may last.
+    /// Returns the time at which the phase exceeds its limit; `None` for no limit.
     pub(super) fn deadline(&self, limits: &Limits) -> Option<Instant> {
         let after = |time: Instant, most: Duration| time.checked_add(most);
         // The client may still read, but the server does not wait for it long.
@@ -341,7 +341,7 @@ pub(super) struct Wire<'a, S> {
     stream: &'a mut S,
     first: Bytes,
     exchange: &'a Mutex<Exchange>,
-    /// The pause before the next octet of a trickle.
+    /// The pause before the next octet, if the octets are written one by one.
     pause: Option<Pin<Box<Sleep>>>,
 }
 
@@ -396,7 +396,7 @@ impl<S: Transport> Read for Wire<'_, S> {
 }
 
 impl<S: Transport> Wire<'_, S> {
-    /// Writes as much as the manner allows.
+    /// Writes as many octets as the manner of writing allows.
     fn poll_write_some(
         &mut self,
         context: &mut Context<'_>,
@@ -516,7 +516,7 @@ impl<S: Transport> Write for Wire<'_, S> {
         flushed
     }
 
-    /// Does nothing: ending the stream is not up to hyper.
+    /// Does nothing, because the stream is closed by the connection and not by hyper.
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

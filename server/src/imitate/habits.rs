@@ -1,4 +1,4 @@
-//! The answers of yaz-ztest that differ from the standard, service by service, as faults.
+//! The ways in which yaz-ztest's answers differ from the standard, as faults for each service.
 
 use z3950_asn1::apdu::{
     Apdu, DeleteSetStatus, DiagRec, ExtendedServicesRequest, ExtendedServicesResponse, External,
@@ -29,7 +29,7 @@ pub(super) fn faults() -> Faults {
         .on(When::close(), Fault::alter(closed))
 }
 
-/// Returns the options that Init grants.
+/// Returns the options that yaz-ztest grants at Init.
 fn options() -> Options {
     Options::SEARCH
         | Options::PRESENT
@@ -43,7 +43,7 @@ fn options() -> Options {
         | Options::NEGOTIATION_MODEL
 }
 
-/// Selects ISO 8859-1 in Init, whatever is proposed, and no language.
+/// Selects ISO 8859-1 and no language in the answer to Init, whatever the client proposes.
 fn negotiated(answer: &mut Apdu) {
     let Apdu::InitializeResponse(init) = answer else {
         return;
@@ -65,7 +65,7 @@ fn negotiated(answer: &mut Apdu) {
     }
 }
 
-/// Lets Delete succeed for a single set named `1`. The status of each set is success in any case.
+/// Makes Delete succeed only for a single set named `1`. The status of each set is success in any case.
 fn deleted(answer: &mut Apdu) {
     let Apdu::DeleteResultSetResponse(delete) = answer else {
         return;
@@ -94,7 +94,8 @@ fn presented(request: &Apdu, answer: &mut Apdu) {
     }
 }
 
-/// Accepts tasks without effect. An update and an order have a package; an update of the first version has a diagnostic instead.
+/// Accepts tasks without performing them. The answer to an update or an order has a package; an update of the first version gets
+/// a diagnostic instead.
 fn carried_out(request: &Apdu, answer: &mut Apdu) {
     let (Apdu::ExtendedServicesRequest(request), Apdu::ExtendedServicesResponse(response)) =
         (request, answer)
@@ -122,7 +123,7 @@ fn carried_out(request: &Apdu, answer: &mut Apdu) {
     };
 }
 
-/// Reports one record as updated, whatever the update contains.
+/// Returns an update package that reports one record as updated, whatever the request contains.
 fn updated(request: &ExtendedServicesRequest, update: Update) -> Option<External> {
     let Update::EsRequest(asked) = update else {
         return None;
@@ -148,7 +149,7 @@ fn updated(request: &ExtendedServicesRequest, update: Update) -> Option<External
     )
 }
 
-/// Returns a document for an order in XML.
+/// Returns an item order package with a document, for an order in XML.
 fn ordered(request: &ExtendedServicesRequest, order: ItemOrder) -> Option<External> {
     let ItemOrder::EsRequest(asked) = order else {
         return None;
@@ -187,7 +188,7 @@ fn package(
     package.to_external().ok()
 }
 
-/// Makes Close say that the client ended the session.
+/// Changes the reason in a Close: the client ended the session.
 fn closed(answer: &mut Apdu) {
     if let Apdu::Close(close) = answer {
         close.diagnostic_information = Some("Association terminated by client".into());

@@ -1,4 +1,5 @@
-//! The databases of yaz-ztest: hit counts taken from terms, 24 repeating records, and delays on request.
+//! The databases of yaz-ztest: the number of hits depends on the term, the same 24 records repeat, and delays are set by the
+//! database name.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,16 +21,16 @@ use crate::memory::MemoryBackend;
 
 /// The number of distinct records.
 const RECORDS: usize = 24;
-/// Relation 103: matches every record.
+/// Relation 103, which matches every record.
 const ALWAYS_MATCHES: i64 = 103;
 /// The default delay of `Slow` databases, in seconds.
 const SLOW: f64 = 3.0;
 /// The maximum number of terms in a Scan.
 const MAX_TERMS: usize = 200;
-/// The longest delay that a parameter can set, in seconds.
+/// The maximum delay that a parameter can set, in seconds.
 const MAX_DELAY: f64 = 3600.0;
 
-/// The words that a Scan finds.
+/// The words in the index, with their numbers of records.
 const WORDS: [(&str, usize); 24] = [
     ("ALGEBRA", 4),
     ("ATLAS", 2),
@@ -59,27 +60,27 @@ const WORDS: [(&str, usize); 24] = [
 
 pub(super) struct YazZtest {
     catalogue: MemoryBackend,
-    /// Records of the catalogue, of which the first 24 are used.
+    /// The hits in the demo catalogue whose first 24 records are used.
     records: Option<Hits>,
     /// The state of the random number generator.
     chance: AtomicU64,
 }
 
-/// A database name and its parameters.
+/// A database name, split into name and parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Named {
     /// The name without the parameters.
     name: String,
-    /// The delay in the name itself, in seconds.
+    /// The delay given by the name itself, in seconds.
     slow: Option<f64>,
-    /// The minimum and maximum delays of a Search, a Present and each record, in seconds.
+    /// The minimum and maximum delays of a Search, a Present (`present`) and each record (`fetch`), in seconds.
     search: Option<(f64, f64)>,
     present: Option<(f64, f64)>,
     fetch: Option<(f64, f64)>,
     seed: Option<u64>,
 }
 
-/// A result set with this many positions.
+/// A result set with a given number of positions.
 struct Positions {
     count: usize,
     database: Named,
@@ -117,7 +118,7 @@ impl YazZtest {
         }
     }
 
-    /// Waits for a random time between the two.
+    /// Waits for a random time between a minimum and a maximum.
     async fn wait(&self, seconds: Option<(f64, f64)>) {
         let Some((least, most)) = seconds else {
             return;
@@ -135,7 +136,7 @@ impl YazZtest {
         sleep(Duration::try_from_secs_f64(time.clamp(0.0, MAX_DELAY)).unwrap_or_default()).await;
     }
 
-    /// Returns a record of the catalogue.
+    /// Returns a record of the demo catalogue.
     async fn of_catalogue(&self, position: u32, syntax: Oid) -> Result<External, Diagnostic> {
         let lost = || diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "");
         let hits = self.records.as_ref().ok_or_else(lost)?;
@@ -195,7 +196,7 @@ impl Backend for YazZtest {
         is_marc(syntax) || [SUTRS, XML, OPAC, GRS_1].contains(syntax)
     }
 
-    /// Element sets are checked for each record.
+    /// Accepts all names, because element sets are checked for each record.
     fn has_element_set(&self, _: &str, _: Option<&Oid>) -> bool {
         true
     }
@@ -263,14 +264,14 @@ impl Named {
     }
 }
 
-/// Parses `least:most`, or one number for both.
+/// Parses `least:most`, or a single number for both.
 fn between(text: &str) -> (f64, f64) {
     let (least, most) = text.split_once(':').unwrap_or((text, text));
     let seconds = |text: &str| text.parse().unwrap_or(0.0_f64);
     (seconds(least), seconds(most))
 }
 
-/// Returns the value of the first term that begins with a digit, or else a number derived from the first term.
+/// Returns the number in the first term that begins with a digit; without such a term, a number derived from the first term.
 fn count(tree: &RpnStructure) -> usize {
     let mut first = None;
     for term in tree.terms().filter_map(|operand| octets(&operand.term)) {

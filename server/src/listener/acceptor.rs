@@ -1,5 +1,5 @@
-//! Accepts connections from all sockets in turn. Connections for which there is no room wait; meanwhile others are accepted, so
-//! that no address waits for another one.
+//! Accepts connections from all sockets in turn. Connections without a room wait, while others are still accepted, so that the
+//! connections of one address do not hold up other addresses.
 
 use std::collections::VecDeque;
 use std::future::{pending, poll_fn};
@@ -22,13 +22,13 @@ pub(super) struct Acceptor {
     sockets: Vec<Listening>,
     rooms: Rooms,
     metrics: Arc<Metrics>,
-    /// Connections that wait for room, oldest first.
+    /// Connections that wait for a room, oldest first.
     waiting: VecDeque<Arrival>,
     most_waiting: usize,
     per_address: usize,
-    /// The socket to poll first next time, so that none is starved.
+    /// The socket to poll first next time; it changes, so that no socket is starved.
     first: usize,
-    /// When to try again after an error, such as too many open files.
+    /// The time to try again after an error, such as too many open files.
     retry: Option<Instant>,
     pause: Duration,
 }
@@ -57,7 +57,7 @@ impl Acceptor {
         }
     }
 
-    /// Returns the next connection for which there is room. Cancel safe.
+    /// Returns the next connection that gets a room. Cancel safe.
     pub(super) async fn accept(&mut self) -> Admitted {
         loop {
             let due = match self.admit_waiting() {
@@ -82,7 +82,7 @@ impl Acceptor {
         }
     }
 
-    /// Returns the first waiting connection for which there is room, or the next time to look.
+    /// Returns the first waiting connection that gets a room, or the next time to try.
     fn admit_waiting(&mut self) -> Result<Admitted, Option<Instant>> {
         let mut soonest = None;
         let mut index = 0;
@@ -105,7 +105,7 @@ impl Acceptor {
         Err(soonest)
     }
 
-    /// Closes a connection without a word to the client, because it is not known yet which protocol the client speaks.
+    /// Closes a connection without sending anything, because the client's protocol is not known yet.
     fn refuse(&self, peer: Peer, why: ConnectionRefusal) {
         self.metrics.connection_refused(why);
         let refusal = match why {
@@ -125,7 +125,7 @@ impl Acceptor {
         }
     }
 
-    /// Returns whether one more connection from this peer may wait.
+    /// Returns whether a further connection from this peer may wait.
     fn may_wait(&self, peer: Peer) -> bool {
         let others = self.waiting.iter();
         let of_address = others.filter(|other| other.peer.ip() == peer.ip());
@@ -169,7 +169,7 @@ impl Acceptor {
     }
 }
 
-/// Waits until a time; waits for ever if it is `None`.
+/// Waits until the given time; with `None`, waits forever.
 async fn at(time: Option<Instant>) {
     match time {
         Some(time) => sleep_until(time).await,

@@ -15,13 +15,13 @@ use crate::observer::Peer;
 #[cfg(feature = "tls")]
 use crate::tls::Tls;
 
-/// Where a server listens. As text: `127.0.0.1:2100`, `tls:127.0.0.1:2100`, `unix:/run/z3950d`.
+/// An endpoint that a server listens on. As text: `127.0.0.1:2100`, `tls:127.0.0.1:2100`, `unix:/run/z3950d`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Endpoint {
-    /// An address, over TCP.
+    /// A TCP address.
     Tcp(SocketAddr),
-    /// An address, over TLS.
+    /// A TCP address, with TLS.
     #[cfg(feature = "tls")]
     Tls(SocketAddr),
     /// The path of a Unix socket.
@@ -30,7 +30,7 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// Returns the address; `None` for a Unix socket.
+    /// Returns the TCP address; `None` for a Unix socket.
     pub fn address(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(address) => Some(*address),
@@ -54,7 +54,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// A socket that the server listens on.
+/// A listening socket.
 pub(super) enum Socket {
     Tcp(TcpListener),
     #[cfg(feature = "tls")]
@@ -63,15 +63,15 @@ pub(super) enum Socket {
     Unix(UnixListener, SocketFile),
 }
 
-/// A socket, and how it is used.
+/// A listening socket and its settings.
 pub(super) struct Listening {
     pub(super) socket: Socket,
-    /// Whether the socket also answers HTTP.
+    /// Whether connections to the socket may use HTTP.
     #[cfg(feature = "sru")]
     pub(super) speaks_http: bool,
 }
 
-/// An accepted connection, and where it came from.
+/// An accepted connection and its origin.
 pub(super) struct Arrival {
     pub(super) stream: Accepted,
     pub(super) peer: Peer,
@@ -95,7 +95,7 @@ const BACKLOG: u32 = 1024;
 ///
 /// # Errors
 ///
-/// If none can be bound, the error for the last address.
+/// None of the addresses can be bound; the error is that of the last address.
 pub(super) async fn listen(addresses: impl ToSocketAddrs) -> io::Result<TcpListener> {
     let mut refused = io::Error::new(io::ErrorKind::InvalidInput, "no address to listen on");
     for address in lookup_host(addresses).await? {
@@ -178,10 +178,10 @@ impl Socket {
     }
 }
 
-/// Listens on the path of a Unix socket. A socket file that a previous server left is replaced.
+/// Listens on a Unix socket. A socket file left over from a previous server is replaced.
 ///
 /// # Errors
-/// If the socket cannot be bound.
+/// The socket cannot be bound.
 #[cfg(unix)]
 pub async fn listen_unix(path: &Path) -> io::Result<(UnixListener, SocketFile)> {
     let listener = match UnixListener::bind(path) {
@@ -194,7 +194,7 @@ pub async fn listen_unix(path: &Path) -> io::Result<(UnixListener, SocketFile)> 
     Ok((listener, SocketFile(path.to_owned())))
 }
 
-/// Returns whether there is a socket file without a server.
+/// Returns whether the path is a socket file on which no server listens.
 #[cfg(unix)]
 async fn is_left_over(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt;
@@ -203,7 +203,7 @@ async fn is_left_over(path: &Path) -> bool {
     is_socket && refused.is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-/// The file of a Unix socket, which is removed when this is dropped.
+/// The file of a Unix socket, which is removed when the value is dropped.
 #[cfg(unix)]
 #[derive(Debug)]
 pub struct SocketFile(PathBuf);

@@ -1,7 +1,7 @@
 //! Translates a term with its Bib-1 attributes into an index lookup, or into the diagnostic for the unsupported attribute
 //! (Z39.50-2003 Appendix ATR.1).
 //!
-//! | file | what it does |
+//! | file | contents |
 //! |---|---|
 //! | `support` | the attribute values that the backend supports, for queries and for Explain |
 //! | `read` | the attributes of a term under the profile, the term as text, and the indexes of scans and sorts |
@@ -13,7 +13,8 @@
 mod expression;
 #[cfg(not(feature = "regex"))]
 mod expression {
-    /// Supports no regular expression; without the feature, `support` does not have truncation 102.
+    /// Rejects all regular expressions. It is never called, because `support` does not include truncation 102 without the
+    /// feature.
     pub(super) fn regular(_: &str) -> Option<crate::memory::index::Pattern> {
         None
     }

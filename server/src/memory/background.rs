@@ -1,5 +1,5 @@
-//! Runs long work off the threads that serve connections: in turns (see `turns`), and on all processors but one. Work is
-//! cancelled when its caller is gone.
+//! Runs long work on other threads than those that serve connections: in turns (see `turns`), and on all processors but one. Work
+//! is cancelled when its caller drops the answer.
 
 use std::collections::HashMap;
 use std::num::NonZero;
@@ -16,40 +16,40 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::headroom::{self, HeadroomProbe};
 use crate::lock::lock;
 
-/// Runs long work.
+/// The executor of long work.
 #[derive(Clone)]
 pub(super) struct Background {
     queue: Arc<Mutex<Queue>>,
-    /// The permits for changes: each change that is being made or waits for another one holds a permit.
+    /// The permits for changes. A change holds a permit while it is made and while it waits for other changes.
     changes: Arc<Semaphore>,
-    /// Finds out how much memory is left.
+    /// The function that measures the remaining memory.
     probe: Option<HeadroomProbe>,
 }
 
 struct Queue {
     turns: Turns,
-    /// The sender for each waiting job that tells it that it has a place.
+    /// For each waiting job, the sender that notifies it when it may run.
     waiting: HashMap<Ticket, oneshot::Sender<()>>,
 }
 
-/// The place of some work, and what is left of its time slice. Dropping it frees the place.
+/// The right of a job to run, and the rest of its time slice. Dropping the value ends the right.
 pub(super) struct TimeSlice {
     background: Background,
     ticket: Ticket,
-    /// Set when nobody waits for the work any longer.
+    /// Set when the caller has dropped the answer.
     is_cancelled: Arc<AtomicBool>,
-    /// The number of units left.
+    /// The number of units of work left in the slice.
     left: u64,
 }
 
-/// The number of units of work in a slice, after which others may go first; a slice takes about 10 ms.
+/// The number of units of work in a time slice, after which other jobs may run first; a slice takes about 10 ms.
 const SLICE: u64 = 200_000;
-/// The maximum number of changes at once: each one has a thread.
+/// The maximum number of changes that are made or wait; each needs a thread.
 const MOST_CHANGES: usize = 32;
 
 impl Background {
-    /// Creates the background, which leaves one processor for the threads that serve connections, if there are several. Long work
-    /// ends when the reserve of memory is touched (see [`Headroom::reserve`]).
+    /// Creates an executor that leaves one processor to the threads that serve connections, if there are several processors. Long
+    /// work is stopped when the reserve of memory would be used (see [`Headroom::reserve`]).
     ///
     /// [`Headroom::reserve`]: crate::headroom::Headroom::reserve
     pub(super) fn new(probe: Option<HeadroomProbe>) -> Self {
@@ -72,8 +72,8 @@ impl Background {
         }
     }
 
-    /// Returns the answer of some work, which is done on another thread if there is a runtime. Dropping the answer cancels the
-    /// work.
+    /// Runs work and returns its result: on another thread if there is a runtime, otherwise on this thread. Dropping the answer
+    /// cancels the work.
     pub(super) fn answer<'a, T: Send + 'static>(
         &self,
         caller: Caller,
@@ -96,8 +96,8 @@ impl Background {
         })
     }
 
-    /// Returns the answer of a change. The change is not interrupted once it has begun, and takes no turn, because changes are
-    /// made one after the other anyway.
+    /// Runs a change and returns its result. A change that has begun is not interrupted. It does not take turns, because changes
+    /// are made one after the other anyway.
     pub(super) fn change<'a, T: Send + 'static>(
         &self,
         change: impl FnOnce() -> Result<T, Diagnostic> + Send + 'static,
@@ -121,7 +121,7 @@ impl Background {
         lock(&self.queue).turns.counts()
     }
 
-    /// Adds a job; the receiver is told when the job has a place.
+    /// Adds a job; the receiver is notified when the job may run.
     fn enter(&self, caller: Caller) -> (TimeSlice, oneshot::Receiver<()>) {
         let (tell, told) = oneshot::channel();
         let mut queue = lock(&self.queue);
@@ -143,7 +143,7 @@ fn lost() -> Diagnostic {
 }
 
 impl Queue {
-    /// Gives the free places to the jobs whose turn it is.
+    /// Lets jobs run, in the order of their turns, as long as the limit permits.
     fn go_on(&mut self) {
         while let Some(next) = self.turns.next() {
             // Sending fails if the job has been dropped, which then removes itself from the queue.
@@ -153,8 +153,8 @@ impl Queue {
 }
 
 impl TimeSlice {
-    /// Counts units of work. At the end of a slice, blocks while others go first. Returns whether to go on; this is false once
-    /// the work is cancelled, or if memory is short.
+    /// Counts units of work. At the end of a slice, blocks while other jobs run. Returns false if the work should stop, because
+    /// it was cancelled or memory is short.
     pub(super) fn spend(&mut self, units: u64) -> bool {
         if let Some(left) = self.left.checked_sub(units) {
             self.left = left;
@@ -196,7 +196,7 @@ impl fmt::Debug for TimeSlice {
     }
 }
 
-/// Cancels a job when it is dropped, and wakes it if it waits.
+/// Cancels a job when dropped, and wakes the job if it is waiting.
 struct CancelOnDrop {
     background: Background,
     ticket: Ticket,
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
     use crate::headroom::Headroom;
 
-    /// Checks that work begins, and goes on until it is cancelled.
+    /// Checks that a job starts, and runs until it is cancelled.
     async fn check_cancelled(background: &Background, others: &mut Answer<'static, ()>) {
         let (begun, has_begun) = oneshot::channel();
         let (ended, has_ended) = mpsc::channel();

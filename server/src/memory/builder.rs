@@ -24,13 +24,13 @@ pub struct MemoryBackendBuilder {
 }
 
 impl MemoryBackendBuilder {
-    /// Sets the docid field; by default 001.
+    /// Sets the docid field; the default is 001.
     pub fn docid(mut self, field: DocidField) -> Self {
         self.docid = field;
         self
     }
 
-    /// Sets the access points and their fields.
+    /// Sets the access points and their sources in records.
     pub fn access_points(self, access_points: AccessPoints) -> Self {
         Self {
             access_points,
@@ -43,20 +43,20 @@ impl MemoryBackendBuilder {
         Self { profile, ..self }
     }
 
-    /// Sets the number of octets of changes in a journal at which it is folded into its file; by default 16 MiB.
+    /// Sets the size in octets at which a journal is folded into its file; the default is 16 MiB.
     #[cfg(feature = "save")]
     pub fn journal_octets(mut self, octets: u64) -> Self {
         self.journal_octets = Some(octets);
         self
     }
 
-    /// Sets how to find out how much memory is left. Without this, loads and updates assume that there is enough.
+    /// Sets the function that measures the remaining memory. Without it, loads and updates assume that there is enough.
     pub fn headroom(mut self, probe: HeadroomProbe) -> Self {
         self.headroom = Some(probe);
         self
     }
 
-    /// Adds records to a database, which is created if necessary.
+    /// Adds records to a database, creating it if necessary.
     ///
     /// # Errors
     /// The first record that cannot be encoded in ISO 2709.
@@ -70,7 +70,7 @@ impl MemoryBackendBuilder {
         Ok(self)
     }
 
-    /// Sets the title and description of a database, which is created if necessary.
+    /// Sets the title and description of a database, creating it if necessary.
     pub fn describe(mut self, name: &str, title: &str, description: &str) -> Self {
         let database = self.database(name);
         database.title = Some(title.to_owned());
@@ -94,7 +94,7 @@ impl MemoryBackendBuilder {
         self
     }
 
-    /// Builds a backend with the records added.
+    /// Builds the backend from the records added so far.
     pub fn build(self) -> MemoryBackend {
         let probe = self.headroom;
         let (fields, databases) = self.finished();
@@ -109,12 +109,12 @@ impl MemoryBackendBuilder {
         )
     }
 
-    /// Builds a backend with the records added and the records of files, which are read in parallel; `progress` is called from
-    /// time to time. Blocks until done.
+    /// Builds the backend from the records added so far and the records of files, which are read in parallel; `progress` is
+    /// called from time to time. Blocks until done.
     ///
     /// # Errors
-    /// The files that cannot be read, or have no records; journals that cannot be read, are damaged, or do not belong to their
-    /// files; [`LoadError::NoMemory`]. Damaged records are reported as notes.
+    /// The files that cannot be read or do not contain records; journals that cannot be read, are damaged, or do not belong to
+    /// their files; [`LoadError::NoMemory`]. Damaged records are reported as notes.
     pub fn load(
         self,
         databases: impl IntoIterator<Item = DatabaseFiles>,
@@ -171,7 +171,8 @@ impl MemoryBackendBuilder {
     }
 }
 
-/// The demo catalogue of well-known works in the public domain: the name, title, description and records of each database.
+/// The demo catalogue of well-known works in the public domain. Each entry has the name, title, description and records of a
+/// database.
 const DEMO: [(&str, &str, &str, &str); 2] = [
     (
         "books",

@@ -14,28 +14,28 @@ use super::index::Index;
 use crate::backend::RecordId;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
-/// Databases and their records. Changes make a new catalogue.
+/// Databases and their records. A change creates a new catalogue.
 #[derive(Debug)]
 pub(super) struct Catalogue {
-    /// How records are indexed and searched.
+    /// The fields and access points of records.
     pub(super) fields: Arc<Fields>,
     /// The databases by their numbers.
     pub(super) databases: Arc<[DatabaseFiles]>,
     /// The records of all databases.
     pub(super) index: Index,
-    /// The syntaxes in which records are stored.
+    /// The record syntaxes in which the records are stored.
     syntaxes: Vec<Oid>,
-    /// The number of records of each database.
+    /// The number of records of each database, by number of the database.
     pub(super) counts: Vec<usize>,
-    /// The number of changes to each database since it was read.
+    /// The number of changes to each database since it was loaded.
     pub(super) changes: Vec<u64>,
 }
 
-/// A database and its files.
+/// The name, description and files of a database.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct DatabaseFiles {
-    /// The name under which it is searched.
+    /// The name used in searches.
     pub name: String,
     /// The title.
     pub title: Option<String>,
@@ -44,27 +44,27 @@ pub struct DatabaseFiles {
     /// Files of records, and folders of such files: ISO 2709, MARCXML, MARC-in-JSON, MARCMaker text or the line format of YAZ,
     /// recognized by extension or by contents. In folders, only files with a known extension are loaded.
     pub paths: Vec<PathBuf>,
-    /// The docid field; `None` for the default.
+    /// The docid field; `None` for that of the backend.
     pub docid: Option<DocidField>,
-    /// The file that changes are saved to: first to the journal next to it, `FILE.journal`, then by
-    /// [`MemoryBackend::fold`](super::MemoryBackend::fold). If it exists, it is read instead of `paths`.
+    /// The file to which changes are saved. They are first written to its journal, `FILE.journal`, and later to the file by
+    /// [`MemoryBackend::fold`](super::MemoryBackend::fold). If the file exists, it is loaded instead of `paths`.
     #[cfg(feature = "save")]
     pub save: Option<PathBuf>,
-    /// Records from memory, in their ISO 2709 form.
+    /// Records that were added from memory, in ISO 2709.
     pub(crate) records: Vec<Bytes>,
 }
 
-/// A change to one record: records with this docid are removed, and the new record is added.
+/// A change of one record: all records with this docid are replaced by the new record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RecordChange {
-    /// The docid.
+    /// The docid of the record.
     pub(super) id: Bytes,
-    /// The record in its ISO 2709 form; `None` if it is deleted.
+    /// The new record in ISO 2709; `None` to delete the record.
     pub(super) record: Option<Bytes>,
 }
 
 impl DatabaseFiles {
-    /// Returns the file that the database is saved to, if it exists.
+    /// Returns the file to which the database is saved, if the file exists.
     pub(super) fn saved(&self) -> Option<&PathBuf> {
         #[cfg(feature = "save")]
         return self.save.as_ref().filter(|path| path.exists());
@@ -72,7 +72,7 @@ impl DatabaseFiles {
         None
     }
 
-    /// Returns whether changes of the database are saved.
+    /// Returns whether changes to the database are saved to a file.
     pub(super) fn is_saved(&self) -> bool {
         #[cfg(feature = "save")]
         return self.save.is_some();
@@ -81,11 +81,11 @@ impl DatabaseFiles {
     }
 }
 
-/// The name that selects all databases, unless a database has this name.
+/// The name that selects all databases, unless a database is called so.
 const ALL: &str = "Default";
 
 impl Catalogue {
-    /// Creates the catalogue of these databases and records.
+    /// Creates a catalogue of these databases and records.
     pub(super) fn new(fields: Arc<Fields>, databases: Arc<[DatabaseFiles]>, index: Index) -> Self {
         let mut counts = vec![0; databases.len()];
         for (_, segment, deleted) in index.segments() {
@@ -108,8 +108,8 @@ impl Catalogue {
         }
     }
 
-    /// Returns the catalogue after changes to one database, to which this many records were added and from which this many were
-    /// removed. The cost does not depend on the number of records.
+    /// Returns the catalogue after a change to one database, with the numbers of records added and removed. The cost does not
+    /// depend on the size of the database.
     pub(super) fn changed(
         &self,
         index: Index,
@@ -134,12 +134,12 @@ impl Catalogue {
         }
     }
 
-    /// Returns the catalogue with the same records in other segments.
+    /// Returns the catalogue with the same records in an index of other segments.
     pub(super) fn merged(&self, index: Index) -> Self {
         self.changed(index, 0, (0, 0, 0))
     }
 
-    /// Returns the numbers of the named databases; `None` for all.
+    /// Returns the numbers of the named databases; `None` stands for all.
     ///
     /// # Errors
     /// Condition 235 with the first unknown name.
@@ -165,7 +165,7 @@ impl Catalogue {
         u16::try_from(place?).ok()
     }
 
-    /// Returns the number of a database that a client names.
+    /// Returns the number of a database named by a client.
     ///
     /// # Errors
     /// Condition 235 if it does not exist.
@@ -175,7 +175,7 @@ impl Catalogue {
         number.ok_or_else(unknown)
     }
 
-    /// Returns the name of the database of a record.
+    /// Returns the name of the database that contains a record.
     pub(super) fn database_of(&self, record: RecordId) -> &str {
         let segment = self.index.segment(record);
         let number = segment.and_then(|(segment, number)| segment.database(number));
@@ -194,15 +194,15 @@ impl Catalogue {
         database.map_or("", |database| &database.name)
     }
 
-    /// Returns whether any record is available in the syntax: its own syntax, or one that all records can be converted to. A
-    /// server without records has USMARC.
+    /// Returns whether any record is available in the syntax: it is stored in it, or all records can be converted to it. A
+    /// catalogue without records is taken to have USMARC.
     pub(super) fn has_syntax(&self, syntax: &Oid) -> bool {
         forms::SYNTAXES.contains(syntax)
             || self.syntaxes.contains(syntax)
             || (self.index.records() == 0 && *syntax == USMARC)
     }
 
-    /// Returns the syntaxes that [`Catalogue::has_syntax`] accepts.
+    /// Returns the syntaxes for which [`Catalogue::has_syntax`] is true.
     pub(super) fn syntaxes(&self) -> Vec<Oid> {
         let mut syntaxes = self.syntaxes.clone();
         if syntaxes.is_empty() {
@@ -213,7 +213,7 @@ impl Catalogue {
     }
 }
 
-/// Returns whether the same databases, by their numbers, are saved to the same files.
+/// Returns whether both lists have the same files to save to, for the same database numbers.
 #[cfg(feature = "save")]
 pub(super) fn have_same_saves(before: &[DatabaseFiles], after: &[DatabaseFiles]) -> bool {
     let saves = |databases: &[DatabaseFiles]| -> Vec<_> {
@@ -239,7 +239,7 @@ fn syntaxes_of(index: &Index) -> Vec<Oid> {
     syntaxes
 }
 
-/// Compares database names without regard to case (Z39.50-2003 §3.1.2).
+/// Compares database names, ignoring case (Z39.50-2003 §3.1.2).
 pub(super) fn same_name(left: &str, right: &str) -> bool {
     left.eq_ignore_ascii_case(right) || left.to_lowercase() == right.to_lowercase()
 }

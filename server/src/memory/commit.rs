@@ -1,5 +1,5 @@
-//! Commits: changes become visible in their order, and changes to a saved database once they are durable. Changes that arrive
-//! while a commit runs share the next one. Segments are merged at the same time as changes and commits.
+//! Commits changes: they become visible in their order; changes to a saved database, once they are durable. Changes that arrive
+//! during a commit share the next one. Segments are merged concurrently with changes and commits.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, MutexGuard};
@@ -18,21 +18,21 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::headroom::Headroom;
 use crate::lock::{lock, try_lock};
 
-/// How many times the processor is yielded to others before a quick change is made on another thread. Another quick change holds
-/// the queue for as long as a few of these yields.
+/// The number of times a quick change yields its processor while it waits for the queue, before it moves to another thread.
+/// Another quick change holds the queue for a few of these times.
 const ATTEMPTS: usize = 32;
-/// The longest time for which a commit waits for more changes to share it.
+/// The maximum time that a commit waits for further changes.
 const GATHERING: Duration = Duration::from_millis(1);
 
-/// The changes that wait for a commit.
+/// The changes that are waiting for a commit.
 #[derive(Debug, Default)]
 pub(super) struct CommitQueue {
     waiting: VecDeque<WaitingChange>,
-    /// The catalogue after all changes made so far; `None` if this is the visible catalogue.
+    /// The catalogue after all changes made so far; `None` if it is the visible catalogue.
     newest: Option<Arc<Catalogue>>,
-    /// Whether [`MemoryBackend::commit`] runs or is about to.
+    /// Whether [`MemoryBackend::commit`] is running or about to run.
     is_committing: bool,
-    /// Whether [`MemoryBackend::merge`] runs or is about to.
+    /// Whether [`MemoryBackend::merge`] is running or about to run.
     is_merging: bool,
 }
 
@@ -44,35 +44,35 @@ struct WaitingChange {
     done: oneshot::Sender<Commit>,
 }
 
-/// The outcome of a change.
+/// The result of committing a change.
 #[derive(Clone, Debug)]
 pub(super) enum Commit {
     /// The change is visible, and durable if its database is saved.
     Done,
-    /// The change cannot be saved, and is not made.
+    /// The change cannot be saved, so it was not made.
     Failed(Diagnostic),
-    /// The catalogue that the change was built on is gone: the change has to be made again.
+    /// The catalogue on which the change is based was replaced, so the change must be made again.
     Overtaken,
 }
 
-/// A change that is being made, or waits for its commit.
+/// The state of a change: still being made, or waiting for its commit.
 pub(super) enum Begun {
     Done(Outcomes),
     Waiting(Outcomes, oneshot::Receiver<Commit>),
 }
 
 impl MemoryBackend {
-    /// Makes a change, and has it committed.
+    /// Makes a change, and queues it for a commit.
     ///
     /// # Errors
-    /// Condition 235 if the database does not exist, 220 if the memory for more records is short.
+    /// Condition 235 if the database does not exist, 220 if there is not enough memory for more records.
     pub(super) fn change(&self, update: &Update<'_>) -> Result<Begun, Diagnostic> {
         let headroom = self.headroom();
         self.changed(lock(&self.0.queue), update, headroom)
     }
 
-    /// Makes a change like [`MemoryBackend::change`] if that takes some microseconds. Returns `None` if there is much to change,
-    /// or if another large change is being made.
+    /// Makes a small change, which takes some microseconds, like [`MemoryBackend::change`]. Returns `None` for a larger change,
+    /// or if another change holds the queue for too long.
     pub(super) fn change_at_once(&self, update: &Update<'_>) -> Option<Result<Begun, Diagnostic>> {
         if !update::is_quick(update) {
             return None;
@@ -183,8 +183,8 @@ impl MemoryBackend {
         }
     }
 
-    /// Lets the sessions go first whose changes are about to join the next commit: it continues as long as a new change has
-    /// arrived each time that other threads had the processor. If no thread waits for a processor, this takes a microsecond.
+    /// Waits briefly for further changes before a commit: yields the processor as long as each time a new change has arrived. If
+    /// no other thread wants the processor, this takes a microsecond.
     fn gather(&self) {
         let begun = Instant::now();
         let mut joined = 0;
@@ -198,7 +198,7 @@ impl MemoryBackend {
         }
     }
 
-    /// Starts to merge segments if that is due, unless a merge is already running.
+    /// Starts merging segments if a merge is due and none is running.
     fn merge_if_due(&self, mut queue: MutexGuard<'_, CommitQueue>, catalogue: &Catalogue) {
         if queue.is_merging || Merge::due(&catalogue.index, None).is_none() {
             return;
@@ -209,7 +209,7 @@ impl MemoryBackend {
         aside(move || backend.merge());
     }
 
-    /// Makes all merges that are due, at the same time as changes.
+    /// Performs all merges that are due, while changes continue.
     fn merge(&self) {
         let _cleared = ClearOnPanic(&self.0, |queue| queue.is_merging = false);
         loop {
@@ -236,7 +236,7 @@ impl MemoryBackend {
         }
     }
 
-    /// Replaces the databases with a catalogue that does not result from the changes so far; waiting changes are made again.
+    /// Replaces the databases with a catalogue that is not based on the changes made so far; waiting changes are made again.
     pub(super) fn overtake(&self, catalogue: Catalogue) {
         let mut queue = lock(&self.0.queue);
         queue.overtake();
@@ -245,13 +245,13 @@ impl MemoryBackend {
 }
 
 impl CommitQueue {
-    /// Returns the number of changes that wait.
+    /// Returns the number of waiting changes.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Takes the changes for the next commit, which all belong to one database.
+    /// Removes and returns the changes for the next commit, all of which concern one database.
     fn group(&mut self) -> Vec<WaitingChange> {
         let mut waiting = self.waiting.iter();
         let first = waiting.next().map(|change| change.database);
@@ -270,13 +270,13 @@ impl CommitQueue {
 }
 
 impl Commit {
-    /// Returns the outcome of a change whose sender is gone.
+    /// Returns the result of a change whose commit panicked.
     pub(super) fn lost() -> Self {
         Self::Failed(diagnostic(Condition::TEMPORARY_SYSTEM_ERROR, ""))
     }
 }
 
-/// Repairs the queue if a commit or merge panics, so that later ones take place.
+/// Clears the queue's flag if a commit or merge panics, so that later ones can run.
 struct ClearOnPanic<'a>(&'a Shared, fn(&mut CommitQueue));
 
 impl Drop for ClearOnPanic<'_> {
@@ -287,7 +287,7 @@ impl Drop for ClearOnPanic<'_> {
     }
 }
 
-/// Does work on another thread if there is a runtime, or on this thread otherwise.
+/// Runs work on another thread if there is a runtime, or on this thread otherwise.
 fn aside(work: impl FnOnce() + Send + 'static) {
     match Handle::try_current() {
         Ok(runtime) => drop(runtime.spawn_blocking(work)),

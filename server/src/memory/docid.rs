@@ -1,4 +1,4 @@
-//! The docid field of records: by default 001 (RFC 2056 §4 leaves it to the server).
+//! The docid field of records; the default is 001 (RFC 2056 §4 leaves the choice to the server).
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,7 +22,7 @@ impl Default for DocidField {
 }
 
 impl DocidField {
-    /// Returns the docid of a record, trimmed: the docid of the first such field that has one.
+    /// Returns the docid of a record without surrounding spaces, from the first docid field that has one.
     pub fn of<'a>(&self, record: &'a MarcRecord) -> Option<&'a [u8]> {
         let values = record
             .fields_by_tag(self.tag)
@@ -37,7 +37,7 @@ impl DocidField {
 }
 
 impl DocidField {
-    /// Returns the fields of a record that contain only a docid, if there are any.
+    /// Returns the fields of a record that contain nothing but a docid.
     pub(super) fn alone<'a>(
         &self,
         record: &'a MarcRecord,
@@ -46,7 +46,7 @@ impl DocidField {
         record.fields_by_tag(self.tag).filter(move |_| is_alone)
     }
 
-    /// Sets the docid of a record that does not have one.
+    /// Sets the docid of a record that does not have a docid.
     pub(super) fn set(&self, record: &mut MarcRecord, docid: &[u8]) {
         let fields = &mut record.fields;
         // Remove the fields with this tag, which do not have a value.
@@ -55,7 +55,7 @@ impl DocidField {
         fields.insert(place.unwrap_or(fields.len()), self.field(docid));
     }
 
-    /// Returns a field with only this docid.
+    /// Returns a field that contains only this docid.
     fn field(&self, docid: &[u8]) -> Field {
         match self.code {
             None => Field::control(self.tag, docid.to_vec()),
@@ -64,7 +64,7 @@ impl DocidField {
     }
 }
 
-/// The reason why a text is not a field.
+/// The reason why a string is not a valid docid field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a control field such as 001, or a field and subfield such as 035$a")]
 pub struct DocidFieldError;

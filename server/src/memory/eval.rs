@@ -1,5 +1,5 @@
-//! The evaluation of queries: operands from the indexes, operators on sets and positions (Z39.50-2003 §3.7.1, §3.7.2). The tree of
-//! a query is walked on explicit stacks, so that its depth does not matter.
+//! Evaluates queries: operands with the indexes, operators on sets of records and positions (Z39.50-2003 §3.7.1, §3.7.2). The
+//! query tree is walked with explicit stacks, so that its depth is not limited by the thread's stack.
 
 mod proximity;
 
@@ -16,26 +16,27 @@ use crate::memory::fields::{Fields, IndexId};
 use crate::memory::hits::HitSet;
 use crate::memory::index::{Edges, Exhausted, Index, Pattern, Terms, Work};
 
-/// The result of a query over all databases.
+/// The result of a query in all databases.
 #[derive(Debug)]
 pub(in crate::memory) struct Evaluated<'a> {
-    /// The records.
+    /// The records found.
     pub(in crate::memory) hits: HitSet<'a>,
-    /// The terms, from the left, with their counts, if the search asks for them.
+    /// The terms of the query with their counts, from the left; empty if the search does not request them.
     pub(in crate::memory) term_counts: Vec<TermCount>,
 }
 
-/// The maximum number of operators of a query.
+/// The maximum number of operators in a query.
 const MOST_OPERATORS: usize = 20_000;
-/// The number of octets of a term that are folded in a unit of work.
+/// The number of octets of a term that are folded per unit of work.
 const OCTETS_A_UNIT: usize = 4;
-/// The maximum number of octets of sets and positions that wait for their operators; a query that needs more gives condition 31.
+/// The maximum number of octets of intermediate results: sets and positions that wait for their operator. A query that needs more
+/// fails with condition 31.
 const MOST_OCTETS: usize = 16 * 1024 * 1024;
 
-/// Evaluates a query. Terms are counted in these databases (`None`: in all).
+/// Evaluates a query. Terms are counted in the given databases; `None` stands for all.
 ///
 /// # Errors
-/// The first unsupported part of the query, from the left; 31 for too much work.
+/// The first unsupported part of the query, from the left; condition 31 for too much work.
 pub(in crate::memory) fn find<'a>(
     index: &'a Index,
     fields: &Fields,
@@ -62,7 +63,7 @@ enum Step<'q> {
     },
     /// Combine two sets of records.
     Combine(&'q Operator),
-    /// Find the records, or the positions, where two operands are near each other.
+    /// Combine two operands by proximity, into records or into positions.
     Near { proximity: Proximity, places: bool },
 }
 
@@ -72,13 +73,13 @@ struct Evaluation<'a, 'q> {
     search: &'q Search<'q>,
     databases: Option<&'q [u16]>,
     work: &'q mut Work,
-    /// The steps that remain; the next one is the last in the list.
+    /// The remaining steps; the next step is the last one in the list.
     steps: Vec<Step<'q>>,
-    /// The results of trees whose operator has not been reached yet.
+    /// The results of trees that wait for their operator.
     sets: Vec<HitSet<'a>>,
-    /// The operands whose proximity has not been reached yet.
+    /// The operands that wait for their proximity operator.
     near: Vec<Near<'a>>,
-    /// The octets of the sets and the positions that wait.
+    /// The octets of the sets and positions that wait.
     octets: usize,
     term_counts: Vec<TermCount>,
     operators: usize,
@@ -199,7 +200,8 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         }
     }
 
-    /// Returns whether the tree is the second operand of the same operator, one whose operands may be in any order.
+    /// Returns whether the next step applies the same operator, `and` or `or`, so that the operands of both can be combined in
+    /// any order.
     fn is_chained(&self, operator: &Operator) -> bool {
         match self.steps.last() {
             Some(Step::Combine(Operator::And)) => matches!(operator, Operator::And),
@@ -282,7 +284,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         Ok(self.keep(set)?)
     }
 
-    /// Looks up a term with positions: a word or a phrase.
+    /// Looks up the positions of a term: a word or a phrase.
     fn phrase(&mut self, operand: &Operand) -> Result<(), Diagnostic> {
         let of_set = |name: &ResultSetId| {
             let name = name.0.as_bytes();
@@ -317,7 +319,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
         Ok(())
     }
 
-    /// Combines the last two operands with positions.
+    /// Applies a proximity operator to the last two operands.
     fn near(&mut self, proximity: Proximity, places: bool) -> Result<(), Diagnostic> {
         let (Some(right), Some(left)) = (self.pop_near(), self.pop_near()) else {
             return Ok(());
@@ -382,7 +384,7 @@ impl<'a, 'q> Evaluation<'a, 'q> {
     }
 }
 
-/// An operand of a proximity.
+/// An operand of a proximity operator.
 struct Near<'a> {
     index: IndexId,
     records: HitSet<'a>,
@@ -399,16 +401,16 @@ impl Near<'_> {
     }
 }
 
-/// The positions of an operand, looked up once it is known in which records the positions matter.
+/// The positions of an operand. They are looked up once it is known which records matter.
 enum Where {
     Phrase { words: Vec<Pattern>, edges: Edges },
     Spans(Spans),
 }
 
-/// Returns the records that a lookup finds.
+/// Returns the records found by a lookup.
 ///
 /// # Errors
-/// If the work is exhausted.
+/// The work is exhausted.
 pub(super) fn records<'a>(
     index: &'a Index,
     look: &Look<'_>,
@@ -441,7 +443,7 @@ pub(super) fn records<'a>(
     })
 }
 
-/// Returns the records with an entry in the index; for the indexes of docids and of everything, these are all records.
+/// Returns the records with an entry in the index. For the indexes `docid` and `any`, these are all records.
 fn having<'a>(index: &'a Index, of: IndexId, work: &mut Work) -> Result<HitSet<'a>, Exhausted> {
     match of {
         IndexId::DOCID | IndexId::ANY => Ok(index.all()),

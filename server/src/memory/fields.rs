@@ -1,10 +1,10 @@
-//! The access points of records: which fields of a MARC 21 or UNIMARC record feed which indexes (Z39.50-2003 Appendix ATR.1;
-//! the Maintenance Agency's "Bib-1 attribute semantics").
+//! The access points of records: which fields of a MARC 21 or UNIMARC record feed which indexes (Z39.50-2003 Appendix ATR.1; the
+//! Maintenance Agency's "Bib-1 attribute semantics").
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `rows` | the access points of Bib-1: Use values, kind, fields |
-//! | `table` | [`AccessPoints`]: those rows, and changes to them in the settings |
+//! | `table` | [`AccessPoints`]: the rows with the changes made by the settings |
 //! | `source` | the text form of a field, `245$^ch` |
 //! | `key` | numbers, dates and codes in the form in which they are compared |
 //! | `format` | the inverted rows: rules by tag |
@@ -28,7 +28,7 @@ pub use self::key::Kind;
 pub use self::source::{Source, SourceError, Sources};
 pub use self::table::{AccessPoint, AccessPoints, AccessPointsError};
 
-/// An index of a backend: its row among the access points.
+/// The identifier of an index: the number of its row in the access points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IndexId(pub(super) u8);
 
@@ -38,19 +38,19 @@ impl IndexId {
         self.0
     }
 
-    /// The docid, which has no fields in the table.
+    /// The index of docids, which does not have fields in the table.
     pub const DOCID: Self = Self(0);
-    /// All text in the record that people read.
+    /// The index of all text in a record that is meant for people.
     pub const ANY: Self = Self(1);
 }
 
-/// The access points of Bib-1 alone, for records and terms that do not belong to a database here.
+/// The access points of Bib-1 without changes, for records and terms that do not belong to a database.
 pub(super) static OF_BIB_1: LazyLock<Fields> = LazyLock::new(Fields::default);
 
 /// The maximum number of indexes of a backend.
 pub(super) const MAX_INDEXES: usize = 128;
 
-/// A set of indexes, as bits.
+/// A set of indexes, as a bit set.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(super) struct IndexSet(u128);
 

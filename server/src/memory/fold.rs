@@ -1,4 +1,4 @@
-//! Writes databases to their files: whole databases, or folded journals.
+//! Writes databases to their files: completely, or by folding their journals.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -9,23 +9,23 @@ use super::journal::tally::JournalTotals;
 use super::save::{SaveError, drafted};
 use crate::lock::lock;
 
-/// What was folded into a file.
+/// The result of folding a journal into its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FoldedFile {
-    /// The database.
+    /// The name of the database.
     pub database: String,
     /// The file.
     pub path: PathBuf,
-    /// The number of changes that were in its journal.
+    /// The number of changes that the journal contained.
     pub changes: u64,
-    /// The number of records that are now in the file.
+    /// The number of records in the file after folding.
     pub records: usize,
 }
 
 impl MemoryBackend {
-    /// Writes the records of a database to a file, in the format of its extension, or in ISO 2709 if the file has no extension.
-    /// The file is replaced atomically. Blocks until done.
+    /// Writes the records of a database to a file, in the format of its extension, or in ISO 2709 if it does not have an
+    /// extension. The file is replaced atomically. Blocks until done.
     ///
     /// # Errors
     /// See [`SaveError`].
@@ -38,22 +38,22 @@ impl MemoryBackend {
         files.save_to(&catalogue.index, number, path)
     }
 
-    /// Folds the journals of all databases into their files. Call this when the backend is no longer needed; otherwise, the next
-    /// backend reads the journals. Blocks until done. Returns what was done with each journal that had changes.
+    /// Folds the journals of all databases into their files. Should be called when the backend is no longer needed; otherwise,
+    /// the journals are read when the databases are loaded again. Blocks until done. Returns a result for each journal that had
+    /// changes.
     ///
     /// # Errors
-    /// For each file that cannot be written, the reason. Its journal keeps the changes.
+    /// The reason why a file cannot be written; its journal keeps the changes.
     pub fn fold(&self) -> Vec<Result<FoldedFile, SaveError>> {
         let folding = lock(&self.0.folding);
         self.fold_each(&folding)
     }
 
-    /// Writes the files of saved databases that do not exist yet, such as after the first start with these databases; otherwise,
-    /// the first update of each database writes its file before the update is answered. Blocks until done; updates of these
-    /// databases wait.
+    /// Writes the files of saved databases that do not exist yet, so that the first update of such a database need not wait for
+    /// this. Blocks until done; updates of these databases have to wait.
     ///
     /// # Errors
-    /// For each file that cannot be written, the reason.
+    /// The reason why a file cannot be written.
     pub fn write_new_files(&self) -> Vec<Result<FoldedFile, SaveError>> {
         let _folding = lock(&self.0.folding);
         let mut files = lock(&self.0.files);
@@ -70,7 +70,7 @@ impl MemoryBackend {
         described.collect()
     }
 
-    /// Returns the journals of the saved databases.
+    /// Returns the totals of the journals of all saved databases.
     pub fn journals(&self) -> Vec<JournalTotals> {
         let catalogue = self.current();
         let journals = self.0.journals.iter();
@@ -89,7 +89,7 @@ impl MemoryBackend {
         self.fold_each(folding).into_iter().for_each(log);
     }
 
-    /// Folds the journal of a database if it is due, unless another journal is being folded.
+    /// Folds the journal of a database if it has reached its limit, unless another journal is being folded.
     pub(super) fn fold_when_due(&self, number: u16) {
         let Ok(folding) = self.0.folding.try_lock() else {
             return;
@@ -105,7 +105,7 @@ impl MemoryBackend {
         }
     }
 
-    /// Folds the journal of a database, while changes go on; returns `None` if there are no changes.
+    /// Folds the journal of a database, while changes continue; returns `None` if the journal is empty.
     fn fold_one(
         &self,
         number: u16,

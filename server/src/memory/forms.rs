@@ -1,5 +1,5 @@
-//! The record syntaxes: the stored one, and SUTRS, XML, OPAC and GRS-1 (Z39.50-2003 Appendix REC); and element set B, the fields
-//! that identify a record in a list (§3.6.2 leaves these to the server).
+//! The record syntaxes: that in which a record is stored, and SUTRS, XML, OPAC and GRS-1 (Z39.50-2003 Appendix REC); and element
+//! set B, which has the fields that identify a record in a list (§3.6.2 leaves their choice to the server).
 
 use std::borrow::Cow;
 
@@ -16,12 +16,12 @@ use z3950_marc::{MarcRecord, charset, iso2709, marcxml};
 use super::fields::effective_tag;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
-/// The syntaxes that any MARC record can be converted to, besides its own.
+/// The syntaxes to which any MARC record can be converted.
 pub const SYNTAXES: [Oid; 4] = [SUTRS, XML, OPAC, GRS_1];
 
-/// An element set of XML: MARCXML, like F.
+/// The XML element set for MARCXML, which is the same as F.
 const MARCXML: &str = "marcxml";
-/// An element set of XML: Dublin Core.
+/// The XML element set for Dublin Core.
 const DUBLIN_CORE: &str = "dc";
 /// Element set of XML: MODS 3.
 const MODS: &str = "mods";
@@ -38,7 +38,7 @@ pub fn has_element_set(name: &str, syntax: Option<&Oid>) -> bool {
     known.any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// Returns the element set for a schema in the syntax.
+/// Returns the element set for a schema in the syntax; `None` if the schema is not supported.
 pub fn element_set_of_schema(schema: &Schema, syntax: Option<&Oid>) -> Option<String> {
     let Schema::Uri(address) = schema else {
         return None;
@@ -47,7 +47,7 @@ pub fn element_set_of_schema(schema: &Schema, syntax: Option<&Oid>) -> Option<St
     known.filter(|_| syntax == Some(&XML)).map(str::to_owned)
 }
 
-/// Returns the element set of XML for a schema, by its identifier or by its name in SRU.
+/// Returns the XML element set for a schema, given by its identifier or by its name in SRU.
 fn of_schema(address: &str) -> Option<&'static str> {
     Some(match address.to_ascii_lowercase().as_str() {
         "http://www.loc.gov/marc21/slim" | "info:srw/schema/1/marcxml-v1.1" | MARCXML => MARCXML,
@@ -60,8 +60,8 @@ fn of_schema(address: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns a record in `syntax`; its own is `stored`. Text is UTF-8. MARC is sent as stored, unless it is reduced to element set
-/// B.
+/// Converts a record from the syntax `stored` to `syntax`. Text is UTF-8. In its own syntax, a record is not changed, unless it
+/// is reduced to element set B.
 ///
 /// # Errors
 /// Condition 238 if the syntax is neither the record's own nor one of [`SYNTAXES`], 14 if the record cannot be converted to it.
@@ -84,8 +84,8 @@ pub fn record(
     conversion.of(&whole, || Ok(octets.clone()))
 }
 
-/// Returns a MARC record in `syntax`, converted as [`record`] converts a stored record. Only the MARC syntaxes and OPAC have the
-/// limits of ISO 2709: 99,999 octets, and 9,999 for a field.
+/// Converts a MARC record to `syntax`, as [`record`] does for a stored record. Only the MARC syntaxes and OPAC have the limits of
+/// ISO 2709: 99,999 octets, and 9,999 for a field.
 ///
 /// # Errors
 /// Condition 238 if the syntax is neither the record's own nor one of [`SYNTAXES`], 14 if the record cannot be converted to it.
@@ -140,10 +140,10 @@ struct Conversion<'a> {
 }
 
 impl Conversion<'_> {
-    /// Converts the record; `octets` are all of it in ISO 2709.
+    /// Converts the record; `octets` are the complete record in ISO 2709.
     ///
     /// # Errors
-    /// Condition 14 if the syntax cannot hold the record.
+    /// Condition 14 if the syntax cannot represent the record.
     fn of(
         &self,
         whole: &MarcRecord,
@@ -181,7 +181,7 @@ impl Conversion<'_> {
     }
 }
 
-/// Returns the record in UTF-8, whatever its character set.
+/// Returns the record converted to UTF-8.
 fn readable(record: &MarcRecord) -> MarcRecord {
     charset::to_utf8(record, &charset::Options::default()).record
 }
@@ -190,18 +190,19 @@ fn xml(element: String) -> External {
     External::octet_aligned(XML, element.into_bytes())
 }
 
-/// Control number and date, fixed data, identifiers, main entry, title, edition, publication and extent.
+/// The MARC 21 fields of element set B: control number and date, fixed data, identifiers, main entry, title, edition, publication
+/// and extent.
 const BRIEF: &[&str] = &[
     "001", "003", "005", "008", "020", "022", "100", "110", "111", "130", "245", "250", "260",
     "264", "300",
 ];
-/// The corresponding fields of UNIMARC; field 100 contains the character set.
+/// The UNIMARC fields of element set B. Field 100 is included because it has the character set.
 const BRIEF_UNIMARC: &[&str] = &[
     "001", "003", "005", "010", "011", "100", "101", "200", "205", "210", "214", "215", "700",
     "710", "720",
 ];
 
-/// Returns the record with only the fields of element set B, including those in another script.
+/// Reduces a record to the fields of element set B, including their forms in other scripts.
 fn brief(record: &MarcRecord) -> MarcRecord {
     let brief = if marc_syntax(record) == UNIMARC {
         BRIEF_UNIMARC

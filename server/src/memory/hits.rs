@@ -1,5 +1,5 @@
-//! Sets of records and their algebra. A set has a part of at most 8 KiB for each segment of the index in which it has any
-//! records, so that a query of a thousand operators and a result set of a million records stay cheap.
+//! Sets of records and their operators. For each segment of the index in which a set has records, it has a part of at most 8 KiB,
+//! so that a query of a thousand operators and a result set of a million records take little memory and time.
 
 mod part;
 
@@ -9,15 +9,15 @@ use std::ops::Range;
 pub(super) use self::part::{BITS_UNITS, Bits, LIST, Part, RECORDS_A_UNIT, SEGMENT, Union, common};
 use crate::backend::RecordId;
 
-/// A set of records of an index. Parts that the index holds are borrowed.
+/// A set of records of an index. Parts that belong to the index are borrowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HitSet<'a> {
-    /// The parts, in ascending order of segments, and not empty.
+    /// The nonempty parts with the numbers of their segments, in ascending order.
     parts: Vec<(u16, Part<'a>)>,
 }
 
 impl<'a> HitSet<'a> {
-    /// Returns the set of these parts, which are in the order of their segments; empty parts are left out.
+    /// Creates a set from parts in the order of their segments; empty parts are dropped.
     pub(super) fn of_parts(parts: impl IntoIterator<Item = (u16, Part<'a>)>) -> Self {
         let parts = parts.into_iter().filter(|(_, part)| !part.is_empty());
         Self {
@@ -25,7 +25,7 @@ impl<'a> HitSet<'a> {
         }
     }
 
-    /// Returns the set of records in ascending order.
+    /// Creates a set from records in ascending order.
     pub(super) fn of_sorted(records: impl IntoIterator<Item = RecordId>) -> HitSet<'static> {
         let mut parts: Vec<(u16, Vec<u16>)> = Vec::new();
         for record in records {
@@ -55,23 +55,23 @@ impl<'a> HitSet<'a> {
         self.parts.iter().map(|(segment, part)| (*segment, part))
     }
 
-    /// Returns the records of each segment.
+    /// Splits the set into a set for each segment.
     pub(super) fn by_segment(&self) -> impl Iterator<Item = HitSet<'a>> {
         let parts = self.parts.iter().cloned();
         parts.map(|part| HitSet { parts: vec![part] })
     }
 
-    /// Returns the units of work that an operator on this set takes.
+    /// Returns the units of work that an operator needs for this set.
     pub(super) fn units(&self) -> usize {
         self.parts.iter().map(|(_, part)| part.units()).sum()
     }
 
-    /// Returns the number of octets of memory that belong to this set alone.
+    /// Returns the number of octets that the set owns.
     pub(super) fn octets(&self) -> usize {
         self.parts.iter().map(|(_, part)| part.octets()).sum()
     }
 
-    /// Returns the part of the set in a segment.
+    /// Returns the part of the set in a segment; `None` if it has no records there.
     pub(super) fn part(&self, segment: u16) -> Option<&Part<'a>> {
         let found = self
             .parts
@@ -104,7 +104,7 @@ impl<'a> HitSet<'a> {
         found
     }
 
-    /// Returns the intersection.
+    /// Returns the intersection of both sets.
     pub(super) fn and(self, other: Self) -> Self {
         self.merged(other, |left, right| match (left, right) {
             (Some(left), Some(right)) => Some(left.and(&right)),
@@ -112,7 +112,7 @@ impl<'a> HitSet<'a> {
         })
     }
 
-    /// Returns the union.
+    /// Returns the union of both sets.
     pub(super) fn or(self, other: Self) -> Self {
         self.merged(other, |left, right| match (left, right) {
             (Some(left), Some(right)) => Some(left.or(&right)),
@@ -120,7 +120,7 @@ impl<'a> HitSet<'a> {
         })
     }
 
-    /// Returns the difference.
+    /// Returns the records of `self` that are not in `other`.
     pub(super) fn and_not(self, other: Self) -> Self {
         self.merged(other, |left, right| match (left, right) {
             (Some(left), Some(right)) => Some(left.and_not(&right)),
@@ -137,7 +137,7 @@ impl<'a> HitSet<'a> {
         }
     }
 
-    /// Combines the parts of each segment.
+    /// Combines the parts of both sets, segment by segment.
     fn merged(
         self,
         other: Self,
@@ -177,13 +177,13 @@ impl<'a> HitSet<'a> {
     }
 }
 
-/// Returns the segment of a record and the record's number there.
+/// Splits a record's identifier into the number of its segment and its number in the segment.
 pub(super) fn split(record: RecordId) -> (u16, u16) {
     let [a, b, c, d] = record.0.to_be_bytes();
     (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
 }
 
-/// Returns the record with a number in a segment.
+/// Returns the identifier of a record from the number of its segment and its number in the segment.
 pub(super) fn join(segment: u16, number: u16) -> RecordId {
     RecordId(u32::from(segment) << 16 | u32::from(number))
 }
@@ -196,7 +196,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns numbers in three segments, few or many in each.
+    /// Generates record numbers in three segments, few or many in each.
     fn numbers() -> impl Strategy<Value = BTreeSet<u32>> {
         let segment = |number: u32| {
             prop_oneof![

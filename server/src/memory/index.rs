@@ -1,10 +1,9 @@
-//! The indexes: for each index its words and keys in order, with their records and positions. Records are in segments of at most
-//! 65,536, which are built in parallel and never change.
+//! The indexes: the sorted words and keys of each index, with their records and positions. Records are in segments of at most
+//! 65,536, which are built in parallel and are never changed.
 //!
-//! | file | what it does |
+//! | file | contents |
 //! |---|---|
-//! | `strings`, `postings`, `dictionary` | sorted strings; their records and positions, packed; the terms of one index among
-//! them |
+//! | `strings`, `postings`, `dictionary` | sorted strings; their records and positions, packed; the terms of one index |
 //! | `segment`, `notes` | some of the records with their indexes, and how these are built |
 //! | `find`, `mask` | patterns, and the records of terms that match |
 //! | `phrase` | positions of words, and phrases |
@@ -37,11 +36,11 @@ use crate::backend::RecordId;
 use crate::budget::{Account, Charge};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
-/// The boundary marker: it precedes each text, in the class of the text, and follows the last text of a record, in the
-/// class of no index.
+/// The string that marks the boundaries of texts. A boundary precedes each text, in the class of the text, and one follows the
+/// last text of a record, in the class without indexes.
 const BOUNDARY: &str = "";
 
-/// The classes of docids, whose lists are separate: one class, with one index.
+/// The classes of docids, which have a lexicon of their own: a single class, with one index.
 const DOCIDS: &[IndexSet] = &[IndexSet::of(IndexId::DOCID)];
 
 /// The terms of an index, by kind.
@@ -49,12 +48,12 @@ const DOCIDS: &[IndexSet] = &[IndexSet::of(IndexId::DOCID)];
 pub enum Terms {
     /// The single words of texts.
     Words(IndexId),
-    /// Whole entries: texts folded, with their words joined by blanks; other entries unchanged.
+    /// Complete entries: texts folded, with their words joined by spaces; other entries unchanged.
     Keys(IndexId),
 }
 
 impl Terms {
-    /// Returns the first string of a segment that is not a marker.
+    /// Returns the number of the first string of a segment that is not a mark.
     fn first(self, strings: &Strings) -> u32 {
         match self {
             Self::Words(_) => strings.first_from(b" "),
@@ -63,25 +62,25 @@ impl Terms {
     }
 }
 
-/// The work left for a query, in units of about 50 ns of processor time.
+/// The remaining work of a query, in units of about 50 ns of processor time.
 #[derive(Debug)]
 pub(super) struct Work {
     left: u64,
-    /// What is left of the turn; `None` for work that takes no turns.
+    /// The job's time slice; `None` for work that does not take turns.
     slice: Option<TimeSlice>,
-    /// The charge for what the work keeps until it is done.
+    /// The charge for the memory that the work needs until it is done.
     charge: Charge,
-    /// Whether the budget was exceeded.
+    /// Whether the work was exhausted.
     pub(super) ran_out: bool,
 }
 
-/// The time of a unit of work. The cost of each kind of work was measured on one machine; only the ratios matter.
+/// The duration of a unit of work. The costs in units were measured on one machine, but only their ratios matter.
 const UNIT: Duration = Duration::from_nanos(50);
 
-/// The smallest change in kept octets that is counted.
+/// The smallest change in the number of octets kept that is charged.
 const COUNTED: usize = 64 * 1024;
 
-/// The work is used up, or was cancelled, or keeps too many octets.
+/// The error that the work is used up or cancelled, or needs too much memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exhausted;
 
@@ -94,7 +93,7 @@ impl From<Exhausted> for Diagnostic {
 }
 
 impl Work {
-    /// Creates a budget of units.
+    /// Creates a budget of this number of units.
     pub(super) fn new(units: u64) -> Self {
         Self {
             left: units,
@@ -104,12 +103,12 @@ impl Work {
         }
     }
 
-    /// Returns the same budget, for work that takes turns with other work.
+    /// Makes the work take turns with other work.
     pub(super) fn in_turns(self, slice: Option<TimeSlice>) -> Self {
         Self { slice, ..self }
     }
 
-    /// Returns the same budget, for work that counts the octets it keeps in an account.
+    /// Charges the memory that the work needs to an account.
     pub(super) fn charged_to(self, account: Option<Arc<Account>>) -> Self {
         let charge = account.map(|account| Charge::to(&account));
         Self {
@@ -122,15 +121,15 @@ impl Work {
         self.left
     }
 
-    /// Returns the octets that the work keeps now, as they are counted.
+    /// Returns the octets that are currently charged for the work.
     pub(super) fn kept(&self) -> usize {
         self.charge.octets()
     }
 
-    /// Notes how many octets the work keeps now. Small changes are not counted.
+    /// Charges the octets that the work currently keeps, unless they have changed little.
     ///
     /// # Errors
-    /// If the account does not have room for them.
+    /// The account's limit would be exceeded.
     pub(super) fn keep(&mut self, octets: usize) -> Result<(), Exhausted> {
         if octets.abs_diff(self.charge.octets()) < COUNTED {
             Ok(())
@@ -139,11 +138,11 @@ impl Work {
         }
     }
 
-    /// Uses up units, and lets other work go first when it is its turn. This is called before or after every few microseconds of
-    /// work.
+    /// Uses up units of work, and lets other work run when it is its turn. Must be called before or after every few microseconds
+    /// of work.
     ///
     /// # Errors
-    /// If fewer units are left, or the work was cancelled; in both cases none are left afterwards.
+    /// Fewer units are left, or the work was cancelled; in both cases, none are left afterwards.
     pub(super) fn spend(&mut self, units: usize) -> Result<(), Exhausted> {
         let units = u64::try_from(units).unwrap_or(u64::MAX);
         let left = self.left.checked_sub(units);
@@ -156,7 +155,7 @@ impl Work {
         left.map(|_| ()).ok_or(Exhausted)
     }
 
-    /// Uses up the units of some time, for work whose cost cannot be known beforehand.
+    /// Uses up the units that correspond to a duration, for work whose cost is not known in advance.
     ///
     /// # Errors
     /// The same as for [`Work::spend`].
@@ -166,7 +165,7 @@ impl Work {
     }
 }
 
-/// The number of strings of other indexes that are skipped in a unit of work.
+/// The number of strings of other indexes that are skipped per unit of work.
 const STRINGS_A_UNIT: usize = 4;
 
 /// A snapshot of the records of a backend, and their indexes. Clones share the segments.
@@ -175,12 +174,12 @@ pub(super) struct Index {
     segments: Vec<Arc<Segment>>,
     /// The deleted records of each segment.
     pub(super) deleted: Vec<Arc<Part<'static>>>,
-    /// A value shared by all indexes that result from changes to the same one.
+    /// A value that identifies the index from which this one was derived by changes.
     origin: Arc<()>,
 }
 
 impl Index {
-    /// Creates an index of these segments, with the deleted records of each.
+    /// Creates an index of these segments and their deleted records.
     pub(super) fn new(
         segments: impl IntoIterator<Item = (Arc<Segment>, Arc<Part<'static>>)>,
     ) -> Self {
@@ -192,7 +191,7 @@ impl Index {
         }
     }
 
-    /// Returns the index after a change: some of its segments, and new ones in place of the rest.
+    /// Returns the index after a change, with some of its segments and with new segments that replace the remaining ones.
     pub(super) fn changed(
         &self,
         segments: impl IntoIterator<Item = (Arc<Segment>, Arc<Part<'static>>)>,
@@ -203,12 +202,12 @@ impl Index {
         }
     }
 
-    /// Returns whether both indexes result from changes to the same one.
+    /// Returns whether both indexes were derived from the same one by changes.
     pub(super) fn is_akin(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.origin, &other.origin)
     }
 
-    /// Indexes the texts that would otherwise be indexed on first use. Blocks until done.
+    /// Indexes the texts whose indexing was deferred to their first use. Blocks until done.
     pub(super) fn prepare(&self) {
         for segment in &self.segments {
             segment.texts();
@@ -233,7 +232,7 @@ impl Index {
             .map(|(number, (segment, deleted))| (number, segment, deleted))
     }
 
-    /// Returns the segment of a record, and its number there.
+    /// Returns the segment of a record, and the record's number in the segment.
     pub(super) fn segment(&self, record: RecordId) -> Option<(&Arc<Segment>, u16)> {
         let (segment, number) = split(record);
         Some((self.segments.get(usize::from(segment))?, number))
@@ -247,7 +246,7 @@ impl Index {
         )
     }
 
-    /// Returns the records that are not deleted and in these databases (`None`: in any).
+    /// Returns those of the records that are not deleted and are in the given databases; `None` stands for all databases.
     pub(super) fn visible<'a>(&self, hits: HitSet<'a>, databases: Option<&[u16]>) -> HitSet<'a> {
         let within: Vec<_> = hits
             .parts()

@@ -1,6 +1,6 @@
-//! The access points for a backend whose indexes are elsewhere, such as in a search engine: terms of queries become lookups in
-//! these indexes, and records become entries of them. Terms and records mean the same as to
-//! [`MemoryBackend`](super::MemoryBackend), which reads them with the same code.
+//! The access points for a backend whose indexes are elsewhere, such as in a search engine: it converts query terms to lookups in
+//! these indexes, and records to their entries. The results agree with [`MemoryBackend`](super::MemoryBackend), which uses the
+//! same code.
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{AttributeList, AttributesPlusTerm, External, SortKey};
@@ -27,7 +27,7 @@ pub struct IndexMap {
 }
 
 impl PartialEq for IndexMap {
-    /// Maps are equal if they have the same access points, attributes and docid field.
+    /// Compares the access points, attributes and docid fields.
     fn eq(&self, other: &Self) -> bool {
         self.points() == other.points()
             && self.profile() == other.profile()
@@ -36,7 +36,7 @@ impl PartialEq for IndexMap {
 }
 
 impl IndexMap {
-    /// Creates a map with these access points.
+    /// Creates a map with these access points, attributes and docid field.
     pub fn new(points: AccessPoints, profile: Profile, docid: DocidField) -> Self {
         Self {
             fields: Fields::new(points, profile, [docid]),
@@ -48,17 +48,17 @@ impl IndexMap {
         &self.fields.points
     }
 
-    /// Returns the supported attributes.
+    /// Returns the profile, which has the supported attributes.
     pub fn profile(&self) -> &Profile {
         &self.fields.profile
     }
 
-    /// Returns the attributes that queries may use, for Explain.
+    /// Returns the attributes that queries may use, as described in Explain.
     pub fn attributes(&self) -> Vec<AttributeInfo> {
         infos(&self.fields)
     }
 
-    /// Returns the index with this name, or with this name in a query language.
+    /// Returns the index with this name, or whose name in a query language is this one.
     pub fn by_name(&self, name: &str) -> Option<IndexId> {
         self.fields.points.by_name(name).map(|(index, _)| index)
     }
@@ -68,7 +68,7 @@ impl IndexMap {
         self.fields.kind(index)
     }
 
-    /// Returns whether an index has whole entries.
+    /// Returns whether an index has complete entries.
     pub fn has_keys(&self, index: IndexId) -> bool {
         self.fields.has_keys(index)
     }
@@ -85,7 +85,7 @@ impl IndexMap {
         look(&self.fields, attribute_set, operand)
     }
 
-    /// Returns the terms to scan, and the starting term in the same form; it is empty for the first term.
+    /// Returns the terms to scan, and the start in the same form; an empty start means the first term.
     ///
     /// # Errors
     /// The first unsupported attribute.
@@ -110,8 +110,8 @@ impl IndexMap {
         scan::terms(&self.fields, scan::of(&self.fields, attributes)?)
     }
 
-    /// Emits every entry of a record with the indexes that the entry feeds: texts as they are, other entries as keys. The field
-    /// that names the record comes first.
+    /// Emits every entry of a record with the indexes that it feeds: texts without conversion, other entries as keys. The docid
+    /// comes first.
     pub fn entries(
         &self,
         record: &MarcRecord,
@@ -122,15 +122,15 @@ impl IndexMap {
         });
     }
 
-    /// Returns the identifier of a record.
+    /// Returns the docid of a record.
     pub fn docid<'r>(&self, record: &'r MarcRecord) -> Option<&'r [u8]> {
         self.fields.docid(0).of(record)
     }
 
-    /// Returns the record with the identifier, which is added if necessary, and the record in its ISO 2709 form.
+    /// Returns the record with this docid, which is added if the record does not have one; also returns the record in ISO 2709.
     ///
     /// # Errors
-    /// If the record cannot have the identifier.
+    /// The record cannot have this docid.
     pub fn identified(
         &self,
         record: MarcRecord,
@@ -145,25 +145,25 @@ pub fn subfields(text: &str) -> impl Iterator<Item = &str> {
     text.split(SUBFIELD_MARK)
 }
 
-/// Calls a function with each word of a text, folded; `buffer` is reused memory.
+/// Calls a function with each folded word of a text; `buffer` is reused memory.
 pub fn each_word(text: &str, buffer: &mut String, emit: impl FnMut(&str)) {
     words::each_word(text, buffer, emit);
 }
 
-/// Returns the text of an entry without its nonfiling characters, as it is sorted; case is kept.
+/// Returns the text of an entry for sorting: without nonfiling characters, but with its case.
 pub fn filed(text: &str) -> String {
     sort::filed(text).replace(SUBFIELD_MARK, " ")
 }
 
-/// Reads the record of an update.
+/// Parses the record of an update.
 ///
 /// # Errors
-/// If a record cannot be read without repairs, or is not MARC.
+/// The record is not MARC, or can only be read with repairs.
 pub fn updated_record(external: &External) -> Result<MarcRecord, Diagnostic> {
     update::marc(external)
 }
 
-/// Replaces the fields of a record with the fields in the elements that have the same tags.
+/// Replaces fields of a record by the fields of `elements` with the same tags.
 pub fn with_elements(whole: MarcRecord, elements: MarcRecord) -> MarcRecord {
     update::with_elements(whole, elements)
 }

@@ -1,8 +1,8 @@
 //! The journal of a saved file: changes that are durable but not in the file yet. It is a redb database next to the file,
-//! `FILE.journal`, with a row for each change and facts that say which file the journal belongs to.
+//! `FILE.journal`, with a row for each change and facts that identify the file to which the journal belongs.
 //!
-//! Commits have two phases, each of which is synced: either what redb takes for the last commit is whole, or the journal is
-//! damaged. redb may panic on damaged files, so they are read from a copy in memory, and panics become errors.
+//! Commits have two phases, each of which is synced. Therefore, the last commit found by redb is complete, unless the journal is
+//! damaged. redb may panic on a damaged file, so the file is read from a copy in memory, and panics are converted to errors.
 
 mod contents;
 mod error;
@@ -23,25 +23,25 @@ pub use self::error::JournalError;
 pub(super) use self::fingerprint::{Fingerprint, Hashed};
 use super::catalogue::RecordChange;
 
-/// Each change, by number: the docid, and the record unless it was deleted.
+/// The changes by number: the docid, and the record unless it is deleted.
 const CHANGES: TableDefinition<'_, u64, (&[u8], Option<&[u8]>)> = TableDefinition::new("changes");
-/// The facts named below.
+/// The facts about the journal, by the names below.
 const FACTS: TableDefinition<'_, &str, &str> = TableDefinition::new("facts");
-/// The name of the fact with the version of these tables, [`VERSION`].
+/// The fact with the version of these tables, [`VERSION`].
 const FORMAT: &str = "format";
-/// The name of the fact with the docid field of the database.
+/// The fact with the docid field of the database.
 const DOCID: &str = "docid";
-/// The name of the fact with the fingerprint of the file that the changes apply to.
+/// The fact with the fingerprint of the file to which the changes apply.
 const BASE: &str = "base";
-/// The name of the fact with the fingerprint of a file that already has some of the changes, and may have replaced the base.
+/// The fact with the fingerprint of a file that already contains some of the changes, and may have replaced the base.
 const FOLDED: &str = "folded";
 
 const VERSION: &str = "1";
 
-/// The memory for pages of an open journal, in octets.
+/// The memory for cached pages of an open journal, in octets.
 const CACHE: usize = 1 << 20;
 
-/// Returns the path of a file's journal. `file` is a path without links.
+/// Returns the path of a file's journal. `file` must be a path without symbolic links.
 pub fn path_of(file: &Path) -> PathBuf {
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(".journal");
@@ -56,8 +56,8 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Begins the journal of a file with this fingerprint, in place of an earlier journal. The journal gets the permissions of
-    /// the file.
+    /// Creates the journal of a file with this fingerprint, replacing an earlier journal. The journal gets the permissions of the
+    /// file.
     ///
     /// # Errors
     /// The journal cannot be written.
@@ -95,7 +95,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Opens a journal that has been read before.
+    /// Opens a journal whose contents have been read and checked.
     ///
     /// # Errors
     /// The journal cannot be written.
@@ -108,7 +108,7 @@ impl Journal {
         }
     }
 
-    /// Closes the journal; without this, the next reader repairs it. Errors do not change any of its rows.
+    /// Closes the journal. A journal that was not closed is repaired when it is next read. Errors do not affect the changes.
     pub(super) fn close(self) {
         let _ = guarded(|| {
             drop(self.database);
@@ -127,7 +127,7 @@ impl Journal {
         })
     }
 
-    /// Adds changes after the change with the number `last`, durably and all together. Returns the number of the last change.
+    /// Appends changes after the change with the number `last`, durably and atomically. Returns the number of the last change.
     ///
     /// # Errors
     /// The changes cannot be written. Even so, some may be in the journal until the next call.
@@ -149,7 +149,8 @@ impl Journal {
         })
     }
 
-    /// Notes that the file is as in `base`, and that a file that already has some of the changes is about to replace it.
+    /// Records that the current file has the fingerprint `base`, and that a file that already contains some of the changes is
+    /// about to replace it.
     ///
     /// # Errors
     /// The journal cannot be written.
@@ -166,7 +167,7 @@ impl Journal {
         })
     }
 
-    /// Removes the changes up to a number, which are in the file with this fingerprint.
+    /// Removes the changes up to a number, because they are in the file with this fingerprint.
     ///
     /// # Errors
     /// The journal cannot be written.
@@ -198,7 +199,7 @@ impl Journal {
 
 type Cause = Box<dyn Error + Send + Sync>;
 
-/// Returns a function that makes a [`JournalError::Unwritable`], for `map_err`.
+/// Returns a function that creates a [`JournalError::Unwritable`], for `map_err`.
 fn unwritable(path: &Path) -> impl Fn(Cause) -> JournalError + use<> {
     let path = path.to_owned();
     move |source| JournalError::Unwritable {
@@ -207,7 +208,7 @@ fn unwritable(path: &Path) -> impl Fn(Cause) -> JournalError + use<> {
     }
 }
 
-/// Returns the cause of an error from redb; for system errors, without redb's words.
+/// Returns the cause of a redb error; for a system error, this is the system's error.
 fn cause(error: redb::Error) -> Cause {
     match error {
         redb::Error::Io(error) => error.into(),
@@ -215,7 +216,7 @@ fn cause(error: redb::Error) -> Cause {
     }
 }
 
-/// Calls redb; a panic becomes an error.
+/// Calls a function that uses redb, and converts a panic to an error.
 fn guarded<T>(call: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, redb::Error> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
         let words = panic.downcast::<String>().map(|words| *words);

@@ -1,5 +1,5 @@
-//! Loads databases from files and folders, in every supported format, on all processors. A damaged record is reported, and does
-//! not affect its neighbours.
+//! Loads databases from files and folders, in every supported format, using all processors. A damaged record is reported and does
+//! not affect other records.
 
 mod check;
 mod read;
@@ -24,32 +24,32 @@ use crate::headroom::{Headroom, MEGABYTE};
 pub struct Progress {
     /// The number of files to read.
     pub files: usize,
-    /// The number of files read to the end.
+    /// The number of files read completely.
     pub files_read: usize,
-    /// The number of octets of all files.
+    /// The total number of octets of the files.
     pub octets: u64,
-    /// The number of octets read.
+    /// The number of octets read so far.
     pub octets_read: u64,
-    /// The number of records read.
+    /// The number of records read so far.
     pub records: u64,
 }
 
-/// The notes on a file.
+/// The notes on the damaged records of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileNotes {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// The first notes, in file order; at most [`MAX_NOTES`].
+    /// The first notes, in the order of the file; at most [`MAX_NOTES`].
     pub notes: Vec<Note>,
-    /// The number of further notes.
+    /// The number of notes beyond [`MAX_NOTES`].
     pub more: usize,
 }
 
-/// The maximum number of notes kept per file.
+/// The maximum number of notes that are kept for a file.
 pub const MAX_NOTES: usize = 100;
 
-/// What is wrong with a record of a file.
+/// A note on a damaged record of a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[non_exhaustive]
 pub enum Note {
@@ -62,31 +62,31 @@ pub enum Note {
         number: u64,
         /// The offset of the record's first octet in the file.
         offset: u64,
-        /// The first repair, described.
+        /// A description of the first repair.
         repair: String,
         /// The number of further repairs.
         more: usize,
         /// Whether part of the record is missing.
         is_loss: bool,
     },
-    /// The record is left out.
+    /// The record cannot be read or served, so it is left out.
     #[error("record {number} at octet {offset} left out: {reason}")]
     LeftOut {
         /// The number of the record, from 1.
         number: u64,
         /// The offset of the record's first octet in the file.
         offset: u64,
-        /// The reason why it is not a record, or cannot be served.
+        /// The reason why the record is left out.
         reason: String,
     },
-    /// The record is served as it is, with a structural fault.
+    /// The record has a structural fault, but is served unchanged.
     #[error("record {number} at octet {offset}: {fault}")]
     Faulty {
         /// The number of the record, from 1.
         number: u64,
         /// The offset of the record's first octet in the file.
         offset: u64,
-        /// The fault.
+        /// A description of the fault.
         fault: String,
     },
 }
@@ -101,7 +101,7 @@ impl Note {
         }
     }
 
-    /// Returns whether the record, or part of it, is missing.
+    /// Returns whether the record or part of it is lost.
     pub fn is_loss(&self) -> bool {
         match self {
             Self::Repaired { is_loss, .. } => *is_loss,
@@ -122,7 +122,7 @@ fn further(repairs: usize) -> String {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// The file that a database is saved to is in use: another process writes to it.
+    /// The file to which a database is saved is in use by another process.
     #[cfg(feature = "save")]
     #[error(transparent)]
     Saved(#[from] z3950_asn1::file::Error),
@@ -130,62 +130,63 @@ pub enum LoadError {
     #[cfg(feature = "save")]
     #[error(transparent)]
     Journal(#[from] super::journal::JournalError),
-    /// A file or folder could not be read.
+    /// A file or folder cannot be read.
     #[error("cannot read {}", path.display())]
     Unreadable {
-        /// The file or folder.
+        /// The path of the file or folder.
         path: PathBuf,
         /// The error.
         source: io::Error,
     },
-    /// A file has no records.
+    /// A file does not contain any records.
     #[error("no record in {}{}", path.display(), first(.notes))]
     NoRecord {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What is wrong with its contents.
+        /// Notes on its contents.
         notes: Vec<Note>,
     },
-    /// A file is in a worse state than what is already served: more records are lost or incomplete, or none is intact.
+    /// A file is more damaged than the records being served, so it does not replace them: more records are lost or incomplete, or
+    /// none is intact.
     #[error(
         "{} is damaged, and does not replace what is served{}{}", path.display(), first(.notes), further(*.more + .notes.len().saturating_sub(1))
     )]
     Damaged {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What is wrong with the file, losses first.
+        /// Notes on the damage, losses first.
         notes: Vec<Note>,
-        /// The number of further notes.
+        /// The number of notes that are not in the list.
         more: usize,
     },
-    /// The file that a database is saved to was removed since it was last read or written.
+    /// The file to which a database is saved has been removed since it was last read or written.
     #[error(
         "{} has been removed: put it back, or the next update will write it again",
         path.display()
     )]
     Removed {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
     },
-    /// A reload names other databases to save, or other files for saving them.
+    /// A reload has other databases that are saved, or other files for them.
     #[cfg(feature = "save")]
     #[error("which databases are saved, their files and their order change at the next start only")]
     OtherSaves,
-    /// The files need more memory than the process may still take.
+    /// The files need more memory than the process can still allocate.
     #[error("loading the files needs about {} MB of memory, and {headroom}", needed.div_ceil(MEGABYTE))]
     NoMemory {
         /// The number of octets needed.
         needed: u64,
-        /// The memory that is left.
+        /// The memory that can still be allocated.
         headroom: Headroom,
     },
     /// A folder does not contain any file with a known extension.
     #[error("no file of records in {}", path.display())]
     NoFile {
-        /// The folder.
+        /// The path of the folder.
         path: PathBuf,
     },
-    /// There are too many records.
+    /// The databases have too many records.
     #[error("more records than can be served at once")]
     TooMany,
     /// Several errors.
@@ -197,7 +198,7 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// Returns all of these errors as one, or `Ok` if there are none.
+    /// Combines errors into one; returns `Ok` if the list is empty.
     fn of_all(errors: Vec<Self>) -> Result<(), Self> {
         if errors.is_empty() {
             Ok(())
@@ -213,7 +214,7 @@ impl LoadError {
         }
     }
 
-    /// Returns the errors one by one.
+    /// Returns the single errors of [`Self::Several`], or the error itself.
     pub fn each(&self) -> Vec<&Self> {
         match self {
             Self::Several(errors) => errors.iter().flat_map(Self::each).collect(),
@@ -222,7 +223,7 @@ impl LoadError {
     }
 }
 
-/// Returns two results, or the errors of both and those before.
+/// Returns the values of two results; if either failed, the errors of both, after the earlier ones.
 pub(super) fn both<A, B, E: Into<LoadError>>(
     mut errors: Vec<LoadError>,
     first: Result<A, Vec<E>>,
@@ -262,10 +263,10 @@ fn first(notes: &[Note]) -> String {
         .unwrap_or_default()
 }
 
-/// Returns the records in their ISO 2709 form.
+/// Encodes records in ISO 2709.
 ///
 /// # Errors
-/// If a record cannot be encoded; the first such record is named.
+/// The first record that cannot be encoded.
 pub(super) fn encoded(records: impl IntoIterator<Item = MarcRecord>) -> Result<Vec<Bytes>, Note> {
     let encoded = (1..).zip(records).map(|(number, record)| {
         let left_out = |reason: Iso2709Error| Note::LeftOut {

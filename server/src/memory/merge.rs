@@ -1,6 +1,6 @@
-//! Merges small segments, and rewrites large segments most of whose records are deleted. This takes up to a second or two, so
-//! changes only add segments; a merge is made from the segments as they are, and put into the index that is current when it is
-//! done.
+//! Merges small segments, and rewrites large segments most of whose records are deleted. A merge takes up to a second or two, so
+//! changes do not wait for it: they only add segments. The merge works on a snapshot of the segments, and its result is then put
+//! into the current index.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,35 +12,35 @@ use super::hits::{Part, SEGMENT};
 use super::index::{Index, Segment, SegmentBuilder};
 use crate::headroom::Headroom;
 
-/// This many segments of about the same size are merged into one: a record is indexed again each time its segment has become this many
-/// times as large.
+/// The number of segments of about the same size that are merged into one. A record is indexed again each time its segment grows
+/// by this factor.
 const ALIKE: usize = 16;
-/// The texts of up to this many records are indexed on first use, which takes a millisecond or two, because segments with few
-/// records are soon merged.
+/// The number of records up to which a segment's texts are indexed on first use, which takes a millisecond or two. Small segments
+/// are soon merged, so indexing them earlier may be wasted.
 const FEW: usize = 64;
-/// The maximum number of octets of records that are merged.
+/// The maximum number of octets of records in one merge.
 const MERGED_OCTETS: usize = 64 * 1024 * 1024;
-/// The memory that merging takes for each octet of the records: nine octets were measured for records in which no word occurs
-/// twice.
+/// The number of octets of memory that a merge needs per octet of records. For records in which no word occurs twice, nine octets
+/// were measured.
 const MERGE_FACTOR: u64 = 10;
 
 /// A segment and its deleted records.
 type Slice = (Arc<Segment>, Arc<Part<'static>>);
 
-/// Neighbouring segments that are due to become one.
+/// Adjacent segments that are to be merged into one.
 pub(super) struct Merge {
-    /// The number of the first segment.
+    /// The number of the first of the segments.
     first: usize,
     slices: Vec<Slice>,
 }
 
-/// A segment made from the records of other segments that were not deleted when it was made.
+/// A segment made by a merge. It has the records that were not deleted when the merge began.
 pub(super) struct Merged {
     merge: Merge,
     segment: Segment,
 }
 
-/// Creates a builder for a segment of this many records.
+/// Creates a builder for a segment with this number of records.
 pub(super) fn builder(records: usize, fields: &Arc<Fields>) -> SegmentBuilder {
     match records {
         0..=FEW => SegmentBuilder::deferred(Arc::clone(fields)),
@@ -49,7 +49,7 @@ pub(super) fn builder(records: usize, fields: &Arc<Fields>) -> SegmentBuilder {
 }
 
 impl Merge {
-    /// Returns the merge that is due, if there is one and there is memory for it.
+    /// Returns a merge that is due; `None` if no merge is due or there is not enough memory for it.
     pub(super) fn due(index: &Index, headroom: Option<Headroom>) -> Option<Self> {
         let slices: Vec<_> = index.segments().collect();
         let tail = slices.len().saturating_sub(ALIKE)..slices.len();
@@ -71,7 +71,7 @@ impl Merge {
         (due.octets() <= most).then_some(due)
     }
 
-    /// Returns the octets of the records.
+    /// Returns the total number of octets of the records.
     fn octets(&self) -> usize {
         let octets = self.slices.iter().flat_map(|(segment, _)| {
             let records = (0..=u16::MAX).take(segment.len());
@@ -80,7 +80,7 @@ impl Merge {
         octets.sum()
     }
 
-    /// Makes the segment. The octets of the records are shared.
+    /// Performs the merge. The octets of the records are shared with the old segments.
     pub(super) fn made(self, fields: &Arc<Fields>) -> Merged {
         let kept = |(segment, deleted): &Slice| segment.len() - deleted.len();
         let mut builder = builder(self.slices.iter().map(kept).sum(), fields);
@@ -103,8 +103,8 @@ impl Merge {
 }
 
 impl Merged {
-    /// Returns the index with the new segment in place of the old ones; records deleted since then are deleted in it. Returns
-    /// `None` if the index no longer has the old segments.
+    /// Returns the index with the old segments replaced by the new one, in which records deleted in the meantime are deleted too.
+    /// Returns `None` if the index does not have the old segments any more.
     pub(super) fn put_into(self, index: &Index) -> Option<Index> {
         let Merge { first, slices } = self.merge;
         let places: Range<usize> = first..first + slices.len();
@@ -138,8 +138,8 @@ fn present(segment: &Segment, deleted: &Part<'_>) -> impl Iterator<Item = u16> {
     all.filter(|number| !deleted.contains(*number))
 }
 
-/// Returns whether these are as many segments as are merged at a time, none is of a higher order of magnitude than the last, and
-/// one segment has room for all of them.
+/// Returns whether these segments should be merged: there are [`ALIKE`] of them, none is of a higher order of magnitude than the
+/// last, and their records fit into one segment.
 fn are_alike(slices: &[(u16, &Arc<Segment>, &Arc<Part<'static>>)]) -> bool {
     let records = slices
         .iter()
@@ -150,7 +150,7 @@ fn are_alike(slices: &[(u16, &Arc<Segment>, &Arc<Part<'static>>)]) -> bool {
         && records.sum::<usize>() <= SEGMENT
 }
 
-/// Returns whether more than half of the records are deleted. Small segments do not count, because they are soon merged.
+/// Returns whether more than half of the records are deleted. Small segments do not count, because they are soon merged anyway.
 fn is_wasteful((_, segment, deleted): &(u16, &Arc<Segment>, &Arc<Part<'static>>)) -> bool {
     segment.len() > FEW && deleted.len() * 2 > segment.len()
 }

@@ -1,5 +1,5 @@
-//! Which attributes a server supports, refuses and ignores: by default everything that the backend supports, and the exact
-//! Bib-1 diagnostic for anything else. Other profiles imitate other servers.
+//! Profiles of the attributes that a server supports, refuses and ignores. By default, it supports everything that the backend
+//! supports, and refuses other attributes with the exact Bib-1 diagnostic. Other profiles imitate other servers.
 
 use std::collections::BTreeSet;
 
@@ -24,13 +24,13 @@ use z3950_asn1::bib1::diagnostics::Condition;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Profile {
-    /// The six types of Bib-1: Use, Relation, Position, Structure, Truncation, Completeness.
+    /// The rules for the six types of Bib-1: Use, Relation, Position, Structure, Truncation, Completeness.
     pub types: [TypeProfile; 6],
-    /// The treatment of attributes of other types.
+    /// The treatment of attribute types other than these six.
     pub other_types: Treatment,
-    /// The treatment of attributes from other sets.
+    /// The treatment of attributes from sets other than Bib-1.
     pub other_sets: Treatment,
-    /// Whether a term without a Use attribute is refused (116); otherwise, the term is searched anywhere.
+    /// Whether a term without a Use attribute is refused (116); otherwise, it is searched in the index `any`.
     pub use_required: bool,
     /// Whether proximity is supported; otherwise it is refused (110).
     pub proximity: bool,
@@ -38,19 +38,19 @@ pub struct Profile {
     pub result_sets: bool,
     /// The minimum length of a truncated word; shorter words are refused (9).
     pub shortest_truncated: usize,
-    /// The diagnostic for a term of a type that its index cannot compare.
+    /// The diagnostic for a term whose type cannot be compared with entries of its index.
     pub term_type: Condition,
 }
 
-/// The values of one type of attribute.
+/// The rules for the values of one attribute type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TypeProfile {
     /// The supported values, provided that the backend supports them too.
     pub values: Values,
-    /// The treatment of other values.
+    /// The treatment of unsupported values.
     pub others: Treatment,
-    /// The default value.
+    /// The default value; `None` for the backend's default.
     pub supposed: Option<i64>,
 }
 
@@ -61,7 +61,7 @@ pub enum Values {
     All,
     /// Only these values.
     Only(BTreeSet<i64>),
-    /// All values but these.
+    /// All values except these.
     AllBut(BTreeSet<i64>),
 }
 
@@ -79,7 +79,7 @@ impl Values {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Treatment {
-    /// Refuse the query with this diagnostic, and the value as additional information.
+    /// Refuse the query with this diagnostic, with the value as additional information.
     Refuse(Condition),
     /// Refuse the query with this diagnostic, without additional information.
     RefuseBriefly(Condition),
@@ -128,8 +128,8 @@ impl Profile {
         }
     }
 
-    /// Zebra's profile: unknown values of structure and completeness are ignored, an unknown relation is refused without naming
-    /// its value, and terms that are not text get condition 124.
+    /// Returns a profile like Zebra's: unknown values of structure and completeness are ignored, an unknown relation is refused
+    /// without naming its value, and terms that are not text are refused with condition 124.
     pub fn zebra() -> Self {
         let profile = Self {
             term_type: Condition::TERM_CODED_VALUE,
@@ -142,7 +142,7 @@ impl Profile {
             .others(RELATION, Treatment::RefuseBriefly(Condition::RELATION))
     }
 
-    /// Returns the profile of yaz-ztest: attributes are ignored.
+    /// Returns a profile like that of yaz-ztest, which ignores all attributes.
     pub fn yaz_ztest() -> Self {
         let ignoring = Self {
             other_types: Treatment::Ignore,
@@ -157,51 +157,51 @@ impl Profile {
         })
     }
 
-    /// Supports only these values of a type (1 to 6; other types do not have rules).
+    /// Supports only these values of an attribute type. Types other than 1 to 6 do not have rules and are not affected.
     #[must_use]
     pub fn only(self, attribute_type: i64, values: impl IntoIterator<Item = i64>) -> Self {
         let values = Values::Only(values.into_iter().collect());
         self.change(attribute_type, |rules| rules.values = values)
     }
 
-    /// Supports all values of a type but these.
+    /// Supports all values of an attribute type except these.
     #[must_use]
     pub fn all_but(self, attribute_type: i64, values: impl IntoIterator<Item = i64>) -> Self {
         let values = Values::AllBut(values.into_iter().collect());
         self.change(attribute_type, |rules| rules.values = values)
     }
 
-    /// Sets the treatment of unsupported values of a type.
+    /// Sets the treatment of unsupported values of an attribute type.
     #[must_use]
     pub fn others(self, attribute_type: i64, treatment: Treatment) -> Self {
         self.change(attribute_type, |rules| rules.others = treatment)
     }
 
-    /// Ignores unsupported values of a type.
+    /// Ignores unsupported values of an attribute type.
     #[must_use]
     pub fn ignore_others(self, attribute_type: i64) -> Self {
         self.others(attribute_type, Treatment::Ignore)
     }
 
-    /// Sets the default value of a type: structure 1 turns terms of several words into phrases.
+    /// Sets the default value of an attribute type. For example, structure 1 makes a phrase of a term with several words.
     #[must_use]
     pub fn suppose(self, attribute_type: i64, value: i64) -> Self {
         self.change(attribute_type, |rules| rules.supposed = Some(value))
     }
 
-    /// Sets the default structure to 1, phrase, like most servers.
+    /// Sets the default structure to 1 (phrase), as on most servers.
     #[must_use]
     pub fn suppose_phrases(self) -> Self {
         self.suppose(STRUCTURE, STRUCTURE_PHRASE)
     }
 
-    /// Returns whether a value of a type is supported, if the backend supports it.
+    /// Returns whether the profile supports a value of an attribute type; the backend must support it too.
     pub fn takes(&self, attribute_type: i64, value: i64) -> bool {
         self.of(attribute_type)
             .is_some_and(|rules| rules.values.take(value))
     }
 
-    /// Returns the rules of a type; `None` for other types.
+    /// Returns the rules of an attribute type; `None` for types other than 1 to 6.
     pub(super) fn of(&self, attribute_type: i64) -> Option<&TypeProfile> {
         self.types.get(place(attribute_type)?)
     }
@@ -214,7 +214,7 @@ impl Profile {
     }
 }
 
-/// Returns the index of a type among the six.
+/// Returns the index of an attribute type in [`Self::types`].
 pub(super) fn place(attribute_type: i64) -> Option<usize> {
     usize::try_from(attribute_type.checked_sub(1)?)
         .ok()

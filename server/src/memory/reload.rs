@@ -1,4 +1,4 @@
-//! Reloads databases in two steps: first everything is read, and then it replaces what is served.
+//! Reloads databases in two steps: first everything is read, and then it replaces the databases being served.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -12,7 +12,7 @@ use super::{MemoryBackend, MemoryBackendBuilder, SavedFiles, update};
 use super::{catalogue, save::FoundFiles};
 use crate::lock::lock;
 
-/// Databases that have been read but are not served yet. Until this is dropped, updates of saved databases wait.
+/// Databases that have been read but are not served yet. While the value exists, updates of saved databases wait.
 #[must_use = "nothing is served before `finish`"]
 pub struct PendingReload<'a> {
     backend: &'a MemoryBackend,
@@ -25,7 +25,7 @@ pub struct PendingReload<'a> {
 }
 
 impl PendingReload<'_> {
-    /// Begins to serve the databases. Returns the notes on their files.
+    /// Replaces the databases being served. Returns the notes on the files.
     pub fn finish(mut self) -> Vec<FileNotes> {
         let changes = self.files.read(self.found);
         *lock(&self.backend.0.damaged) = self.damaged;
@@ -36,8 +36,8 @@ impl PendingReload<'_> {
 }
 
 impl MemoryBackend {
-    /// Returns the databases with changes that are only in memory, and how many there are: a reload or the end of the process
-    /// drops these changes.
+    /// Returns the databases with changes that exist only in memory, and the number of these changes. They are lost by a reload
+    /// or at the end of the process.
     pub fn unsaved_changes(&self) -> Vec<(String, u64)> {
         let current = self.current();
         let databases = current.databases.iter().zip(&current.changes);
@@ -48,13 +48,13 @@ impl MemoryBackend {
     }
 
     /// Reloads the databases from their files; `progress` is called from time to time. Updates that were not saved are lost;
-    /// updates in journals are first folded into their files. Blocks until done; searches continue.
+    /// updates in journals are first folded into their files. Blocks until done, while searches continue.
     ///
     /// # Errors
-    /// As for [`MemoryBackendBuilder::load`], and: [`LoadError::Damaged`] for a file in which a record would be left out or is
-    /// incomplete, or no record is intact, unless the file is already served in such a state; [`LoadError::NoRecord`] for a file
-    /// without a record, unless its database is empty and saved to this file; [`LoadError::Removed`] for a file to save to that
-    /// was removed. On errors, nothing changes.
+    /// Those of [`MemoryBackendBuilder::load`]; [`LoadError::Damaged`] for a file that has lost or incomplete records, or no
+    /// intact one, unless the records being served are as damaged; [`LoadError::NoRecord`] for a file without records, unless its
+    /// database is empty and saved to this file; [`LoadError::Removed`] if the file to which a database is saved has been
+    /// removed. On errors, nothing changes.
     pub fn reload(&self, progress: &dyn Fn(&Progress)) -> Result<Vec<FileNotes>, LoadError> {
         let current = self.current();
         let (fields, databases) = (&current.fields, &current.databases);
@@ -62,12 +62,12 @@ impl MemoryBackend {
         read.map(PendingReload::finish)
     }
 
-    /// Reloads like [`MemoryBackend::reload`], but replaces the current databases with the databases of a builder and of files,
-    /// as soon as the result is finished. A saved database must keep its place in the list and its file; other databases may be
-    /// added, changed and removed.
+    /// Reads the databases of a builder and of files, which replace the current databases when [`PendingReload::finish`] is
+    /// called; otherwise like [`MemoryBackend::reload`]. A saved database must keep its place in the list and its file; other
+    /// databases may be added, changed and removed.
     ///
     /// # Errors
-    /// As for [`MemoryBackend::reload`], and [`LoadError::OtherSaves`].
+    /// Those of [`MemoryBackend::reload`], and [`LoadError::OtherSaves`].
     pub fn reload_as(
         &self,
         builder: MemoryBackendBuilder,

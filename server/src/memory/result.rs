@@ -1,4 +1,4 @@
-//! Result sets: the records found, with the catalogue that they were found in.
+//! Result sets: the records found, and the catalogue in which they were found.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,15 +9,15 @@ use super::index::{Exhausted, Index, Segment, Work};
 use super::snapshot::{Snapshot, View};
 use crate::backend::{HitList, Hits, RecordId, ids_of};
 
-/// The list of a result set.
+/// The list of hits of a result set.
 pub(super) struct ResultList {
     pub(super) snapshot: Arc<Snapshot>,
     records: RecordOrder,
 }
 
-/// Records in presentation order.
+/// The records of a result set, in presentation order.
 enum RecordOrder {
-    /// The records, ordered by number.
+    /// Records in the order of their numbers.
     Numbers(HitSet<'static>),
     Sorted(Box<[RecordId]>),
 }
@@ -37,7 +37,7 @@ impl ResultList {
         })
     }
 
-    /// Returns the catalogue that the result set was found in, unless the catalogue has been given up.
+    /// Returns the catalogue in which the records were found; `None` if it has been dropped after two reloads.
     pub(super) fn view(&self) -> Option<View> {
         Some(View {
             catalogue: self.snapshot.catalogue()?,
@@ -45,7 +45,7 @@ impl ResultList {
         })
     }
 
-    /// Returns the units of work that it takes to make a set.
+    /// Returns the units of work needed to convert the list to a set.
     fn units(&self) -> usize {
         match &self.records {
             RecordOrder::Numbers(set) => 1 + set.units(),
@@ -93,11 +93,11 @@ impl HitList for ResultList {
 }
 
 impl Index {
-    /// Returns the records of a result set that still exist, by their numbers in this index; `None` if the set belongs to another
-    /// backend, or to this one from before a reload.
+    /// Returns those records of a result set that still exist, with their numbers in this index; `None` if the set belongs to
+    /// another backend, or is from before a reload.
     ///
     /// # Errors
-    /// If the work is exhausted.
+    /// The work is exhausted.
     pub(super) fn adopt(
         &self,
         hits: &Hits,
@@ -118,8 +118,8 @@ impl Index {
     }
 }
 
-/// Renumbers the records of one index for another index that results from changes to it. Segments that are in both are taken
-/// over; records of other segments are identified by the address of their octets, which updates never move.
+/// Converts record numbers of one index to those of another index derived from it by changes. Records of common segments keep
+/// their numbers. Other records are identified by the address of their octets, which changes do not move.
 fn moved(
     set: HitSet<'static>,
     from: &Index,
@@ -155,7 +155,7 @@ fn moved(
     Ok(HitSet::of_sorted(moved))
 }
 
-/// Returns the records of new segments.
+/// Returns the records of segments that only the new index has, by the address of their octets.
 fn by_octets(from: &Index, to: &Index) -> HashMap<*const u8, RecordId> {
     let is_new =
         |segment: &Arc<Segment>| !from.segments().any(|(_, old, _)| Arc::ptr_eq(old, segment));

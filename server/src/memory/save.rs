@@ -1,6 +1,7 @@
-//! Saves databases to files. Changes go to a journal next to the file; now and then the file is rewritten with all changes and
-//! replaced atomically, and the journal is emptied: it is folded into the file. If the process ends in between, the file may have
-//! changes that the journal still holds; these changes are repeated when both are read, which has no effect.
+//! Saves databases to files. Changes are appended to a journal next to the file. When the journal reaches a certain size, it is
+//! folded: the file is replaced atomically by one with all changes, and the journal is emptied. If the process ends between these
+//! steps, the file already has changes that are still in the journal. They are applied again when both are read, which does no
+//! harm.
 
 mod draft;
 mod failures;
@@ -23,20 +24,20 @@ use super::journal::tally::JournalTally;
 use super::journal::{self, JournalError};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
-/// The default number of octets of changes in a journal at which it is folded into its file.
+/// The default size of the changes in a journal at which it is folded into its file, in octets.
 pub(super) const JOURNAL_OCTETS: u64 = 16 << 20;
 
 /// The reason why a database cannot be saved.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SaveError {
-    /// There is no database with this name.
+    /// The database does not exist.
     #[error("no database {0}")]
     NoDatabase(
-        /// The name.
+        /// The name of the database.
         String,
     ),
-    /// The file cannot be written, and is unchanged.
+    /// The file cannot be written; it is unchanged.
     #[error(transparent)]
     File(#[from] file::Error),
     /// The journal cannot be used.
@@ -48,23 +49,23 @@ pub enum SaveError {
         path.display()
     )]
     Changed {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
     },
 }
 
-/// The files that databases are saved to. Each file is locked as long as the backend exists, and remembered as it was when last
-/// read or written.
+/// The files to which databases are saved. Each is locked as long as the backend exists, and its state when it was last read or
+/// written is remembered.
 #[derive(Debug, Default)]
 pub(super) struct SavedFiles(BTreeMap<u16, SavedFile>);
 
-/// The states of the files at one time.
+/// The states of the files as found at one time.
 #[derive(Debug)]
 pub(super) struct FoundFiles(BTreeMap<u16, FoundFile>);
 
 impl SavedFiles {
-    /// Locks the files of databases, and removes temporary files that a killed process left next to them. Journals are folded
-    /// when they reach `most` octets.
+    /// Locks the files of databases, and removes temporary files left next to them by a killed process. Journals are folded when
+    /// they reach `most` octets.
     ///
     /// # Errors
     /// A file is in use by another process or database.
@@ -87,10 +88,10 @@ impl SavedFiles {
         Ok(Self(files))
     }
 
-    /// Returns the current states of the files and their journals, before the files are read with these fields.
+    /// Determines the current states of the files and their journals, before the files are read with these fields.
     ///
     /// # Errors
-    /// Journals that cannot be read, are damaged, or do not belong to their files.
+    /// A journal cannot be read, is damaged, or does not belong to its file.
     pub(super) fn examine(&mut self, fields: &Fields) -> Result<FoundFiles, Vec<JournalError>> {
         let (mut found, mut errors) = (BTreeMap::new(), Vec::new());
         for (number, file) in &mut self.0 {
@@ -107,14 +108,14 @@ impl SavedFiles {
         }
     }
 
-    /// Returns a file that was removed since it was last read or written.
+    /// Returns the path of a file that was removed since it was last read or written.
     pub(super) fn removed(&self) -> Option<&Path> {
         let mut files = self.0.values();
         let removed = files.find(|file| file.stamp.is_some() && !file.path.exists());
         removed.map(|file| file.path.as_path())
     }
 
-    /// Remembers the states in which the files were read. Returns the changes in their journals, by database.
+    /// Sets the states in which the files were read. Returns the changes in their journals, by number of the database.
     pub(super) fn read(&mut self, found: FoundFiles) -> Vec<(u16, Vec<RecordChange>)> {
         let mut all = Vec::new();
         for (number, found) in found.0 {
@@ -126,7 +127,7 @@ impl SavedFiles {
         all
     }
 
-    /// Makes changes durable, if their database is saved. `catalogue` already has these changes.
+    /// Makes changes durable if their database is saved. `catalogue` already contains them.
     ///
     /// # Errors
     /// Condition 2 with the reason if the changes cannot be written, such as to a full disk; 1 if another program has changed the
@@ -152,14 +153,14 @@ impl SavedFiles {
         file.is_some_and(|file| file.octets >= file.due && !file.is_drafting)
     }
 
-    /// Lets the journal of a database grow by its limit once more before it is due.
+    /// Raises the size at which the journal of a database is due to be folded by its limit, after a failure.
     pub(super) fn postpone(&mut self, number: u16) {
         if let Some(file) = self.0.get_mut(&number) {
             file.due = file.octets + file.most;
         }
     }
 
-    /// Writes the files that do not exist and never have, and returns their paths, by database.
+    /// Writes the files that have never existed, and returns their paths, by number of the database.
     pub(super) fn write_new(&mut self, index: &Index) -> Vec<(u16, Result<PathBuf, SaveError>)> {
         let mut all = Vec::new();
         for (number, file) in &mut self.0 {
@@ -173,7 +174,7 @@ impl SavedFiles {
         all
     }
 
-    /// Returns the counters of each journal, by database.
+    /// Returns the totals of each journal, by number of the database.
     pub(super) fn tallies(&self) -> Vec<(u16, Arc<JournalTally>)> {
         let files = self.0.iter();
         let tallies = files.map(|(number, file)| (*number, Arc::clone(&file.tally)));
@@ -185,7 +186,7 @@ impl SavedFiles {
         self.0.keys().copied().collect()
     }
 
-    /// Begins to fold the journal of a database. Returns the path of the file without links, and what the fold will include;
+    /// Begins to fold the journal of a database. Returns the path of the file without symbolic links, and the changes to include;
     /// `None` if there are no changes.
     pub(super) fn begin_fold(&mut self, number: u16) -> Option<(PathBuf, FoldPoint)> {
         let file = self.0.get_mut(&number);
@@ -194,7 +195,7 @@ impl SavedFiles {
         Some((file.target().to_owned(), file.point()))
     }
 
-    /// Finishes what [`SavedFiles::begin_fold`] began. Returns the path of the file.
+    /// Finishes a fold that [`SavedFiles::begin_fold`] began. Returns the path of the file.
     ///
     /// # Errors
     /// The draft could not be written, or cannot replace the file.
@@ -216,7 +217,7 @@ impl SavedFiles {
     /// Saves a database to any file.
     ///
     /// # Errors
-    /// If the database cannot be written, or if another program has changed its file.
+    /// The database cannot be written, or another program has changed its file.
     pub(super) fn save_to(
         &mut self,
         index: &Index,
@@ -239,7 +240,7 @@ impl SavedFiles {
     }
 }
 
-/// Returns the reason for a client: without the path, which the client need not know.
+/// Returns the reason as sent to clients: without the path, which clients need not know.
 fn refusal(error: &SaveError) -> Diagnostic {
     if let SaveError::Changed { .. } | SaveError::Journal(JournalError::Foreign { .. }) = error {
         let words = "the file of the database was changed by another program";
@@ -260,7 +261,7 @@ fn refusal(error: &SaveError) -> Diagnostic {
 }
 
 impl Drop for SavedFiles {
-    /// Warns about changes that are lost when the process ends.
+    /// Logs a warning for changes that are lost when the process ends.
     fn drop(&mut self) {
         if let Some(path) = self.removed() {
             let path = path.display();

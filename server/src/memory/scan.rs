@@ -1,5 +1,5 @@
-//! Scan: the terms around a starting term, each with the number of records that have it (Z39.50-2003 §3.2.8.1). Facets: the terms
-//! of an index, each with the number of records found that have it (Index Data's facets, 1.2.840.10003.10.1000.81.5).
+//! Scan: the terms around a start, each with the number of records that have it (Z39.50-2003 §3.2.8.1). Facets: the terms of an
+//! index, each with the number of records found that have it (Index Data's facets, 1.2.840.10003.10.1000.81.5).
 
 mod display;
 
@@ -21,8 +21,8 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 /// Scans an index.
 ///
 /// # Errors
-/// A database that does not exist (235), an unsupported attribute, a result set without current records (30), or too much work
-/// (31).
+/// A database that does not exist (235), an unsupported attribute, a result set whose records are not available (30), or too much
+/// work (31).
 pub(super) fn scan(
     catalogue: &Catalogue,
     scan: &Scan<'_>,
@@ -60,15 +60,16 @@ pub(super) fn scan(
 
 /// The maximum number of terms in a facet.
 const MOST_TERMS: usize = 1000;
-/// The maximum number of octets of a facet's term as it is printed. Longer terms are shown folded.
+/// The maximum number of octets of a facet term in its printed form. A longer term is shown in its folded form.
 const MAX_TERM: usize = 256;
 
-/// Counts the facets of some records. Facets of fields without an index are left out.
+/// Counts the facets of the given records. Facets of fields without an index are left out.
 ///
-/// Counts whole entries if the index has them, which are shown as the first record prints them; otherwise, counts words.
+/// Complete entries are counted if the index has them, and shown as printed in the first record that has them. Otherwise, words
+/// are counted.
 ///
 /// # Errors
-/// If the work is exhausted.
+/// The work is exhausted.
 pub(super) fn facets(
     index: &Index,
     fields: &Fields,
@@ -111,7 +112,8 @@ pub(super) fn facets(
     Ok(facets)
 }
 
-/// Returns the index of a facet's field. Other attributes of a facet are not Bib-1.
+/// Returns the index of a facet's field. Only the Use attribute is read, because the other attributes of a facet are not from
+/// Bib-1.
 pub(super) fn of(fields: &Fields, attributes: &AttributeList) -> Option<IndexId> {
     let is_field = |attribute: &&AttributeElement| attribute.attribute_type == USE;
     let field = attributes.0.iter().find(is_field)?;

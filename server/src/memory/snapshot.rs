@@ -1,5 +1,5 @@
-//! The catalogues that result sets were found in. The catalogues are kept until the databases have been reloaded twice, so that
-//! sessions which stay open do not keep the records of all reloads.
+//! The catalogues in which result sets were found. They are kept until the databases have been reloaded twice, so that long
+//! sessions do not keep the records of all reloads in memory.
 
 use std::mem::{replace, take};
 use std::sync::{Arc, Mutex, Weak};
@@ -7,18 +7,18 @@ use std::sync::{Arc, Mutex, Weak};
 use super::catalogue::Catalogue;
 use crate::lock::lock;
 
-/// A catalogue, until it is given up.
+/// The catalogue of result sets, until it is dropped after two reloads.
 #[derive(Debug)]
 pub(super) struct Snapshot(Mutex<Option<Arc<Catalogue>>>);
 
 impl Snapshot {
-    /// Returns the catalogue, unless it has been given up.
+    /// Returns the catalogue; `None` if it has been dropped.
     pub(super) fn catalogue(&self) -> Option<Arc<Catalogue>> {
         lock(&self.0).clone()
     }
 }
 
-/// A catalogue in use, and the snapshot by which result sets keep it.
+/// The current catalogue, and the snapshot that result sets keep.
 #[derive(Clone)]
 pub(super) struct View {
     pub(super) catalogue: Arc<Catalogue>,
@@ -35,10 +35,10 @@ impl View {
     }
 }
 
-/// The current catalogue, and the catalogues that result sets keep.
+/// The current catalogue, and the snapshots that result sets keep.
 pub(super) struct Snapshots {
     current: View,
-    /// The snapshots since the last reload, and those between the last reload and the one before.
+    /// The snapshots made since the last reload, and those made between the last two reloads.
     recent: [Vec<Weak<Snapshot>>; 2],
 }
 
@@ -55,7 +55,7 @@ impl Snapshots {
         &self.current
     }
 
-    /// Makes another catalogue the current one. Returns the snapshots that are given up, to be dropped without holding a lock.
+    /// Replaces the current catalogue. Returns the snapshots to be dropped, which the caller should do without holding a lock.
     pub(super) fn replace(&mut self, catalogue: Arc<Catalogue>) -> Vec<Arc<Catalogue>> {
         let is_reload = !catalogue.index.is_akin(&self.current.catalogue.index);
         self.current = View::new(catalogue);

@@ -1,4 +1,4 @@
-//! Sort: orders the records of result sets by the values of indexes or fields (Z39.50-2003 §3.2.7.1).
+//! Sort: puts the records of result sets in the order of index entries or fields (Z39.50-2003 §3.2.7.1).
 
 mod key;
 
@@ -23,21 +23,21 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 const MOST_RECORDS: usize = 2_000_000;
 /// The maximum number of keys.
 const MOST_KEYS: usize = 16;
-/// Up to this many records are sorted without another thread.
+/// The number of records up to which a sort does not need another thread.
 pub(super) const QUICK: usize = 1000;
 
-/// A sort that has been checked.
+/// A sort whose parameters have been checked.
 pub(super) struct Prepared {
     view: View,
     records: Vec<RecordId>,
     keys: Vec<Key>,
 }
 
-/// Checks a sort.
+/// Checks the parameters of a sort.
 ///
 /// # Errors
-/// Condition 30 for a result set of another backend or from before a reload, 207 for a key that cannot be sorted by, 211 for too
-/// many keys, 214 for an order by frequency, 230 for too many records, 235 for a database that does not exist.
+/// Condition 30 for a result set of another backend or from before a reload, 207 for an unsupported key, 211 for too many keys,
+/// 214 for an order by frequency, 230 for too many records, 235 for a database that does not exist.
 pub(super) fn prepared(
     current: &View,
     sort: &Sort<'_>,
@@ -63,8 +63,8 @@ pub(super) fn prepared(
     })
 }
 
-/// Returns the records of the sets, each once, in the order of the sets. If all sets come from one catalogue, that catalogue is
-/// used; otherwise, the current one is used, with the records that still exist.
+/// Returns the records of the sets without duplicates, in the order of the sets. If all sets are from the same catalogue, it is
+/// used; otherwise, the records that still exist are taken from the current catalogue.
 fn merged(
     current: &View,
     inputs: &[Hits],
@@ -101,13 +101,13 @@ fn merged(
     Ok((view, records))
 }
 
-/// The number of rows that are sorted in the first step.
+/// The number of rows that the first step sorts.
 const FIRST_STEP: usize = 16_384;
-/// The units of work that each value of a row takes, and each row in each step.
+/// The units of work for each value of a row, and for each row in each step.
 const ROW_UNITS: usize = 4;
-/// The number of records that are listed in a unit of work.
+/// The number of records that are listed per unit of work.
 const RECORDS_A_UNIT: usize = 16;
-/// The number of octets of a record that are parsed in a unit of work.
+/// The number of octets of a record that are parsed per unit of work.
 const OCTETS_A_UNIT: usize = 32;
 
 /// A record with the values of its keys.
@@ -117,7 +117,7 @@ struct Row<'a> {
 }
 
 impl Prepared {
-    /// Returns whether the sort is fast: few records, with their keys at hand.
+    /// Returns whether the sort is fast: there are few records, and their keys have been computed.
     pub(super) fn is_quick(&self) -> bool {
         let values = || self.keys.iter().flat_map(|key| &key.by);
         let at_hand = |record: &RecordId| {
@@ -136,7 +136,7 @@ impl Prepared {
     /// Returns the sorted records. The sort is stable.
     ///
     /// # Errors
-    /// Condition 213 for a record without a required key; 31 if the work is exhausted.
+    /// Condition 213 for a record without a required key; 31 for too much work.
     pub(super) fn sorted(self, work: &mut Work) -> Result<Hits, Diagnostic> {
         let mut rows = Vec::with_capacity(self.records.len());
         for record in &self.records {

@@ -7,12 +7,12 @@ use super::attributes::access_of;
 use super::fields::{Kind, OF_BIB_1};
 use super::words::words;
 
-/// The order of the terms of an index.
+/// The order of an index's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TermOrder(Kind);
 
 impl TermOrder {
-    /// Returns the order of the index in which a scan starts; for an index that Bib-1 does not have, the order of texts.
+    /// Returns the order for the index of a scan; for an index that is not in Bib-1, the order of text.
     pub fn of(start: &AttributesPlusTerm) -> Self {
         let mut attributes = start.attributes.iter();
         let field = attributes.find(|attribute| attribute.attribute_type == USE);
@@ -20,8 +20,8 @@ impl TermOrder {
         Self(index.map_or(Kind::Text, |index| OF_BIB_1.kind(index)))
     }
 
-    /// Returns the form of a term that is compared. It is equal for the same term as written by different servers, such as `War`
-    /// and `war`.
+    /// Returns the form of a term in which it is compared. Forms of the same term at different servers, such as `War` and `war`,
+    /// have the same key.
     pub fn key(self, term: &str) -> String {
         let key = self.0.key(term).unwrap_or_else(|| words(term).join(" "));
         if key.is_empty() {

@@ -1,4 +1,4 @@
-//! Searches and records of the backend as a whole.
+//! Tests of searches and records of the complete backend.
 
 use z3950_asn1::apdu::{ExternalEncoding, RpnQuery};
 use z3950_asn1::oid::{SUTRS, UKMARC, USMARC};
@@ -18,7 +18,7 @@ use crate::backend::RecordId;
 use crate::requests::{now, record_of};
 use crate::testing::record;
 
-/// Returns the numbers of the records found, or `condition addinfo`.
+/// Searches; returns the numbers of the records found, or `condition addinfo`.
 fn found(backend: &dyn Backend, databases: &[&str], query: &RpnQuery) -> Result<Vec<u32>, String> {
     let databases: Vec<_> = databases
         .iter()
@@ -223,7 +223,7 @@ fn deep_queries_are_answered() {
     );
 }
 
-/// Returns a record in its syntax, as text.
+/// Returns a record in the given syntax as text.
 fn shown(backend: &MemoryBackend, syntax: Oid, element_set: &str) -> String {
     let external = record_of(backend, 0, Some(syntax), element_set).expect("a record");
     assert_eq!(external.direct_reference, Some(syntax));

@@ -1,25 +1,26 @@
-//! Whose turn it is: jobs share a few places, one slice of work at a time. This module knows neither threads nor clocks.
+//! The order in which jobs run: they share a few places, and run for one slice of work at a time. This module does not use
+//! threads or clocks.
 //!
-//! A job counts as short at first, and as longer with each slice. Shorter jobs go first, so that a query of some milliseconds
-//! does not wait for queries of seconds; jobs of the same length go in the order in which they reached that length. Every few
-//! turns the job that has waited longest goes first, so that long jobs make progress whatever happens. A caller has one job in
-//! progress at a time.
+//! A job counts as short at first, and as longer after certain numbers of slices. Shorter jobs go first, so that a query of some
+//! milliseconds does not wait for queries of seconds; jobs of the same length go in the order in which they reached that length.
+//! Every few turns, the job that has waited longest goes first, so that long jobs always make progress. A caller can only have
+//! one job in progress at a time.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 
 use crate::backend::Caller;
 
-/// The jobs that have a place or wait for one.
+/// The jobs that have a place or are waiting for one.
 #[derive(Debug)]
 pub(super) struct Turns {
-    /// The number of places that no job has.
+    /// The number of free places.
     free: usize,
-    /// The number of places given so far.
+    /// The number of turns given so far.
     given: u64,
-    /// The number of times that a job has begun to wait, which orders the jobs.
+    /// A counter of the times at which jobs begin to wait; it orders the jobs.
     arrivals: u64,
-    /// The jobs, in the order in which they came.
+    /// The jobs in the order of arrival.
     jobs: Vec<Job>,
 }
 
@@ -32,42 +33,42 @@ struct Job {
     ticket: Ticket,
     caller: Caller,
     state: JobState,
-    /// The number of slices done.
+    /// The number of slices that the job has done.
     slices: u64,
-    /// When the job reached its length, as a number of arrivals.
+    /// The value of the arrival counter at which the job reached its length.
     since: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum JobState {
-    /// The job has not begun.
+    /// The job is waiting and has not begun.
     Queued,
-    /// The job has begun, but does not have a place.
+    /// The job has begun, but is waiting for a place.
     Paused,
     /// The job has a place.
     Working,
 }
 
-/// The long work at a given time: searches, scans and sorts that take more than a few milliseconds.
+/// The number of long jobs: searches, scans and sorts that take more than a few milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JobCounts {
     /// The number of jobs that have a place.
     pub running: usize,
-    /// The number of jobs that wait for a place.
+    /// The number of jobs that are waiting for a place.
     pub waiting: usize,
-    /// The maximum number of jobs that run at once.
+    /// The number of places: the maximum number of jobs that run at once.
     pub places: usize,
 }
 
-/// The numbers of slices from which a job counts as longer: about 50 and 200 ms. Of the jobs of the greatest length, the one that
-/// reached it first continues to its end.
+/// The numbers of slices after which a job counts as longer: about 50 and 200 ms. Among the longest jobs, the one that reached
+/// this length first runs to its end.
 const LENGTHS: [u64; 2] = [5, 20];
-/// One of this many turns goes to the job that has waited longest.
+/// The interval of turns given to the job that has waited longest: one turn out of this many.
 const TURNS_TO_THE_OLDEST: u64 = 4;
-/// The maximum number of jobs in progress: each one has a thread, and keeps what it has found so far.
+/// The maximum number of jobs in progress. Each of them has a thread, and keeps its intermediate results.
 const MOST_BEGUN: usize = 128;
-/// The maximum number of jobs in progress from one address, so that a single address cannot keep all others from beginning.
+/// The maximum number of jobs in progress from one address, so that an address cannot prevent all others from beginning.
 const MOST_BEGUN_OF_ADDRESS: usize = 32;
 
 impl Job {
@@ -97,7 +98,7 @@ impl Turns {
         }
     }
 
-    /// Adds a job that waits.
+    /// Adds a job, which waits for a place.
     pub(super) fn enter(&mut self, caller: Caller) -> Ticket {
         self.arrivals += 1;
         let ticket = Ticket(self.arrivals);
@@ -111,7 +112,7 @@ impl Turns {
         ticket
     }
 
-    /// Takes back the place of a job that has done some more slices.
+    /// Takes the place from a job, which has done `slices` more slices and waits again.
     pub(super) fn pause(&mut self, ticket: Ticket, slices: u64) {
         let mut jobs = self.jobs.iter_mut();
         let Some(job) = jobs.find(|job| job.ticket == ticket && job.state == JobState::Working)
@@ -146,7 +147,7 @@ impl Turns {
         }
     }
 
-    /// Gives a place to the next job, if there is both a place and a job.
+    /// Gives a free place to the next job; returns `None` if there is no free place or no waiting job.
     pub(super) fn next(&mut self) -> Option<Ticket> {
         if self.free == 0 {
             return None;
@@ -189,8 +190,8 @@ impl Turns {
 mod tests {
     use super::*;
 
-    /// Jobs on one place: each has a letter and the slices that it needs; callers are numbers. Returns the letters in the order
-    /// of the slices done. The last number of a job is the number of slices done when it arrives.
+    /// Runs jobs on a number of places. A job is a letter, the number of its caller, the number of slices that it needs, and the
+    /// number of slices done before it arrives. Returns the letter of each slice, in order.
     fn order(places: usize, jobs: &[(char, usize, u64, usize)]) -> String {
         let callers: Vec<Caller> = (0..10).map(|_| Caller::new()).collect();
         let mut turns = Turns::new(places);
@@ -265,7 +266,7 @@ mod tests {
         assert_eq!(order(1, &jobs), "aabbcaa");
     }
 
-    /// Returns a caller from the address with this number.
+    /// Returns a caller from a distinct address.
     fn from(address: usize) -> Caller {
         let address = u8::try_from(address).expect("few addresses");
         Caller::new().with_address([192, 0, 2, address].into())

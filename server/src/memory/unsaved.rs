@@ -1,4 +1,4 @@
-//! Without the feature `save`, databases stay in memory.
+//! The substitutes for `save` without this feature: databases stay in memory.
 
 use std::path::Path;
 use std::sync::MutexGuard;
@@ -11,11 +11,11 @@ use crate::diagnostic::Diagnostic;
 
 pub(super) const JOURNAL_OCTETS: u64 = 0;
 
-/// Files that databases are saved to: none. The counterpart of the type in `save`.
+/// Files to which databases are saved, of which there are none. The counterpart of the type in `save`.
 #[derive(Debug, Default)]
 pub(super) struct SavedFiles {}
 
-/// States of such files: none.
+/// States of saved files, of which there are none.
 #[derive(Debug)]
 pub(super) struct FoundFiles {}
 

@@ -18,18 +18,18 @@ use crate::backend::{Update, UpdateAction, UpdateRecord};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::headroom::Headroom;
 
-/// The outcome for each record: its identifier, or a diagnostic.
+/// The result for each record: its identifier, or a diagnostic.
 pub(super) type Outcomes = Vec<Result<Bytes, Diagnostic>>;
 
-/// The maximum number of records of a quick change, and the maximum number of their octets.
+/// The maximum number of records in a quick change; together, they may have [`QUICK_OCTETS`].
 const QUICK_RECORDS: usize = 4;
 const QUICK_OCTETS: usize = 16 * 1024;
 
-/// A change that was made but is not visible yet.
+/// A change that has been made but is not visible yet.
 pub(super) struct Changed {
-    /// The outcome for each record.
+    /// The result for each record.
     pub(super) outcomes: Outcomes,
-    /// The database.
+    /// The number of the database.
     pub(super) number: u16,
     /// The catalogue after the change.
     pub(super) catalogue: Catalogue,
@@ -37,7 +37,7 @@ pub(super) struct Changed {
     pub(super) changes: Vec<RecordChange>,
 }
 
-/// Returns whether a change takes only some microseconds: a change of a few records that are not large.
+/// Returns whether a change takes only some microseconds, because it has few and short records.
 pub(super) fn is_quick(update: &Update<'_>) -> bool {
     let octets = |record: &UpdateRecord| {
         record
@@ -52,8 +52,8 @@ pub(super) fn is_quick(update: &Update<'_>) -> bool {
 /// Makes a change.
 ///
 /// # Errors
-/// Condition 235 if the database does not exist, 220 if the memory for more records is short; the outcomes if a record is
-/// refused. In all these cases, nothing changes.
+/// Condition 235 if the database does not exist, 220 if there is not enough memory for more records; the results of all records
+/// if one is refused. Nothing is changed in these cases.
 pub(super) fn changed(
     catalogue: &Catalogue,
     update: &Update<'_>,
@@ -84,8 +84,7 @@ pub(super) fn changed(
     }))
 }
 
-/// Returns the catalogue after changes to databases that were made before. Changes that the catalogue already has make no
-/// difference.
+/// Returns the catalogue with the changes in the journals of databases. Changes that are already in the catalogue have no effect.
 pub(super) fn repeated(
     mut catalogue: Catalogue,
     all: impl IntoIterator<Item = (u16, Vec<RecordChange>)>,
@@ -106,27 +105,27 @@ pub(super) fn repeated(
     catalogue
 }
 
-/// A database with the changes so far.
+/// A database with the changes made so far.
 struct Draft<'a> {
     index: &'a Index,
     number: u16,
     docid: DocidField,
-    /// Records that are new or replace existing ones, each with its ISO 2709 form; `None` for a record that was deleted again.
+    /// The new records, including those that replace existing ones, also in ISO 2709; `None` for one that was deleted again.
     new: Vec<Option<(Bytes, MarcRecord)>>,
-    /// The indexes of these records in the list, by identifier.
+    /// The indexes in `new` of these records, by docid.
     new_by_id: HashMap<Bytes, usize>,
     deleted: HitSet<'a>,
     /// All changes, in order.
     changes: Vec<RecordChange>,
-    /// The next number to try as the identifier of a record that does not have one.
+    /// The next number to try as the docid of a record without one.
     next_id: usize,
 }
 
-/// An existing record.
+/// The record that has a docid.
 enum Known<'a> {
-    /// A new record, by its index among the new ones.
+    /// A record in `new`, by its index.
     New(usize),
-    /// Stored records, by number; several records may have the same docid.
+    /// Stored records; several may have the same docid.
     Stored(HitSet<'a>),
 }
 
@@ -185,7 +184,7 @@ impl<'a> Draft<'a> {
         Ok(id)
     }
 
-    /// Puts a record, or nothing, in place of the known records with its docid.
+    /// Replaces the known records of a docid by a record, or deletes them.
     fn put(&mut self, id: Bytes, known: Option<Known<'a>>, record: Option<(Bytes, MarcRecord)>) {
         self.changes.push(RecordChange {
             id: id.clone(),
@@ -233,7 +232,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Returns the first unused number, starting at the record count.
+    /// Returns the first unused number as a docid, starting with the number of records.
     fn free_id(&mut self) -> Bytes {
         loop {
             self.next_id += 1;
@@ -276,10 +275,10 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Returns the record with the identifier, which is added if necessary, and the record in its ISO 2709 form.
+/// Returns the record with this docid, which is added if the record does not have one; also returns the record in ISO 2709.
 ///
 /// # Errors
-/// If the record cannot have the identifier.
+/// The record cannot have this docid.
 pub(super) fn identified(
     docid: DocidField,
     mut record: MarcRecord,
@@ -303,10 +302,10 @@ pub(super) fn identified(
     Ok((octets, parsed.record))
 }
 
-/// Returns the MARC record that a client sent.
+/// Parses a MARC record sent by a client.
 ///
 /// # Errors
-/// If a record cannot be read without repairs, or is not MARC.
+/// The record is not MARC, or can only be read with repairs.
 pub(super) fn marc(external: &External) -> Result<MarcRecord, Diagnostic> {
     match RetrievedRecord::of(external) {
         RetrievedRecord::Marc(octets) => {
@@ -330,7 +329,7 @@ pub(super) fn marc(external: &External) -> Result<MarcRecord, Diagnostic> {
     }
 }
 
-/// Replaces the fields of a record with the fields in the elements that have the same tags.
+/// Replaces fields of a record by the fields of `elements` with the same tags.
 pub(super) fn with_elements(mut whole: MarcRecord, elements: MarcRecord) -> MarcRecord {
     let mut fields: Vec<Field> = elements.fields;
     fields.sort_by_key(|field| field.tag);

@@ -1,18 +1,18 @@
-//! Splits text into words for searching: words are separated by everything that is neither a letter nor a digit, and lose case
-//! and diacritics. The standard leaves the definition of words to the server (Z39.50-2003 Appendix ATR, structure `word`).
+//! Splits text into words for searching: words consist of letters and digits, and are folded to lower case without diacritics.
+//! The standard leaves the definition of words to the server (Z39.50-2003 Appendix ATR, structure `word`).
 
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
 /// Returns the words of a text, in order.
 ///
-/// Ideographs and kana, which are written without blanks, are single words: 紅樓夢 has three words.
+/// Each ideograph or kana is a word, because they are written without spaces: 紅樓夢 has three words.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     each_word(text, &mut String::new(), |word| words.push(word.to_owned()));
     words
 }
 
-/// Calls a function with each of [`words`]; `buffer` is reused memory.
+/// Calls a function with each word that [`words`] returns; `buffer` is reused memory.
 pub(super) fn each_word(text: &str, buffer: &mut String, mut emit: impl FnMut(&str)) {
     let mut end = |word: &mut String| {
         if !word.is_empty() {
@@ -47,7 +47,8 @@ pub(super) fn each_word(text: &str, buffer: &mut String, mut emit: impl FnMut(&s
     end(buffer);
 }
 
-/// Decomposes compatibility forms, drops marks, lowers case, and spells out letters with a stroke and ligatures.
+/// Folds a character: decomposes compatibility forms, removes diacritics, lowers case, and spells out ligatures and letters with
+/// a stroke.
 fn fold(character: char, mut emit: impl FnMut(char)) {
     decompose_compatible(character, |part| {
         if is_combining_mark(part) {
@@ -65,7 +66,7 @@ fn fold(character: char, mut emit: impl FnMut(char)) {
     });
 }
 
-/// Returns the usual spelling, in catalogues, of letters that Unicode does not decompose.
+/// Returns the spelling, as usual in catalogues, of a letter that Unicode does not decompose.
 fn spelled(letter: char) -> &'static str {
     match letter {
         'æ' => "ae",

@@ -1,9 +1,9 @@
-//! What is counted separately, and its names in logs and metrics.
+//! The kinds of events that are counted separately, and their names in logs and metrics.
 
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::oid::{DATABASE_UPDATE, DATABASE_UPDATE_1, DATABASE_UPDATE_2, Oid, XML_ES};
 
-/// Defines enumerations whose values have a place in an array and a name.
+/// Defines enumerations whose values have a name, and can index an array.
 macro_rules! named {
     ($(#[$about:meta])* $type:ident { $($(#[$meaning:meta])* $variant:ident $name:literal,)+ }) => {
         $(#[$about])*
@@ -17,7 +17,7 @@ macro_rules! named {
             /// All values.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
-            /// Returns the name in logs.
+            /// Returns the name used in logs.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
@@ -28,7 +28,7 @@ macro_rules! named {
 }
 
 named! {
-    /// The operations that are counted separately.
+    /// The kinds of operations.
     OperationKind {
         /// Init.
         Init "init",
@@ -56,7 +56,7 @@ named! {
         SruExplain "sru-explain",
         /// SRU: update.
         SruUpdate "sru-update",
-        /// An HTTP request that is not for SRU.
+        /// An HTTP request other than SRU.
         Http "http",
     }
 }
@@ -68,35 +68,35 @@ named! {
         Ok "ok",
         /// The operation was answered with a diagnostic.
         Failed "failed",
-        /// The session ended before the answer.
+        /// The session ended before the operation was answered.
         Abandoned "abandoned",
     }
 }
 
 named! {
-    /// The way in which a session ended.
+    /// The reason for the end of a session.
     SessionEnd {
         /// The client sent Close.
         Closed "closed",
         /// The client closed the connection without Close.
         Left "left",
-        /// The connection failed, or the client did not take an answer.
+        /// The connection failed, or the client did not read an answer in time.
         Lost "lost",
         /// The client sent something that is not a request.
         ProtocolError "protocol-error",
-        /// The client sent no request in time.
+        /// The client did not send a request in time.
         Idle "idle",
-        /// The client sent no Init in time.
+        /// The client did not send Init in time.
         NoInit "no-init",
-        /// There was no TLS handshake, or none in time.
+        /// The TLS handshake failed, or was not completed in time.
         NoTls "no-tls",
-        /// Authentication failed too often.
+        /// The maximum number of failed attempts to authenticate was reached.
         Refused "refused",
         /// The connection was closed to make room for another one.
         GaveWay "gave-way",
         /// A fault ended the session on request.
         Fault "fault",
-        /// The recorded server ended the connection, broke it off, or could not be reached.
+        /// The upstream server of a recorder closed or broke off the connection, or could not be reached.
         Upstream "upstream",
         /// The server stopped.
         Stopped "stopped",
@@ -106,21 +106,21 @@ named! {
 }
 
 named! {
-    /// The reason why a connection was closed at once.
+    /// The reason for refusing a connection.
     ConnectionRefusal {
-        /// The address holds as many sessions as it may hold.
+        /// The address already has the maximum number of sessions.
         Address "address",
-        /// There is no room, and too many connections are already waiting for room.
+        /// All rooms are taken, and the maximum number of connections is already waiting for a room.
         Full "full",
     }
 }
 
 named! {
-    /// What is refused, in the words of the log.
+    /// The kind of a refusal, with its words in the log.
     LoggedRefusal {
-        /// A connection from an address that holds as many sessions as it may hold.
+        /// A connection from an address that already has the maximum number of sessions.
         Address "too many sessions from one address",
-        /// A connection for which there is no room.
+        /// A connection without a room.
         Full "no room for a further session",
         /// Init.
         Init "Init",
@@ -129,7 +129,7 @@ named! {
     }
 }
 
-/// The packages of the extended service Update.
+/// The package types of the extended service Update.
 const UPDATES: [Oid; 4] = [
     DATABASE_UPDATE,
     DATABASE_UPDATE_1,

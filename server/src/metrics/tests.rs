@@ -1,4 +1,4 @@
-//! What is counted, and which refusals are logged.
+//! Tests of the counters, and of the refusals that are logged.
 
 use z3950_asn1::apdu::{Close, CloseReason};
 

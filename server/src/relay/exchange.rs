@@ -1,4 +1,5 @@
-//! What a relay knows about a session: the requests that wait for answers, the faults that strike them, and which side has ended.
+//! The state of a relayed session: the requests that wait for answers, the faults that strike them, and the sides that have
+//! closed.
 
 use std::collections::VecDeque;
 use std::io;
@@ -21,7 +22,7 @@ use crate::metrics::{OperationTimer, SessionEnd};
 use crate::recorded::RecordedServer;
 use crate::session::Reply;
 
-/// The state of a session, for both directions.
+/// The state of a relayed session, shared by both directions.
 pub(super) struct RelayedSession<'a> {
     client: &'a Client,
     context: &'a Context,
@@ -30,12 +31,12 @@ pub(super) struct RelayedSession<'a> {
 
 struct RelayState<'a> {
     tally: &'a mut Tally,
-    /// The faults of the session, if there are any.
+    /// The faults of the session; `None` if there are none.
     script: Option<Script>,
     waiting: VecDeque<WaitingRequest>,
-    /// Octets from the client that are not an APDU and have not been reported to the observer yet.
+    /// Octets from the client that are not an APDU, and have not been reported to the observer yet.
     raw: Vec<u8>,
-    /// When either side last sent something.
+    /// The time at which either side last sent something.
     heard: Instant,
     client_ended: bool,
     /// Whether either side has sent Close.
@@ -50,18 +51,18 @@ struct WaitingRequest {
     timer: Option<OperationTimer>,
 }
 
-/// The maximum number of requests that are remembered; beyond that, the first are forgotten.
+/// The maximum number of unanswered requests that are remembered; beyond it, the oldest are forgotten.
 const MAX_WAITING: usize = 1_000;
-/// The maximum number of octets that are not an APDU in one message to the observer, and in the last piece.
+/// The maximum number of octets, other than APDUs, in one report to the observer and in the last piece.
 const MAX_RAW: usize = 4096;
-/// How long the server may be silent after the client has shut down its side.
+/// The time for which the server may be silent after the client has closed its sending side.
 const LAST_ANSWERS: Duration = Duration::from_secs(30);
 
 /// The destination of a request.
 pub(super) enum Passed {
-    /// The server.
+    /// To the server, as these octets.
     On(Bytes),
-    /// None: a fault answers the request.
+    /// Not to the server, because a fault answers the request with this output.
     Answered(Output),
 }
 
@@ -85,7 +86,7 @@ impl<'a> RelayedSession<'a> {
         }
     }
 
-    /// Handles a request from the client.
+    /// Handles a request from the client; returns its destination.
     pub(super) fn request(&self, octets: Bytes) -> Passed {
         let decoded = codec::decode(&octets);
         let number = self.client.number;
@@ -135,7 +136,7 @@ impl<'a> RelayedSession<'a> {
         Passed::On(octets)
     }
 
-    /// Notes octets from the client that are not an APDU. They are reported together, however they arrive.
+    /// Collects octets from the client that are not an APDU. They are reported together, even if they arrive in several packets.
     pub(super) fn raw_request(&self, octets: &[u8]) {
         let state = &mut *lock(&self.state);
         state.heard = Instant::now();
@@ -145,7 +146,7 @@ impl<'a> RelayedSession<'a> {
         }
     }
 
-    /// Reports the octets that are not an APDU, before what comes next.
+    /// Reports the collected octets that are not an APDU, so that later events follow them.
     fn tell_raw(&self, state: &mut RelayState<'_>) {
         let octets = std::mem::take(&mut state.raw);
         if octets.is_empty() {
@@ -159,7 +160,7 @@ impl<'a> RelayedSession<'a> {
         state.tally.received(octets.len(), None);
     }
 
-    /// Returns what to send for an answer from the server: the same octets, unless a fault strikes.
+    /// Returns the output for an answer from the server: the same octets, unless a fault strikes.
     pub(super) fn answer(&self, octets: Bytes) -> Output {
         let state = &mut *lock(&self.state);
         state.heard = Instant::now();
@@ -198,7 +199,7 @@ impl<'a> RelayedSession<'a> {
         }
     }
 
-    /// Returns the octets of items that are about to be sent to the client.
+    /// Encodes and reports items that are about to be sent to the client.
     pub(super) fn sent(&self, items: Vec<Item>) -> io::Result<Bytes> {
         let mut all: Vec<Bytes> = Vec::with_capacity(items.len());
         let state = &mut *lock(&self.state);
@@ -226,20 +227,20 @@ impl<'a> RelayedSession<'a> {
         })
     }
 
-    /// Marks that an answer is being written until the returned value is dropped.
+    /// Marks an answer as being written, until the returned value is dropped.
     pub(super) fn writing(&self) -> Writing<'_, 'a> {
         lock(&self.state).is_writing = true;
         Writing(&self.state)
     }
 
-    /// Notes that the client has shut down its side.
+    /// Records that the client has closed its sending side.
     pub(super) fn client_ended(&self) {
         let state = &mut *lock(&self.state);
         state.client_ended = true;
         state.heard = Instant::now();
     }
 
-    /// Returns how the connection ends after the server has ended its side.
+    /// Returns the end of the connection after the server has closed its side.
     pub(super) fn server_ended(&self, server: &dyn RecordedServer) -> RelayEnd {
         let state = lock(&self.state);
         let owed = state.waiting.len();
@@ -254,7 +255,7 @@ impl<'a> RelayedSession<'a> {
         RelayEnd::Died(None)
     }
 
-    /// Waits until neither side has said anything for too long.
+    /// Waits until both sides have been silent for longer than the limit.
     pub(super) async fn fell_silent(&self, limits: &Limits) {
         loop {
             let now = Instant::now();
@@ -280,7 +281,7 @@ impl<'a> RelayedSession<'a> {
         }
     }
 
-    /// Returns the end, if it may come at any time: in the middle of an answer, nothing can be sent after it.
+    /// Converts an end that can come at any time: in the middle of an answer, nothing can be sent any more.
     pub(super) fn interrupted(&self, end: RelayEnd) -> RelayEnd {
         let state = &mut *lock(&self.state);
         self.tell_raw(state);
@@ -294,7 +295,7 @@ impl<'a> RelayedSession<'a> {
 }
 
 impl RelayState<'_> {
-    /// Returns the request that an answer is for.
+    /// Removes and returns the request that an answer belongs to.
     fn answered(&mut self, answer: &Apdu) -> Option<WaitingRequest> {
         let is_close = match answer {
             // These APDUs come before the answer, so the request is still waiting.
@@ -312,7 +313,7 @@ impl RelayState<'_> {
     }
 }
 
-/// Marks that an answer is being written.
+/// The mark that an answer is being written; dropping it ends the writing.
 pub(super) struct Writing<'a, 'b>(&'a Mutex<RelayState<'b>>);
 
 impl Drop for Writing<'_, '_> {
@@ -321,7 +322,7 @@ impl Drop for Writing<'_, '_> {
     }
 }
 
-/// Returns whether a server answers this request.
+/// Returns whether servers answer this kind of request.
 fn is_answered(request: &Apdu) -> bool {
     !matches!(
         request,

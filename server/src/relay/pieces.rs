@@ -1,4 +1,4 @@
-//! Cuts what one side sends into APDUs or, where it does not contain an APDU, into pieces as they arrive.
+//! Cuts the octets of one side into APDUs or, if they are not APDUs, into pieces as they arrive.
 
 use std::io;
 
@@ -8,30 +8,30 @@ use z3950_asn1::codec::frame::Scanner;
 
 use crate::budget::Charge;
 
-/// A piece of what one side sends.
+/// A piece of the octets of one side.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// The octets of one BER value with the tag of an APDU. Even so, it may not be an APDU that can be decoded.
+    /// The octets of one BER value with the tag of an APDU. It may still turn out not to be a valid APDU.
     Apdu(Bytes),
     /// Other octets.
     Raw(Bytes),
 }
 
-/// The stream of one side. From the first octets that are not an APDU, or are too many for one, everything is raw.
+/// The octets of one side, cut into pieces. After octets that are not an APDU, or too many for one, everything is raw.
 pub(super) struct Pieces {
     buffer: BytesMut,
     scanner: Scanner,
-    /// Whether no more APDUs are expected.
+    /// Whether all further octets are raw.
     is_raw: bool,
-    /// The charge for a long buffer.
+    /// The charge for the buffer if it is long.
     charge: Charge,
 }
 
-/// The size of a buffer that is not counted.
+/// The size up to which a buffer is not charged.
 const SMALL: usize = 8192;
 
 impl Pieces {
-    /// Creates a stream that begins with these octets, with APDUs of at most `max_apdu_size` octets.
+    /// Creates a reader whose stream is preceded by the octets in `buffer`, with APDUs of at most `max_apdu_size` octets.
     pub(super) fn new(buffer: BytesMut, max_apdu_size: usize, charge: Charge) -> Self {
         Self {
             buffer,

@@ -1,4 +1,4 @@
-//! A relay between clients and servers over real sockets: a test server, and handwritten servers.
+//! Tests of a relay between clients and servers over real sockets: a test server, and handwritten servers.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -25,7 +25,7 @@ use crate::testing::{Direction, TestServer, TestServerBuilder, record};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Returns a relay to this address.
+/// Returns a relay in front of this address.
 fn before(address: SocketAddr) -> TestServerBuilder {
     TestServer::builder().passing_to(RecordedHost(address.to_string()))
 }
@@ -51,7 +51,7 @@ fn encoded(requests: &[Apdu]) -> Vec<u8> {
     octets.collect::<Vec<_>>().concat()
 }
 
-/// Returns what is answered to these octets, up to the end of the connection.
+/// Sends octets; returns the answer up to the end of the connection.
 fn answers(address: SocketAddr, octets: &[u8]) -> Vec<u8> {
     let mut stream = connect(address);
     stream.write_all(octets).expect("the server listens");
@@ -61,7 +61,7 @@ fn answers(address: SocketAddr, octets: &[u8]) -> Vec<u8> {
     answers
 }
 
-/// Starts a handwritten server: the first octets of each connection are given to `serve`.
+/// Starts a handwritten server, which passes the first octets of each connection to `serve`.
 fn by_hand(serve: impl Fn(Vec<u8>, TcpStream) + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
@@ -150,7 +150,7 @@ fn texts_and_broken_inits_are_not_recorded() {
     }
 }
 
-/// Reported in one line of a transcript, not one for each packet.
+/// Octets that are not an APDU are one line of the transcript, not one line per packet.
 #[test]
 fn octets_that_are_no_apdu_are_told_together() {
     let server = by_hand(|_, mut stream| {
@@ -285,7 +285,7 @@ async fn an_end_of_the_server_is_told_from_one_of_the_client() {
     }
 }
 
-/// How sessions end.
+/// An observer that collects the reasons for the end of sessions.
 #[derive(Default)]
 struct Ends(Mutex<Vec<SessionEnd>>);
 
@@ -323,7 +323,7 @@ fn silence_of_both_sides_ends_the_session() {
 
 #[test]
 fn a_client_that_does_not_read_stops_the_server() {
-    /// More octets than the buffers of four sockets can hold.
+    /// A number of octets that exceeds the buffers of four sockets.
     const FLOOD: usize = 256 << 20;
     let (tell, written) = std::sync::mpsc::channel();
     let flooding = by_hand(move |_, mut stream| {

@@ -1,4 +1,4 @@
-//! APDUs as clients send them, for tests. The tests of the judge use them too.
+//! APDUs as clients send them, for tests of the server and of the judge.
 
 use z3950_asn1::apdu::{
     Apdu, AttributesPlusTerm, CaseSensitivity, DatabaseName, ElementSetNames, InitializeRequest,
@@ -6,7 +6,7 @@ use z3950_asn1::apdu::{
     SortElement, SortKey, SortKeySpec, SortRelation, SortRequest, Term,
 };
 
-/// Returns the Init of a client that speaks these versions and wants everything.
+/// Returns the Init of a client with these versions that requests all options.
 pub(crate) fn init_of(protocol_version: ProtocolVersion) -> InitializeRequest {
     InitializeRequest {
         protocol_version,
@@ -31,7 +31,7 @@ pub(crate) fn init() -> Apdu {
     init_of(ProtocolVersion::UP_TO_3).into()
 }
 
-/// Returns a Search in `cat` for a query in PQF, without records, into the set `default`.
+/// Returns a Search in `cat` for a query in PQF, which requests no records and creates the set `default`.
 pub(crate) fn search_request(pqf: &str) -> SearchRequest {
     SearchRequest {
         reference_id: None,
@@ -70,7 +70,7 @@ pub(crate) fn present(start: i64, number: i64) -> Apdu {
     present_request(start, number).into()
 }
 
-/// Returns a Scan of three terms, starting with this one.
+/// Returns a Scan of three terms, beginning with `start`.
 pub(crate) fn scan_request(start: &str) -> ScanRequest {
     ScanRequest {
         reference_id: None,

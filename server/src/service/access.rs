@@ -1,4 +1,4 @@
-//! Access control (Z39.50-2003 §3.2.5): if a client gave no credentials at Init, asks for them before its first operation, in the
+//! Access control (Z39.50-2003 §3.2.5): asks clients without credentials at Init for them before their first operation, in the
 //! simple form or by prompts (prompt-1, Appendix ACC.1).
 
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::guesses::Penalty;
 use crate::target::Seat;
 
-/// Returns the question for credentials.
+/// Returns the request for credentials.
 ///
 /// # Errors
 /// Condition 102 if access control is not in effect.
@@ -34,7 +34,8 @@ pub(crate) fn challenge(association: &Association) -> Result<Apdu, Diagnostic> {
     Ok(challenge.into())
 }
 
-/// Takes the client's answer, and sets the penalty for a wrong password. After a valid answer the client is not asked again.
+/// Checks the credentials in the client's answer, and sets the penalty for a wrong password. After valid credentials, the client
+/// is not asked again.
 ///
 /// # Errors
 /// Condition 101 for missing or wrong credentials, 1015 if the user has the maximum number of sessions.

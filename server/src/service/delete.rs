@@ -10,8 +10,8 @@ use crate::association::Operation;
 
 /// Deletes the result sets. Returns `None` for an undefined function.
 ///
-/// The status of the operation is the status of the set if only one is named; if several are named and one of them does not
-/// exist, it is notAllRequestedResultSetsDeleted.
+/// If a single set is named, its status is the status of the operation. If several sets are named and one of them does not exist,
+/// the status is notAllRequestedResultSetsDeleted.
 pub(super) fn answer(
     operation: &Operation,
     request: &DeleteResultSetRequest,

@@ -1,10 +1,10 @@
 //! Extended services (Z39.50-2003 §3.2.9, Appendix EXT): updates, orders, persistent result sets and queries, and XML documents.
-//! Updates need permission ([`crate::access`]). A task is carried out before it is answered; then its package is kept in
-//! IR-Extend-1, but the package of an update only if it has a name. Where the standard leaves a choice:
+//! Updates need permission ([`crate::access`]). A task is performed before it is answered. Its package is then kept in
+//! IR-Extend-1, except for an update without a package name. Where the standard leaves a choice:
 //!
-//! - a task that fails leaves no package in the database, although the answer contains one;
-//! - packages are kept while the server runs, whatever retention time the client requests;
-//! - an order is accepted but never completed here: people carry it out.
+//! - the package of a failed task is sent, but not kept in the database;
+//! - packages are kept until the server ends, whatever retention time the client requests;
+//! - an order is accepted but never completed by the server, because people have to fulfil it.
 
 mod order;
 mod persistent;
@@ -30,11 +30,11 @@ use crate::extended::{EXTENDED_SERVICES, Function, Task, TaskKind};
 /// The result of a task.
 struct Outcome {
     status: TaskStatus,
-    /// The alternative `taskPackage` of the service's type.
+    /// The contents of the package: the alternative `taskPackage` of the service's type.
     parameters: TaskParameters,
     /// The reason why the task failed, if it did.
     failure: Option<Diagnostic>,
-    /// The records to keep with the task.
+    /// The records to keep with the task, if any.
     result_set: Option<ResultSet>,
 }
 
@@ -48,7 +48,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the outcome of an update, which is done unless it failed.
+    /// Returns the result of an update, which is complete unless it failed.
     fn of_update(failure: Option<Diagnostic>, parameters: impl Into<TaskParameters>) -> Self {
         let status = match failure {
             None => TaskStatus::COMPLETE,
@@ -61,10 +61,10 @@ impl Outcome {
     }
 }
 
-/// Carries out the task and answers with its package, unless the client does not want the package.
+/// Performs the task and answers with its package, unless the client does not want the package.
 ///
 /// # Errors
-/// The diagnostic to answer with instead.
+/// The diagnostic of a failed response.
 pub(super) async fn answer(
     operation: &Operation,
     request: &ExtendedServicesRequest,
@@ -95,7 +95,7 @@ pub(super) async fn answer(
 /// Returns the authenticated user.
 ///
 /// # Errors
-/// Condition 222 for a request in the name of another user, if users are listed.
+/// Condition 222 if the request is on behalf of another user and users are listed.
 fn user(
     association: &Association,
     request: &ExtendedServicesRequest,
@@ -185,7 +185,7 @@ async fn create(
     })
 }
 
-/// Returns the response with the package of a task, if the client wants it.
+/// Returns the response, with the package of the task if the client wants it.
 ///
 /// # Errors
 /// Condition 14 if the package cannot be encoded.
@@ -233,7 +233,7 @@ fn parameters(request: &ExtendedServicesRequest) -> Result<TaskParameters, Diagn
     })
 }
 
-/// Changes the contents, permissions and description of a task, if the request has them.
+/// Changes those of the contents, permissions and description of a task that are in the request.
 fn modify(
     operation: &Operation,
     request: &ExtendedServicesRequest,
@@ -286,7 +286,7 @@ fn delete(
     })
 }
 
-/// Returns why an update failed, if it failed: the reason is the diagnostic of one record.
+/// Returns the reason why an update failed: the diagnostic of one of its records; `None` if it succeeded.
 fn failure_of(outcomes: &[Result<Bytes, Diagnostic>]) -> Option<Diagnostic> {
     let why = outcomes.iter().find_map(|outcome| outcome.as_ref().err())?;
     Some(match why.addinfo.as_bytes() {

@@ -1,5 +1,6 @@
 //! Init (Z39.50-2003 §3.2.1): admission, protocol version, options and message sizes; character set and language (Appendix NEG,
-//! charsetNegotiation-3). The server selects UTF-8 or nothing. Records stay in the character set that they declare.
+//! charsetNegotiation-3). The server selects UTF-8 or nothing. This does not affect records, which have the character set that
+//! they declare.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -22,9 +23,9 @@ use crate::offer::Offer;
 use crate::target::{Seat, Target};
 use crate::units::count;
 
-/// Returns the answer and the agreed terms, which are `None` if there is no common version or the client is not admitted. In that
-/// case, the result is FALSE, with the reason in the userInformationField, as other servers send it. Also returns the penalty for
-/// a wrong password.
+/// Returns the answer and the agreed terms, which are `None` if there is no common version or the client is not admitted. In
+/// these cases, the result is FALSE and the reason is in the userInformationField, as with other servers. Also returns the
+/// penalty for a wrong password.
 pub(crate) fn answer(
     request: &InitializeRequest,
     target: &Arc<Target>,
@@ -79,7 +80,7 @@ pub(crate) fn answer(
     (response.into(), admitted.ok(), penalty)
 }
 
-/// Returns the seat of the client, if it is a user, and whether it must still authenticate.
+/// Returns the seat of the client, if it is admitted as a user, and whether it must still authenticate.
 fn admit(
     request: &InitializeRequest,
     target: &Arc<Target>,
@@ -113,15 +114,16 @@ fn admit(
     }
 }
 
-/// The options that need version 3: in version 2, an answer is one APDU, and operations are serial (Z39.50-2003 §3.3, §3.5).
+/// The options that require version 3. In version 2, an answer is a single APDU, and operations are serial (Z39.50-2003 §3.3,
+/// §3.5).
 const OF_VERSION_3: [Options; 3] = [
     Options::SEGMENTATION_1,
     Options::SEGMENTATION_2,
     Options::CONCURRENT_OPERATIONS,
 ];
 
-/// Returns the options that are both requested and offered, and exist in the version in force. The negotiation model is granted
-/// only if there is something to negotiate.
+/// Returns the options that are requested, offered, and available in the version in force. The negotiation model is granted only
+/// if the client has proposed something.
 fn options(
     request: &InitializeRequest,
     offer: &Offer,
@@ -139,7 +141,7 @@ fn options(
     Options(granted.fold(Bits::default(), Bits::with))
 }
 
-/// Returns the smaller of the requested size and the server's limit; zero or less means that no limit is requested.
+/// Returns the requested size, but at most the server's limit; zero or less means that the client does not request a limit.
 fn agreed(asked: i64, own: usize) -> usize {
     match usize::try_from(asked) {
         Ok(asked) if asked > 0 => asked.min(own),
@@ -157,7 +159,7 @@ fn other_information(value: &impl ExternalValue) -> Option<OtherInformation> {
     Some(information)
 }
 
-/// Returns the client's proposal, if there is one.
+/// Returns the client's proposal of character sets and languages, if there is one.
 fn proposal(request: &InitializeRequest) -> Option<OriginProposal> {
     let information = request.other_info.as_ref();
     match information.and_then(OtherInformation::value)? {
@@ -166,7 +168,7 @@ fn proposal(request: &InitializeRequest) -> Option<OriginProposal> {
     }
 }
 
-/// Returns the server's selection. The language is the first proposed one that the server offers.
+/// Returns the server's selection from a proposal. The language is the first proposed one that the server offers.
 fn selection(proposal: &OriginProposal, offer: &Offer) -> TargetResponse {
     let sets = proposal.proposed_char_sets.as_deref();
     let languages = proposal.proposedlanguages.as_deref().unwrap_or_default();
@@ -189,7 +191,7 @@ fn is_utf_8(set: &ProposedCharSet) -> bool {
     name.is_some_and(|name| name.eq_ignore_ascii_case("utf-8") || name.eq_ignore_ascii_case("utf8"))
 }
 
-/// Returns the selection of a set in the way in which it was proposed: by number or by name.
+/// Returns the selection of a character set in the form in which it was proposed: by number or by name.
 fn selected(set: &ProposedCharSet) -> SelectedCharSet {
     match set {
         ProposedCharSet::Iso2022(_) => SelectedCharSet::None,

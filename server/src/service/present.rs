@@ -1,5 +1,5 @@
-//! Present and Segment (Z39.50-2003 §3.2.3, §3.3): records of a result set, from one or more ranges, in one response, or also in
-//! segments before it.
+//! Present and Segment (Z39.50-2003 §3.2.3, §3.3): sends records of a result set, from one or more ranges, in one response or in
+//! several segments.
 
 use z3950_asn1::apdu::{Apdu, Options, PresentRequest, PresentResponse, Range, Records, Segment};
 
@@ -12,7 +12,7 @@ use crate::units::count;
 /// Answers with the records of a result set.
 ///
 /// # Errors
-/// The diagnostic to answer with instead.
+/// The diagnostic of a failed response.
 pub(super) async fn answer(
     operation: &Operation,
     request: &PresentRequest,
@@ -22,7 +22,7 @@ pub(super) async fn answer(
     Ok(responses(packed, next))
 }
 
-/// Returns the segments and the response, which counts the records of all of them.
+/// Returns the segments and the response, whose number of records includes those in the segments.
 fn responses(packed: Packed, next: i64) -> Vec<Apdu> {
     let other_info = packed.other_info();
     let segments = packed.segments.into_iter().map(|records| {
@@ -43,7 +43,7 @@ fn responses(packed: Packed, next: i64) -> Vec<Apdu> {
     segments.chain([response.into()]).collect()
 }
 
-/// Returns the records, and the position after the last of them.
+/// Returns the records, and the position after the last record.
 async fn present(
     operation: &Operation,
     request: &PresentRequest,
@@ -71,8 +71,8 @@ async fn present(
     Ok((packed, next))
 }
 
-/// Returns the sizes and number of segments. At level 1 records are whole, at level 2 they may be fragments, and the request may
-/// limit the sizes of segments and records.
+/// Returns the sizes and number of segments. At level 1, records are complete; at level 2, they may be split into fragments, and
+/// the request may limit the sizes of segments and records.
 ///
 /// # Errors
 /// Condition 242 with the minimum, for segments that are too small.
@@ -111,8 +111,8 @@ const LEAST_SEGMENT: usize = 64;
 /// Returns the positions of a range, counted from 0.
 ///
 /// # Errors
-/// Condition 13 with the first position out of range. An empty range is refused as well, because some clients report their own
-/// error for an answer without records and diagnostics.
+/// Condition 13 with the first position out of range. An empty range is refused as well, because some clients cannot handle an
+/// answer without records and diagnostics.
 fn positions(hits: usize, range: &Range) -> Result<std::ops::Range<usize>, Diagnostic> {
     let out_of_range = |position: i64| diagnostic(Condition::OUT_OF_RANGE, position.to_string());
     let start = range.starting_position;
@@ -129,7 +129,7 @@ fn positions(hits: usize, range: &Range) -> Result<std::ops::Range<usize>, Diagn
     Ok(before..behind)
 }
 
-/// Returns the records of the ranges, but at most `most`.
+/// Returns the records of the ranges, but at most `most` of them.
 fn wanted<'a>(hits: &Hits, ranges: impl Iterator<Item = &'a Range>, most: usize) -> Vec<RecordId> {
     let mut wanted = Vec::new();
     for positions in ranges.flat_map(|range| positions(hits.len(), range)) {
@@ -140,7 +140,7 @@ fn wanted<'a>(hits: &Hits, ranges: impl Iterator<Item = &'a Range>, most: usize)
     wanted
 }
 
-/// Returns the position after the first `records` records of the ranges.
+/// Returns the position after the first `records` records in the ranges.
 fn position_behind<'a>(ranges: impl Iterator<Item = &'a Range>, records: i64) -> i64 {
     let mut left = records;
     let mut next = 0;

@@ -1,5 +1,6 @@
-//! The records of a response: their syntax and elements (Z39.50-2003 §3.2.3.1.5, §3.6), and how many of them fit into the agreed
-//! sizes, in segments if these are in effect (§3.3). A record that can never be sent becomes a diagnostic (16, 17).
+//! Packs the records of a response: determines their syntax and elements (Z39.50-2003 §3.2.3.1.5, §3.6), and fits as many as
+//! possible into the agreed sizes, or into segments if these are in effect (§3.3). A record that can never be sent is replaced by
+//! a diagnostic (16, 17).
 
 use bytes::Bytes;
 use tracing::info;
@@ -22,7 +23,7 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 /// Returns the composition of the records in the answer to a Search.
 ///
 /// # Errors
-/// Condition 239 for a syntax and 25 for an element set that the backend does not have.
+/// Condition 239 for a syntax and 25 for an element set that the backend does not support.
 pub(super) fn of_names(
     backend: &dyn Backend,
     is_strict: bool,
@@ -46,10 +47,10 @@ pub(super) fn of_names(
     Ok(composition)
 }
 
-/// Returns the composition of the records of a Present. The syntaxes of a CompSpec take precedence over the preferred one.
+/// Returns the composition of the records of a Present. The syntaxes of a CompSpec take precedence over the preferred syntax.
 ///
 /// # Errors
-/// The same as for [`of_names`]; 1066 for a schema and 244 for an element specification that the backend does not have.
+/// The same as for [`of_names`]; 1066 for a schema and 244 for an element specification that the backend does not support.
 pub(super) fn of_present(
     backend: &dyn Backend,
     is_strict: bool,
@@ -99,7 +100,7 @@ fn known_element_set(
     }
 }
 
-/// Returns the element sets for particular databases.
+/// Returns the element sets that are requested for particular databases.
 fn by_database<'a>(
     element_sets: impl Iterator<Item = (&'a DatabaseName, Result<String, Diagnostic>)>,
 ) -> Result<Vec<(String, String)>, Diagnostic> {
@@ -108,8 +109,8 @@ fn by_database<'a>(
     named.collect()
 }
 
-/// Returns the first listed syntax that the backend has. If it does not have any of them, selectAlternativeSyntax leaves the
-/// choice to the backend.
+/// Returns the first syntax in the list that the backend supports. If it supports none of them, selectAlternativeSyntax lets the
+/// backend choose.
 fn specified_syntax(
     backend: &dyn Backend,
     specification: &CompSpec,
@@ -152,41 +153,41 @@ fn specified(
     }
 }
 
-/// The records of a response.
+/// The packed records of a response.
 pub(super) struct Packed {
     /// The segments before the response itself.
     pub(super) segments: Vec<Vec<NamePlusRecord>>,
-    /// Records and surrogate diagnostics of the response, or of the segment being filled, in the requested order.
+    /// The records and surrogate diagnostics of the response, or of the current segment, in the requested order.
     pub(super) last: Vec<NamePlusRecord>,
-    /// The number of records in all segments, each counted once.
+    /// The total number of records. A record that spans segments counts once.
     pub(super) records: usize,
-    /// Success; partial-2 if not all records fitted, partial-3 if the client stopped the operation, partial-4 if the server
-    /// stopped it.
+    /// Success; partial-2 if not all records fit, partial-3 if the client stopped the operation, partial-4 if the server stopped
+    /// it.
     pub(super) status: PresentStatus,
-    /// The databases of records that are made of several records.
+    /// The source databases of records that were merged from several.
     sources: Vec<OtherInformationUnit>,
     sizes: Sizes,
-    /// The octets of the records in the last segment.
+    /// The octets of the records in the current segment.
     octets: usize,
     /// The charge for the records of all segments.
     charge: Charge,
 }
 
-/// Size limits, in octets of records.
+/// The limits on the size of a response, in octets of records.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
-    /// The limit of a segment, or of the response if there are no segments.
+    /// The maximum size of a segment or, without segmentation, of the response.
     pub(super) segment: usize,
     /// The maximum number of segments, including the response itself.
     pub(super) segments: usize,
-    /// The limit of a record.
+    /// The maximum size of a record.
     pub(super) record: usize,
-    /// Whether a record may span segments (level 2).
+    /// Whether a record may be split over several segments (level 2).
     pub(super) fragments: bool,
 }
 
 impl Sizes {
-    /// Returns the limits without segmentation.
+    /// Returns the limits for a response without segments.
     pub(super) fn of(association: &Association) -> Self {
         Self {
             segment: association.terms.preferred_message_size,
@@ -197,17 +198,17 @@ impl Sizes {
     }
 }
 
-/// The maximum number of records in a response that is not large, and the number of records packed before other sessions may go
-/// first: this takes about half a millisecond.
+/// The number of records from which a response counts as large. It is also the number of records packed before other sessions may
+/// run, which takes about half a millisecond.
 const RECORDS_AT_ONCE: usize = 64;
 
-/// Returns one record more than a response may hold, to find out whether there are more.
+/// Returns the maximum number of records in a response plus one, which shows whether there are more.
 pub(super) fn most_records(association: &Association) -> usize {
     let most = association.target.limits.records_per_response.max(1);
     most.saturating_add(1)
 }
 
-/// Returns the number of octets in a unit of otherInfo.
+/// Returns the size of a unit of otherInfo in octets.
 fn octets_of(unit: Option<&OtherInformationUnit>) -> usize {
     match unit.map(|unit| &unit.information) {
         Some(Information::ExternallyDefinedInfo(external)) => external.octets().len(),
@@ -215,20 +216,20 @@ fn octets_of(unit: Option<&OtherInformationUnit>) -> usize {
     }
 }
 
-/// The octets that a record takes besides its own.
+/// The memory of a record in addition to its octets.
 const RECORD: usize = size_of::<NamePlusRecord>();
 
-/// Packs the wanted records, up to the first record that does not fit.
+/// Packs the requested records, up to the first one that does not fit.
 ///
-/// The records are charged to the session until the response is made. Only some large responses are made at the same time
-/// ([`Limits::large_answers`](crate::Limits::large_answers)).
+/// The records are charged to the session until the response is complete. The number of large responses being packed is limited
+/// by [`Limits::large_answers`](crate::Limits::large_answers).
 ///
-/// Without fragments, a record larger than the preferred message size is sent if it is the only one wanted, up to the exceptional
-/// record size. A client therefore always makes progress: a response begins with a record or its diagnostic.
+/// Without fragments, a record that is larger than the preferred message size is sent only if it is requested alone, up to the
+/// exceptional record size. A response always begins with a record or its diagnostic, so that clients make progress.
 ///
 /// # Errors
-/// The backend's diagnostic, if there are no records at all; the reason if the operation was stopped before the first record;
-/// condition 31 if there is no room for the records.
+/// The backend's diagnostic if it cannot retrieve any record; the reason if the operation was stopped before the first record;
+/// condition 31 if the session does not have enough memory for the records.
 pub(super) async fn pack(
     operation: &Operation,
     set: &ResultSet,
@@ -324,20 +325,19 @@ fn sound(record: External) -> Result<External, Diagnostic> {
 }
 
 impl Packed {
-    /// Returns the databases of the records that are made of several records.
+    /// Returns the source databases of the records that were merged from several.
     pub(super) fn other_info(&self) -> Option<OtherInformation> {
         (!self.sources.is_empty()).then(|| OtherInformation(self.sources.clone()))
     }
 
-    /// Returns the databases of the record that is added next.
+    /// Returns the source databases of the record to be added next.
     fn next_sources(&self, sources: Vec<RecordSource>) -> Option<OtherInformationUnit> {
         let number = u64::try_from(self.records).map(|number| number.saturating_add(1));
         let named = RecordSources::new(number.ok(), sources);
         (!named.sources.is_empty()).then(|| named.to_unit())
     }
 
-    /// Adds a record, or the diagnostic in its place, with the information about it elsewhere in the response; returns whether
-    /// there was room.
+    /// Adds a record or its diagnostic, with the information on its sources; returns whether there was room.
     fn add(
         &mut self,
         database: DatabaseName,
@@ -368,7 +368,7 @@ impl Packed {
         true
     }
 
-    /// Returns the condition if a record of this size can never be sent.
+    /// Returns the condition for a record that can never be sent because of its size; `None` if it can.
     fn never_fits(&self, size: usize, only: bool) -> Option<Condition> {
         let Sizes {
             segment,
@@ -389,12 +389,12 @@ impl Packed {
         self.sizes.segment.saturating_sub(self.octets)
     }
 
-    /// Returns how many more segments may begin.
+    /// Returns the number of segments that may still begin.
     fn left(&self) -> usize {
         self.sizes.segments.saturating_sub(self.segments.len() + 1)
     }
 
-    /// Begins another segment, if one is allowed.
+    /// Begins another segment, if one is allowed; returns whether it did.
     fn turn(&mut self) -> bool {
         if self.left() == 0 {
             return false;
@@ -409,7 +409,7 @@ impl Packed {
         self.octets = self.octets.saturating_add(size);
     }
 
-    /// Adds a record in fragments, the first of which fills up the current segment.
+    /// Adds a record in fragments. The first fragment fills the current segment.
     fn add_fragments(&mut self, database: &DatabaseName, external: &External) -> bool {
         let mut rest = Bytes::copy_from_slice(external.octets());
         let room = self

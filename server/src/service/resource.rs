@@ -1,5 +1,5 @@
-//! Resource control and reports (Z39.50-2003 §3.2.6): asks the client whether to continue with a large result, and reports
-//! what the session has done (resource-1, Appendix RSC.1).
+//! Resource control and reports (Z39.50-2003 §3.2.6): asks the client whether to continue with a large result, and sends reports
+//! on the work of the session (resource-1, Appendix RSC.1).
 
 use z3950_asn1::apdu::{
     Apdu, External, ExternalValue, PartialResultsAvailable, ReferenceId, ResourceControlRequest,
@@ -13,14 +13,14 @@ use crate::association::{Association, Usage};
 use crate::diagnostic::{Condition, diagnostic};
 use crate::units::count;
 
-/// The answer to a Search that waits for the client's permission.
+/// The answer to a Search that is held back until the client permits it.
 pub(crate) struct Held {
     pub(crate) reference_id: Option<ReferenceId>,
     result_set: Vec<u8>,
     pub(crate) response: SearchResponse,
 }
 
-/// Holds the answer to a Search, and asks whether to continue with it.
+/// Holds back the answer to a Search, and asks the client whether to continue.
 pub(super) fn ask(request: &SearchRequest, response: SearchResponse) -> (Held, Apdu) {
     let found = response.result_count;
     let question = ResourceControlRequest {
@@ -42,8 +42,8 @@ pub(super) fn ask(request: &SearchRequest, response: SearchResponse) -> (Held, A
     (held, question.into())
 }
 
-/// Returns the held answer if the client continues, and a failed one otherwise. In that case, the result set is kept only if the
-/// client wants it.
+/// Returns the answer that was held back if the client wants to continue; otherwise, an answer that failed. In the latter case,
+/// the result set is kept only if the client wants it.
 pub(crate) fn resume(
     association: &Association,
     held: Held,
@@ -62,7 +62,7 @@ pub(crate) fn resume(
     response
 }
 
-/// Reports what the session has done. The report is never about a single operation, and always in this format.
+/// Returns a report on the work of the session, always in the same format; reports on single operations are not supported.
 pub(super) fn report(
     association: &Association,
     request: &ResourceReportRequest,

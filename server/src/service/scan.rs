@@ -1,4 +1,4 @@
-//! Scan (Z39.50-2003 §3.2.8): terms of an index around a starting point, with their counts.
+//! Scan (Z39.50-2003 §3.2.8): terms of an index around a start, with their counts.
 
 use z3950_asn1::apdu::{
     DiagRec, Entry, ListEntries, ScanRequest, ScanResponse, ScanStatus, Term, TermInfo,
@@ -14,7 +14,7 @@ use crate::units::count;
 /// Answers with the terms.
 ///
 /// # Errors
-/// The diagnostic to answer with instead.
+/// The diagnostic of a failed response.
 pub(super) async fn answer(
     operation: &Operation,
     request: &ScanRequest,
@@ -40,19 +40,19 @@ pub(super) async fn answer(
     Ok(response(operation, request, scanned, &window))
 }
 
-/// The window of terms around the starting point.
+/// The window of terms around the start.
 struct Window {
-    /// The number of terms before the starting point.
+    /// The number of terms before the start.
     before: usize,
-    /// The number of terms from the starting point onwards.
+    /// The number of terms from the start on.
     after: usize,
-    /// Whether the starting point is before the first term of the answer, and is itself left out.
+    /// Whether the start is left out, because its position is before the first term of the answer.
     beyond: bool,
 }
 
 impl Window {
-    /// Reads the window. The default preferred position of the starting point is 1. With 0, the starting point is before the
-    /// first term of the answer; with one more than the number of terms, it is after the last.
+    /// Returns the window of a request. The default preferred position of the start is 1. A position of 0 means that the start is
+    /// before the first term of the answer; the number of terms plus one, that it is after the last term.
     ///
     /// # Errors
     /// Condition 228 if no terms are requested, 31 for more terms than the limit, 233 for a position outside the answer.
@@ -125,7 +125,7 @@ fn response(
     }
 }
 
-/// Returns the terms that fit, and whether some did not.
+/// Returns the terms that fit into `most` octets, and whether any did not fit.
 fn packed(terms: impl Iterator<Item = ScanTerm>, most: usize) -> (Vec<Entry>, bool) {
     let mut octets: usize = 0;
     let mut entries = Vec::with_capacity(terms.size_hint().0);
@@ -149,7 +149,7 @@ fn packed(terms: impl Iterator<Item = ScanTerm>, most: usize) -> (Vec<Entry>, bo
 
 /// Returns the approximate size of a term in an answer, in octets.
 fn size(term: &ScanTerm) -> usize {
-    /// The octets of tags, lengths and the count.
+    /// The octets for tags, lengths and the count of a term.
     const AROUND: usize = 24;
     let octets = match &term.term {
         Term::General(octets) => octets.len(),

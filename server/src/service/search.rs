@@ -1,4 +1,4 @@
-//! Search (Z39.50-2003 §3.2.2): makes a result set from a query, and sends its first records as requested by the parameters for
+//! Search (Z39.50-2003 §3.2.2): creates a result set from a query, and sends its first records as requested by the parameters for
 //! small, medium and large sets.
 
 use std::borrow::Cow;
@@ -27,7 +27,7 @@ use crate::units::count;
 
 /// Searches, keeps the result set, and answers.
 ///
-/// A search that fails deletes the result set with its name, unless the set exists and must not be replaced.
+/// A failed search deletes the result set of its name, unless the set exists and must not be replaced.
 pub(super) async fn answer(operation: &Operation, request: &SearchRequest) -> SearchResponse {
     let (response, found) = match search(operation, request).await {
         Ok((set, found)) => (
@@ -114,8 +114,8 @@ async fn evaluate(
     Ok((ResultSet { backend, hits }, found))
 }
 
-/// Returns the answer to a successful search, with the records that the search asks for. If these cannot be retrieved, the
-/// Present part of the answer fails, not the search. An interrupted search fails with a subset as its result set.
+/// Returns the answer to a successful search, with the records that it requests. If these cannot be retrieved, only the Present
+/// part of the answer fails. An interrupted search fails with a subset as its result set.
 async fn response(
     operation: &Operation,
     request: &SearchRequest,
@@ -159,7 +159,7 @@ async fn response(
     response
 }
 
-/// Returns the records to send with the answer; `None` for none.
+/// Returns the records to send with the answer; `None` if none are requested.
 async fn first_records(
     operation: &Operation,
     request: &SearchRequest,
@@ -182,8 +182,8 @@ async fn first_records(
     Ok(Some(packed))
 }
 
-/// Returns how many records to send with the answer, and their element set (Z39.50-2003 §3.2.2.1.6): all records of a small set,
-/// mediumSetPresentNumber records of a medium set, and none of a large set.
+/// Returns the number of records to send with the answer, and their element set (Z39.50-2003 §3.2.2.1.6): all records of a small
+/// set, mediumSetPresentNumber records of a medium set, and none of a large set.
 fn records_wanted(request: &SearchRequest, hits: usize) -> (usize, Option<&ElementSetNames>) {
     let found = count(hits);
     if found <= request.small_set_upper_bound {
@@ -199,7 +199,7 @@ fn records_wanted(request: &SearchRequest, hits: usize) -> (usize, Option<&Eleme
     }
 }
 
-/// Returns the maximum number of records in the answer, whatever the search finds.
+/// Returns the maximum number of records in the answer, for any number of hits.
 fn first_records_wanted(request: &SearchRequest) -> usize {
     let small = request.small_set_upper_bound;
     // There is a medium set only between the two bounds.
@@ -215,11 +215,11 @@ fn first_records_wanted(request: &SearchRequest) -> usize {
 /// The qualifiers of CCL and the indexes of CQL.
 static DIALECTS: LazyLock<Dialects> = LazyLock::new(Dialects::built_in);
 
-/// Returns the query as type-1 (Z39.50-2003 §3.7): type-1 and type-101 as they are, CCL (type-2) and CQL (type-104,
+/// Returns the query as type-1 (Z39.50-2003 §3.7): type-1 and type-101 unchanged, CCL (type-2) and CQL (type-104,
 /// 1.2.840.10003.16.2) translated.
 ///
 /// # Errors
-/// Condition 107 for an unsupported query type, 108 for a text that is too long or cannot be parsed.
+/// Condition 107 for an unsupported query type, 108 for CCL or CQL that is too long or malformed.
 fn rpn<'q>(query: &'q Query, association: &Association) -> Result<Cow<'q, RpnQuery>, Diagnostic> {
     let Target { limits, offer, .. } = &*association.target;
     let type_104 = offer.options.contains(Options::QUERY_TYPE_104);
@@ -251,7 +251,7 @@ fn rpn<'q>(query: &'q Query, association: &Association) -> Result<Cow<'q, RpnQue
     }
 }
 
-/// Returns the CQL text, which is sent as an InternationalString or as its octets.
+/// Returns the text of a CQL query, which may be sent as an InternationalString or as octets.
 fn cql(
     external: &External,
     read: impl Fn(Language, &[u8]) -> Result<Cow<'static, RpnQuery>, Diagnostic>,
@@ -285,8 +285,8 @@ fn read(language: Language, text: &[u8]) -> Result<Cow<'static, RpnQuery>, Diagn
         .map_err(|error| diagnostic(Condition::MALFORMED_QUERY, error.to_string()))
 }
 
-/// Returns whether to count the records of each term: in version 3, for queries of several terms, or if the client asks for it
-/// with an empty report. A single term would have the same count as the result set.
+/// Returns whether to count the records of each term: in version 3, for queries of several terms; or if the client requests it
+/// with an empty report. For a single term, the count would equal that of the result set.
 fn term_counts_wanted(
     association: &Association,
     request: &SearchRequest,
@@ -336,7 +336,7 @@ fn natural(number: i64) -> usize {
     usize::try_from(number).unwrap_or(0)
 }
 
-/// Returns what is special about the result set: records of a failed source are missing, or the count is an estimate.
+/// Returns the status of an unusual result set: records of a failed source are missing, or the count is an estimate.
 fn status(found: &Found) -> Option<ResultSetStatus> {
     let has_failed = found.sources.iter().any(|source| source.failure.is_some());
     if has_failed {
@@ -347,7 +347,7 @@ fn status(found: &Found) -> Option<ResultSetStatus> {
 }
 
 /// Returns the additional search information of the response (Z39.50-2003 §3.2.2.1.12): the records of each source and term
-/// (SearchResult-1, Appendix USR.1), facets as defined by Index Data, and failures of sources and remarks (diag-1).
+/// (SearchResult-1, Appendix USR.1), facets as defined by Index Data, failures of sources, and remarks (diag-1).
 fn information(association: &Association, found: &Found) -> Option<OtherInformation> {
     let mut information = OtherInformation::default();
     let most = association.target.limits.term_counts;
@@ -388,7 +388,7 @@ fn information(association: &Association, found: &Found) -> Option<OtherInformat
     (!information.0.is_empty()).then_some(information)
 }
 
-/// Returns what a source found, or why it did not answer.
+/// Returns the number of records from a source, or the reason why it did not answer.
 fn source(report: &SourceReport) -> SearchSource {
     let records = u64::try_from(report.records).unwrap_or(u64::MAX);
     SearchSource {
@@ -398,7 +398,7 @@ fn source(report: &SourceReport) -> SearchSource {
     }
 }
 
-/// Returns the remark that the facets do not include the records of a source.
+/// Returns the remark that the records of a source are not counted in the facets.
 fn without_facets(source: &SourceReport) -> DiagnosticUnit {
     let service = diagnostic(Condition::SERVICE_NOT_FOR_DATABASE, "facets");
     let message = format!("{}: its records are not counted in facets", source.name);

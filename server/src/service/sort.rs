@@ -1,4 +1,4 @@
-//! Sort (Z39.50-2003 §3.2.7.1): merges and sorts result sets, into one of them or into another one.
+//! Sort (Z39.50-2003 §3.2.7.1): merges and sorts result sets; the result replaces one of them or is a new set.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::budget::Charge;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 use crate::units::count;
 
-/// Sorts, keeps the set, and answers. A sort that fails leaves all sets as they are.
+/// Sorts, keeps the set, and answers. A failed sort does not change any set.
 pub(super) async fn answer(operation: &Operation, request: &SortRequest) -> Apdu {
     let mut response = SortResponse::default();
     let why = match sort(operation, request).await {
@@ -36,7 +36,7 @@ pub(super) async fn answer(operation: &Operation, request: &SortRequest) -> Apdu
     response.into()
 }
 
-/// The octets that a sort needs for a record and for each of its keys, if they are not in the index.
+/// The octets that a sort needs for each record; each key adds [`OCTETS_A_KEY`].
 pub(super) const OCTETS_A_RECORD: usize = 64;
 pub(super) const OCTETS_A_KEY: usize = 64;
 
@@ -97,10 +97,10 @@ fn inputs(operation: &Operation, request: &SortRequest) -> Result<Vec<ResultSet>
     Ok(inputs)
 }
 
-/// Checks the keys to the extent that they do not depend on the database.
+/// Checks those properties of the keys that do not depend on the database.
 ///
 /// # Errors
-/// Condition 207 for no keys, 211 for too many, 212 for a duplicate, 214 and 215 for values that the standard does not define.
+/// Condition 207 without keys, 211 for too many, 212 for a duplicate, 214 and 215 for values that the standard does not define.
 fn check_keys(association: &Association, keys: &[SortKeySpec]) -> Result<(), Diagnostic> {
     let most = association.target.limits.sort_keys;
     if keys.is_empty() {

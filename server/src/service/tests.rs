@@ -1,4 +1,4 @@
-//! Every service, request by request, and every diagnostic that it sends.
+//! Tests of every service, request by request, with every diagnostic that it sends.
 
 mod access;
 mod attributes;
@@ -39,7 +39,7 @@ fn presented(session: &mut Session, request: PresentRequest) -> PresentResponse 
     }
 }
 
-/// Returns a session whose set `default` has records of these sizes.
+/// Opens a session whose set `default` has records of these sizes.
 fn found(sizes: &[usize], limits: Limits) -> Session {
     let mut session = open(Arc::new(Sizes(sizes.to_vec())), limits);
     let response = search(&mut session, search_request("x"));

@@ -5,10 +5,10 @@ use z3950_asn1::apdu::{Apdu, ReferenceId};
 use crate::budget::Charge;
 use crate::service::resource::Held;
 
-/// Requests and answers that wait for the client's answer (Z39.50-2003 §3.2.5, §3.2.6), oldest first. If there is no room for
-/// another one, the oldest is dropped.
+/// The requests and answers that wait for a client's answer (Z39.50-2003 §3.2.5, §3.2.6), oldest first. If there are too many,
+/// the oldest is dropped.
 pub(super) struct Pending {
-    /// What waits, each with its charge.
+    /// The waiting requests and answers, with their charges.
     pub(super) waiting: Vec<(Waiting, Charge)>,
     pub(super) most: usize,
 }
@@ -16,7 +16,7 @@ pub(super) struct Pending {
 pub(super) enum Waiting {
     /// A request that waits for credentials.
     Request(Box<Apdu>),
-    /// An answer that waits for permission to send it.
+    /// An answer that waits for the client's permission.
     Answer(Box<Held>),
 }
 
@@ -30,7 +30,7 @@ impl Pending {
         self.waiting.push((new, charge));
     }
 
-    /// Takes what waits under the referenceId, or the newest if there is none.
+    /// Removes and returns the entry with this referenceId or, if no entry has it, the newest entry.
     pub(super) fn take(&mut self, reference_id: Option<&ReferenceId>) -> Option<Waiting> {
         let mut waiting = self.waiting.iter();
         let taken = match waiting.position(|(one, _)| one.reference_id() == reference_id) {

@@ -1,14 +1,14 @@
-//! The answers of a session, and how much room the records in an answer take (Z39.50-2003 §3.2.2.1.5, §3.3).
+//! The answers of a session, and the size of the records in them (Z39.50-2003 §3.2.2.1.5, §3.3).
 
 use z3950_asn1::apdu::{Apdu, FragmentSyntax, NamePlusRecord, Record, Records, ReferenceId};
 
-/// What the session sends, and whether the connection ends after it.
+/// The APDUs that a session sends, and whether the connection then ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Reply {
     /// The APDUs, in order.
     pub apdus: Vec<Apdu>,
-    /// Whether to close the connection after sending them.
+    /// Whether to close the connection after sending the APDUs.
     pub hang_up: bool,
 }
 
@@ -26,7 +26,7 @@ impl Reply {
         self.apdus.iter().map(octets_of_records).sum()
     }
 
-    /// Sets the referenceId of the request that is answered.
+    /// Sets the referenceId of the answers to that of the request.
     pub(super) fn bearing(mut self, reference_id: Option<ReferenceId>) -> Self {
         for apdu in &mut self.apdus {
             apdu.set_reference_id(reference_id.clone());

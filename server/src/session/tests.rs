@@ -1,4 +1,4 @@
-//! A session that receives hand-made APDUs of all 25 kinds, and thousands of mutated ones.
+//! Tests of a session that receives hand-made APDUs of all 25 kinds, and thousands of mutated ones.
 
 use std::sync::Arc;
 
@@ -145,7 +145,8 @@ fn another_init_restarts_the_session() {
     assert_eq!(crate::requests::shown(&response.records), "30 default");
 }
 
-/// Returns the answer to a request in an open session of version 3: the APDU's name, or the message of a Close.
+/// Returns the answer to a request in an open session of version 3, and whether the connection ends. The answer is the APDU's
+/// name, or the message of a Close.
 fn answer_to(request: Apdu) -> (String, bool) {
     let mut session = open(catalogue(), Limits::default());
     let mut request = request;
@@ -348,7 +349,7 @@ fn nothing_is_answered_after_the_end() {
     assert_eq!(now(session.receive(b"\xff")), Reply::hang_up());
 }
 
-/// SplitMix64: the numbers are the same in each run, so that a failure can be repeated.
+/// A SplitMix64 random number generator. The numbers are the same in each run, so that a failure can be repeated.
 struct Random(u64);
 
 impl Random {

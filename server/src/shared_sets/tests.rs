@@ -1,4 +1,4 @@
-//! The limits of shared result sets, at and past them.
+//! Tests of the limits of shared result sets, at each limit and past it.
 
 use std::net::Ipv4Addr;
 

@@ -1,4 +1,4 @@
-//! A Z39.50 request and its answer, within the time of an operation.
+//! Performs Z39.50 operations for SRU, within the time limit of a request.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -15,7 +15,7 @@ use super::failure::SruFailure;
 use crate::diagnostic::{Condition, diagnostic};
 use crate::session::carry_out;
 
-/// The time by which an SRU request, with all of its operations, has to be answered.
+/// The time by which an SRU request must be answered, including all its operations.
 #[derive(Clone, Copy)]
 pub(super) struct Deadline {
     since: Instant,
@@ -23,7 +23,7 @@ pub(super) struct Deadline {
 }
 
 impl SruSession {
-    /// Returns the deadline of a request that has just arrived.
+    /// Returns the deadline of a request that arrives now.
     pub(super) fn deadline(&self) -> Deadline {
         Deadline {
             since: Instant::now(),
@@ -31,7 +31,7 @@ impl SruSession {
         }
     }
 
-    /// Carries out an operation.
+    /// Performs an operation.
     ///
     /// # Errors
     /// Condition 2 if it takes too long, or the session has ended. A response that reports a failure is not an error.
@@ -83,7 +83,7 @@ impl SruSession {
 }
 
 impl Deadline {
-    /// Returns the deadline; `None` for a time that an `Instant` cannot hold.
+    /// Returns the deadline; `None` if `Instant` cannot represent it.
     fn at(self) -> Option<Instant> {
         self.since.checked_add(self.most?)
     }

@@ -1,4 +1,4 @@
-//! explain: the description of a database (ZeeRex 2.0), made from what its backend says about it.
+//! explain: the description of a database (ZeeRex 2.0), based on its backend's description.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -26,7 +26,7 @@ impl SruSession {
     /// Answers an explain.
     ///
     /// # Errors
-    /// Condition 235 if there is no database with this name, 236 if the user may not search it.
+    /// Condition 235 if the database does not exist, 236 if the user may not search it.
     pub(super) fn explain(
         &self,
         context: &Context,
@@ -82,7 +82,7 @@ impl SruSession {
     }
 }
 
-/// Returns the database with this name, or the part of a database with this name, compared regardless of case.
+/// Returns the description of the database with this name, or of the part of a database with this name; case is ignored.
 fn described(backend: &dyn Backend, name: &str) -> Option<DatabaseInfo> {
     let is = |one: &String| one.to_lowercase() == name.to_lowercase();
     backend.databases().into_iter().find_map(|database| {
@@ -101,7 +101,7 @@ fn described(backend: &dyn Backend, name: &str) -> Option<DatabaseInfo> {
     })
 }
 
-/// Returns the description, without host and port.
+/// Returns the description of a database, without host and port.
 fn zeerex(database: &DatabaseInfo, backend: &dyn Backend, target: &Target) -> ZeeRex {
     let mut description = ZeeRex::default();
     description.server.database = database.name.clone();
@@ -201,27 +201,27 @@ fn config(database: &DatabaseInfo, schemas: &[ZeeRexSchema], target: &Target) ->
     config
 }
 
-/// Returns whether queries may use an attribute of Bib-1.
+/// Returns whether queries may use a Bib-1 attribute.
 fn has(database: &DatabaseInfo, (attribute_type, value): (i64, i64)) -> bool {
     database.attributes.iter().any(|one| {
         one.attribute_set == BIB_1 && one.attribute_type == attribute_type && one.value == value
     })
 }
 
-/// The contents of CQL's properties, sorted for descriptions.
+/// The names in CQL's properties, sorted for descriptions.
 struct CqlIndexes {
     sets: Vec<ContextSet>,
-    /// The names of each Use value.
+    /// The names of each Use value, as indexes of context sets.
     names: BTreeMap<i64, Vec<ZeeRexMap>>,
-    /// Relations and relation modifiers, with the attributes that they stand for.
+    /// The relations and relation modifiers, with the attributes to which they correspond.
     relations: Vec<(String, Vec<(i64, i64)>)>,
     modifiers: Vec<(String, Vec<(i64, i64)>)>,
 }
 
-/// Truncation 104: masks within terms (ANSI Z39.58).
+/// Truncation 104, which has mask characters within terms (ANSI Z39.58).
 const Z39_58: i64 = 104;
 
-/// The context set of indexes that are named by their numbers.
+/// The context set for indexes that are named by their Use values.
 const BIB1: &str = "bib1";
 
 static INDEXES: LazyLock<CqlIndexes> = LazyLock::new(|| CqlIndexes::of(&PROPERTIES));
@@ -260,7 +260,7 @@ impl CqlIndexes {
     }
 }
 
-/// Returns the names of a category with the attributes that they stand for.
+/// Returns the names in a category of the properties, with the attributes to which they correspond.
 fn with_attributes(properties: &Properties, category: &str) -> Vec<(String, Vec<(i64, i64)>)> {
     let named = properties.names(category).map(|name| {
         let attributes = properties.attributes(&format!("{category}.{name}"));
@@ -283,7 +283,7 @@ fn with_attributes(properties: &Properties, category: &str) -> Vec<(String, Vec<
     named.collect()
 }
 
-/// Encodes a name as a segment of a path (RFC 3986 §3.3).
+/// Percent-encodes a name as a path segment (RFC 3986 §3.3).
 fn encoded(name: &str) -> String {
     let mut path = String::with_capacity(name.len());
     for octet in name.bytes() {

@@ -1,4 +1,4 @@
-//! Facets (OASIS searchRetrieve 1.0, part 3), as the fields used for them in Z39.50.
+//! Facets (OASIS searchRetrieve 1.0, part 3), converted to and from the fields for facets in Z39.50.
 
 use z3950_asn1::apdu::{AttributeList, OtherInformation, Term};
 use z3950_asn1::format::facets::{FacetField, FacetList};
@@ -8,15 +8,15 @@ use z3950_asn1::sru::{
 
 use super::query;
 
-/// The facets of a request, each with its name and its field.
+/// The requested facets, as pairs of the index name and the Z39.50 field.
 #[derive(Debug, Default)]
 pub(super) struct WantedFacets(Vec<(String, FacetField)>);
 
-/// The indexes that are counted if a request names none.
+/// The indexes whose terms are counted if a request does not name any.
 const CHOICE: [&str; 4] = ["dc.creator", "dc.subject", "dc.date", "dc.language"];
 
 impl WantedFacets {
-    /// Reads the parameters.
+    /// Converts the parameters.
     ///
     /// # Errors
     /// Diagnostic 8 for parameters on ranges, 6 for invalid values, 16 for unknown indexes.
@@ -59,7 +59,7 @@ impl WantedFacets {
         self.0.is_empty()
     }
 
-    /// Returns the request for these facets that a Search carries; `None` if there are no facets.
+    /// Returns the request for the facets that is added to a Search; `None` if there are no facets.
     pub(super) fn information(&self) -> Option<OtherInformation> {
         if self.0.is_empty() {
             return None;
@@ -70,7 +70,7 @@ impl WantedFacets {
         Some(information)
     }
 
-    /// Returns the facets in the answer to the Search. Indexes without terms are left out.
+    /// Returns the facets in the answer to a Search. Indexes without terms are left out.
     pub(super) fn found(&self, information: Option<&OtherInformation>) -> Vec<SruFacet> {
         if self.0.is_empty() {
             return Vec::new();
@@ -102,8 +102,8 @@ impl WantedFacets {
     }
 }
 
-/// Returns whether terms are in their own order, according to the first part of `facetSort`, which has the standard's names or
-/// those of YAZ.
+/// Returns whether terms are sorted alphabetically. This is given by the first part of `facetSort`, with the names of the
+/// standard or those of YAZ.
 fn by_term(sort: Option<&str>) -> Result<bool, SruDiagnostic> {
     let parts: Vec<&str> = sort
         .unwrap_or("recordCount")
@@ -130,7 +130,7 @@ fn by_term(sort: Option<&str>) -> Result<bool, SruDiagnostic> {
     }
 }
 
-/// Parses the first terms, which are counted from 1: a number, or numbers with their indexes.
+/// Parses the positions of the first terms, from 1: a single number, or numbers with the names of their indexes.
 fn starts(start: Option<&str>) -> Result<FacetLimit, SruDiagnostic> {
     let refused = || SruDiagnostic::new(SruCondition::PARAMETER_VALUE, "facetStart");
     let starts = FacetLimit::parse(start.unwrap_or_default()).map_err(|_| refused())?;

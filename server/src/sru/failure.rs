@@ -1,4 +1,4 @@
-//! Why an SRU request failed: diagnostics for the answer, and their meaning for HTTP.
+//! Failures of SRU requests: the diagnostics for the answer, and the cause for the HTTP status.
 
 use z3950_asn1::apdu::{DiagRec, Records};
 use z3950_asn1::sru::{Request, SruCondition, SruDiagnostic};
@@ -6,39 +6,39 @@ use z3950_asn1::sru::{Request, SruCondition, SruDiagnostic};
 use super::SruStatus;
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
-/// Diagnostics, and their meaning for HTTP.
+/// The diagnostics of a failed request, and the cause of the failure.
 #[derive(Debug)]
 pub(super) struct SruFailure {
     pub(super) diagnostics: Vec<SruDiagnostic>,
     cause: FailureCause,
 }
 
-/// What the HTTP status depends on.
+/// The cause of a failure, on which the HTTP status depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FailureCause {
     Request,
     Database,
     /// The credentials are wrong or missing.
     Credentials,
-    /// Too many wrong credentials came from the same address.
+    /// There were too many wrong credentials from the same address.
     Attempts,
-    /// A right is missing that a user may have.
+    /// The client lacks a right that users may have.
     Rights,
 }
 
 impl SruFailure {
-    /// Creates the failure of a session that does not answer, because it has ended.
+    /// Creates the failure for a session that has ended and does not answer.
     pub(super) fn unanswered() -> Self {
         SruDiagnostic::new(SruCondition::TEMPORARILY_UNAVAILABLE, "").into()
     }
 
-    /// Returns the failure with each diagnostic replaced.
+    /// Replaces each diagnostic of the failure.
     pub(super) fn mapped(mut self, with: impl FnMut(SruDiagnostic) -> SruDiagnostic) -> Self {
         self.diagnostics = self.diagnostics.into_iter().map(with).collect();
         self
     }
 
-    /// Returns the failure in words that tell what the client lacks: credentials or a right.
+    /// Adds an explanation of what the client lacks: credentials or a right.
     pub(super) fn explained(mut self, is_anonymous: bool) -> Self {
         let words = match self.cause {
             FailureCause::Credentials | FailureCause::Rights if is_anonymous => {
@@ -55,7 +55,7 @@ impl SruFailure {
         self
     }
 
-    /// Returns the status. A client that gave no credentials may get more rights by giving them.
+    /// Returns the status of the answer. If a right is missing and the client did not authenticate, it is asked to do so.
     pub(super) fn status(&self, is_anonymous: bool) -> SruStatus {
         match self.cause {
             FailureCause::Database => SruStatus::UnknownDatabase,
@@ -112,7 +112,7 @@ impl From<Diagnostic> for SruFailure {
     }
 }
 
-/// Returns a diagnostic in the form in which this server sends them.
+/// Converts a diagnostic to the default format, which this server always uses.
 pub(super) fn default_form(diagnostic: DiagRec) -> Diagnostic {
     match diagnostic {
         DiagRec::DefaultFormat(diagnostic) => diagnostic,
@@ -120,7 +120,7 @@ pub(super) fn default_form(diagnostic: DiagRec) -> Diagnostic {
     }
 }
 
-/// Returns the diagnostic in place of records.
+/// Returns the diagnostic that was sent instead of records.
 pub(super) fn non_surrogate(records: Option<Records>) -> Diagnostic {
     match records {
         Some(Records::NonSurrogateDiagnostic(diagnostic)) => diagnostic,
@@ -132,10 +132,10 @@ fn unspecified() -> Diagnostic {
     diagnostic(Condition::PERMANENT_SYSTEM_ERROR, "")
 }
 
-/// Checks the stylesheet, which the client is to apply.
+/// Checks the requested stylesheet.
 ///
 /// # Errors
-/// Diagnostic 110 if the server should apply it, 111 for a stylesheet that is not available over HTTP.
+/// Diagnostic 110 if the server is to apply the stylesheet, 111 if it is not available over HTTP.
 pub(super) fn check_stylesheet(request: &Request) -> Result<(), SruFailure> {
     let is_here = |by: &String| by.eq_ignore_ascii_case("server");
     let Some(stylesheet) = &request.stylesheet else {

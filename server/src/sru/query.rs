@@ -1,4 +1,4 @@
-//! SRU queries as type-1 queries and sort keys (CQL 1.1 and 1.2; PQF, which YAZ's programs send).
+//! Converts SRU queries to type-1 queries and sort keys (CQL 1.1 and 1.2; PQF, which programs based on YAZ send).
 
 use std::sync::{Arc, LazyLock};
 
@@ -14,14 +14,14 @@ use z3950_asn1::sru::{
     scan_clause, sort_keys_to_cql,
 };
 
-/// The indexes of CQL.
+/// The indexes of CQL, with the attributes to which they correspond.
 pub(super) static PROPERTIES: LazyLock<Properties> = LazyLock::new(Properties::default);
 
-/// Returns the query, and the keys by which its result is sorted.
+/// Returns the query, and the keys by which its result is to be sorted.
 ///
 /// # Errors
-/// Diagnostic 12 for a query of more than `most` octets, 11 for an unknown type, and diagnostics for faults in the query and in
-/// the keys.
+/// Diagnostic 12 for a query of more than `most` octets, 11 for an unknown query type, and diagnostics for errors in the query
+/// and in the keys.
 pub(super) fn read(
     search: &SearchRetrieve,
     most: usize,
@@ -97,11 +97,11 @@ fn sort_keys(parameter: &str) -> Result<Vec<SortKeySpec>, SruDiagnostic> {
     })
 }
 
-/// Returns the keys after `sortby`. Records without a key come last, unless a key says otherwise.
+/// Parses the keys after `sortby`. Records without a key sort last, unless the key has a modifier for them.
 ///
 /// # Errors
-/// Diagnostics for faults in the CQL; 92 for what Z39.50 cannot express about records without a key: leaving them out, and
-/// putting them first in descending order.
+/// Diagnostics for errors in the CQL. 92 for modifiers that Z39.50 cannot express: omitting records without a key, and putting
+/// them first in descending order.
 fn sort_specs(query: &Cql, text: &str) -> Result<Vec<SortKeySpec>, SruDiagnostic> {
     let mut query = query.clone();
     let mut missing = Vec::with_capacity(query.sort.len());
@@ -140,7 +140,7 @@ fn sort_specs(query: &Cql, text: &str) -> Result<Vec<SortKeySpec>, SruDiagnostic
     Ok(specs)
 }
 
-/// Returns the starting point of a scan: the index and the term and, for `exact`, the structure of whole entries.
+/// Returns the start of a scan: the index and the term and, for `exact`, the structure of complete entries.
 ///
 /// # Errors
 /// The same as for [`read`]; 48 for more than one term.
@@ -171,8 +171,8 @@ pub(super) fn start(scan: &ScanRequest, most: usize) -> Result<AttributesPlusTer
     }
 }
 
-/// Returns a diagnostic of a query in terms of the query's text: 20 with the name of a modifier, if the attribute that the server
-/// refuses is the one that the modifier stands for.
+/// Converts a diagnostic so that it refers to the query's text. If the server refused the attribute of a relation modifier, this
+/// is 20 with the name of the modifier.
 pub(super) fn in_its_terms(search: &SearchRetrieve, why: SruDiagnostic) -> SruDiagnostic {
     let attribute_type = match why.condition() {
         Some(SruCondition::RELATION) => RELATION,
@@ -204,7 +204,7 @@ pub(super) fn in_its_terms(search: &SearchRetrieve, why: SruDiagnostic) -> SruDi
     why
 }
 
-/// Returns whether a modifier of a relation stands for an attribute.
+/// Returns whether a relation modifier corresponds to an attribute.
 fn stands_for(modifier: &str, attribute_type: i64, value: &str) -> bool {
     let name = modifier.rsplit('.').next().unwrap_or(modifier);
     let name = format!("relationModifier.{name}");
@@ -216,7 +216,7 @@ fn stands_for(modifier: &str, attribute_type: i64, value: &str) -> bool {
 /// Returns the Use value of an index.
 ///
 /// # Errors
-/// Diagnostic 16 for an unknown index, and for an index that is more than a Use value.
+/// Diagnostic 16 for an unknown index, and for an index with attributes other than Use.
 pub(super) fn use_of(index: &str) -> Result<i64, SruDiagnostic> {
     let unknown = || SruDiagnostic::new(SruCondition::INDEX, index);
     let query = cql::parse(&format!("{index} = x")).map_err(|_| unknown())?;
@@ -257,7 +257,7 @@ fn is_exact(clause: &Cql) -> bool {
     name == "==" || name.eq_ignore_ascii_case("exact")
 }
 
-/// Returns the only operand of a query, if it is a term.
+/// Returns the term of a query that consists of a single term.
 fn single(query: RpnQuery) -> Option<AttributesPlusTerm> {
     match query.rpn {
         RpnStructure::Op(Operand::AttributesPlusTerm(term)) => Some(term),

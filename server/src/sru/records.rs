@@ -1,4 +1,4 @@
-//! Z39.50 records as SRU records.
+//! Converts Z39.50 records to SRU records.
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{
@@ -15,8 +15,8 @@ use z3950_marc::xmltext::put_content;
 use super::failure::default_form;
 use super::schema::{RecordForm, SRW_DC, is_of_schema};
 
-/// Returns the record, or the diagnostic in its place. Its extra data names its database, if that is not the database searched,
-/// and the sources of a record that is made of several.
+/// Converts a record or its surrogate diagnostic. If the record is not from the database searched, or was merged from several,
+/// its extra data has its database and sources.
 pub(super) fn record(
     one: NamePlusRecord,
     sources: Option<RecordSources>,
@@ -44,7 +44,7 @@ pub(super) fn record(
     record
 }
 
-/// Returns the extra data of a record from a database other than the one searched.
+/// Returns the extra data with the database of a record; `None` if it is the database searched.
 fn of_database(name: &DatabaseName, searched: &str) -> Option<Bytes> {
     let name = name.0.to_string_lossy();
     if searched.is_empty() || name.eq_ignore_ascii_case(searched) {
@@ -86,7 +86,8 @@ const OAI_END: &[u8] = b"</oai_dc:dc>";
 const SRW_BEGIN: &[u8] = b"<srw_dc:dc xmlns:srw_dc=\"info:srw/schema/1/dc-schema\"";
 const SRW_END: &[u8] = b"</srw_dc:dc>";
 
-/// Puts Dublin Core, as used in OAI-PMH, into the element that SRU has around it; returns `None` for anything else.
+/// Converts Dublin Core from the form of OAI-PMH to that of SRU, which has a different root element; returns `None` for other
+/// XML.
 fn in_srw_dc(octets: &[u8]) -> Option<Bytes> {
     let rest = octets.strip_prefix(OAI_BEGIN)?;
     let inside = rest.trim_ascii_end().strip_suffix(OAI_END)?;

@@ -1,4 +1,4 @@
-//! scan: terms of an index around a term.
+//! scan: terms of an index around a start.
 
 use z3950_asn1::apdu::{Apdu, Entry, ScanRequest as Scan, ScanStatus, Term, TermInfo};
 use z3950_asn1::sru::{
@@ -9,7 +9,7 @@ use super::failure::{SruFailure, default_form};
 use super::{Context, SruSession, query};
 use crate::units::count;
 
-/// The number of terms in an answer if the request does not give one.
+/// The number of terms in an answer if the request does not give a number.
 const DEFAULT_TERMS: usize = 10;
 
 impl SruSession {
@@ -68,15 +68,16 @@ impl SruSession {
     }
 }
 
-/// The terms of an answer.
+/// The range of terms in an answer.
 struct TermRange {
     number: usize,
-    /// The position of the start term among them, from 1; 0 is before the first term.
+    /// The position of the start among the terms of the answer, from 1; 0 means before the first term.
     position: usize,
 }
 
 impl TermRange {
-    /// Reads the range: at most `limit` terms are asked for, two of which are beyond the ends of the answer.
+    /// Returns the range for a request. At most `limit` terms are requested from the backend; two of these are just outside the
+    /// answer.
     ///
     /// # Errors
     /// Diagnostic 120 for a position that is neither in the list nor next to it.
@@ -100,8 +101,8 @@ impl TermRange {
         Ok(Self { number, position })
     }
 
-    /// Returns whether the terms before and after the terms of the answer are also requested, to find out where the index ends.
-    /// Nothing is known about what precedes a list that begins after its start term.
+    /// Returns whether the terms just before and after the answer are requested too. They show whether the index ends there. For
+    /// a list that begins after its start, the term before it is not known.
     fn has_margin(&self) -> bool {
         self.position > 0
     }
@@ -114,8 +115,8 @@ impl TermRange {
         self.position + usize::from(self.has_margin())
     }
 
-    /// Selects the terms of the answer from those found, `before` of which are before the start term. If the list `is_cut`, the
-    /// last terms are missing.
+    /// Selects the terms of the answer from those found; `before` of them are before the start. If `is_cut`, the list found lacks
+    /// its last terms.
     fn terms(&self, mut terms: Vec<SruTerm>, before: usize, is_cut: bool) -> Vec<SruTerm> {
         let is_first = if self.has_margin() {
             if before < self.asked_position() - 1 {

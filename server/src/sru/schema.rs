@@ -1,4 +1,4 @@
-//! The schemas of records: their names in SRU, and their syntaxes and element sets in Z39.50.
+//! The schemas of records: their names in SRU, and the corresponding syntaxes and element sets in Z39.50.
 
 use z3950_asn1::apdu::Schema;
 use z3950_asn1::oid::{OPAC, Oid, XML};
@@ -14,14 +14,14 @@ pub(super) struct KnownSchema {
     /// The identifier.
     pub(super) identifier: &'static str,
     pub(super) title: &'static str,
-    /// Other names and identifiers that clients use.
+    /// Further names and identifiers that clients use.
     others: &'static [&'static str],
     syntax: Oid,
     /// The namespace and the name of its element.
     root: (&'static str, &'static str),
 }
 
-/// The schemas; the first one is the default.
+/// The supported schemas; the first one is the default.
 pub(super) const SCHEMAS: &[KnownSchema] = &[
     KnownSchema::MARCXML,
     KnownSchema {
@@ -69,11 +69,11 @@ pub(super) const SCHEMAS: &[KnownSchema] = &[
     },
 ];
 
-/// Dublin Core in an SRU element.
+/// The identifier of Dublin Core in SRU's own root element.
 pub(super) const SRW_DC: &str = "info:srw/schema/1/dc-v1.1";
 const OAI_DC: &str = "http://www.openarchives.org/OAI/2.0/oai_dc/";
 
-/// The form of the records of an answer.
+/// The form of the records in an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RecordForm {
     /// The identifier of the schema.
@@ -84,10 +84,10 @@ pub(super) struct RecordForm {
 
 impl RecordForm {
     /// Returns the form for a schema by name or identifier, regardless of case; for `None`, the form of the first schema that the
-    /// backend has.
+    /// backend supports.
     ///
     /// # Errors
-    /// Diagnostic 66 for a schema that the backend does not have.
+    /// Diagnostic 66 for a schema that the backend does not support.
     pub(super) fn of(schema: Option<&str>, backend: &dyn Backend) -> Result<Self, SruDiagnostic> {
         let unknown = |name: &str| SruDiagnostic::new(SruCondition::SCHEMA, name);
         let Some(name) = schema else {
@@ -116,7 +116,7 @@ pub(super) fn is_of_schema(element: &[u8], identifier: &str) -> bool {
 }
 
 impl KnownSchema {
-    /// MARCXML.
+    /// The form of MARCXML records.
     pub(super) const MARCXML: Self = Self {
         name: "marcxml",
         identifier: "info:srw/schema/1/marcxml-v1.1",
@@ -131,14 +131,14 @@ impl KnownSchema {
         root: ("http://www.loc.gov/MARC21/slim", "record"),
     };
 
-    /// Returns whether this is one of the schema's names, regardless of case.
+    /// Returns whether this is a name or identifier of the schema; case is ignored.
     pub(super) fn is_called(&self, name: &str) -> bool {
         let own = [self.name, self.identifier];
         let mut names = own.iter().chain(self.others);
         names.any(|known| known.eq_ignore_ascii_case(name))
     }
 
-    /// Returns the form of the schema's records, if the backend has it.
+    /// Returns the form of records in this schema; `None` if the backend does not support it.
     pub(super) fn form(&self, backend: &dyn Backend) -> Option<RecordForm> {
         if !backend.has_syntax(&self.syntax) {
             return None;

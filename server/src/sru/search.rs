@@ -1,4 +1,4 @@
-//! searchRetrieve: a Search with its first records, or a Search, a Sort and a Present.
+//! searchRetrieve: performed as a Search that returns the first records, or as a Search, a Sort and a Present.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use super::{Context, SruSession, query, records};
 use crate::shared_sets::SetOwner;
 use crate::units::count;
 
-/// The name of the result set of a request.
+/// The name of the result set in the Z39.50 session.
 const SET: &str = "default";
 
 impl SruSession {
@@ -110,7 +110,7 @@ impl SruSession {
         Ok(response)
     }
 
-    /// Checks what a request says about the records of the answer.
+    /// Returns the records that a request asks for, and their form.
     ///
     /// # Errors
     /// Diagnostic 72 for an XPath, 66 for an unknown schema.
@@ -139,7 +139,7 @@ impl SruSession {
         })
     }
 
-    /// Carries out the search.
+    /// Performs the search.
     async fn search_for(
         &mut self,
         request: SearchRequest,
@@ -168,7 +168,7 @@ impl SruSession {
         })
     }
 
-    /// Takes the shared result sets that a query names; returns the set if the query consists only of it.
+    /// Copies the shared result sets in a query into the session; returns the set if the query consists of nothing else.
     ///
     /// # Errors
     /// Diagnostic 51 for a set that does not exist, has expired, belongs to another user, or was found in another database.
@@ -209,8 +209,8 @@ impl SruSession {
         }
     }
 
-    /// Shares the result set, if the client wants to name it later; returns its name and how long it is kept. A set for which
-    /// there is no room does not get a name.
+    /// Shares the result set, if the client wants to use it in later requests; returns its name and lifetime. A set for which
+    /// there is no room is not shared.
     fn share(&self, context: &Context, seconds: Option<u64>) -> Option<(String, Duration)> {
         let time = seconds
             .filter(|seconds| *seconds > 0)
@@ -241,7 +241,7 @@ impl SruSession {
         }
     }
 
-    /// Returns the records from a position onwards; there is at least one.
+    /// Returns the records from a position onwards, at least one of which must exist.
     async fn present(
         &mut self,
         wanted: &WantedRecords,
@@ -271,7 +271,7 @@ impl SruSession {
     }
 }
 
-/// Returns a Search for records, whose answer contains the first `first` of them.
+/// Returns a Search whose answer includes the first `first` records.
 fn search_request(
     context: &Context,
     query: RpnQuery,
@@ -296,23 +296,23 @@ fn search_request(
     }
 }
 
-/// What is known about the result set of a request.
+/// The result set of a request, and what was reported about it.
 struct FoundSet {
     total: u64,
-    /// The last word of `resultCountPrecision`.
+    /// The last part of `resultCountPrecision`.
     precision: &'static str,
     facets: Vec<SruFacet>,
-    /// The sources of the records, if they come from several.
+    /// The sources of the records; empty if they have a single source.
     sources: SearchSources,
-    /// The records in the answer to a Search.
+    /// The records that were sent with the answer to the Search.
     first_records: Option<Result<NamedRecords, SruFailure>>,
-    /// The name of a shared set, and how long it is kept.
+    /// The name and lifetime of the shared result set; `None` if it is not shared.
     shared: Option<(String, Duration)>,
 }
 
-/// The records of an answer.
+/// The records that a request asks for.
 struct WantedRecords {
-    /// The position of the first record.
+    /// The position of the first record, from 1.
     start: u64,
     most: usize,
     form: RecordForm,
@@ -320,7 +320,7 @@ struct WantedRecords {
 }
 
 impl WantedRecords {
-    /// Returns the records of a search in `database`.
+    /// Converts the records of a search in `database`.
     fn records(&self, all: NamedRecords, database: &str) -> Vec<SruRecord> {
         let NamedRecords {
             records,
@@ -334,11 +334,11 @@ impl WantedRecords {
     }
 }
 
-/// The records of an answer.
+/// The records of an answer, with the sources of merged records.
 #[derive(Default)]
 struct NamedRecords {
     records: Vec<NamePlusRecord>,
-    /// The databases of the records that are made of several, by number.
+    /// The sources of records that were merged from several, by number of the record.
     sources: HashMap<u64, RecordSources>,
 }
 
@@ -356,7 +356,7 @@ fn element_set_names(form: &RecordForm) -> ElementSetNames {
     ElementSetNames::GenericElementSetName(form.element_set.as_str().into())
 }
 
-/// Returns the reasons why some sources of the records did not answer.
+/// Returns a diagnostic for each source that did not answer.
 fn failures(sources: &SearchSources) -> Vec<SruDiagnostic> {
     let failures = sources.failures().map(|(name, why)| {
         let mut failure = SruDiagnostic::from_bib1(why);
@@ -366,7 +366,7 @@ fn failures(sources: &SearchSources) -> Vec<SruDiagnostic> {
     failures.collect()
 }
 
-/// Returns the records in the answer to a Search.
+/// Returns the records that were sent with the answer to a Search.
 fn first_records(found: SearchResponse) -> Result<NamedRecords, SruFailure> {
     match found.records.0 {
         Some(Records::ResponseRecords(records)) => {
@@ -379,5 +379,5 @@ fn first_records(found: SearchResponse) -> Result<NamedRecords, SruFailure> {
     }
 }
 
-/// The beginning of the values of `resultCountPrecision`.
+/// The prefix of the values of `resultCountPrecision`.
 const PRECISION: &str = "info:srw/vocabulary/resultCountPrecision/1/";

@@ -1,4 +1,5 @@
-//! Requests as parameters, and the answers from the demo catalogue. `@` in a request stands for the equals sign of a query.
+//! Tests of requests as parameters, with the answers from the demo catalogue. In a request, `@` is written for the equals sign of
+//! a query.
 
 mod explaining;
 mod scanning;

@@ -1,4 +1,4 @@
-//! Record Update 1.0: updates one record, under the same rules as the extended service Update (Z39.50-2003 Appendix EXT.1.4).
+//! Record Update 1.0: updates one record, by the same rules as the extended service Update (Z39.50-2003 Appendix EXT.1.4).
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{
@@ -17,11 +17,11 @@ use crate::backend::{self, Backend, Search, Update, UpdateRecord};
 use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 
 impl SruSession {
-    /// Answers an update. It is never stopped, because the client could not know whether the update was done.
+    /// Answers an update. The update is never stopped, because the client could not know whether it had been made.
     ///
     /// # Errors
-    /// The reason why nothing was changed: conditions of Record Update for faults of the record, and general conditions for the
-    /// rest.
+    /// The reason why nothing was changed: diagnostics of Record Update for errors in the record, and general diagnostics for
+    /// other errors.
     pub(super) async fn update(
         &mut self,
         context: &Context,
@@ -78,11 +78,11 @@ fn action(action: UpdateAction) -> backend::UpdateAction {
     }
 }
 
-/// Returns the change to the record, and the identifier that the record itself has, in the field where most records have it.
+/// Returns the change to the record, and the identifier in the record's own field 001.
 ///
 /// # Errors
-/// Diagnostic 55 for a version, because records have none; 22 for a deletion without an identifier; 30, 9 and 12 for a record in
-/// another schema, without data, or in another form.
+/// Diagnostic 55 for a version, because records do not have versions; 22 for a deletion without an identifier; 30, 9 and 12 for a
+/// record in another schema, without data, or in another form.
 fn wanted(update: &UpdateRequest) -> Result<(UpdateRecord, Option<Bytes>), SruDiagnostic> {
     if !update.record_versions.is_empty() {
         let refused = SruDiagnostic::update(55, "");
@@ -107,8 +107,8 @@ fn wanted(update: &UpdateRequest) -> Result<(UpdateRecord, Option<Bytes>), SruDi
 /// one.
 ///
 /// # Errors
-/// Diagnostic 30 for another schema; 12 for a record in another form, for more than one record, and for a record any part of
-/// which would be left out or repaired.
+/// Diagnostic 30 for another schema; 12 for a record in another form, for more than one record, and for a record that would need
+/// repairs.
 fn identifier(record: &SruRecord) -> Result<Option<Bytes>, SruDiagnostic> {
     let schema = record.schema.trim();
     if !schema.is_empty() && !KnownSchema::MARCXML.is_called(schema) {
@@ -128,7 +128,7 @@ fn identifier(record: &SruRecord) -> Result<Option<Bytes>, SruDiagnostic> {
     Ok(own.map(Bytes::copy_from_slice))
 }
 
-/// Returns whether there is a record with this identifier; `None` if that cannot be determined.
+/// Returns whether a record with this identifier exists; `None` if this cannot be determined.
 async fn exists(
     operation: &Operation,
     backend: &dyn Backend,
@@ -145,8 +145,8 @@ async fn exists(
     Some(!found.hits.is_empty())
 }
 
-/// Returns the condition of Record Update for a record that cannot be changed. Bib-1 does not have one, so it follows from
-/// whether the record `exists`, and whether it `is_other` than the identifier says.
+/// Returns the diagnostic of Record Update for a record that cannot be changed. Bib-1 does not have a corresponding condition, so
+/// the diagnostic depends on whether the record `exists`, and whether its own identifier `is_other` than that of the request.
 fn refused(
     action: UpdateAction,
     is_other: bool,

@@ -1,4 +1,4 @@
-//! The settings of a test server, and how it starts.
+//! The builder of a test server.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 #[cfg(unix)]
@@ -30,7 +30,7 @@ use crate::transcript::Replay;
 #[cfg(feature = "sru")]
 use crate::web::Web;
 
-/// The settings of a [`TestServer`].
+/// A builder for a [`TestServer`].
 pub struct TestServerBuilder {
     databases: MemoryBackendBuilder,
     backend: Option<Arc<dyn Backend>>,
@@ -52,7 +52,7 @@ pub struct TestServerBuilder {
 }
 
 impl TestServerBuilder {
-    /// Creates the settings of a server without databases; everything else is as by default.
+    /// Creates a builder for a server without databases and with default settings.
     pub(super) fn new() -> Self {
         Self {
             databases: MemoryBackend::builder(),
@@ -89,7 +89,7 @@ impl TestServerBuilder {
         Self { databases, ..self }
     }
 
-    /// Sets where docids are in the records of the databases added; by default in 001.
+    /// Sets the docid field for the databases added; by default, 001.
     pub fn docid(mut self, field: DocidField) -> Self {
         self.databases = self.databases.docid(field);
         self
@@ -101,24 +101,24 @@ impl TestServerBuilder {
         self
     }
 
-    /// Sets what Init offers.
+    /// Sets the server's offer at Init.
     pub fn offer(self, offer: Offer) -> Self {
         Self { offer, ..self }
     }
 
-    /// Sets who may open a session, and what users may do.
+    /// Sets the access control: the admission to sessions, and the rights of users.
     pub fn access(self, access: Access) -> Self {
         Self { access, ..self }
     }
 
-    /// Imitates another server, with that server's databases instead of those added.
+    /// Imitates another server. The databases are those of the imitation, not those added.
     pub fn imitate(mut self, imitated: Imitated) -> Self {
         self.imitated = Some(imitated);
         self
     }
 
-    /// Replays recorded conversations instead of searching databases: a request gets the answer of the same recorded request, a
-    /// Present the recorded records, and other requests get a diagnostic. See [`TestServer::not_recorded`].
+    /// Replays recorded conversations instead of searching databases: a request gets the answer to the same recorded request, a
+    /// Present the recorded records, and any other request a diagnostic. See also [`TestServer::not_recorded`].
     pub fn replay(mut self, replay: impl Into<Replay>) -> Self {
         self.replayed = Some(replay.into());
         self
@@ -130,8 +130,7 @@ impl TestServerBuilder {
         self.replay(replay.into().in_order())
     }
 
-    /// Passes what clients send on to another server, and its answers back, instead of searching databases. The transcript
-    /// contains what both sides say.
+    /// Passes requests to another server, and its answers back, instead of searching databases. The transcript contains both.
     ///
     /// ```
     /// use z3950_server::recorded::RecordedHost;
@@ -150,7 +149,7 @@ impl TestServerBuilder {
         self
     }
 
-    /// Also writes a recording.
+    /// Also writes a recording to a draft.
     pub(super) fn drafting(mut self, draft: RecordingDraft) -> Self {
         self.draft = Some(draft);
         self
@@ -222,7 +221,7 @@ impl TestServerBuilder {
         self
     }
 
-    /// Lets `web` answer HTTP requests that are not for SRU.
+    /// Sets the handler of HTTP requests other than SRU.
     #[cfg(feature = "sru")]
     pub fn web(self, web: Arc<dyn Web>) -> Self {
         Self {
@@ -231,7 +230,7 @@ impl TestServerBuilder {
         }
     }
 
-    /// Starts the server, which accepts connections when this returns.
+    /// Starts the server, which already accepts connections when this function returns.
     ///
     /// # Panics
     /// If a thread cannot be started, or a port cannot be bound.

@@ -1,4 +1,4 @@
-//! A recording that a test makes: when it is complete, it replaces the previous recording.
+//! Drafts of recordings made by tests. A complete draft replaces the previous recording.
 
 use std::collections::HashSet;
 use std::error::Error as _;
@@ -18,7 +18,7 @@ use crate::transcript::JsonLog;
 /// A recording that is being written to `FILE.part`, which is removed on drop.
 pub(super) struct RecordingDraft {
     path: PathBuf,
-    /// The recorded server.
+    /// The name of the recorded server.
     server: String,
     draft: Draft,
     pub(super) log: Arc<JsonLog<File>>,
@@ -28,10 +28,10 @@ pub(super) struct RecordingDraft {
 }
 
 impl RecordingDraft {
-    /// Begins a recording, in this file, of what this server says.
+    /// Begins a recording of this server.
     ///
     /// # Errors
-    /// A path that leads to something other than a file; a file that cannot be written, or is already being written.
+    /// The path is not a regular file, or the file cannot be written or is already being written.
     pub(super) fn begin(path: &Path, server: &str) -> io::Result<Self> {
         let lock = Lock::take(path).map_err(unwritten)?;
         let mut draft = Draft::visible(lock.target()).map_err(unwritten)?;
@@ -46,7 +46,7 @@ impl RecordingDraft {
         })
     }
 
-    /// Returns the observer that writes the recording, and the one that tells whether it succeeds.
+    /// Returns the observer that writes the recording, and the observer that finds out whether it succeeds.
     pub(super) fn observers(&self) -> [Arc<dyn Observer>; 2] {
         [Arc::clone(&self.log) as _, Arc::clone(&self.answered) as _]
     }
@@ -54,7 +54,7 @@ impl RecordingDraft {
     /// Replaces the file with the draft.
     ///
     /// # Errors
-    /// A recording that is incomplete or has no sessions; a file that cannot be replaced.
+    /// The recording is incomplete or has no sessions, or the file cannot be replaced.
     pub(super) fn finish(self) -> io::Result<()> {
         let path = self.path.display();
         let failure = self.log.failure().or_else(|| {
@@ -77,7 +77,7 @@ impl RecordingDraft {
     }
 }
 
-/// Converts the error into one that has the words and the kind of its cause.
+/// Converts an error to an `io::Error` with the message and the kind of its cause.
 fn unwritten(error: file::Error) -> io::Error {
     let cause = error.source().and_then(|cause| cause.downcast_ref());
     match cause {
@@ -86,15 +86,15 @@ fn unwritten(error: file::Error) -> io::Error {
     }
 }
 
-/// Whether the recorded server answers.
+/// Finds out whether the recorded server answers.
 #[derive(Default)]
 struct RecordedAnswers(Mutex<RecordedAnswersState>);
 
 #[derive(Default)]
 struct RecordedAnswersState {
-    /// The sessions in which the server has said something other than Close.
+    /// The sessions in which the server has sent something other than Close.
     sessions: HashSet<u64>,
-    /// Why the server did not answer in the first session without answers that was ended by the server's side.
+    /// The reason for the end of the first session that the server's side ended without an answer.
     failure: Option<String>,
 }
 

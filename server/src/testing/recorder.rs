@@ -1,4 +1,4 @@
-//! Records the sessions of a test server, and lets a test wait for events.
+//! The observer of a test server: keeps the transcript, and lets a test wait for events.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ pub(super) struct Recorder {
 pub(super) struct RecorderState {
     pub(super) entries: Vec<TranscriptEntry>,
     pub(super) messages: Vec<HttpEntry>,
-    /// Requests that a replay could not answer.
+    /// The requests that a replay could not answer.
     pub(super) not_recorded: Vec<TranscriptEntry>,
     /// The number of sessions opened.
     pub(super) opened: u64,
@@ -29,7 +29,7 @@ pub(super) struct RecorderState {
 }
 
 impl Recorder {
-    /// Waits until the condition holds; returns `None` after the time limit.
+    /// Waits until the condition is true; returns `None` after the time limit.
     pub(super) fn wait(
         &self,
         limit: Duration,

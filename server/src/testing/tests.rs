@@ -1,4 +1,4 @@
-//! The test server over real sockets.
+//! Tests of the test server over real sockets.
 
 #[cfg(feature = "tls")]
 mod tls;
@@ -13,7 +13,7 @@ use super::*;
 use crate::backend::{Answer, Backend, Found, Search};
 use crate::requests::{init, search};
 
-/// Sends the requests and reads to the end of the connection.
+/// Sends requests, and returns everything received until the connection ends.
 fn converse(address: SocketAddr, requests: &[Apdu]) -> Vec<u8> {
     let mut stream = connect(address);
     for request in requests {
@@ -171,7 +171,7 @@ fn panics_fail_the_test() {
     server.wait_for_end();
 }
 
-/// Makes the handler panic; the connection ends or is reset.
+/// Makes the handler panic, and waits for the end or reset of the connection.
 fn converse_and_lose(address: SocketAddr) {
     let mut stream = connect(address);
     for request in [init(), search("war")] {
@@ -294,7 +294,7 @@ fn record_to(path: &Path, server: &str) -> TestServer {
     TestServer::recorded_from(path, Some(server.to_owned())).expect("records")
 }
 
-/// Returns a folder with one file, `said.jsonl`.
+/// Returns a folder with a recording, `said.jsonl`.
 fn recorded_before() -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("said.jsonl");
@@ -302,7 +302,7 @@ fn recorded_before() -> (tempfile::TempDir, std::path::PathBuf) {
     (folder, path)
 }
 
-/// Checks that the file is as before, and that nothing is next to it.
+/// Checks that the file is unchanged, and is the only one in the folder.
 fn is_as_before(folder: &Path) {
     let names = std::fs::read_dir(folder).expect("a folder");
     assert_eq!(names.count(), 1);
@@ -401,7 +401,7 @@ fn the_server_listens_on_unix_sockets() {
     assert!(!path.exists());
 }
 
-/// Returns what a server answers to octets, up to the end of the connection.
+/// Sends octets; returns everything received until the connection ends.
 #[cfg(feature = "sru")]
 fn told(mut stream: impl Read + Write, octets: &str) -> String {
     stream

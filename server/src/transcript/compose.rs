@@ -1,5 +1,5 @@
-//! Answers made from recorded records: which of the records fit, and what the answer says about the rest (Z39.50-2003 §3.2.2.1.8,
-//! §3.3).
+//! Composes answers from recorded records: fits records into the message size, and sets the status if any do not fit (Z39.50-2003
+//! §3.2.2.1.8, §3.3).
 
 use std::io;
 
@@ -16,10 +16,10 @@ use crate::diagnostic::Diagnostic;
 pub(super) struct Composed(pub(super) Vec<NamePlusRecord>);
 
 impl Composed {
-    /// Reads records until the message has this many octets; 0 for no limit. The first record is always read.
+    /// Reads records until the message has this many octets; 0 means no limit. The first record is always read.
     ///
     /// # Errors
-    /// If the recording cannot be read.
+    /// The recording cannot be read.
     pub(super) fn read(
         source: &RecordedOctets,
         places: &[RecordPlace],
@@ -52,7 +52,7 @@ impl Composed {
     }
 }
 
-/// Returns the answer to a Present for this many records, with what the server calls the position after them.
+/// Returns the answer to a Present that requests `asked` records; `next` is the position after them, as the server reports it.
 pub(super) fn present(composed: Composed, asked: usize, next: i64) -> PresentResponse {
     let Composed(records) = composed;
     PresentResponse {
@@ -64,7 +64,7 @@ pub(super) fn present(composed: Composed, asked: usize, next: i64) -> PresentRes
     }
 }
 
-/// Puts records into the answer to a search that asks for this many.
+/// Adds records to the answer to a Search that requests this number of records.
 pub(super) fn piggyback(
     response: &mut SearchResponse,
     composed: Composed,
@@ -80,7 +80,7 @@ pub(super) fn piggyback(
         .into();
 }
 
-/// Leaves the search successful, but marks its records as failed.
+/// Changes the answer so that the search succeeds but its records fail.
 pub(super) fn without_records(response: &mut SearchResponse, why: Diagnostic) {
     response.number_of_records_returned = 0;
     response.next_result_set_position = 1;
@@ -88,7 +88,7 @@ pub(super) fn without_records(response: &mut SearchResponse, why: Diagnostic) {
     response.records = Some(Records::NonSurrogateDiagnostic(why)).into();
 }
 
-/// Returns the status; fewer records than were asked for means that the rest did not fit.
+/// Returns the status of the records. If fewer than the requested number are returned, the others did not fit.
 fn status(returned: usize, asked: usize) -> PresentStatus {
     if returned < asked {
         PresentStatus::PARTIAL_2
@@ -114,7 +114,7 @@ fn records_of(apdu: Apdu) -> Vec<NamePlusRecord> {
     }
 }
 
-/// Returns the approximate number of octets of a record in a message.
+/// Returns the approximate size of a record in a message, in octets.
 fn size(record: &NamePlusRecord) -> usize {
     const WRAPPING: usize = 64;
     let contents = match &record.record {

@@ -1,4 +1,5 @@
-//! Whatever is unlikely in a whole recording, which suggests that the transcript was cut or edited.
+//! Finds doubtful lines of a recording: events that a complete transcript is unlikely to have, which suggests that it was cut or
+//! edited.
 
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -8,20 +9,20 @@ use super::lines::{Line, LineEvent};
 /// Checks the lines of a transcript as they are read.
 #[derive(Debug, Default)]
 pub(super) struct TranscriptCheck {
-    /// Whether a line has named the version of the format.
+    /// Whether a line with the version of the format has been read.
     has_version: bool,
     sessions: HashMap<u64, SessionCheck>,
     doubts: Vec<(usize, String)>,
-    /// The number of doubts that were not kept.
+    /// The number of doubts beyond the maximum, which were not kept.
     more: u64,
 }
 
-/// The state of a session so far.
+/// The state of a session at the current line.
 #[derive(Debug, Default)]
 struct SessionCheck {
     is_opened: bool,
     is_closed: bool,
-    /// The time of the last line.
+    /// The time of the session's last line.
     time: Option<SystemTime>,
 }
 
@@ -34,8 +35,7 @@ impl TranscriptCheck {
     /// Checks a line.
     ///
     /// # Errors
-    /// What is wrong with the line, if no version of the format was named before it, or if it belongs to another transcript than
-    /// the previous lines.
+    /// The line comes before the version of the format, or belongs to another transcript than the previous lines.
     pub(super) fn add(&mut self, number: usize, line: &Line) -> Result<(), &'static str> {
         match line {
             Line::Apdu(entry) => self.said(number, entry.session, entry.time),
@@ -88,7 +88,7 @@ impl TranscriptCheck {
         Ok(())
     }
 
-    /// Returns what is known about a session; `None` if there are too many sessions.
+    /// Returns the state of a session; `None` if there are too many sessions.
     fn session(&mut self, number: u64) -> Option<&mut SessionCheck> {
         let is_full = self.sessions.len() >= MAX_SESSIONS;
         if is_full && !self.sessions.contains_key(&number) {
@@ -98,7 +98,7 @@ impl TranscriptCheck {
         }
     }
 
-    /// Notes a doubt about a line.
+    /// Adds a doubt about a line.
     pub(super) fn doubt(&mut self, line: usize, words: &str) {
         if self.doubts.len() < MAX_DOUBTS {
             self.doubts.push((line, words.to_owned()));
@@ -107,7 +107,7 @@ impl TranscriptCheck {
         }
     }
 
-    /// Returns the doubts in the order of the lines.
+    /// Returns the doubts, sorted by line.
     pub(super) fn doubts(mut self) -> Vec<String> {
         self.doubts.sort();
         self.doubts.dedup();

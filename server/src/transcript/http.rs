@@ -16,13 +16,13 @@ use crate::observer::HttpMessage;
 
 /// An HTTP message in a transcript.
 ///
-/// Its `Debug` does not show secrets.
+/// Its `Debug` form does not show secrets.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpEntry {
-    /// When the message was received, or about to be sent.
+    /// The time at which the message was received or was about to be sent.
     pub time: SystemTime,
-    /// The session, counted from 1 in the order of accepted connections.
+    /// The number of the session, from 1 in the order of accepted connections.
     pub session: u64,
     /// The direction of the message.
     pub direction: Direction,
@@ -62,7 +62,7 @@ impl HttpEntry {
         plain_body(&self.message, self.direction == Direction::Received)
     }
 
-    /// Returns the entry of a JSON object; `Ok(None)` for an object that is not an HTTP message.
+    /// Parses an entry from a JSON object; returns `Ok(None)` for an object that is not an HTTP message.
     pub(super) fn from_json(object: &Value) -> Result<Option<Self>, &'static str> {
         let Some(head) = object.get("head") else {
             return Ok(None);

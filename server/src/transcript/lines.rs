@@ -1,4 +1,4 @@
-//! The lines of a transcript: the contents of a line, and reading a file of any size line by line.
+//! The lines of a transcript: their contents, and a reader for files of any size.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -17,21 +17,21 @@ pub enum ReplayError {
     /// The file cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A line is wrong.
+    /// A line is invalid.
     #[error(transparent)]
     Line(#[from] RecordingError),
-    /// The recording has only HTTP messages, which are not replayed.
+    /// The recording only has HTTP messages, which cannot be replayed.
     #[error("only APDUs are replayed, and it has messages of HTTP alone")]
     HttpOnly,
-    /// The recording has more requests, or more sessions, than this.
+    /// The recording has more than this number of requests or sessions.
     #[error("more than {0} requests or sessions")]
     TooLarge(usize),
 }
 
-/// The place of an APDU.
+/// The place of an APDU in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Where the APDU's line begins in the file, or its number in memory.
+    /// The offset of the APDU's line in the file or, for a recording in memory, its number.
     pub(super) at: u64,
     /// The number of octets of the line.
     pub(super) length: u32,
@@ -46,20 +46,20 @@ pub(super) enum Line {
     Empty,
 }
 
-/// What a line says about a connection, or about the file.
+/// An event about a connection or about the file.
 #[derive(Debug)]
 pub(super) enum LineEvent {
     /// A session begins.
     Opened(u64),
-    /// A session ends; the value is whether it is known that the server ended it.
+    /// A session ends; the value is true if it is known that the server ended it.
     Closed(u64, bool),
-    /// Anything else; the value is whether it names the version of the format.
+    /// Any other event; the value is true if it has the version of the format.
     Other(bool),
 }
 
 impl Line {
     /// # Errors
-    /// What is wrong with the line, in words.
+    /// The line is invalid; the message says why.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         if text.trim().is_empty() {
             return Ok(Self::Empty);
@@ -98,7 +98,7 @@ impl Line {
     }
 }
 
-/// The names of session ends that are caused by the client.
+/// The names of reasons for the end of a session that are caused by the client.
 const OF_CLIENT: [&str; 3] = [
     SessionEnd::Closed.name(),
     SessionEnd::Left.name(),
@@ -108,11 +108,11 @@ const OF_CLIENT: [&str; 3] = [
 /// The maximum number of octets of a line.
 pub(super) const MAX_LINE: u64 = 128 << 20;
 
-/// Reads the lines of a file one by one, with their numbers. A last line that is cut short is left out, and a remark on it is
+/// Reads the lines of a file one by one, with their numbers. If the last line is incomplete, it is left out, and a remark is
 /// returned.
 ///
 /// # Errors
-/// A file that cannot be read, or the first line that is wrong or too long.
+/// The file cannot be read, or a line is invalid or too long.
 pub(super) fn read_lines(
     path: &Path,
     most: u64,

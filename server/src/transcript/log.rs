@@ -1,4 +1,4 @@
-//! Observers that write sessions as they happen: lines of JSON, and listings of APDUs for people.
+//! Observers that write sessions while they run: as lines of JSON, and as listings of APDUs for people.
 
 use std::io::{self, Write};
 use std::sync::Mutex;
@@ -16,26 +16,25 @@ use super::{format_time, json_line, line, name, versioned};
 use crate::lock::lock;
 use crate::observer::{HttpMessage, Observer, Peer, SessionTotals};
 
-/// Writes a line of JSON for each APDU immediately, as the [module](super) describes.
+/// Writes a line of JSON for each APDU immediately, in the format described in the [module](super).
 pub struct JsonLog<W>(Lines<W>);
 
-/// Writes a listing of each APDU immediately, after a line with the time and session.
+/// Writes a listing of each APDU immediately, after a line with the time and the session.
 pub struct ApduLog<W>(Lines<W>);
 
 impl<W: Write + Send> JsonLog<W> {
-    /// Creates a log that goes to a file or another writer.
+    /// Creates a log that is written to a file or another writer.
     pub fn new(to: W) -> Self {
         Self(Lines::new(to))
     }
 
-    /// Sets how warnings name the log, for example by the path of its file. The default is `the log`.
+    /// Sets the name of the log in warnings, for example the path of its file. The default is `the log`.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.0.name = name.into();
         self
     }
 
-    /// If lines are missing because they could not be written, to this writer or to an earlier one, returns the name of the log
-    /// and the reason.
+    /// If any lines could not be written, to this writer or an earlier one, returns the name of the log and the reason.
     pub fn failure(&self) -> Option<String> {
         self.0.failure()
     }
@@ -50,7 +49,7 @@ impl<W: Write + Send> JsonLog<W> {
         self.0.write_json(&entry.to_json());
     }
 
-    /// Writes that the log continues here, in another file, with the version of the format.
+    /// Writes a line that the log continues in this file, with the version of the format.
     pub fn continued(&self) {
         let mut object = Map::new();
         object.insert("time".to_owned(), format_time(SystemTime::now()).into());
@@ -61,19 +60,20 @@ impl<W: Write + Send> JsonLog<W> {
         self.0.write_json(&Value::Object(object));
     }
 
-    /// Changes the writer, as when log files are rotated. A log that had ended because it could not be written then continues.
+    /// Changes the writer, for example when log files are rotated. A log that had stopped because it could not be written then
+    /// continues.
     pub fn change<T>(&self, change: impl FnOnce(&mut W) -> T) -> T {
         self.0.change(change)
     }
 }
 
 impl<W: Write + Send> ApduLog<W> {
-    /// Creates a log that goes to a file or another writer.
+    /// Creates a log that is written to a file or another writer.
     pub fn new(to: W) -> Self {
         Self(Lines::new(to))
     }
 
-    /// Sets how warnings name the log, for example by the path of its file. The default is `the log`.
+    /// Sets the name of the log in warnings, for example the path of its file. The default is `the log`.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.0.name = name.into();
         self
@@ -189,17 +189,17 @@ impl<W: Write + Send> Observer for ApduLog<W> {
     }
 }
 
-/// Writes a line of JSON for each request that a replay cannot answer, as in a transcript, with `missing`, which says what is not
-/// in the recording. Equal requests are written only once.
+/// Writes a line of JSON for each request that a replay cannot answer. It has the format of a transcript, and a member `missing`
+/// that says what is missing in the recording. Equal requests are written only once.
 pub struct MissingLog<W>(Lines<W>);
 
 impl<W: Write + Send> MissingLog<W> {
-    /// Creates a log that goes to a file or another writer.
+    /// Creates a log that is written to a file or another writer.
     pub fn new(to: W) -> Self {
         Self(Lines::new(to))
     }
 
-    /// Sets how warnings name the log, for example by the path of its file. The default is `the log`.
+    /// Sets the name of the log in warnings, for example the path of its file. The default is `the log`.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.0.name = name.into();
         self
@@ -222,7 +222,7 @@ impl<W: Write + Send> Observer for MissingLog<W> {
     }
 }
 
-/// Writes whole lines of several sessions, until one cannot be written.
+/// A writer of lines, shared by several sessions. It stops at the first line that cannot be written.
 struct Lines<W> {
     name: String,
     state: Mutex<LinesState<W>>,
@@ -230,9 +230,9 @@ struct Lines<W> {
 
 struct LinesState<W> {
     to: W,
-    /// Whether the last line could not be written.
+    /// Whether the last attempt to write failed.
     is_broken: bool,
-    /// The reason why the first missing line could not be written.
+    /// The reason for the first failure to write.
     failure: Option<String>,
 }
 

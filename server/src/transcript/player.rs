@@ -19,26 +19,27 @@ use crate::service::{fail, refuse};
 /// The replay of one session.
 ///
 /// A request gets the answer to the same request: the next one in this session that has not been replayed, otherwise the last
-/// one, otherwise one from another session. A Present without such an answer gets its records from other answers, and a Search
-/// that differs only in the records it asks for gets those records. A request that was not recorded gets a diagnostic, or Close
-/// if the service does not have diagnostics.
+/// one, otherwise one from another session. A Present that was not recorded gets its records from other answers. A Search that
+/// differs from a recorded one only in the requested records gets its answer, with those records. A request that was not recorded
+/// gets a diagnostic, or Close if the service does not have diagnostics.
 ///
 /// When requests are replayed in order, only octets are compared: a request that equals no recorded one gets the answer to the
 /// next request with the same APDU.
 ///
-/// The session ends as it was recorded, if the server ended it. Until an Init is accepted, only requests of this session are
-/// answered, and any other request ends the session, because a server does not answer it at that point (Z39.50-2003 §3.2.1.1).
+/// If the recorded server ended the session, the replay ends it at the same point. Until an Init is accepted, only requests of
+/// this session are answered. Any other request ends the session, because servers do not answer requests before Init (Z39.50-2003
+/// §3.2.1.1).
 ///
-/// What the server sent before any request is sent together with the first answer.
+/// APDUs that the server sent before the first request are sent together with the first answer.
 pub(crate) struct Player {
     replay: Arc<Replay>,
     session: usize,
-    /// Whether each request of the session has been replayed.
+    /// For each request of the session, whether it has been replayed.
     done: Vec<bool>,
     origins: Origins,
     /// The preferredMessageSize of the client, in octets; 0 for no limit.
     message_size: usize,
-    /// Whether a request has been answered.
+    /// Whether the last Init was accepted.
     pub(crate) begun: bool,
     /// Whether the last Init was accepted.
     is_open: bool,
@@ -48,30 +49,30 @@ pub(crate) struct Player {
 #[derive(Debug)]
 pub(crate) struct Played {
     pub(crate) output: Output,
-    /// Why there is no answer in the recording, if that is to be reported.
+    /// The reason why the recording does not have an answer, if it is to be reported.
     pub(crate) not_recorded: Option<String>,
 }
 
-/// The way in which a request is answered.
+/// The way to answer a request.
 enum Plan {
-    /// With these APDUs. Also says whether they already carry the referenceId of the request, and whether the session ends after
-    /// them.
+    /// With these recorded APDUs. The flags say whether they already have the request's referenceId, and whether the session ends
+    /// after them.
     Recorded {
         answers: Vec<Place>,
         is_same: bool,
         hangs_up: bool,
     },
-    /// With these records.
+    /// With a Present response composed of these records.
     Records(Vec<RecordPlace>, AskedRecords),
-    /// With this answer to a search, and the records that this search asks for.
+    /// With this answer to a Search, and the records that the request asks for.
     Found(Vec<Place>, Box<AskedSearch>),
-    /// With a diagnostic, because the result set does not have such records.
+    /// With a diagnostic, because the result set does not have these records.
     OutOfRange,
-    /// Not answered from the recording, for this reason.
+    /// With a diagnostic or Close, because the recording does not have an answer, for this reason.
     Unknown(String),
 }
 
-/// A request and the way in which it is answered.
+/// A request, and the way to answer it.
 struct Planned {
     replay: Arc<Replay>,
     request: Option<Apdu>,
@@ -83,7 +84,8 @@ struct Planned {
 }
 
 impl Player {
-    /// Creates the replay of the session with this number, from 1; after the last recorded session, the first is replayed again.
+    /// Creates the replay of the session with this number, from 1. After the last recorded session, replay starts again with the
+    /// first.
     pub(crate) fn new(replay: &Arc<Replay>, number: u64) -> Self {
         let count = u64::try_from(replay.sessions.len())
             .unwrap_or(u64::MAX)
@@ -100,7 +102,7 @@ impl Player {
         }
     }
 
-    /// Returns the recorded answer to this request. A file is read on another thread.
+    /// Returns the answer to this request. A file is read on another thread.
     pub(crate) async fn answer(&mut self, octets: &Bytes) -> Played {
         let planned = self.plan(octets);
         let request = planned.request.clone();
@@ -179,16 +181,16 @@ impl Player {
         }
     }
 
-    /// Returns whether all requests of the session have been replayed, and the server then ended it.
+    /// Returns whether all requests of the session have been replayed and the server had ended the session after them.
     fn is_over(&self) -> bool {
         let own = self.replay.sessions.get(self.session);
         let last = own.and_then(|session| session.last());
         last.is_some_and(|last| last.hangs_up) && self.done.iter().all(|done| *done)
     }
 
-    /// Finds the same request: the next one in this session; if others may be repeated, the last one in it, or the first of
-    /// another session. A request whose answer did not come, although it should have, is not repeated, because the client would
-    /// wait for ever.
+    /// Finds an equal request: the next one in this session; or, if requests may be repeated, the last one in this session or the
+    /// first of another session. A request whose answer is missing in the recording is not repeated, because the client would
+    /// wait forever.
     fn by_identity<'a>(
         &mut self,
         replay: &'a Replay,
@@ -212,7 +214,8 @@ impl Player {
             .or_else(|| all.find(|exchange| same(exchange) && ends(exchange)))
     }
 
-    /// Finds the first request with the same octets that has not been replayed yet, or else the first with the same APDU.
+    /// Finds the first request with the same octets that has not been replayed yet or, failing that, the first request with the
+    /// same kind of APDU.
     fn by_order<'a>(&mut self, replay: &'a Replay, octets: &[u8]) -> Option<&'a RecordedExchange> {
         let (plain, kind) = (Identity::of_octets(octets), tag(octets));
         let own = replay.sessions.get(self.session)?;
@@ -220,7 +223,7 @@ impl Player {
             .or_else(|| self.next(own, |exchange| exchange.tag == kind))
     }
 
-    /// Finds the first request of the session that matches and has not been replayed, and marks it.
+    /// Finds the first matching request of the session that has not been replayed, and marks it as replayed.
     fn next<'a>(
         &mut self,
         own: &'a [RecordedExchange],
@@ -233,7 +236,7 @@ impl Player {
     }
 }
 
-/// Returns how to answer a Present: with the places of the requested records.
+/// Returns the way to answer a Present.
 fn present(replay: &Replay, asked: AskedRecords) -> Plan {
     match (places(replay, &asked), replay.records.hits(asked.set)) {
         (Ok(places), _) if !places.is_empty() => Plan::Records(places, asked),
@@ -255,16 +258,16 @@ fn places(replay: &Replay, asked: &AskedRecords) -> Result<Vec<RecordPlace>, i64
     places.collect()
 }
 
-/// The message for an unknown request.
+/// The message for a request that was not recorded.
 const UNKNOWN: &str = "this request is not in the recording";
 
-/// Returns the message for an unknown record.
+/// Returns the message for a record that was not recorded.
 fn missing(position: i64) -> String {
     format!("record {position} is not in the recording, with this syntax and these elements")
 }
 
 impl Planned {
-    /// Reads the parts of the answer.
+    /// Reads the parts of the answer from the recording.
     fn carry_out(self) -> Played {
         let found = match &self.plan {
             Plan::Recorded {
@@ -330,7 +333,7 @@ impl Planned {
         }
     }
 
-    /// Returns the position after these records.
+    /// Returns the next position to report after these records.
     fn next(&self, asked: &AskedRecords, composed: &Composed) -> i64 {
         let given = composed.0.len();
         let last = given.checked_sub(1).and_then(|last| asked.position(last));
@@ -379,10 +382,10 @@ impl Planned {
     }
 }
 
-/// What is sent, if anything was recorded, and what was not recorded.
+/// The output, if the recording has an answer, and the reason if it does not.
 type Answered = (Option<Output>, Option<String>);
 
-/// Returns whether the answers contain an Init that is accepted.
+/// Returns whether the output contains an accepted Init.
 fn accepts(output: &Output) -> bool {
     let is_accepted =
         |apdu: &Apdu| matches!(apdu, Apdu::InitializeResponse(answer) if answer.result);
@@ -390,8 +393,8 @@ fn accepts(output: &Output) -> bool {
     answers.any(|answer| is_accepted(&answer))
 }
 
-/// Returns the failure of a request. A Close is answered; a request whose response cannot report a failure, or that comes before
-/// an Init is accepted, ends the session.
+/// Returns the failure of a request that was not recorded. Close is answered with Close. A request whose response cannot report a
+/// failure, or that precedes an accepted Init, ends the session.
 fn not_recorded(request: Option<&Apdu>, words: &str, is_open: bool) -> Output {
     let why = || diagnostic(Condition::UNSPECIFIED, words);
     let mut answers = match request {

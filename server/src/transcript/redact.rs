@@ -1,13 +1,13 @@
-//! Removes secrets from the octets of APDUs (Z39.50-2003 §3.2.1.1.3, §3.2.5). What a client sends is kept only if its meaning is
-//! known.
+//! Removes secrets from the octets of APDUs (Z39.50-2003 §3.2.1.1.3, §3.2.5). Octets from a client are kept only if their meaning
+//! is known.
 
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec;
 use z3950_asn1::codec::frame::{CONSTRUCTED, CONTEXT_CONSTRUCTED, Header, Length};
 
-/// Returns the octets from a client without its credentials. In an APDU that a client may send, each octet of a name or password
-/// becomes `*`. Other octets may be a damaged Init, so all of them become `*`, except for the header of an APDU if they begin
-/// with one.
+/// Returns the octets from a client without its credentials. In an APDU of a kind that clients send, each octet of a name or
+/// password is replaced by `*`. Any other octets may be a damaged Init, so all of them are replaced, apart from the header of an
+/// APDU at the beginning.
 pub fn redacted_request(octets: &[u8]) -> Vec<u8> {
     match codec::decode(octets) {
         Ok(apdu) if is_plain(&apdu) => redacted_answer(octets),
@@ -15,8 +15,8 @@ pub fn redacted_request(octets: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Returns whether an APDU is what a client meant to send. Other APDUs may be something else that is damaged: an APDU that only
-/// servers send, or an Init with a size so large that the number may consist of the octets after it.
+/// Returns whether an APDU is surely what the client sent. It may be a damaged Init instead if only servers send such an APDU, or
+/// if it is an Init with a size so large that it may include the octets after it.
 pub(super) fn is_plain(apdu: &Apdu) -> bool {
     let sizes = -i64::from(u32::MAX)..=i64::from(u32::MAX);
     match apdu {
@@ -28,7 +28,7 @@ pub(super) fn is_plain(apdu: &Apdu) -> bool {
     }
 }
 
-/// Replaces all octets after the header of an APDU of the standard with `*`; without such a header, replaces all octets.
+/// Replaces all octets by `*`, apart from the header of a standard APDU at the beginning.
 fn veiled(octets: &[u8]) -> Vec<u8> {
     let header = Header::read(octets).ok().flatten().filter(|header| {
         header.class == CONTEXT_CONSTRUCTED && Apdu::name_of_tag(header.tag).is_some()
@@ -39,9 +39,8 @@ fn veiled(octets: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// Replaces contents with `*`, while tags and lengths stay: the contents of idAuthentication in Init, of its userInformationField
-/// unless that negotiates character sets, of elements that Init does not have, of the answer to a challenge, and of whatever
-/// follows damage in these APDUs.
+/// Replaces contents by `*`, keeping tags and lengths. This concerns idAuthentication in Init; its userInformationField, unless
+/// it negotiates character sets; unknown elements of Init; the answer to a challenge; and everything after damage in these APDUs.
 pub(crate) fn redacted_answer(octets: &[u8]) -> Vec<u8> {
     let mut octets = octets.to_vec();
     let Ok(Some(apdu)) = Header::read(&octets) else {
@@ -82,7 +81,7 @@ pub(crate) fn redacted_answer(octets: &[u8]) -> Vec<u8> {
 /// The octets that end a value of indefinite length (X.690 §8.1.5).
 const END_OF_CONTENTS: [u8; 2] = [0, 0];
 
-/// Whether an element is kept.
+/// Whether the contents of an element are kept.
 #[derive(Clone, Copy)]
 enum Kept {
     Always,
@@ -90,7 +89,7 @@ enum Kept {
     Never,
 }
 
-/// The elements of Init in order, by class with form, and tag.
+/// The elements of Init in order: their class and form, tag, and whether they are kept.
 const OF_INIT: [(u8, u32, Kept); 11] = [
     (0x80, 2, Kept::Always),
     (0x80, 3, Kept::Always),
@@ -105,7 +104,7 @@ const OF_INIT: [(u8, u32, Kept); 11] = [
     (CONTEXT_CONSTRUCTED, 201, Kept::Always),
 ];
 
-/// The elements of accessControlResponse.
+/// The elements of accessControlResponse in order: their class and form, tag, and whether they are kept.
 const OF_ACCESS_CONTROL_RESPONSE: [(u8, u32, Kept); 5] = [
     (0x80, 2, Kept::Always),
     (0x80, 38, Kept::Never),
@@ -114,10 +113,10 @@ const OF_ACCESS_CONTROL_RESPONSE: [(u8, u32, Kept); 5] = [
     (CONTEXT_CONSTRUCTED, 201, Kept::Always),
 ];
 
-/// The object identifiers of negotiation: 1.2.840.10003.15.
+/// The prefix of the object identifiers for negotiation: 1.2.840.10003.15.
 const NEGOTIATION: &[u8] = b"\x2a\x86\x48\xce\x13\x0f";
 
-/// Returns whether the first primitive value in an element is the object identifier of a negotiation.
+/// Returns whether the first primitive value in an element is an object identifier for negotiation.
 fn negotiates(element: &[u8]) -> bool {
     let mut rest = element;
     while let Ok(Some(header)) = Header::read(rest) {
@@ -129,7 +128,7 @@ fn negotiates(element: &[u8]) -> bool {
     false
 }
 
-/// Returns the header of the value that begins at `at`, and its end; `None` if there is no whole value.
+/// Returns the header and the end of the value at `at`; `None` if the value is incomplete.
 fn value(octets: &[u8], at: usize) -> Option<(Header, usize)> {
     let first = Header::read(octets.get(at..)?).ok()??;
     let mut at = at;
@@ -235,7 +234,8 @@ mod tests {
         }
     }
 
-    /// Flips each bit, inserts an octet before each octet, and changes each octet to every length that may swallow the secret.
+    /// Damages an Init in every way: flips each bit, inserts an octet at each position, and changes each octet to every length
+    /// that may include the secret. The secret must never remain visible.
     fn check_damage(credentials: IdAuthentication, secret: &[u8]) {
         let init = InitializeRequest {
             id_authentication: Some(credentials),

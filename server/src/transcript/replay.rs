@@ -1,4 +1,4 @@
-//! A recording prepared for replay: its sessions as requests with the places of their answers, and the place of each record.
+//! A recording prepared for replay: the requests of its sessions, with the places of their answers, and the place of each record.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::path::Path;
@@ -14,75 +14,75 @@ use super::source::RecordedOctets;
 use super::{Direction, Recording, RecordingError, TranscriptEntry};
 use crate::lock::lock;
 
-/// A recording to answer from. A recording that is read from a file stays there: only the places of its APDUs and records are
+/// A recording that can be replayed. A recording opened from a file is not loaded: only the places of its APDUs and records are
 /// kept in memory.
 #[derive(Debug, Default)]
 pub struct Replay {
     pub(super) sessions: Vec<Vec<RecordedExchange>>,
-    /// The exchanges of searches, by session and number, regardless of the records that they ask for.
+    /// Searches by their identity regardless of the requested records, with the numbers of the session and the exchange.
     pub(super) searches: HashMap<Identity, (usize, usize)>,
     pub(super) records: RecordIndex,
     pub(super) source: RecordedOctets,
     pub(super) in_order: bool,
     remarks: Vec<String>,
     doubts: Vec<String>,
-    /// The requests that were reported as not recorded.
+    /// The requests that have been reported as not recorded.
     reported: Mutex<HashSet<Identity>>,
 }
 
-/// A request and the places of what followed it.
+/// A request, and the places of the APDUs that followed it.
 #[derive(Debug)]
 pub(super) struct RecordedExchange {
     pub(super) identity: Identity,
-    /// The identity of the octets, for replay in order.
+    /// The identity of the request's octets, for replaying in order.
     pub(super) octets: Identity,
     pub(super) reference_id: Identity,
     pub(super) tag: Option<u32>,
     pub(super) answers: Vec<Place>,
-    /// Whether the server ended the session after these APDUs.
+    /// Whether the server ended the session after this exchange.
     pub(super) hangs_up: bool,
 }
 
 /// The places of the records of result sets.
 #[derive(Debug, Default)]
 pub(super) struct RecordIndex {
-    /// The places by result set and form, then by position.
+    /// The places of records, by result set and form, and by position.
     sets: HashMap<(Identity, Identity), BTreeMap<i64, RecordPlace>>,
-    /// The number of hits of each set.
+    /// The number of hits of each result set.
     hits: HashMap<Identity, i64>,
-    /// What the server calls the position after the last record: this position, or 0.
+    /// The next position that the server reports after the last record of a result set: the position beyond it, or 0.
     after_last: HashMap<Identity, i64>,
     count: usize,
 }
 
-/// A record in a recorded APDU.
+/// The place of a record in a recorded APDU.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RecordPlace {
     pub(super) apdu: Place,
     pub(super) index: u32,
 }
 
-/// The maximum number of requests in a recording. Each takes about 580 octets, including the places of its answers and records,
-/// so that all of them take 1.2 GB.
+/// The maximum number of requests in a recording. A request takes about 580 octets of memory, including the places of its answers
+/// and records, so the maximum takes 1.2 GB.
 const MAX_EXCHANGES: usize = 2_000_000;
-/// The maximum number of records whose places are kept; further records are only in the recorded answers.
+/// The maximum number of records whose places are kept. Further records are only used in the answers in which they were recorded.
 const MAX_RECORDS: usize = 10_000_000;
-/// The maximum number of requests without an answer that are considered when the next answer comes.
+/// The maximum number of unanswered requests among which the request of an answer is sought.
 const MAX_OPEN: usize = 1_000;
 /// The maximum number of requests that are reported as not recorded.
 const MAX_REPORTED: usize = 100_000;
 
 impl Replay {
-    /// Reads the recording in a file, line by line. The file must not be changed while it is replayed.
+    /// Opens a recording in a file, and reads it line by line. The file must not be changed while it is replayed.
     ///
     /// # Errors
-    /// A file that cannot be read, a line that is wrong, or a recording that has only HTTP messages. A last line that is cut
-    /// short is left out; see [`Replay::remarks`].
+    /// The file cannot be read, a line is invalid, or the recording only has HTTP messages. An incomplete last line is not an
+    /// error, but is left out; see [`Replay::remarks`].
     pub fn open(path: &Path) -> Result<Self, ReplayError> {
         Self::open_within(path, MAX_EXCHANGES)
     }
 
-    /// Reads a recording in the same way, with another limit on the number of requests.
+    /// Opens a recording like [`Replay::open`], with another limit on the number of requests.
     pub(super) fn open_within(path: &Path, requests: usize) -> Result<Self, ReplayError> {
         let mut builder = ReplayBuilder::new(requests);
         let mut has_http = false;
@@ -112,32 +112,32 @@ impl Replay {
         Ok(replay)
     }
 
-    /// Makes requests that equal no recorded one be answered in order: with the next answer to a request of the same kind.
+    /// Replays in order: a request that was not recorded gets the answer to the next request of the same kind.
     pub fn in_order(mut self) -> Self {
         self.in_order = true;
         self
     }
 
-    /// Describes what was left out of the recording, or is not in it.
+    /// Returns remarks on parts of the recording that are left out or missing.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
 
-    /// Describes what is unlikely in a whole recording, each with its line: answers without a request, unanswered requests that
-    /// are followed by others, answers that are not an APDU, times that go backwards, and sessions without a beginning. Only
-    /// files are checked.
+    /// Returns doubts about the recording, with their lines: answers without a request, unanswered requests that are followed by
+    /// others, answers that are not an APDU, times that go backwards, and sessions without a beginning. Only recordings in files
+    /// are checked.
     pub fn doubts(&self) -> &[String] {
         &self.doubts
     }
 
-    /// Returns whether a request that was not recorded is the first of its kind and therefore has to be reported.
+    /// Returns whether to report a request that was not recorded; false for one that has been reported before.
     pub(super) fn reports(&self, request: Identity) -> bool {
         let mut reported = lock(&self.reported);
         reported.len() < MAX_REPORTED && reported.insert(request)
     }
 }
 
-/// The remark on an empty recording.
+/// The remark on a recording without APDUs.
 const NO_APDUS: &str = "there are no APDUs, so every request is unknown";
 
 impl From<&Recording> for Replay {
@@ -160,7 +160,7 @@ impl From<Recording> for Replay {
     }
 }
 
-/// Sorts APDUs into exchanges, and finds their records.
+/// A builder that groups APDUs into exchanges, and finds their records.
 struct ReplayBuilder {
     check: TranscriptCheck,
     sessions: BTreeMap<u64, SessionBuilder>,
@@ -174,28 +174,28 @@ struct ReplayBuilder {
 struct SessionBuilder {
     origins: Origins,
     exchanges: Vec<RecordedExchange>,
-    /// The searches among the exchanges.
+    /// The exchanges that are searches.
     searches: Vec<(Identity, usize)>,
-    /// Requests without a final answer.
+    /// The requests without a final answer.
     open: VecDeque<OpenExchange>,
-    /// The APDUs that the server sent before any request.
+    /// The APDUs that the server sent before the first request.
     early: Vec<Place>,
-    /// The number of the last request that was answered.
+    /// The number of the last answered request.
     answered: Option<usize>,
-    /// Whether the server has asked the client something; the answer to a request then comes with another one.
+    /// Whether the server has asked the client a question, so that the answer to the request comes later.
     has_asked: bool,
 }
 
-/// A request that is being answered.
+/// A request that has not been completely answered.
 struct OpenExchange {
     index: usize,
-    /// The line of the request.
+    /// The number of the request's line.
     line: usize,
     name: &'static str,
     tag: Option<u32>,
     reference_id: Option<ReferenceId>,
     asked: AskedOfSets,
-    /// The number of records that the segments of its answer have contained so far.
+    /// The number of records in the segments of the answer so far.
     given: usize,
 }
 
@@ -210,7 +210,7 @@ impl ReplayBuilder {
         }
     }
 
-    /// Adds the APDU of a line.
+    /// Adds the APDU in a line.
     fn add(
         &mut self,
         entry: &TranscriptEntry,
@@ -241,7 +241,7 @@ impl ReplayBuilder {
         Ok(())
     }
 
-    /// Notes that the server ended a session.
+    /// Marks a session as ended by the server.
     fn hangs_up(&mut self, session: u64) {
         let session = self.sessions.get_mut(&session);
         if let Some(last) = session.and_then(|session| session.exchanges.last_mut()) {
@@ -273,8 +273,8 @@ impl ReplayBuilder {
 }
 
 impl SessionBuilder {
-    /// Adds a request. Returns what is unlikely about an earlier one, with its line: two requests without a referenceId follow
-    /// each other only if the first has been answered.
+    /// Adds a request. Returns a doubt about an earlier one, with its line, if both lack a referenceId and the earlier one has
+    /// not been answered.
     fn request(&mut self, entry: &TranscriptEntry, line: usize) -> Option<(usize, String)> {
         let compared = self.origins.compare(&entry.octets);
         let index = self.exchanges.len();
@@ -311,7 +311,7 @@ impl SessionBuilder {
         doubt
     }
 
-    /// Adds an APDU that the server sent; returns what is unlikely about it.
+    /// Adds an APDU that the server sent; returns a doubt about it, if any.
     fn answer(
         &mut self,
         entry: &TranscriptEntry,
@@ -360,8 +360,8 @@ impl SessionBuilder {
         }
     }
 
-    /// Returns the requests without an answer although later ones have theirs, with their lines. Some requests never have an
-    /// answer.
+    /// Returns doubts, with lines, about requests that were not answered although later ones were. Kinds of requests that are
+    /// never answered do not count.
     fn unanswered(&self) -> impl Iterator<Item = (usize, String)> {
         let open = self.open.iter();
         let open = open.filter(|open| {
@@ -372,25 +372,25 @@ impl SessionBuilder {
 }
 
 impl OpenExchange {
-    /// Returns the doubt about a request without an answer.
+    /// Returns the doubt about a request that was not answered.
     fn doubt(&self) -> (usize, String) {
         (self.line, format!("the {} has no answer", self.name))
     }
 }
 
 impl RecordIndex {
-    /// Returns the place of a record, if it was recorded.
+    /// Returns the place of a record; `None` if the record was not recorded.
     pub(super) fn place(&self, asked: &AskedRecords, position: i64) -> Option<RecordPlace> {
         let set = self.sets.get(&(asked.set?, asked.form))?;
         set.get(&position).copied()
     }
 
-    /// Returns how many hits a result set has, if the number was recorded.
+    /// Returns the number of hits of a result set; `None` if the number was not recorded.
     pub(super) fn hits(&self, set: Option<Identity>) -> Option<i64> {
         self.hits.get(&set?).copied()
     }
 
-    /// Returns the next position after these, as the server would call it.
+    /// Returns the next position to report after records up to `position`, as the server would.
     pub(super) fn next(&self, set: Option<Identity>, position: i64) -> i64 {
         let is_after_last = self.hits(set).is_some_and(|hits| position > hits);
         let known = set.and_then(|set| self.after_last.get(&set));
@@ -407,7 +407,7 @@ impl RecordIndex {
         }
     }
 
-    /// Notes what an answer says about the result set, and where its records are.
+    /// Collects from an answer the number of hits and the places of records.
     fn learn(&mut self, open: &mut OpenExchange, answer: &Apdu, place: Place) {
         let given = &mut open.given;
         match (&open.asked, answer) {
@@ -449,7 +449,8 @@ impl RecordIndex {
         }
     }
 
-    /// Notes where records are; `given` others precede the first. For a record in fragments, only the position counts.
+    /// Collects the places of records; `given` records precede the first one. For a record in fragments, only the position is
+    /// counted.
     fn note<'a>(
         &mut self,
         asked: &AskedRecords,
@@ -477,20 +478,20 @@ impl RecordIndex {
     }
 }
 
-/// The context tags of the response to Init, of Close, Segment and PresentRequest, and of the requests that a server makes.
+/// The context tags of APDUs: the response to Init, Close, Segment, PresentRequest, and the requests sent by servers.
 pub(super) const CLOSE: u32 = 48;
 const SEGMENT: u32 = 45;
 const PRESENT_REQUEST: u32 = 24;
 const ACCESS_CONTROL_REQUEST: u32 = 28;
 const RESOURCE_CONTROL_REQUEST: u32 = 30;
-/// The APDUs from clients that do not have an answer of their own: answers to requests of the server, and a trigger.
+/// The APDUs from clients that do not get an answer of their own: the answers to questions of the server, and triggers.
 const SILENT: [u32; 3] = [29, 31, 32];
 
 pub(super) fn is_silent(tag: Option<u32>) -> bool {
     tag.is_some_and(|tag| SILENT.contains(&tag))
 }
 
-/// Returns whether an APDU from the server may answer a request, or interrupt it (Z39.50-2003 §4.2.1).
+/// Returns whether an APDU from the server may answer or interrupt a request (Z39.50-2003 §4.2.1).
 fn answers(answer: Option<u32>, request: Option<u32>) -> bool {
     match (answer, request) {
         (Some(CLOSE), Some(CLOSE)) => true,

@@ -1,4 +1,5 @@
-//! Compares requests for replay: ignores what does not affect the answer, and identifies result sets by their searches.
+//! Compares requests for replay. Parts that do not affect the answer are ignored, and result sets are identified by their
+//! searches.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,7 +13,7 @@ use z3950_asn1::oid::Oid;
 
 use super::redact::redacted_request;
 
-/// Identifies equal requests, equal result sets or equal forms of records.
+/// An identifier shared by equal requests, by equal result sets, or by equal forms of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Identity(u64);
 
@@ -23,7 +24,7 @@ impl Identity {
         Self(hasher.finish())
     }
 
-    /// Returns the identity of octets, without credentials.
+    /// Returns the identity of octets, from which credentials are removed.
     pub(super) fn of_octets(octets: &[u8]) -> Self {
         Self::of(redacted_request(octets))
     }
@@ -49,30 +50,30 @@ impl Identity {
     }
 }
 
-/// The parts of a request that replay compares.
+/// The parts of a request that are compared for replay.
 #[derive(Debug)]
 pub(super) struct Compared {
-    /// The identity of requests that get the same answer.
+    /// The identity of the request; requests with the same identity get the same answer.
     pub(super) identity: Identity,
     pub(super) asked: AskedOfSets,
 }
 
-/// What a request needs from result sets.
+/// The use of result sets by a request.
 #[derive(Debug)]
 pub(super) enum AskedOfSets {
     Search(Box<AskedSearch>),
-    /// The sorted set, and the set that it was made from, if there is only one.
+    /// A Sort: the sorted set, and the set from which it was made, if there is only one.
     Sort(Identity, Option<Identity>),
     Present(AskedRecords),
     Other,
 }
 
-/// A search, and the records that may come with its answer.
+/// A Search, and the records that may be sent with its answer.
 #[derive(Debug)]
 pub(super) struct AskedSearch {
-    /// The result set that the search makes.
+    /// The result set created by the Search.
     pub(super) set: Identity,
-    /// The identity of searches that differ only in the records they ask for.
+    /// The identity of the Search regardless of the records that it requests.
     pub(super) loosely: Identity,
     small_set_upper_bound: i64,
     large_set_lower_bound: i64,
@@ -82,7 +83,7 @@ pub(super) struct AskedSearch {
 }
 
 impl AskedSearch {
-    /// Returns the records that the answer carries if there are this many hits (Z39.50-2003 §3.2.2.1.4).
+    /// Returns the records that are sent with the answer for this number of hits (Z39.50-2003 §3.2.2.1.4).
     pub(super) fn records(&self, hits: i64) -> AskedRecords {
         let (form, number) = if hits <= self.small_set_upper_bound {
             (self.small_form, hits)
@@ -99,13 +100,13 @@ impl AskedSearch {
     }
 }
 
-/// Records of a result set.
+/// The records of a result set that a request asks for.
 #[derive(Debug)]
 pub(super) struct AskedRecords {
-    /// The result set; `None` if no known request has made it.
+    /// The result set; `None` if it was created by an unknown request.
     pub(super) set: Option<Identity>,
     pub(super) form: Identity,
-    /// The first positions and the numbers of records.
+    /// The ranges of positions: the first position and the number of records of each.
     ranges: Vec<(i64, i64)>,
 }
 
@@ -116,7 +117,7 @@ impl AskedRecords {
         ranges.flat_map(|(first, number)| *first..first.saturating_add(*number))
     }
 
-    /// Returns whether a result set of this size has all these records; a set of unknown size may have them.
+    /// Returns whether a result set with this number of hits has all these records; true if the number is unknown.
     pub(super) fn is_within(&self, hits: i64) -> bool {
         let mut ranges = self.ranges.iter();
         hits < 0
@@ -126,7 +127,7 @@ impl AskedRecords {
             })
     }
 
-    /// Returns the position of the record that `given` others precede.
+    /// Returns the position of the record after the first `given` records.
     pub(super) fn position(&self, given: usize) -> Option<i64> {
         let mut given = i64::try_from(given).ok()?;
         for (first, number) in &self.ranges {
@@ -139,18 +140,18 @@ impl AskedRecords {
     }
 }
 
-/// The result sets of a session, and what they contain.
+/// The result sets of a session by name, identified by their contents.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Origins(HashMap<Vec<u8>, Identity>);
 
-/// The maximum number of result sets remembered.
+/// The maximum number of result sets that are remembered.
 const MAX_SETS: usize = 1_000;
 
 impl Origins {
     /// Compares the next request of the session, and remembers the result set of a Search or Sort.
     ///
-    /// Ignores referenceIds, message sizes, implementation names, the names of result sets, and credentials, which transcripts do not
-    /// contain.
+    /// The following are ignored: referenceIds, message sizes, implementation names, the names of result sets, and credentials,
+    /// which transcripts do not contain.
     pub(super) fn compare(&mut self, octets: &[u8]) -> Compared {
         // A recording contains only redacted octets, so the request is redacted before it is compared.
         let octets = redacted_request(octets);
@@ -198,12 +199,12 @@ impl Origins {
         Compared { identity, asked }
     }
 
-    /// Returns the contents of the result set with this name.
+    /// Returns the identity of the result set with this name.
     pub(super) fn of(&self, name: &[u8]) -> Option<Identity> {
         self.0.get(name).copied()
     }
 
-    /// Gives the name to a result set, or removes it for `None`.
+    /// Sets the contents of the result set with this name; `None` removes it.
     pub(super) fn set(&mut self, name: Vec<u8>, contents: Option<Identity>) {
         match contents {
             Some(contents) => drop(self.0.insert(name, contents)),
@@ -218,7 +219,7 @@ impl Origins {
     }
 }
 
-/// Returns the name of the result set that a request makes.
+/// Returns the name of the result set created by a request.
 pub(super) fn set_made(request: &Apdu) -> Option<&[u8]> {
     match request {
         Apdu::SearchRequest(search) => Some(search.result_set_name.as_bytes()),
@@ -252,7 +253,7 @@ fn asked_search(search: &SearchRequest, sets: &[Option<Identity>]) -> AskedSearc
     }
 }
 
-/// Returns a request without the names of its result sets, unless its answer contains them.
+/// Removes the names of result sets from a request, unless its answer contains them.
 fn unnamed(request: &Apdu) -> Apdu {
     match request {
         Apdu::SearchRequest(search) => unnamed_search(search).into(),
@@ -304,7 +305,7 @@ fn asked_records(present: &PresentRequest, set: Option<Identity>) -> AskedRecord
     }
 }
 
-/// Removes what does not affect the answer.
+/// Removes the parts of a request that do not affect the answer.
 fn strip(request: &mut Apdu) {
     request.set_reference_id(None);
     match request {
@@ -334,13 +335,13 @@ fn strip(request: &mut Apdu) {
     }
 }
 
-/// Returns whether the value negotiates character sets; everything else may contain credentials, and is not in transcripts.
+/// Returns whether the value negotiates character sets. Other values may contain credentials, which transcripts do not have.
 fn negotiates(external: &External) -> bool {
     let syntax = external.direct_reference;
     syntax.is_some_and(|syntax| syntax.to_string().starts_with("1.2.840.10003.15."))
 }
 
-/// Returns the result sets that a request uses.
+/// Returns the names of the result sets used by a request.
 fn sets_named(request: &Apdu) -> Vec<&[u8]> {
     match request {
         Apdu::PresentRequest(present) => vec![present.result_set_id.0.as_bytes()],

@@ -1,4 +1,4 @@
-//! Where the recorded octets are while they are replayed: in memory, or in the file, from which a line is read when it is needed.
+//! The source of the octets during a replay: memory, or a file from which a line is read when it is needed.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::lines::{Line, Place};
 use crate::lock::lock;
 
-/// What the recording is read from.
+/// The source of recorded octets.
 #[derive(Debug)]
 pub(super) enum RecordedOctets {
     Memory(Vec<Bytes>),
@@ -30,7 +30,7 @@ impl RecordedOctets {
     /// Returns the octets of the APDU at this place.
     ///
     /// # Errors
-    /// If the file cannot be read, or was changed.
+    /// The file cannot be read, or has been changed.
     pub(super) fn octets(&self, place: Place) -> io::Result<Bytes> {
         let changed = || io::Error::new(io::ErrorKind::InvalidData, "the file was changed");
         match self {

@@ -1,4 +1,4 @@
-//! Conversations written as lines of JSON, read back, and replayed.
+//! Tests of conversations that are written as lines of JSON, read back, and replayed.
 
 mod replays;
 
@@ -41,7 +41,7 @@ impl std::io::Write for Shared {
     }
 }
 
-/// Lets a session answer the requests, with an observer.
+/// Runs a session with these requests, and reports it to the observer.
 fn converse(observer: &dyn Observer, number: u64, requests: &[Apdu]) {
     let mut session = Session::new(Arc::new(Target::new(catalogue(), Limits::default())));
     let peer: SocketAddr = "127.0.0.1:4711".parse().expect("an address");
@@ -214,7 +214,7 @@ fn listings_are_for_people() {
     );
 }
 
-/// Returns a recording of sessions with these requests.
+/// Records sessions with these requests.
 fn recording(sessions: &[&[Apdu]]) -> Arc<Recording> {
     let file = Shared::default();
     let log = JsonLog::new(file.clone());
@@ -314,7 +314,7 @@ fn apdus(output: &Output) -> Vec<Apdu> {
     apdus.collect()
 }
 
-/// Returns the answers as JSON, and their octets as text.
+/// Returns each answer in an output as JSON, followed by its octets as text.
 fn said(output: &Output) -> Vec<String> {
     let answers = apdus(output).into_iter().map(|apdu| {
         let octets = codec::encode(&apdu).expect("encodes");

@@ -1,5 +1,5 @@
-//! The same lookups as `zoom/lookups.c` with this project's library, as a user of it would write them. The benchmark starts
-//! itself a second time as this program, so that it measures a process that does nothing else.
+//! The same lookups as `zoom/lookups.c` with this project's library, as a user of the library would write them. The benchmark
+//! starts itself again as this program, so that the measured process does nothing else.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use z3950::url::{Mode, Z3950Url};
 use z3950::{Client, ClientOptions, Outcome};
 
-/// The first argument, which selects this program.
+/// The first argument of the benchmark that selects this program.
 pub(crate) const NAME: &str = "lookups";
 
 /// Runs with the arguments HOST DATABASE DOCID COUNT SESSIONS RECORDS; `%07d` in DOCID stands for the number of a record. If

@@ -23,14 +23,14 @@ use table::Table;
 use z3950_tests::program::path;
 use z3950_tests::surroundings::command;
 
-/// The amount of measurement.
+/// The amount of measurement, for full and quick runs.
 #[derive(Clone, Copy)]
 struct Effort {
     rounds: usize,
-    /// The number of whole processes that run in a row.
+    /// The number of processes that are run one after the other.
     processes: u32,
     lookups: usize,
-    /// The numbers of lines in batches.
+    /// The numbers of lines of the batches.
     inputs: &'static [usize],
 }
 
@@ -74,7 +74,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Returns the docid and the query for a record that each server finds; yaz-ztest reports a numeric term as its hit count.
+/// Returns a docid and a query for a record that each server has; with yaz-ztest, a numeric term is the number of hits.
 fn known_item(peer: &Peer) -> (&'static str, &'static str) {
     match peer.name {
         "z3950d" => ("rec%07d", "@attr 1=1032 @attr 4=104 rec%07d"),
@@ -154,8 +154,8 @@ fn lookups(tools: &Tools, programs: &Programs, effort: Effort) {
     }
 }
 
-/// Measures the same over SRU, on one connection that is kept open; both send the same query by GET, and each answer includes
-/// the record.
+/// Measures lookups over SRU, on a connection that is kept open. Both programs send the same query by GET, and each answer
+/// includes the record.
 fn sru(tools: &Tools, programs: &Programs, effort: Effort) {
     let title = format!("{} lookups over SRU, one connection", effort.lookups);
     let mut table = Table::new(&title, &["server and figure", "z3950", "ZOOM C"], effort);
@@ -168,7 +168,7 @@ fn sru(tools: &Tools, programs: &Programs, effort: Effort) {
     table.print();
 }
 
-/// Returns the costs of both programs: ours gets the first part of `sent`, a docid, and ZOOM C the second, a query.
+/// Returns the costs of both programs. Ours gets the first part of `sent`, a docid; ZOOM C gets the second part, a query.
 fn looked_up(
     host: &str,
     peer: &Peer,
@@ -195,7 +195,7 @@ fn looked_up(
     })
 }
 
-/// Measures batches of different lengths; memory must not grow with the length.
+/// Measures batches of different lengths, to show that memory does not grow with the length.
 fn batch(tools: &Tools, programs: &Programs, effort: Effort) {
     let help = command(path("z3950")).args(["get", "--help"]).output();
     let help = help.expect("z3950 starts").stdout;
@@ -237,7 +237,7 @@ fn batch(tools: &Tools, programs: &Programs, effort: Effort) {
     table.print();
 }
 
-/// Returns the URLs of records, one per line, starting over after the last record.
+/// Returns this number of record URLs, one per line, starting over after the last record.
 fn urls(peer: &Peer, lines: usize) -> String {
     let mut text = String::new();
     for number in (0..lines).map(|line| 1 + line % RECORDS) {

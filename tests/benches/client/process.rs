@@ -1,4 +1,4 @@
-//! Measures the costs of processes with a small C program that starts them; and builds YAZ's clients for this run.
+//! Measures the costs of processes, which a small C program starts, and builds YAZ's clients for this run.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -62,16 +62,16 @@ impl Programs {
         self.folder.path().join(name)
     }
 
-    /// Returns a copy of the program that is written sequentially, as by an installation. A file that comes directly from the
-    /// linker is fragmented in the page cache, and is mapped more slowly than an installed program.
+    /// Returns a copy of the program that is written sequentially, like an installed program. A file written by the linker is
+    /// fragmented in the page cache, so the program would be mapped more slowly.
     pub(crate) fn installed(&self, program: &Path) -> PathBuf {
         let installed = self.file("installed");
         std::fs::copy(program, &installed).expect("a copy");
         installed
     }
 
-    /// Runs a program that many times in a row; `None`, with a message, if a run failed. The program shares a core with the
-    /// server: waking another core for every request costs more than the request itself, and is not the client's cost.
+    /// Runs a program `times` times; `None`, with a message, if a run fails. The program shares a core with the server, because
+    /// waking another core for every request would cost more than the request itself, and is not a cost of the client.
     pub(crate) fn cost<S: AsRef<OsStr>>(&self, times: u32, command: &[S]) -> Option<Cost> {
         let output = z3950_tests::surroundings::command("taskset")
             .args(["-c", SERVER_CORE])

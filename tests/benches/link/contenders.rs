@@ -17,7 +17,7 @@ use super::{Bench, Figure, LOOKUPS, RECORDS, lookups, table};
 pub(super) struct Contender {
     pub(super) name: String,
     pub(super) command: Vec<PathBuf>,
-    /// The files that the command writes and would not overwrite.
+    /// The files that the command writes, which must be deleted before each run because it would not overwrite them.
     pub(super) files: Vec<PathBuf>,
 }
 
@@ -28,7 +28,7 @@ impl Bench {
         servers.into_iter().flatten().collect()
     }
 
-    /// Returns a contender for each build of this project's program.
+    /// Returns a contender for each build of this project's program, created by `contender`.
     pub(super) fn each(&self, contender: impl Fn(&Path) -> Contender) -> Vec<Contender> {
         let builds = self.ours.iter();
         let contenders = builds.map(|(which, program)| {
@@ -41,7 +41,7 @@ impl Bench {
         contenders.collect()
     }
 
-    /// Returns commands that show one record of a server: connection, Init, Search, record.
+    /// Returns the commands that show one record of a server: connection, Init, Search, record.
     pub(super) fn one_record(&self, server: &Peer, port: u16) -> Vec<Contender> {
         let (docid, query) = known_item(server, 1);
         let place = place(server, port);
@@ -73,7 +73,7 @@ impl Bench {
         contenders
     }
 
-    /// Returns commands that look up records, one after the other.
+    /// Returns the commands that look up records one after the other.
     pub(super) fn many(
         &self,
         server: &Peer,
@@ -104,7 +104,7 @@ impl Bench {
         contenders
     }
 
-    /// Returns lookups in one session, as many at the same time as the session allows.
+    /// Returns a command with concurrent lookups in one session, as many as the session allows.
     pub(super) fn side_by_side(&self, server: &Peer, port: u16) -> Contender {
         let database = server.database;
         let profile = format!(
@@ -158,7 +158,7 @@ impl Bench {
         command
     }
 
-    /// Measures each contender in turn, once per round; each time, the contender runs that many times in a row.
+    /// Measures the contenders in turn, once per round, with several runs in a row each time.
     pub(super) fn costs(
         &self,
         contenders: &[Contender],
@@ -230,13 +230,13 @@ impl Contender {
         self.command.extend(arguments);
     }
 
-    /// Adds an option with a file that the command writes.
+    /// Adds an option whose value is a file that the command writes.
     pub(super) fn writes(&mut self, option: &str, file: PathBuf) {
         self.command.extend([option.into(), file.clone()]);
         self.files.push(file);
     }
 
-    /// Prints a message if the command does not show a record: a program that fetches nothing would be the fastest.
+    /// Prints a message if the command does not show a record, because a program that fetches nothing would be the fastest.
     pub(super) fn shows_a_record(&self) {
         if let Some((program, arguments)) = self.command.split_first() {
             let output = command(program).args(arguments).output();
@@ -252,7 +252,7 @@ pub(super) fn place(server: &Peer, port: u16) -> String {
     format!("127.0.0.1:{port}/{}", server.database)
 }
 
-/// Returns the docid of a record and a query for it; yaz-ztest reports a numeric term as its hit count.
+/// Returns the docid of a record and a query for it; with yaz-ztest, a numeric term is the number of hits.
 pub(super) fn known_item(server: &Peer, number: usize) -> (String, String) {
     let docid = match server.name {
         "z3950d" => format!("rec{:07}", 1 + (number - 1) % RECORDS),
@@ -282,7 +282,7 @@ pub(super) fn lookup_arguments(
     ]
 }
 
-/// Returns a valid ISBN for a number.
+/// Returns the valid ISBN made from a number.
 pub(super) fn isbn(number: usize) -> String {
     let digits = format!("978{number:09}");
     let weights = [1, 3].into_iter().cycle();

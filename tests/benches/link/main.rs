@@ -1,6 +1,6 @@
 //! The client through a slow link, compared with zoomsh, yaz-client and the ZOOM C API on the same records and servers, in one
-//! run: times in round trips and as multiples of their times. Prints figures, and asserts nothing; `Z3950_BENCH=quick` runs one
-//! round. Words after `--` select parts.
+//! run: times in round trips, and as multiples of the other programs' times. Prints figures without asserting anything;
+//! `Z3950_BENCH=quick` runs one round. Words after `--` select parts.
 //!
 //! The link is a relay on loopback with a delay and a limit on octets per second. `Z3950_BEFORE` may name an earlier build of
 //! this project's program, which is then included in every table. The requirements are those of the benchmark `client`.
@@ -45,7 +45,7 @@ const ISBNS: usize = 1_000;
 const SESSIONS: usize = 4;
 /// The number of records in the large result set.
 const LARGE: usize = 10_000;
-/// 100 Mbit/s in octets per second.
+/// The rate of the link in octets per second, which corresponds to 100 Mbit/s.
 const RATE: f64 = 12.5e6;
 
 fn main() -> ExitCode {
@@ -95,12 +95,12 @@ struct Bench {
     tools: Tools,
     programs: Programs,
     yaz_client: PathBuf,
-    /// The builds of this project's program, each with a distinguishing label.
+    /// The builds of this project's program, with a label for each.
     ours: Vec<(&'static str, PathBuf)>,
     effort: Effort,
 }
 
-/// The milliseconds of one run, and the traffic through the link.
+/// The duration of a run in milliseconds, and the traffic through the link.
 type Figure = (f64, Traffic);
 
 impl Bench {
@@ -236,7 +236,7 @@ impl Bench {
         );
     }
 
-    /// Measures the same without a link.
+    /// Measures the retrieval of all records of the large result set without a link.
     fn loopback(&self) {
         for server in self.servers() {
             let contenders = self.one_record(&server, server.port);
@@ -266,8 +266,8 @@ fn slow(milliseconds: u64) -> Link {
     }
 }
 
-/// Prints a table: a row for each contender with its time, further figures, and its time as a multiple of that of the contender
-/// named `base`.
+/// Prints a table with a row for each contender: its time, further figures, and its time as a multiple of that of the contender
+/// `base`.
 fn print(
     title: &str,
     aim: &str,

@@ -1,4 +1,4 @@
-//! A slow link on loopback: a relay that delays the octets it passes on, and limits their number per second.
+//! A slow link on loopback: a relay that delays octets and limits their number per second.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A link between clients and a server.
+/// The properties of a link between clients and a server.
 #[derive(Clone, Copy)]
 pub(crate) struct Link {
     pub(crate) round_trip: Duration,
@@ -21,7 +21,7 @@ pub(crate) struct Relay {
     traffic: Arc<Mutex<Traffic>>,
 }
 
-/// The traffic from the server.
+/// Counts of the traffic from the server.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Traffic {
     pub(crate) octets: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// Returns the seconds between the first and the last octets.
+    /// Returns the number of seconds between the first and the last octets.
     pub(crate) fn seconds(&self) -> f64 {
         let time = self.last.zip(self.first).map(|(last, first)| last - first);
         time.unwrap_or_default().as_secs_f64()
@@ -74,7 +74,7 @@ impl Relay {
 /// One direction of a link.
 struct Wire {
     link: Link,
-    /// The time at which the wire has sent all octets that were given to it.
+    /// The time at which the wire will have sent all octets given to it so far.
     free: Mutex<Instant>,
     traffic: Option<Arc<Mutex<Traffic>>>,
 }
@@ -88,7 +88,7 @@ impl Wire {
         }
     }
 
-    /// Returns the time at which octets that are given to the wire at `at` have left it.
+    /// Returns the time at which octets given to the wire at time `at` have been sent.
     fn take(&self, at: Instant, octets: usize) -> Instant {
         let mut free = lock(&self.free);
         let began = at.max(*free);
@@ -110,15 +110,15 @@ impl Wire {
     }
 }
 
-/// The maximum number of octets that travel together.
+/// The maximum number of octets that are sent as a unit.
 const CHUNK: usize = 16 << 10;
-/// The maximum time that octets may wait in front of the wire; a faster sender is held back.
+/// The maximum time that octets may wait for the wire; a faster sender is held back.
 const QUEUE: Duration = Duration::from_millis(20);
 
-/// Octets and their time of arrival; no octets at the end of the stream.
+/// Octets and their time of arrival; empty octets mark the end of the stream.
 type Arrival = (Instant, Vec<u8>);
 
-/// Passes on octets in one direction of a connection, from `connected` on.
+/// Passes octets on in one direction of a connection, which begins at time `connected`.
 fn pump(mut from: TcpStream, to: TcpStream, wire: Arc<Wire>, connected: Instant) {
     let (sender, receiver) = channel();
     let sending = Arc::clone(&wire);

@@ -1,4 +1,4 @@
-//! Load on a server from `zbench`, the same load generator for every server.
+//! Puts load on a server with `zbench`, the same load generator for every server.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
@@ -11,7 +11,7 @@ use crate::peers::{LOAD_CORE, Peer, Tools};
 /// The operation that is repeated.
 #[derive(Clone)]
 pub(crate) struct Load {
-    /// `retr`, `kept`, `piggy`, `search`, `scan` or `present`.
+    /// The mode of `zbench`: `retr`, `kept`, `piggy`, `search`, `scan` or `present`.
     pub(crate) mode: &'static str,
     connections: usize,
     query: String,
@@ -20,7 +20,7 @@ pub(crate) struct Load {
     total: usize,
 }
 
-/// The result.
+/// The result of a measurement.
 pub(crate) struct Measured {
     pub(crate) per_second: f64,
     /// The median latency in microseconds.
@@ -41,25 +41,25 @@ impl Load {
         }
     }
 
-    /// Sets the query in PQF; `%07d` in it is replaced by the number of a record.
+    /// Sets the query in PQF, in which `%07d` is replaced by the number of a record.
     pub(crate) fn query(mut self, query: &str) -> Self {
         self.query = query.to_owned();
         self
     }
 
-    /// Sets the number of records.
+    /// Sets the number of records in the catalogue.
     pub(crate) fn of(mut self, records: usize) -> Self {
         self.records = records;
         self
     }
 
-    /// Presents `total` records in chunks.
+    /// Makes the load a Present of `total` records in chunks.
     pub(crate) fn chunks(mut self, chunk: usize, total: usize) -> Self {
         (self.chunk, self.total) = (chunk, total);
         self
     }
 
-    /// Runs for that many seconds; `None`, with a message, if the answers are missing or wrong.
+    /// Runs the load for this number of seconds; `None`, with a message, if answers are missing or wrong.
     pub(crate) fn run(&self, tools: &Tools, peer: &Peer, seconds: f64) -> Option<Measured> {
         let output = command("taskset")
             .args(["-c", LOAD_CORE])
@@ -106,7 +106,7 @@ impl Load {
     }
 }
 
-/// Opens that many sessions, measures a figure while they are idle, then searches once in each session. Returns the median
+/// Opens this number of sessions, measures a figure while they are idle, and then searches once in each. Returns the median
 /// latency in microseconds, and the figure.
 pub(crate) fn idle<T>(
     tools: &Tools,

@@ -1,8 +1,8 @@
 //! z3950d compared with YAZ's and Zebra's servers on the same records under the same load, in one run: throughput, latency,
-//! loading, memory. Prints figures and ratios, and asserts nothing; `Z3950_BENCH=quick` runs one round with smaller files.
+//! loading, memory. Prints figures and ratios without asserting anything; `Z3950_BENCH=quick` runs one round with smaller files.
 //!
-//! Needs `../shared/bench` and `../shared/data/marc`, a C compiler with libyaz, python3, taskset, YAZ and Zebra; it reports
-//! what is missing. Server and load are pinned to one core each.
+//! Needs `../shared/bench` and `../shared/data/marc`, a C compiler with libyaz, python3, taskset, YAZ and Zebra; it reports what
+//! is missing. Server and load are pinned to one core each.
 
 mod load;
 mod peers;
@@ -17,14 +17,14 @@ use peers::{Catalogue, Peer, Tools};
 use sru::{SruLoad, SruMeasured};
 use table::Table;
 
-/// The amount of measurement.
+/// The amount of measurement, for full and quick runs.
 #[derive(Clone, Copy)]
 struct Effort {
     rounds: usize,
     seconds: f64,
     records: usize,
     sessions: usize,
-    /// The numbers of records for which the growth of costs is measured.
+    /// The numbers of records with which the growth of costs is measured.
     growth: &'static [usize],
 }
 
@@ -68,7 +68,7 @@ fn main() {
     }
 }
 
-/// Returns a known-item query that each server understands; yaz-ztest reports a numeric term as its hit count.
+/// Returns a known-item query that each server understands; with yaz-ztest, a numeric term is the number of hits.
 fn known_item(peer: &str) -> &'static str {
     match peer {
         "yaz-ztest -S" | "yaz-ztest -T" | "zcanned" => "@attr 1=12 1",
@@ -76,7 +76,7 @@ fn known_item(peer: &str) -> &'static str {
     }
 }
 
-/// Measures throughput with one client and with many, on a server with 1000 records.
+/// Measures throughput with one client and with several, on a server with 1000 records.
 fn service(tools: &Tools, effort: Effort) {
     let catalogue = tools.catalogue(1_000);
     let peers: Vec<Peer> = [
@@ -144,7 +144,7 @@ fn service(tools: &Tools, effort: Effort) {
     table.print();
 }
 
-/// Returns requests over connections that stay open.
+/// Returns the requests that are repeated over connections that stay open.
 fn kept_open() -> [(&'static str, Load); 4] {
     [
         (
@@ -160,7 +160,7 @@ fn kept_open() -> [(&'static str, Load); 4] {
     ]
 }
 
-/// Measures the same with copies of yaz-ztest's record, so that both servers send the same octets.
+/// Measures throughput with copies of yaz-ztest's record, so that both servers send the same octets.
 fn same_record(tools: &Tools, effort: Effort) {
     let Some(ztest) = tools.ztest("-S") else {
         return;
@@ -266,7 +266,7 @@ fn query_mix(catalogue: &Catalogue) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Measures queries and Scan on many records: latency minus the round trip, as measured with zcanned.
+/// Measures queries and Scan on many records. The latency is printed without the round trip, which is measured with zcanned.
 fn queries(tools: &Tools, effort: Effort) {
     let catalogue = tools.catalogue(effort.records);
     let peers: Vec<Peer> = [

@@ -16,34 +16,34 @@ use z3950_marc::iso2709;
 use z3950_tests::program::path;
 use z3950_tests::surroundings::command;
 
-/// The core for the servers; the load has another one.
+/// The core for the servers; the load runs on another core.
 pub(crate) const SERVER_CORE: &str = "0";
 pub(crate) const LOAD_CORE: &str = "1";
 /// The maximum time that a server may take to start.
 const START: Duration = Duration::from_secs(600);
 
-/// The tools, built for this run.
+/// The benchmark tools, built for this run.
 pub(crate) struct Tools {
     pub(crate) zbench: PathBuf,
     zcanned: PathBuf,
     folder: tempfile::TempDir,
     catalogues: RefCell<HashMap<usize, Rc<Catalogue>>>,
-    /// Zebra's indexes by number of records.
+    /// The folders with Zebra's indexes, by number of records.
     registers: RefCell<HashMap<usize, PathBuf>>,
 }
 
-/// Generated records in a file.
+/// A file of generated records, with words for queries.
 pub(crate) struct Catalogue {
     pub(crate) file: PathBuf,
     pub(crate) records: usize,
     pub(crate) octets: u64,
-    /// Words in titles: a common word, the next most common one, and a rare one.
+    /// Words in the titles: the most common one, the next most common one, and a rare one.
     pub(crate) words: [String; 3],
     /// Two words that are adjacent in some title.
     pub(crate) phrase: [String; 2],
 }
 
-/// A running server, which is ended when dropped.
+/// A running server, which is stopped when the value is dropped.
 pub(crate) struct Peer {
     pub(crate) name: &'static str,
     pub(crate) port: u16,
@@ -61,12 +61,12 @@ impl Drop for Peer {
 }
 
 impl Peer {
-    /// Returns resident memory without the program's code, in octets.
+    /// Returns the resident memory without the program's code, in octets.
     pub(crate) fn memory(&self) -> u64 {
         self.status("RssAnon:")
     }
 
-    /// Returns peak resident memory, program code included, in octets.
+    /// Returns the peak resident memory including the program's code, in octets.
     pub(crate) fn most_memory(&self) -> u64 {
         self.status("VmHWM:")
     }
@@ -119,7 +119,7 @@ impl Tools {
         })
     }
 
-    /// Returns a file with that many generated records.
+    /// Returns a file with this number of generated records.
     pub(crate) fn catalogue(&self, records: usize) -> Rc<Catalogue> {
         if let Some(known) = self.catalogues.borrow().get(&records) {
             return Rc::clone(known);
@@ -141,7 +141,7 @@ impl Tools {
         catalogue
     }
 
-    /// Returns a file with that many copies of yaz-ztest's first record, each with its own number.
+    /// Returns a file with copies of yaz-ztest's first record, each with its own number.
     pub(crate) fn like_ztest(&self, ztest: &Peer, records: usize) -> Option<Catalogue> {
         let output = command(path("z3950"))
             .args(["search", &format!("127.0.0.1:{}/Default", ztest.port)])
@@ -165,7 +165,7 @@ impl Tools {
         self.ours(Some(catalogue), true)
     }
 
-    /// Starts this project's server on all cores, for measuring how long loading takes.
+    /// Starts this project's server on all cores, to measure the duration of loading.
     pub(crate) fn z3950d_unpinned(&self, catalogue: &Catalogue) -> Option<Peer> {
         self.ours(Some(catalogue), false)
     }
@@ -198,7 +198,7 @@ impl Tools {
         })
     }
 
-    /// Starts the responder with canned answers: an upper bound for this machine.
+    /// Starts a responder with canned answers, which gives an upper bound for this machine.
     pub(crate) fn zcanned(
         &self,
         catalogue: &Catalogue,
@@ -251,7 +251,7 @@ impl Tools {
         })
     }
 
-    /// Rebuilds the index and returns the time this took.
+    /// Rebuilds Zebra's index; returns the time this took.
     pub(crate) fn zebraidx(&self, catalogue: &Catalogue) -> Option<Duration> {
         let program = z3950_tests::peer::find("zebraidx")?;
         let register = self

@@ -1,5 +1,5 @@
-//! SRU over connections that are kept open: threads on the core of the load send one GET after another and read the whole
-//! answer.
+//! Load over SRU connections that are kept open. Threads on the load's core send one GET after another and read each answer
+//! completely.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -11,20 +11,20 @@ use z3950_tests::surroundings::command;
 
 use crate::peers::{LOAD_CORE, Peer};
 
-/// Requests that are repeated.
+/// An SRU request that is repeated.
 pub(crate) struct SruLoad {
     connections: usize,
-    /// The query of searches; `%07d` in it is replaced by the number of a record from 1 to `records`.
+    /// The query, in which `%07d` is replaced by the number of a record from 1 to `records`.
     query: String,
     records: u64,
-    /// The number of records in an answer.
+    /// The number of records requested in an answer.
     count: usize,
 }
 
-/// The result.
+/// The result of a measurement.
 pub(crate) struct SruMeasured {
     pub(crate) per_second: f64,
-    /// The throughput of whole answers, in 10^6 octets per second.
+    /// The throughput, counting complete answers, in 10^6 octets per second.
     pub(crate) megabytes: f64,
 }
 
@@ -39,7 +39,7 @@ impl SruLoad {
         }
     }
 
-    /// Runs for that many seconds; `None`, with a message, if answers are missing or wrong.
+    /// Runs the load for this number of seconds; `None`, with a message, if answers are missing or wrong.
     pub(crate) fn run(&self, peer: &Peer, seconds: f64) -> Option<SruMeasured> {
         // Threads inherit the core, so this thread is pinned before it starts others.
         let is_pinned = pin(LOAD_CORE);
@@ -131,8 +131,8 @@ impl SruLoad {
     }
 }
 
-/// Returns the parameter for MARCXML. zebrasrv sends MARCXML by default, and refuses the name of the schema unless it is
-/// configured to convert records, which takes longer.
+/// Returns the parameter that requests MARCXML. For zebrasrv it is empty, because zebrasrv sends MARCXML by default, and refuses
+/// the name of the schema unless it is configured to convert records, which takes longer.
 fn schema(peer: &Peer) -> &'static str {
     match peer.name {
         "zebrasrv -S" => "",
@@ -140,7 +140,7 @@ fn schema(peer: &Peer) -> &'static str {
     }
 }
 
-/// Makes this thread, and the threads that it starts, run on these cores only.
+/// Restricts this thread, and the threads that it starts, to these cores.
 fn pin(cores: &str) -> bool {
     let process = std::process::id().to_string();
     let pinned = command("taskset").args(["-pc", cores, &process]).output();

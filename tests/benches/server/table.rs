@@ -1,4 +1,4 @@
-//! Figures of several programs side by side: medians, spread, and the ratio to the first program.
+//! Prints figures of several programs side by side: medians, spread, and the ratio to the first program.
 
 use crate::Effort;
 
@@ -23,14 +23,14 @@ impl Table {
         }
     }
 
-    /// Marks the last server as one that measures only the round trip, which is subtracted before the others are compared.
+    /// Marks the last server as one that only measures the round trip, which is subtracted from the figures of the other servers.
     pub(crate) fn less_the_last(mut self) -> Self {
         self.less_the_last = true;
         self
     }
 
-    /// Adds a row: the operation, the unit and each server's figures. From the second server on, a figure is followed by the
-    /// first server's figure as a multiple of it.
+    /// Adds a row with the operation, the unit and each server's figures. From the second server on, a figure is followed by its
+    /// ratio: the first server's figure divided by it.
     pub(crate) fn row(&mut self, title: &str, unit: &str, figures: &[Vec<f64>]) {
         let medians: Vec<Option<f64>> = figures.iter().map(|figures| median(figures)).collect();
         let round_trip = if self.less_the_last {
@@ -96,7 +96,7 @@ pub(crate) fn median(figures: &[f64]) -> Option<f64> {
     sorted.get(sorted.len() / 2).copied()
 }
 
-/// Returns a figure with three significant digits.
+/// Formats a figure with three significant digits.
 pub(crate) fn short(figure: f64) -> String {
     let magnitude = figure.abs();
     match magnitude {

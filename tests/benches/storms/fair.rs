@@ -1,4 +1,4 @@
-//! Expensive queries of many clients next to two other clients: one searches for words that contain a letter, the other for
+//! Measures two clients while many others send expensive queries: one searches for words that contain a letter, the other for
 //! single records.
 
 use std::fs;
@@ -17,11 +17,11 @@ use crate::partner::{Partner, Process, TERM, search};
 const RECORDS: usize = 100_000;
 const CLIENTS: usize = 20;
 
-/// A query for any word with this letter; it takes about 50 ms on a quiet machine.
+/// A query for all words with a letter; it takes about 50 ms on an idle machine.
 const TRUNCATION: &str = "@attr 1=4 @attr 5=3 e";
 const KNOWN_ITEM: &str = "@attr 1=12 rec0004711";
 
-/// Measures both clients alone and next to the others, then one query of 999 proximity operators.
+/// Measures both clients alone and together with the others, and then a query of 999 proximity operators.
 pub(crate) fn measure(quick: bool) {
     let (records, time) = if quick {
         (RECORDS / 10, Duration::from_secs(2))
@@ -62,7 +62,7 @@ pub(crate) fn measure(quick: bool) {
     println!("memory at most: {memory} KiB");
 }
 
-/// Runs both clients while the others send these queries.
+/// Runs both clients while the other clients send these queries.
 fn beside(address: SocketAddr, time: Duration, queries: &[Vec<u8>]) {
     let over = &AtomicBool::new(false);
     thread::scope(|scope| {
@@ -138,7 +138,7 @@ fn patient(address: SocketAddr) -> Partner {
     client
 }
 
-/// Returns the time until the answer, in seconds, and the kind of answer.
+/// Sends a query; returns the time until the answer, in seconds, and the kind of answer.
 fn asked(client: &mut Partner, query: &[u8]) -> (f64, &'static str) {
     let begun = Instant::now();
     client.send(query).expect("sent");
@@ -166,13 +166,13 @@ fn query(text: &str) -> Vec<u8> {
     encode(&Apdu::SearchRequest(request)).expect("encodes")
 }
 
-/// Returns a query of this many operators, each of which is the first operand of the next.
+/// Returns a query of this many operators, nested in their first operands.
 fn nested(operator: &str, term: &str, operators: usize) -> String {
     let terms = vec![term; operators + 1].join(" ");
     format!("{} {terms}", vec![operator; operators].join(" "))
 }
 
-/// Returns a query for frequent words near each other: about 45 kB.
+/// Returns a query of about 45 kB for frequent words near each other.
 fn proximity() -> Vec<u8> {
     query(&nested("@prox 0 9 0 2 k 2", "@attr 1=4 the", 999))
 }
@@ -188,7 +188,7 @@ fn or_chain() -> Vec<u8> {
     query(&format!("{operators} {}", terms.join(" ")))
 }
 
-/// Returns records with titles of frequent words and of words that occur in hardly any other record.
+/// Returns records whose titles have frequent words and words that are almost unique.
 fn catalogue(records: usize) -> Vec<u8> {
     let mut random = Random::new("fair");
     let mut file = Vec::new();

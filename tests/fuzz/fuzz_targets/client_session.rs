@@ -1,5 +1,5 @@
-//! Octets from a server: the client's session reads them as the answers to Init, Search and Present, in memory and without
-//! waiting.
+//! Fuzzes the client's session, which interprets octets as the server's answers to Init, Search and Present, in memory and
+//! without waiting.
 #![no_main]
 
 use std::time::Duration;

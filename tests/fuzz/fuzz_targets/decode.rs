@@ -1,4 +1,4 @@
-//! Octets decoded; a decoded value must encode, and decode again to the same value.
+//! Fuzzes the decoder: a decoded value must encode, and decode again to the same value.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

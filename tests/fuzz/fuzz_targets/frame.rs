@@ -1,4 +1,4 @@
-//! A stream of octets split into APDUs.
+//! Fuzzes the splitting of a stream of octets into APDUs.
 #![no_main]
 
 use bytes::BytesMut;

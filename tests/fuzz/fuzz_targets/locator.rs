@@ -1,5 +1,5 @@
-//! URLs of all schemes: faults lie within the text, lenient mode accepts everything that strict mode accepts, and the
-//! canonical form is read back as the same URL.
+//! Fuzzes URLs of all schemes: errors must be positioned within the text, lenient mode must accept everything that strict mode
+//! accepts, and the canonical form must be parsed as the same URL.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! Queries in every language: faults lie within the text, and what is printed is read back as the same query.
+//! Fuzzes queries in every language: errors must be positioned within the text, and a printed query must be parsed as the same
+//! query.
 #![no_main]
 
 use std::sync::LazyLock;

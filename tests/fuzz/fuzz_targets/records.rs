@@ -1,5 +1,5 @@
-//! Files of records; the first octet selects the form. Every record read is written in all forms, its holdings are read, and its
-//! ISO 2709 form is read back.
+//! Fuzzes files of records; the first octet selects the form. Each record that can be read is written in all forms, its holdings
+//! are read, and its ISO 2709 form is read back.
 #![no_main]
 
 use bytes::Bytes;

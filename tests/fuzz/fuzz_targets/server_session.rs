@@ -1,4 +1,4 @@
-//! Frames for the server's session: an accepted Init, then anything.
+//! Fuzzes the server's session: an accepted Init, followed by arbitrary frames.
 #![no_main]
 
 use std::pin::pin;
@@ -17,12 +17,12 @@ static TARGET: LazyLock<Arc<Target>> = LazyLock::new(|| {
     Arc::new(Target::new(backend, Limits::default()))
 });
 
-/// Init as yaz-client sends it, without its name.
+/// An Init as sent by yaz-client, without the implementation name.
 const INIT: [u8; 23] = [
     0xb4, 0x15, 0x83, 2, 0, 0xe0, 0x84, 3, 0, 0xe9, 0xa2, 0x85, 4, 4, 0, 0, 0, 0x86, 4, 4, 0, 0, 0,
 ];
 
-/// The output of a future that never waits.
+/// Returns the output of a future that is ready immediately.
 fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,

@@ -1,4 +1,4 @@
-//! Requests of SRU; the first octet selects parameters or SOAP. What is read is written and read back.
+//! Fuzzes SRU requests; the first octet selects parameters or SOAP. A request that can be read is written and read back.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Answers of SRU. What is read is written and read back.
+//! Fuzzes SRU answers. An answer that can be read is written and read back.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

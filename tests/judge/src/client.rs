@@ -1,5 +1,6 @@
 //! Judges clients by Z39.50-2003: an observer compares their messages with rules that each cite a section. For each session, it
-//! reports which rules were kept and which were broken, with the octets, and how the client reacted to faults of the server.
+//! reports the rules that were kept and those that were broken, with the octets, and the client's reactions to faults of the
+//! server.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -47,8 +48,8 @@ pub use self::report::{ClientFinding, ClientReport, JudgedSession, RuleCount};
 pub use self::rules::{ClientRule, Level, rules};
 use z3950_server::{Observer, Peer, SessionTotals};
 
-/// Judges the messages of clients, as an [`Observer`] of all sessions. HTTP sessions are not judged, nor are sessions that the
-/// server opens with itself to answer HTTP requests.
+/// Judges the messages of clients, as an [`Observer`] of all sessions. Neither HTTP sessions nor sessions of the server with
+/// itself are judged.
 #[derive(Debug)]
 pub struct ClientJudge {
     limits: JudgeLimits,
@@ -61,9 +62,9 @@ pub struct ClientJudge {
 struct JudgeState {
     /// The sessions that are open.
     open: HashMap<u64, Conversation>,
-    /// The sessions that have ended, as far as they are kept.
+    /// The judged sessions that have ended, up to the limit.
     ended: Vec<JudgedSession>,
-    /// The number of sessions judged, and their results for each rule.
+    /// The number of sessions judged. The counts of each rule are in `counts`.
     judged: u64,
     counts: Vec<RuleCount>,
 }
@@ -121,7 +122,7 @@ impl Observer for ClientJudge {
         self.lock().open.insert(session, conversation);
     }
 
-    /// Sessions that the server opens with itself do not concern the client.
+    /// Ignores sessions of the server with itself, which do not show the client's behaviour.
     fn opened_within(&self, _: u64, _: Peer) {}
 
     fn received(&self, session: u64, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {

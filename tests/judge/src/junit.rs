@@ -1,11 +1,11 @@
-//! Reports as JUnit XML, which the viewers of CI services read.
+//! Reports as JUnit XML, the format that the viewers of CI services read.
 
 use std::fmt::{self, Display, Formatter};
 use std::time::{Duration, SystemTime};
 
 use z3950_asn1::moment::Moment;
 
-/// A report. It is displayed as XML.
+/// A report, whose `Display` form is XML.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct JunitReport {
     /// The name of the program that was run.
@@ -16,7 +16,7 @@ pub(crate) struct JunitReport {
     pub suites: Vec<TestSuite>,
 }
 
-/// Test cases that belong together.
+/// A group of test cases.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TestSuite {
     /// The subject of the test cases.
@@ -25,7 +25,7 @@ pub(crate) struct TestSuite {
     pub time: Duration,
     /// The time at which the first test case began.
     pub begun: SystemTime,
-    /// The host that was tested.
+    /// The name of the host that was tested.
     pub host: String,
     /// Further properties, by name.
     pub properties: Vec<(String, String)>,
@@ -38,9 +38,9 @@ pub(crate) struct TestSuite {
 pub(crate) struct TestCase {
     /// The name of the test case.
     pub name: &'static str,
-    /// The class of the test case, by which viewers group test cases.
+    /// The class of the test case, by which viewers group the cases.
     pub class: String,
-    /// The duration of the test case, if it was measured.
+    /// The duration of the test case; `None` if it was not measured.
     pub time: Option<Duration>,
     /// The outcome of the test case.
     pub outcome: TestOutcome,
@@ -55,19 +55,19 @@ pub(crate) enum TestOutcome {
     Failed {
         /// The kind of failure.
         kind: &'static str,
-        /// What is wrong, on one line.
+        /// A description of the failure, on one line.
         message: String,
-        /// The details.
+        /// The details of the failure.
         text: String,
     },
-    /// The test case could not be carried out.
+    /// The test case could not be run.
     Error {
-        /// The reason.
+        /// The reason why it could not be run.
         message: String,
     },
     /// The test case was skipped.
     Skipped {
-        /// The reason.
+        /// The reason why it was skipped.
         message: String,
     },
 }
@@ -177,7 +177,7 @@ impl Display for TestCase {
     }
 }
 
-/// Text in an attribute or element; characters that XML 1.0 §2.2 forbids become U+FFFD.
+/// Text in an attribute or element. Characters that are not allowed in XML 1.0 (§2.2) are replaced by U+FFFD.
 struct XmlText<'a>(&'a str);
 
 impl Display for XmlText<'_> {

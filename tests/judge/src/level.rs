@@ -1,18 +1,18 @@
-//! How binding a requirement is.
+//! The levels of obligation of requirements.
 
-/// How binding a requirement is.
+/// The level of obligation of a requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// The standard requires it: an implementation that does not meet the requirement does not conform.
+    /// Required by the standard: an implementation that does not meet the requirement does not conform.
     Shall,
-    /// The standard, or a clarification or agreement of its maintenance agency, recommends it.
+    /// Recommended by the standard, or by a clarification or agreement of its maintenance agency.
     Should,
-    /// The standard leaves it open, but other programs depend on it, or it saves them work.
+    /// Left open by the standard, but other programs depend on it, or it saves them work.
     Practice,
 }
 
 impl Level {
-    /// Returns the name of the level in reports.
+    /// Returns the name of the level used in reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Shall => "shall",

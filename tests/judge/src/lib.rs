@@ -1,6 +1,6 @@
-//! Judges both sides of Z39.50, and SRU servers, by the standards: [`server`] sends requests that a client may send and
-//! compares the answers with the requirements of the standard; [`client`] watches the sessions of a server and reports which
-//! rules its clients break.
+//! Judges both sides of Z39.50, and SRU servers, by the standards: [`server`] sends requests that a client may send and compares
+//! the answers with the requirements of the standard; [`client`] watches the sessions of a server and reports the rules that its
+//! clients break.
 //!
 //! The programs `z3950 probe --conformance` and `z3950d --judge` use these two modules.
 
@@ -13,7 +13,7 @@ pub mod server;
 pub use self::hidden::{HIDDEN, digits};
 pub use self::level::Level;
 
-/// APDUs as the tests of both modules build them.
+/// APDUs for the tests of both modules.
 #[cfg(test)]
 #[allow(dead_code, reason = "some are only for the tests of the client")]
 #[path = "../../../client/src/testing/messages.rs"]

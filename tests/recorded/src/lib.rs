@@ -1,11 +1,11 @@
-//! What is under test: the titles of a catalogue that have a word in them.
+//! The code under test: returns titles in a catalogue that contain a word.
 
 use z3950::{Client, Error, Query, Record};
 
-/// The titles of the first three hits at `target`, such as `lib.example:210/books`.
+/// Returns the titles of the first three hits at `target`, such as `lib.example:210/books`.
 ///
 /// # Errors
-/// If the catalogue cannot be reached, or refuses the search.
+/// The catalogue cannot be reached, or refuses the search.
 pub async fn titles(target: &str, word: &str) -> Result<Vec<String>, Error> {
     let connection = Client::new().connect(target).await?;
     let hits = connection.search(Query::title(word)).await?;

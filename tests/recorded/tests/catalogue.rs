@@ -1,4 +1,5 @@
-//! Needs no catalogue: `tests/catalogue.jsonl` is a recording of one. To record it anew, name a server:
+//! Tests with a recording of a catalogue, `tests/catalogue.jsonl`, so that no server is needed. To record it again, name a
+//! server:
 //!
 //! ```sh
 //! z3950d --demo --listen 127.0.0.1:2100 &

@@ -1,4 +1,4 @@
-//! Findings of the audit of the RFCs, by id: output of the programs about URLs and Gopher.
+//! Tests for the findings of the audit of the RFCs, by id: output of the programs about URLs and Gopher.
 
 mod credentials;
 mod gopher;
@@ -16,7 +16,7 @@ fn value(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
 }
 
-/// Returns what a command prints in a terminal.
+/// Runs a command in a terminal; returns what it prints.
 fn on_terminal(arguments: &[&str]) -> String {
     let mut command = command(path("z3950"));
     command.args(arguments);
@@ -116,7 +116,7 @@ fn audit_b6_check_cautions_against_escaped_controls() {
     }
 }
 
-/// RFC 1738 Appendix: `<URL:` … `>` surrounds a URL in text.
+/// RFC 1738 Appendix: a URL in text is surrounded by `<URL:` and `>`.
 #[test]
 fn audit_r_d4_a_wrapped_url_is_read_as_the_url() {
     let url = "z39.50r://localhost/books?pg1342";
@@ -145,7 +145,7 @@ fn audit_r_d4_a_wrapped_url_is_read_as_the_url() {
     assert!(ran.stderr.contains("surround a URL in text"), "{ran:?}");
 }
 
-/// RFC 1736 §2.2: a locator of a host that is not known everywhere has a local meaning.
+/// RFC 1736 §2.2: a locator of a host that is not known everywhere only has a local meaning.
 #[test]
 fn audit_r_d5_check_cautions_against_local_hosts() {
     for (url, caution) in [
@@ -312,7 +312,7 @@ fn audit_b15_resolve_gives_what_strict_reading_takes() {
     );
 }
 
-/// People read words; programs read names, in JSON.
+/// Messages for people use words; JSON for programs uses names.
 #[test]
 fn audit_b20_messages_use_words() {
     const CODES: [&str; 8] = [

@@ -1,4 +1,4 @@
-//! Many inputs in one run: `--input`, `--jobs`, `--output`, `--report`, `--resume`.
+//! Tests of batches: `--input`, `--jobs`, `--output`, `--report`, `--resume`.
 
 mod broken;
 mod cut;

@@ -1,5 +1,5 @@
-//! `z3950 probe --conformance`: our server passes, servers that misbehave fail the corresponding checks, and reports are always
-//! written.
+//! Tests of `z3950 probe --conformance`: our server passes, servers that misbehave fail the corresponding checks, and reports are
+//! always written.
 
 mod peers;
 mod reports;
@@ -50,7 +50,7 @@ fn text<'a>(finding: &'a Value, key: &str) -> &'a str {
     finding[key].as_str().expect(key)
 }
 
-/// Judges the books of a server over Z39.50.
+/// Judges the database `books` of a server over Z39.50.
 fn judged(server: &Daemon, arguments: &[&str]) -> Ran {
     let target = format!("{}/books", server.address());
     let own = ["probe", "--conformance", "--json", &target];
@@ -101,7 +101,7 @@ fn nothing_forbidden_is_sent_unless_allowed() {
     assert_eq!(updated.code, Some(5), "{updated:?}");
 }
 
-/// A server that refuses sessions, or ends idle sessions in favour of new ones, is judged through those that it accepts.
+/// A server that refuses sessions, or ends idle sessions for new ones, is judged in the sessions that it accepts.
 #[test]
 fn a_limit_of_sessions_is_no_fault() {
     std::thread::scope(|scope| {
@@ -133,7 +133,7 @@ fn a_limit_of_sessions_is_no_fault() {
     });
 }
 
-/// A fault of the server, the checks that are carried out, and the checks that fail.
+/// A fault of the server, the checks to run, and the checks that must fail.
 type Row = (
     &'static str,
     &'static [&'static str],

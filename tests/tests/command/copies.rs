@@ -1,4 +1,4 @@
-//! `z3950 lookup` for copy cataloguing: identifiers from records, the best of several records, several targets.
+//! Tests of `z3950 lookup` for copy cataloging: identifiers from records, the best of several records, several targets.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use z3950_marc::{Field, Form, MarcRecord, iso2709};
 use z3950_server::testing::TestServer;
 use z3950_tests::program::{Ran, z3950};
 
-/// Returns a record with this control number, encoding level, source with language, and ISBN.
+/// Returns a record with this control number, encoding level, cataloging source (with its language), and ISBN.
 fn record(id: &str, level: u8, source: &[(&str, &str)], isbn: (&str, &str)) -> MarcRecord {
     let mut record = MarcRecord {
         fields: vec![
@@ -26,8 +26,8 @@ fn record(id: &str, level: u8, source: &[(&str, &str)], isbn: (&str, &str)) -> M
 const ISBN: &str = "0306406152";
 const OTHER: &str = "0140449132";
 
-/// Starts a server. Database `a` has three records with the first ISBN, of which the second is the best; `b` has a better
-/// record with this ISBN, and the only record with the other ISBN.
+/// Starts a server. Database `a` has three records with the first ISBN, the second of which is the best; `b` has a better record
+/// with this ISBN, and the only record with the other ISBN.
 fn server() -> TestServer {
     let valid = ("a", ISBN);
     TestServer::builder()
@@ -49,7 +49,7 @@ fn server() -> TestServer {
         .start()
 }
 
-/// Returns the old records: one with each ISBN, one with an unknown number, one without any number.
+/// Returns the records to complete: one for each ISBN, one with an unknown number, one without any number.
 fn old() -> Vec<MarcRecord> {
     let old = |id: &str, isbn| {
         let fields = vec![
@@ -391,7 +391,7 @@ fn what_is_missing_is_named() {
     }
 }
 
-/// A target that sends a diagnostic in place of its record does not end the search.
+/// If a target sends a diagnostic instead of its record, the search continues at the next target.
 #[test]
 fn a_record_that_a_target_cannot_send_is_looked_for_at_the_next() {
     let valid = ("a", ISBN);

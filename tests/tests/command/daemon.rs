@@ -1,4 +1,4 @@
-//! `z3950d`: the addresses on which it listens, the databases that it serves, and how it ends.
+//! Tests of `z3950d`: the addresses on which it listens, the databases that it serves, and its exit.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -97,7 +97,7 @@ fn the_manual_page_has_the_commands() {
     assert!(ran.stdout.is_ascii());
 }
 
-/// Runs a program that must exit without a signal.
+/// Runs a program that must exit by itself.
 fn ended(name: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let mut child = command(path(name))
         .args(arguments)
@@ -119,7 +119,8 @@ fn ended(name: &str, arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), words)
 }
 
-/// Settings from a file cannot make the server send secrets in plain text.
+/// A certificate without a TLS listener is refused, with and without a settings file, because secrets would otherwise be sent in
+/// plain text.
 #[test]
 fn audit_d1_a_certificate_without_a_tls_listener_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -187,7 +188,7 @@ fn audit_d20_files_without_an_end_are_refused() {
     }
 }
 
-/// Opens a session without the client library, so that it stays idle.
+/// Opens a session without the client library, so that nothing is sent while it is idle.
 fn idle_session(daemon: &Daemon) -> TcpStream {
     let init = include_str!("../../fixtures/wire/init-request.hex");
     let mut stream = TcpStream::connect(daemon.address()).expect("connects");
@@ -275,7 +276,7 @@ fn messages_go_to_standard_error() {
     assert!(!words.contains("\x1b["), "no colours into a pipe: {words}");
 }
 
-/// The limit on file sizes stands in for a full disk.
+/// A limit on the size of files has the same effect as a full disk.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_recording_that_is_incomplete_is_told_at_the_end() {

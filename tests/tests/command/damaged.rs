@@ -1,4 +1,4 @@
-//! Damaged records: everything that can be read is delivered, and the damage is always reported.
+//! Tests of damaged records: everything that can be read is delivered, and damage is always reported.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `z3950 decode`, `z3950 completions` and `z3950 man`.
+//! Tests of `z3950 decode`, `z3950 completions` and `z3950 man`.
 
 use serde_json::Value;
 use z3950::service::init;

@@ -1,5 +1,5 @@
-//! Tests every command of `z3950` that the help lists: its examples run, wrong usage is refused, a closed pipe is not an error,
-//! and standard output contains only data.
+//! Tests every command of `z3950` in the help: its examples run, wrong usage is refused, a closed pipe is not an error, and
+//! standard output only contains data.
 
 mod shelf;
 
@@ -14,10 +14,10 @@ use z3950_tests::program::{Ran, z3950};
 
 use self::shelf::Shelf;
 
-/// Examples that do not end with exit code 0, with their codes.
+/// The examples with an exit code other than 0, and their codes.
 const CODES: [(&str, i32); 0] = [];
 
-/// The commands whose answers programs may want to read.
+/// The commands whose answers are available as JSON.
 const JSON: [&str; 26] = [
     "get",
     "search",
@@ -49,7 +49,7 @@ const JSON: [&str; 26] = [
 
 /// A command and its help.
 struct Page {
-    /// The words after the program's name.
+    /// The words of the command after the program's name.
     path: String,
     text: String,
 }
@@ -64,7 +64,7 @@ impl Page {
         }
     }
 
-    /// Returns the lines of a section.
+    /// Returns the lines of a section of the help.
     fn section(&self, title: &str) -> impl Iterator<Item = &str> {
         let mut lines = self
             .text
@@ -96,7 +96,7 @@ impl Page {
         words.any(|word| word == option)
     }
 
-    /// Returns an example with another option added to its command.
+    /// Adds an option to the command in an example.
     fn with(&self, example: &str, option: &str) -> String {
         let name = format!("z3950 {}", self.path);
         assert!(
@@ -106,7 +106,7 @@ impl Page {
         example.replacen(&name, &format!("{name} {option}"), 1)
     }
 
-    /// Returns an example with `--demo` if the command accepts it, so that it needs no network.
+    /// Adds `--demo` to an example if the command accepts it, so that it does not need a network.
     fn local(&self, example: &str) -> String {
         if self.has("--demo") && !example.contains("--demo") {
             self.with(example, "--demo")
@@ -137,7 +137,7 @@ fn read_pages() -> Vec<Page> {
     pages
 }
 
-/// Returns the commands without subcommands.
+/// Returns the commands that do not have subcommands.
 fn commands() -> impl Iterator<Item = &'static Page> {
     let pages = pages().iter();
     pages.filter(|page| page.path.is_empty() || page.subcommands().next().is_none())
@@ -148,7 +148,7 @@ fn code(example: &str) -> i32 {
     known.map_or(0, |(_, code)| *code)
 }
 
-/// Returns whether messages and data were written to the correct streams.
+/// Returns whether data was written to standard output and messages to standard error.
 fn is_clean(ran: &Ran) -> bool {
     let labels = ["note:", "warning:", "error:", "usage:", "Usage:"];
     let is_words = |line: &str| labels.iter().any(|label| line.starts_with(label));
@@ -243,10 +243,10 @@ fn a_closed_pipe_is_no_error_of_any_command() {
     }
 }
 
-/// The published page on formats.
+/// The page of the documentation on formats.
 const FORMATS: &str = include_str!("../../../client/docs/formats.md");
 
-/// Returns the keys in the first column of the tables under a heading of the page.
+/// Returns the keys in the first column of the tables under a heading of the documentation page.
 pub(crate) fn documented(heading: &str) -> BTreeSet<String> {
     let mut lines = FORMATS
         .lines()
@@ -260,7 +260,7 @@ pub(crate) fn documented(heading: &str) -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
-/// Returns the keys that the page documents for an answer of a command.
+/// Returns the documented keys for an answer of a command.
 fn keys_of(command: &str, line: &str) -> BTreeSet<String> {
     let judges = command == "probe" && line.contains(" --conformance");
     let heading = match command {
@@ -292,7 +292,7 @@ fn keys_of(command: &str, line: &str) -> BTreeSet<String> {
     keys
 }
 
-/// Checks that each line is an object with the keys of the page, the version first.
+/// Checks that each line of the output is an object with the documented keys, the version first.
 fn check_answers(command: &str, line: &str, ran: &Ran) {
     for answer in ran.stdout.lines() {
         let Ok(Value::Object(object)) = serde_json::from_str(answer) else {

@@ -1,5 +1,5 @@
-//! `--fallback`: what `get` and `plan` report about searches other than that of RFC 2056 §4, and what `search` and `lookup`
-//! report about searches other than the given one.
+//! Tests of `--fallback`: the reports of `get` and `plan` on searches other than that of RFC 2056 §4, and of `search` and
+//! `lookup` on searches other than the given one.
 
 use serde_json::Value;
 use z3950_tests::program::z3950;

@@ -1,4 +1,4 @@
-//! Output files: files that already exist, files that another run is writing, and files that cannot be written.
+//! Tests of output files that already exist, are being written by another run, or cannot be written.
 
 mod batches;
 mod prompt;
@@ -36,7 +36,7 @@ fn catalogue(records: usize) -> TestServerBuilder {
     TestServer::builder().database("books", records)
 }
 
-/// Counts the whole records in a file.
+/// Counts the complete records in a file.
 fn records(path: &Path) -> usize {
     let file = fs::File::open(path).expect("it is there");
     let records = RecordReader::new(file, InputForm::Marc);
@@ -48,7 +48,7 @@ fn records(path: &Path) -> usize {
         .count()
 }
 
-/// Returns the names in a folder.
+/// Returns the names of the files in a folder.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder").flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());

@@ -1,4 +1,4 @@
-//! `z3950 get --gateway`: retrieval through an HTTP server.
+//! Tests of `z3950 get --gateway`: retrieval through an HTTP server.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use z3950_tests::peer::find;
 use z3950_tests::program::{Daemon, Ran, path, run, z3950};
 use z3950_tests::surroundings::command;
 
-/// Starts a gateway whose answer depends on the docid in the URL, and returns its address.
+/// Starts a gateway whose answer depends on the docid in the URL; returns its address.
 fn gateway() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -174,7 +174,7 @@ fn what_a_gateway_cannot_follow_is_refused() {
     }
 }
 
-/// Starts `z3950d` with these settings after `[gateway]`.
+/// Starts `z3950d` with these lines in the settings table `[gateway]`.
 fn daemon(settings: &str) -> (Daemon, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("z3950d.toml");

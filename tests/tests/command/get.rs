@@ -1,4 +1,4 @@
-//! `z3950 get` and `z3950 plan`, and a URL as the only argument.
+//! Tests of `z3950 get` and `z3950 plan`, and of a URL as the only argument.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -17,7 +17,7 @@ fn demo(rest: &str, flags: &[&str]) -> Ran {
     z3950(["--demo", "get", &url].iter().chain(flags))
 }
 
-/// Runs the README's first command.
+/// Runs the first command in the README.
 #[test]
 fn the_main_job() {
     let ran = z3950([
@@ -167,7 +167,7 @@ fn other_scripts_come_through() {
     }
 }
 
-/// Returns the APDUs named by `-vv`, in order.
+/// Returns the names of the APDUs in the output of `-vv`, in order.
 pub(crate) fn apdus(ran: &Ran) -> Vec<String> {
     let name = |line: &str| Some(line.split_once("apdu=\"")?.1.split_once('"')?.0.to_owned());
     ran.stderr.lines().filter_map(name).collect()
@@ -369,7 +369,7 @@ fn wrong_usage_is_reported() {
     assert_eq!(z3950(["--version"]).stdout, "z3950 0.1.0\n");
 }
 
-/// No text from a server, in a record or a message, moves the cursor or changes colours.
+/// Text from a server, in a record or a message, must not move the cursor or change colours.
 #[test]
 fn z_6_4_words_of_a_server_cannot_steer_a_terminal() {
     let server = TestServer::builder()

@@ -1,4 +1,4 @@
-//! Copies and their availability, from OPAC records and from MARC, as a table and in JSON.
+//! Tests of copies and their availability, from OPAC records and from MARC, as a table and in JSON.
 
 use std::collections::BTreeSet;
 
@@ -101,7 +101,7 @@ fn records_with_holdings_are_read_back() {
     assert!(ran.stdout.contains("245 10 $a Emma"), "{ran:?}");
 }
 
-/// Runs `get` with a format and returns what it writes of the OPAC record of Emma.
+/// Runs `get` with a format; returns its output for the OPAC record of Emma.
 fn opac_as(format: &str) -> Ran {
     demo(&["get", "--format", format, &format!("{EMMA};rs=opac")])
 }

@@ -1,4 +1,4 @@
-//! `z3950d --save`, `--fold` and `--check`: updates are written to the journal, then to the file, and no update is lost.
+//! Tests of `z3950d --save`, `--fold` and `--check`: updates are written to the journal, then to the file, and no update is lost.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use z3950_tests::surroundings::command;
 
 const ONE: &str = "=LDR  00000nam a2200000 a 4500\n=001  one\n=245  00$aOne\n";
 
-/// A folder with the saved file `cat.mrk`, which contains one record.
+/// A folder with the saved file `cat.mrk`, which has one record.
 struct Saved {
     folder: tempfile::TempDir,
 }
@@ -60,14 +60,14 @@ impl Saved {
         run(command(path("z3950d")).arg("--fold").arg(self.file()), "")
     }
 
-    /// Runs `z3950d --save` with an additional option until it ends by itself.
+    /// Runs `z3950d --save` with an additional option until it exits by itself.
     fn ended(&self, option: &str) -> Ran {
         let save = self.save();
         run(command(path("z3950d")).args(["--save", &save, option]), "")
     }
 }
 
-/// Checks that a program ended with this code and printed these words.
+/// Checks that a program exited with this code and printed these words.
 fn check(ran: &Ran, code: i32, words: &[&str]) {
     assert_eq!(ran.code, Some(code), "{ran:?}");
     for words in words {
@@ -183,7 +183,7 @@ fn a_journal_that_cannot_be_used_stops_the_start() {
     check(&saved.fold(), 0, &["2 records"]);
 }
 
-/// An update is refused, searches continue, and so does the next server.
+/// The update is refused, but searches continue, and updates succeed once the journal can be written.
 #[test]
 fn an_update_that_cannot_be_written_is_refused() {
     let saved = Saved::new();
@@ -203,7 +203,7 @@ fn an_update_that_cannot_be_written_is_refused() {
     assert!(saved.has("two"));
 }
 
-/// The limit on file sizes stands in for a full disk.
+/// A limit on the size of files has the same effect as a full disk.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_refuses_updates_and_loses_none() {

@@ -1,4 +1,4 @@
-//! Locators of other schemes: `get` for gopher URLs, `url extract`, `wrap` and `check`, `register`.
+//! Tests of locators of other schemes: `get` for gopher URLs, `url extract`, `wrap` and `check`, `register`.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -13,7 +13,7 @@ use z3950_tests::peer::Unheard;
 use z3950_tests::program::{Daemon, Ran, path, run, z3950, z3950_fed};
 use z3950_tests::surroundings::command;
 
-/// Starts a Gopher server on loopback that answers each request line with the result of `answer` until the test ends; returns
+/// Starts a Gopher server on loopback that answers each request line with the result of `answer`, until the test ends; returns
 /// its port.
 pub(crate) fn gopher_server(answer: fn(&str) -> Vec<u8>) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port");
@@ -398,7 +398,7 @@ fn check_tells_locators_from_names_and_follows_them() {
     );
 }
 
-/// Runs `z3950` as a user whose files are all under `home`, with a desktop whose tools log their arguments.
+/// Runs `z3950` as a user whose files are all under `home`, and whose desktop tools log their arguments.
 fn as_user(home: &Path, arguments: &[&str]) -> Ran {
     let programs = home.join("bin");
     fs::create_dir_all(&programs).expect("a directory");

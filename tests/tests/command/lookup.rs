@@ -1,4 +1,4 @@
-//! `z3950 lookup`: identifiers in every spelling, and the parts of a record in which they are found.
+//! Tests of `z3950 lookup`: identifiers in every spelling, and the parts of a record in which they are found.
 
 use serde_json::Value;
 use z3950_asn1::bib1::diagnostics::Condition;
@@ -11,7 +11,7 @@ use z3950_server::testing::{TestServer, record};
 use z3950_tests::peer;
 use z3950_tests::program::{Ran, z3950};
 
-/// Two records; the second has the ISBN of the first as a cancelled number.
+/// Two records; the second one has the ISBN of the first as a cancelled number.
 const RECORDS: &str = "=LDR  00000nam a2200000 a 4500\n=001  b1\n=020  \\\\$a0306406152 (pbk.)\n=245  00$aOne\n\n\
                        =LDR  00000nam a2200000 a 4500\n=001  b2\n=020  \\\\$a0140449132$z9791090636071\n=245  00$aTwo\n";
 
@@ -92,8 +92,8 @@ fn records_before_a_second_break_are_kept() {
     assert!(ran.stderr.contains("l.mrc.part"), "{ran:?}");
 }
 
-/// Looks up an ISBN that six records have, on a server with these faults that sends one record at a time. Returns the output
-/// files, each with its number of records.
+/// Looks up an ISBN of six records on a server with these faults, which sends one record at a time. Returns the output files with
+/// their numbers of records.
 fn six_records(faults: &[(When, Fault)]) -> (Ran, tempfile::TempDir, Vec<(String, usize)>) {
     let six = (0..6).map(|number| {
         let mut record = record(&format!("id{number}"), "Seven");

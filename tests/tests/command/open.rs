@@ -1,4 +1,4 @@
-//! `z3950 open`: the prompt with commands from a pipe.
+//! Tests of `z3950 open`: the prompt with commands from a pipe.
 
 mod script;
 mod sessions;
@@ -210,7 +210,7 @@ fn files_of_commands_run_with_bounded_nesting() {
     );
 }
 
-/// Ordinary commands that both programs accept.
+/// Ordinary commands that both `z3950 open` and yaz-client accept.
 const ORDINARY: &str = "\
 base Default
 find 15

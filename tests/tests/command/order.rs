@@ -1,4 +1,5 @@
-//! `z3950 order`: orders by a record that a search finds, or by a request that the user wrote; and the resulting task package.
+//! Tests of `z3950 order`: orders by a record that a search finds, or by a request written by the user; and the resulting task
+//! package.
 
 use serde_json::Value;
 use z3950_tests::peer;

@@ -1,4 +1,4 @@
-//! `z3950 probe`: one line for each test, whatever the server does.
+//! Tests of `z3950 probe`, which prints one line for each test, whatever the server does.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use z3950_marc::mrk;
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, z3950};
 
-/// The lines about Init.
+/// The names of the lines about Init.
 const INIT: [&str; 7] = [
     "Init",
     "preferredMessageSize",

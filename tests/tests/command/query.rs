@@ -1,4 +1,4 @@
-//! `z3950 query`, and the languages of `find` at the prompt.
+//! Tests of `z3950 query`, and of the query languages of `find` at the prompt.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -172,7 +172,7 @@ fn the_properties_of_yaz_are_read() {
     assert!(ran.stdout.contains("@attr 1=4 "), "{}", ran.stdout);
 }
 
-/// Returns what `find` prints about the built-in catalogue after the commands.
+/// Runs `find` on the built-in catalogue after these commands; returns the exit code and the output.
 fn found(commands: &str) -> (Option<i32>, String, String) {
     let ran = z3950_fed(
         [

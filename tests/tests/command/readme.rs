@@ -1,5 +1,5 @@
-//! Runs the documented examples unchanged: those in the README and in the pages of both programs that use `--demo` and so need
-//! nothing else, and those in the help of `z3950d`.
+//! Runs the documented examples unchanged: those with `--demo` in the README and in the pages of both programs, which do not need
+//! anything else, and those in the help of `z3950d`.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -18,15 +18,15 @@ const PAGES: [&str; 5] = [
     include_str!("../../../server/docs/sru.md"),
 ];
 
-/// Returns what `z3950d` prints with these arguments.
+/// Runs `z3950d` with these arguments; returns its output.
 fn z3950d(arguments: &[&str]) -> String {
     let ran = run(command(path("z3950d")).args(arguments), "");
     assert_eq!(ran.code, Some(0), "{arguments:?}: {ran:?}");
     ran.stdout
 }
 
-/// Runs a line in a shell with the programs on its path, and returns the first line of output. A server is stopped as soon as
-/// it listens.
+/// Runs a line in a shell with the programs on its path; returns the first line of output. A server is stopped as soon as it
+/// listens.
 fn run_line(line: &str, folder: &Path) -> String {
     let binaries = path("z3950d");
     let binaries = binaries.parent().expect("a folder");
@@ -57,7 +57,7 @@ fn run_line(line: &str, folder: &Path) -> String {
     first
 }
 
-/// Returns the lines that begin with `$ ` in the page's console blocks, each with its following lines.
+/// Returns the lines that begin with `$ ` in the console blocks of a page, each with the lines after it.
 fn console(page: &str) -> Vec<(&str, String)> {
     let mut commands: Vec<(&str, String)> = Vec::new();
     let mut is_console = false;
@@ -78,7 +78,7 @@ fn console(page: &str) -> Vec<(&str, String)> {
     commands
 }
 
-/// All commands of a page's console blocks run in one empty folder, one after the other, and print what the page shows.
+/// Runs the commands of a page's console blocks one after the other in an empty folder, and compares their output with the page.
 #[test]
 fn console_blocks_run_as_pasted_and_print_what_they_show() {
     let pages = [

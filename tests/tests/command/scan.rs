@@ -1,4 +1,4 @@
-//! `z3950 scan --set` and `z3950 search --facets`: terms of the records that a search finds.
+//! Tests of `z3950 scan --set` and `z3950 search --facets`: terms of the records that a search finds.
 
 use serde_json::Value;
 use z3950_tests::program::{Ran, z3950};
@@ -55,7 +55,7 @@ fn wrong_queries_are_refused_before_a_password_command_runs() {
     assert!(trace.exists(), "{ran:?}");
 }
 
-/// Runs a search for facets only; the options begin with those of `--facets`.
+/// Runs a search for facets only; `options` follow `--facets`.
 fn facets(options: &[&str]) -> Ran {
     let search = [
         "search",

@@ -1,4 +1,4 @@
-//! `z3950 search` and `z3950 scan`: targets, records, several servers at once.
+//! Tests of `z3950 search` and `z3950 scan`: targets, records, several servers at once.
 
 mod queries;
 mod requests;
@@ -139,7 +139,7 @@ fn several_targets_do_not_disturb_each_other() {
     assert_eq!(outcomes, expected);
 }
 
-/// Every key is present, whatever the outcome.
+/// Every key must be present, whatever the outcome.
 #[test]
 fn envelopes_have_the_same_keys() {
     const KEYS: [&str; 21] = [
@@ -266,7 +266,7 @@ fn a_refused_scan_has_its_own_outcome() {
     assert_eq!(found[0]["diagnostic"]["code"], 235, "{ran:?}");
 }
 
-/// Every command sends the credentials of a URL if this is allowed, and otherwise says that it did not.
+/// Every command sends the credentials in a URL if this is allowed; otherwise, it says that they were not sent.
 #[test]
 fn credentials_of_urls_are_sent_or_named() {
     let server = TestServer::builder()
@@ -300,7 +300,7 @@ fn credentials_of_urls_are_sent_or_named() {
     }
 }
 
-/// A batch that cannot be written reports this once.
+/// A batch that cannot be written must report this only once.
 #[test]
 fn the_same_reason_is_said_once_and_counted() {
     for (target, words) in [

@@ -1,9 +1,9 @@
-//! Commands with SRU servers: the requests that they send.
+//! Tests of the requests that commands send to SRU servers.
 
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::program::{Ran, z3950, z3950_fed};
 
-/// Returns the heads of the requests that a command sends.
+/// Runs a command; returns the heads of the requests that it sends.
 fn requests(server: &TestServer, arguments: &[&str]) -> (Ran, Vec<String>) {
     let before = server.http_messages().len();
     let ran = z3950(arguments);

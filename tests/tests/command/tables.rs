@@ -1,4 +1,4 @@
-//! Records as tables: the columns of tables, and inputs from the columns of other tables.
+//! Tests of records as tables: the columns of tables, and inputs from the columns of other tables.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `z3950 targets`: profiles, which are listed, shown, added and checked.
+//! Tests of `z3950 targets`, which lists, shows, adds and checks profiles.
 
 use serde_json::Value;
 use z3950_tests::program::{Daemon, z3950};
@@ -145,7 +145,7 @@ fn an_unknown_target_is_reported() {
     assert_eq!(z3950(["targets", "show", "nosuch.example"]).code, Some(3));
 }
 
-/// Several targets are checked at once, and reported in the given order.
+/// Several targets are checked at the same time, but reported in the given order.
 #[test]
 fn several_targets_are_checked() {
     let slow = Daemon::start(["--demo", "--fault", "on init: delay 500ms"]);

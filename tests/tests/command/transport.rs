@@ -1,4 +1,5 @@
-//! Routes to a server: TLS with valid and invalid certificates, proxies, Unix sockets; and the messages if no route works.
+//! Tests of routes to a server: TLS with valid and invalid certificates, proxies, Unix sockets; and of the messages if no route
+//! works.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -12,13 +13,13 @@ use tempfile::TempDir;
 use z3950_tests::program::{Daemon, Ran, path, run, z3950};
 use z3950_tests::surroundings::command;
 
-/// The host in certificates and proxy requests; it is never resolved.
+/// The host name in certificates and proxy requests, which is never resolved.
 const HOST: &str = "lib.example";
 
-/// A `z3950d` with one listener of any kind, which runs until it is dropped.
+/// A `z3950d` with a single listener of any kind, which runs until the value is dropped.
 struct Listener {
     child: Child,
-    /// The text after `listening on`.
+    /// The address that the program prints after `listening on`.
     place: String,
 }
 
@@ -73,7 +74,7 @@ impl Authority {
         text(&self.folder.path().join("root.pem"))
     }
 
-    /// Returns the files of a certificate for `names` and of its key; the certificate is self-signed if there is no issuer.
+    /// Creates a certificate for `names` and its key; returns their files. Unless `is_issued`, the certificate is self-signed.
     fn certify(&self, names: &[&str], is_expired: bool, is_issued: bool) -> (String, String) {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let file = format!("{}-{is_expired}-{is_issued}", names.join("+"));
@@ -110,7 +111,7 @@ fn tls_server((certificate, key): &(String, String), more: &[&str]) -> Listener 
     Listener::start(&[&listen[..], &[certificate, "--key", key], more].concat())
 }
 
-/// Looks up a record at the target.
+/// Runs `z3950 lookup` for a record at the target.
 fn lookup(target: &str, options: &[&str]) -> Ran {
     let arguments = ["search", target, "ti:pride", "--count", "0"];
     z3950([&arguments[..], options].concat())
@@ -158,7 +159,7 @@ fn only_the_right_certificate_is_accepted() {
     }
 }
 
-/// Creates the files of a certificate and its key with the usual openssl command and these additional options.
+/// Creates a certificate and its key with the usual openssl command and these additional options; returns their files.
 fn openssl(folder: &Path, more: &[&str]) -> Option<(String, String)> {
     let program = z3950_tests::peer::find("openssl")?;
     let [certificate, key] = ["cert.pem", "key.pem"].map(|name| text(&folder.join(name)));
@@ -344,7 +345,7 @@ struct Proxy {
 }
 
 impl Proxy {
-    /// Starts a proxy; `handshake` reads the request and grants it, or returns `None`.
+    /// Starts a proxy; `handshake` reads the request and grants it, or returns `None` to refuse it.
     fn start(to: SocketAddr, handshake: fn(&mut TcpStream) -> Option<String>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("its address");
@@ -371,7 +372,7 @@ impl Proxy {
     }
 }
 
-/// Forwards what each side sends, until both have ended.
+/// Forwards octets in both directions until both sides have closed the connection.
 fn join(near: TcpStream, far: TcpStream) {
     let pass = |mut from: TcpStream, mut to: TcpStream| {
         thread::spawn(move || {
@@ -388,7 +389,7 @@ fn join(near: TcpStream, far: TcpStream) {
     ways.into_iter().for_each(|way| drop(way.join()));
 }
 
-/// Answers as an HTTP proxy that requires `user:secret`.
+/// Answers as an HTTP proxy that requires the credentials `user:secret`.
 fn http(stream: &mut TcpStream) -> Option<String> {
     let mut head = Vec::new();
     let mut octet = [0];

@@ -1,4 +1,4 @@
-//! Unusual servers: negative hit counts, and records in a syntax other than the one requested.
+//! Tests of unusual servers: negative hit counts, and records in a syntax other than the requested one.
 
 use serde_json::Value;
 use z3950_marc::MarcRecord;
@@ -7,7 +7,7 @@ use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::program::{z3950, z3950_fed};
 
-/// Starts a server with three records that reports `count` hits.
+/// Starts a server with three records that reports `count` as the number of hits.
 fn counting(count: i64) -> TestServer {
     TestServer::builder()
         .database(
@@ -76,7 +76,7 @@ fn audit_c8_the_prompt_works_with_a_count_below_zero() {
     }
 }
 
-/// A retrieval needs to know that there is exactly one record (RFC 2056 §4), and so do lookups.
+/// Retrievals (RFC 2056 §4) and lookups require exactly one record, so they cannot accept a negative count.
 #[test]
 fn audit_c8_retrievals_and_lookups_do_not_take_a_count_below_zero() {
     let server = counting(-1);

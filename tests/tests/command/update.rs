@@ -1,4 +1,4 @@
-//! `z3950 update`: records that are inserted, replaced and deleted, each with its own result.
+//! Tests of `z3950 update`: records are inserted, replaced and deleted, each with a result of its own.
 
 use serde_json::Value;
 use z3950_marc::iso2709;

@@ -1,5 +1,5 @@
-//! Error messages: no passwords, no text from a server that could be taken for the program's own, and hints after typing
-//! errors.
+//! Tests of error messages: no passwords, no text from a server that could be mistaken for the program's own, and hints after
+//! typing errors.
 
 use std::fs;
 
@@ -231,7 +231,7 @@ fn audit_d18_a_list_of_targets_with_an_error_is_not_quoted() {
 /// Text from a server, with several lines.
 const LINES: &str = "first\r\nnote: second\rnote: third\nerror: fourth";
 
-/// Returns whether no line begins with text from a server.
+/// Returns whether text from a server is always indented, so that no line begins with it.
 fn is_indented(text: &str) -> bool {
     text.contains("first")
         && !text.split(['\n', '\r']).any(|line| {

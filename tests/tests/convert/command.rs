@@ -1,4 +1,4 @@
-//! `z3950 convert` as a command: pipes, ranges, numbered files, checks, and exit codes.
+//! Tests of `z3950 convert` as a command: pipes, ranges, numbered files, checks, and exit codes.
 
 use z3950_marc::Field;
 use z3950_marc::Leader;

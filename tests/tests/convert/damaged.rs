@@ -1,5 +1,5 @@
-//! Converts files in which one record in ten is damaged with `z3950 convert` from every form to every form: all other records
-//! are converted, in order.
+//! Tests of `z3950 convert` on files with every tenth record damaged, from every form to every form: all other records must be
+//! converted, in order.
 
 use bytes::Bytes;
 use z3950_marc::Field;
@@ -95,7 +95,7 @@ fn all_come_through(records: &[MarcRecord]) {
     }
 }
 
-/// Returns a document in which each tenth record is damaged, and the undamaged records.
+/// Returns a document with every tenth record damaged, and the undamaged records.
 fn document<'a>(
     form: Form,
     records: &'a [MarcRecord],
@@ -125,7 +125,7 @@ fn document<'a>(
     (document, healthy)
 }
 
-/// Returns the control numbers of records that are missing in the output, in order.
+/// Returns the control numbers of the records that are missing in the output, in order.
 fn missing(output: &[u8], healthy: &[&MarcRecord], to: Form) -> Vec<String> {
     let mut rest = output;
     let mut missing = Vec::new();
@@ -193,7 +193,7 @@ fn made(number: usize) -> MarcRecord {
         .record
 }
 
-/// yaz-marcdump converts the same file, for comparison.
+/// Converts the same file with yaz-marcdump, for comparison.
 #[test]
 fn audit_a5_yaz_marcdump_finds_fewer() {
     let Some(program) = find("yaz-marcdump") else {

@@ -1,4 +1,5 @@
-//! danMARC compared with yaz-marcdump: control fields with subfields, and danMARC's character set, in both directions.
+//! Compares danMARC conversions with yaz-marcdump: control fields with subfields, and danMARC's character set, in both
+//! directions.
 
 use std::path::Path;
 
@@ -30,7 +31,7 @@ fn yaz_marcdump(arguments: &[&str], file: &Path) -> Option<Vec<u8>> {
     Some(output.stdout)
 }
 
-/// Returns the lines of the fields.
+/// Returns the lines of the output that are fields.
 fn fields(lines: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(lines);
     let is_field = |line: &&str| line.get(3..4) == Some(" ");

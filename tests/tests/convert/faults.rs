@@ -1,4 +1,4 @@
-//! `z3950 convert` with faults in the input, in the arguments or of the machine.
+//! Tests of `z3950 convert` with errors in the input, in the arguments or of the machine.
 
 use std::path::Path;
 use std::process::Stdio;

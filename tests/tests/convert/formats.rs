@@ -1,4 +1,4 @@
-//! `--format` of `get` and of the prompt: several records in one document, in any script.
+//! Tests of `--format` with `get` and at the prompt: several records in one document, in any script.
 
 use z3950_tests::program::{Ran, z3950, z3950_fed};
 

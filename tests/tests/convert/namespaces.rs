@@ -1,4 +1,4 @@
-//! Stand-alone MARCXML, parsed with namespaces: as it is served, and within OPAC records and task packages.
+//! Tests of stand-alone MARCXML, parsed with namespaces: as it is served, and within OPAC records and task packages.
 
 use quick_xml::events::Event;
 use quick_xml::name::ResolveResult;
@@ -7,7 +7,7 @@ use z3950_tests::program::{z3950, z3950_fed};
 
 const SLIM: &str = "http://www.loc.gov/MARC21/slim";
 
-/// Counts the MARCXML elements in the text: those within the MARCXML namespace, and those outside it.
+/// Counts the MARCXML elements in a text, separately in the MARCXML namespace and outside of it.
 fn elements(text: &str) -> (usize, usize) {
     let mut reader = NsReader::from_str(text);
     let (mut within, mut without) = (0, 0);

@@ -1,4 +1,4 @@
-//! Files that `z3950 convert` writes: the form selected by their names, missing inputs, signals.
+//! Tests of the files that `z3950 convert` writes: the form given by the file extension, missing inputs, signals.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,7 +10,7 @@ use z3950_tests::surroundings::command;
 
 const RECORD: &str = "=LDR  00000nam a2200000 a 4500\n=001  one\n=245  10$aTitle\n\n";
 
-/// A number of records larger than a pipe and the program can buffer together.
+/// A number of records that exceeds the buffers of a pipe and of the program.
 const MANY: usize = 40_000;
 
 #[test]
@@ -62,7 +62,7 @@ fn nothing_is_written_if_an_input_is_missing() {
     }
 }
 
-/// Starts `z3950 convert` with standard input or a file.
+/// Starts `z3950 convert` with these arguments.
 fn started(arguments: &[&str]) -> Child {
     command(path("z3950"))
         .arg("convert")

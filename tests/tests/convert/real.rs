@@ -1,4 +1,4 @@
-//! Real records converted to every form and back: a field changes only if a form cannot represent it.
+//! Tests of real records that are converted to every form and back: a field may change only if a form cannot represent it.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use z3950_tests::program::z3950;
 
 use crate::convert::{files, records};
 
-/// Converts the file `from` to a form, and writes the file `to`.
+/// Converts the file `from` to a form, and writes it to the file `to`.
 fn convert(from: &Path, form: &str, to: &Path) {
     let ran = z3950([
         "convert".as_ref(),
@@ -55,7 +55,7 @@ fn every_record_comes_back_from_every_form() {
     }
 }
 
-/// Checks that a record that declares UTF-8 keeps its octets, and that others keep their fields and text.
+/// Checks that a record that declares UTF-8 keeps its octets, and that other records keep their fields and text.
 fn compare(before: &Bytes, after: &Bytes) {
     let found = iso2709::parse(before).expect("a record").record;
     let declared = found.leader.character_coding() == b'a' && !is_unimarc(&found);

@@ -1,4 +1,4 @@
-//! Real records compared with yaz-marcdump: the same tags, order, indicators and text, record by record.
+//! Compares real records with the output of yaz-marcdump: the same tags, order, indicators and text, record by record.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use z3950_tests::surroundings::command;
 
 use crate::convert::{files, nfc, records};
 
-/// Records that differ from the output of yaz-marcdump: file, number from 1, reason.
+/// The records that differ from the output of yaz-marcdump: file, number from 1, reason.
 const DIFFERENT: &[(&str, usize, &str)] = &[(
     "loc-original-charsets.mrc",
     192,
@@ -122,7 +122,7 @@ fn yaz_marcdump_reads_and_writes_the_same_marcxchange() {
     assert_eq!(read.trim_end(), fields.trim_end());
 }
 
-/// Returns the lines without the leader and UNIMARC 100, which contain lengths and the character set.
+/// Returns the lines of a record without the leader and UNIMARC 100, which contain lengths and the character set.
 fn comparable<'a>(lines: &'a str, record: &MarcRecord) -> Vec<&'a str> {
     let unimarc = is_unimarc(record);
     lines
@@ -132,5 +132,5 @@ fn comparable<'a>(lines: &'a str, record: &MarcRecord) -> Vec<&'a str> {
         .collect()
 }
 
-/// Records, each with its number in the file.
+/// Records with their numbers in the file.
 type Numbered = Vec<(usize, MarcRecord)>;

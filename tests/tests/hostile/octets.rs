@@ -1,5 +1,5 @@
-//! 600,000 random mutations of real APDUs through framing, decoding and the server's session: none of them panics, uses ever
-//! more memory or loses its place. The client crate tests its own session in the same way.
+//! 600,000 random mutations of real APDUs through framing, decoding and the server's session: none may cause a panic, use more
+//! and more memory, or confuse APDU boundaries. The client crate has the same test for its session.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use z3950_tests::random::{Random, mutations};
 
 const MAX_APDU_SIZE: usize = 65_536;
 
-/// Returns the fixtures, unchanged and with every length in the definite form.
+/// Returns the fixtures, both unchanged and with every length in the definite form.
 fn samples() -> Vec<Vec<u8>> {
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/wire");
     let mut samples = Vec::new();
@@ -33,7 +33,7 @@ fn samples() -> Vec<Vec<u8>> {
     samples
 }
 
-/// Reads APDUs from a stream that arrives in pieces of any size; returns them and how the stream ended.
+/// Reads APDUs from a stream that arrives in pieces of random size; returns them, and the end of the stream or its error.
 fn frames(octets: &[u8], random: &mut Random) -> (Vec<Bytes>, Result<(), StreamError>) {
     let mut codec = ApduCodec::new(MAX_APDU_SIZE);
     let mut buffer = BytesMut::new();
@@ -100,7 +100,7 @@ fn framing_and_decoding() {
     );
 }
 
-/// Checks that a decoded value can be encoded, decoded again, printed and, as PQF, parsed.
+/// Checks that a decoded value can be encoded and decoded again, printed and, if it has a query, parsed as PQF.
 fn check_value(apdu: &Apdu) {
     let encoded = encode(apdu).expect("what was decoded encodes");
     assert_eq!(
@@ -120,7 +120,7 @@ fn check_value(apdu: &Apdu) {
     }
 }
 
-/// Returns the output of a future that never waits.
+/// Returns the output of a future that is ready immediately.
 fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,

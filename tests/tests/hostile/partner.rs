@@ -1,4 +1,4 @@
-//! A client that can send any octets and reads the answers, and a `z3950d` that can be measured and killed.
+//! A client that can send arbitrary octets and reads the answers, and a `z3950d` that can be measured and killed.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -22,7 +22,7 @@ use z3950_tests::hex;
 use z3950_tests::program::path;
 use z3950_tests::surroundings::command;
 
-/// The maximum time for an answer before the test fails.
+/// The maximum time to wait for an answer before the test fails.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Returns the Init of a well-known client.
@@ -30,7 +30,7 @@ pub(crate) fn init() -> Vec<u8> {
     hex::octets(include_str!("../../fixtures/wire/init-request.hex"))
 }
 
-/// Returns a Search in the database `books`, in indefinite form, so that a query of any size fits.
+/// Returns a Search in the database `books`, in the indefinite form, so that the query can have any size.
 pub(crate) fn search(rpn: &[u8]) -> Vec<u8> {
     let head = "B6 80  8D 01 00  8E 01 01  8F 01 00  90 01 FF  91 01 \"1\"  B2 08 9F 69 05 \"books\"  B5 80  A1 80
         06 07 2A 86 48 CE 13 03 01";
@@ -40,10 +40,10 @@ pub(crate) fn search(rpn: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// One term, `x`, in any index.
+/// A query for the term `x` without attributes.
 pub(crate) const TERM: [u8; 12] = [0xa0, 10, 0xbf, 0x66, 7, 0xbf, 0x2c, 0, 0x9f, 0x2d, 1, b'x'];
 
-/// Returns a query of `levels` operators, each of which is the first operand of the next.
+/// Returns a query of `levels` operators, nested in their first operands.
 pub(crate) fn deep_query(levels: usize) -> Vec<u8> {
     let mut rpn = [0xa1, 0x80].repeat(levels);
     rpn.extend(TERM);
@@ -52,7 +52,7 @@ pub(crate) fn deep_query(levels: usize) -> Vec<u8> {
     search(&rpn)
 }
 
-/// The text that is repeated in the titles of inserted records.
+/// The text that the titles of inserted records repeat.
 pub(crate) const TITLE: &str = "A long title ";
 
 /// Returns an update that inserts records with the docids `id{first}` and so on into the database `books`.
@@ -98,7 +98,7 @@ pub(crate) fn insert(first: usize, count: usize) -> Vec<u8> {
     encode(&request.into()).expect("encodes")
 }
 
-/// A connection on which any octets can be sent.
+/// A connection on which arbitrary octets can be sent.
 pub(crate) struct Partner {
     pub(crate) stream: TcpStream,
     codec: ApduCodec,
@@ -111,7 +111,7 @@ impl Partner {
         Self::over(TcpStream::connect(address)?)
     }
 
-    /// Connects from an address of this host.
+    /// Connects from the given loopback address.
     pub(crate) fn connect_from(host: [u8; 4], address: SocketAddr) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
@@ -170,7 +170,7 @@ impl Partner {
         }
     }
 
-    /// Runs a search that every server of these tests can answer.
+    /// Runs a search that every server in these tests can answer.
     pub(crate) fn ask(&mut self) -> io::Result<()> {
         self.send(&search(&TERM))?;
         match self.next()? {
@@ -179,7 +179,8 @@ impl Partner {
         }
     }
 
-    /// Closes the sending side and returns the names of all APDUs received until the end, and the reason of each Close.
+    /// Closes the sending side; returns the names of all APDUs received until the end of the connection, with the reason of each
+    /// Close.
     pub(crate) fn heard_to_the_end(&mut self) -> io::Result<Vec<String>> {
         // An error means that the server has already ended the connection.
         let _ = self.stream.shutdown(Shutdown::Write);
@@ -194,14 +195,14 @@ impl Partner {
     }
 }
 
-/// A `z3950d` process, killed when dropped.
+/// A `z3950d` process, which is killed when the value is dropped.
 pub(crate) struct Process {
     child: Child,
     pub(crate) address: SocketAddr,
 }
 
 impl Process {
-    /// Starts the process on a free loopback port with the arguments.
+    /// Starts the process with these arguments, on a free loopback port.
     pub(crate) fn start(arguments: &[&str]) -> Self {
         let mut child = command(path("z3950d"))
             .args(arguments)
@@ -220,8 +221,8 @@ impl Process {
         Self { child, address }
     }
 
-    /// Returns memory in KiB from Linux's `/proc/PID/status`: `VmRSS` is the current value, `VmHWM` the peak. `None` on other
-    /// systems.
+    /// Returns the memory of the process in KiB from Linux's `/proc/PID/status`: `VmRSS` is the current value, `VmHWM` the peak.
+    /// `None` on other systems.
     pub(crate) fn memory(&self, row: &str) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix(row))?;

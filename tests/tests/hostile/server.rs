@@ -1,4 +1,4 @@
-//! Connections that break the rules of Z39.50-2003 §3 and §4: the server ends or answers each connection, and still answers
+//! Connections that break the rules of Z39.50-2003 §3 and §4: the server must end or answer each connection, and still answer
 //! another client afterwards.
 
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ fn server() -> TestServer {
         .start()
 }
 
-/// Sends the octets in a session, compares the answers after InitResponse, and checks that another client is still answered.
+/// Sends octets in a session, compares the answers after the InitResponse, and checks that another client is still answered.
 fn check(address: SocketAddr, what: &str, octets: &[u8], expected: &[&str]) {
     let mut partner = Partner::open(address).expect("a session");
     // An error means that the server has refused the octets before reading all of them.
@@ -135,7 +135,7 @@ fn nested(levels: usize) -> Vec<u8> {
     octets
 }
 
-/// A-35, L-5.1: APDUs at the default size limits, and one octet longer.
+/// A-35, L-5.1: APDUs at the default size limits, and APDUs that are one octet longer.
 #[test]
 fn a_35_apdus_are_taken_up_to_the_default_sizes() {
     let server = server();

@@ -1,5 +1,5 @@
-//! Slow searches (Z39.50-2003 §3.2.6.2): the client can cancel a search, the server stops it at its time limit, and no other
-//! client has to wait for it.
+//! Slow searches (Z39.50-2003 §3.2.6.2): the client can cancel a search, the server stops it at its time limit, and other clients
+//! do not have to wait for it.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::partner::{Partner, TERM, init, search};
 /// The number of titles, each with a unique word.
 const WORDS: usize = 2_000;
 
-/// The number of regular expressions in a query; each is matched against every word.
+/// The number of regular expressions in a query, each of which is matched against every word.
 const EXPRESSIONS: usize = 2_048;
 
 fn server(operation_time: Option<Duration>) -> TestServer {
@@ -26,7 +26,7 @@ fn server(operation_time: Option<Duration>) -> TestServer {
         .start()
 }
 
-/// Returns a search that takes at least most of a second.
+/// Returns a search that takes almost a second or longer.
 fn slow_search() -> Vec<u8> {
     let request = SearchRequest {
         database_names: vec!["books".into()],
@@ -65,7 +65,7 @@ fn cancel() -> Vec<u8> {
     encode(&cancel.into()).expect("encodes")
 }
 
-/// Returns the diagnostic condition of the next answer; `None` if the search succeeded.
+/// Reads the next answer; returns the condition of its diagnostic, or `None` if the search succeeded.
 fn condition(partner: &mut Partner) -> Option<i64> {
     match partner.next().expect("an answer") {
         Some(Apdu::SearchResponse(response)) => match response.records.as_ref() {

@@ -1,5 +1,5 @@
-//! A server that is killed during updates: the file of `--save` and its journal contain only whole updates, including all that
-//! were confirmed, and the next server continues from them. `tests/benches/durability.rs` repeats this 500 times.
+//! A server that is killed during updates: the file of `--save` and its journal must contain complete updates only, including all
+//! that were confirmed, and the next server must continue from them. `tests/benches/durability.rs` repeats this 500 times.
 
 use std::path::Path;
 
@@ -13,11 +13,11 @@ use z3950_tests::surroundings::command;
 
 use super::partner::{Partner, Process, TITLE, insert};
 
-/// The number of records inserted by one update; afterwards, all or none of them are in the file.
+/// The number of records inserted by one update. After the server is killed, the file must have all or none of them.
 const TOGETHER: usize = 3;
 
-/// Folds the journal into the file and returns the number of steps in the file. Asserts that the file is complete and contains
-/// the records of the first steps in order.
+/// Folds the journal into the file; returns the number of complete updates in it. Asserts that the file has the records of the
+/// first updates, in order.
 fn steps(file: &Path) -> usize {
     let ran = run(command(path("z3950d")).arg("--fold").arg(file), "");
     assert!(ran.code == Some(0) || !file.exists(), "{ran:?}");
@@ -42,7 +42,7 @@ fn steps(file: &Path) -> usize {
     count / TOGETHER
 }
 
-/// Returns a record as it is read back from a file.
+/// Returns a record in the form in which it is read back from a file.
 fn kept(number: usize) -> MarcRecord {
     let record = record(&format!("id{number}"), &TITLE.repeat(50));
     read(iso2709::encode(&record).expect("fits"))

@@ -1,5 +1,5 @@
-//! The same conversation with z3950d by four clients – yaz-client, zoomsh, Perl's Net::Z3950::ZOOM and this project's – each of
-//! which uses the services that it supports: search, piggyback, present, scan, sort, delete, update.
+//! Tests of the same conversation with z3950d by four clients – yaz-client, zoomsh, Perl's Net::Z3950::ZOOM and this project's.
+//! Each uses the services that it supports: search, piggyback, present, scan, sort, delete, update.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ struct Writable {
     folder: TempDir,
 }
 
-/// Three books. Their order by title, without leading articles, differs from their order by number.
+/// Three books whose order by title, without leading articles, differs from their order by number.
 const BOOKS: &str = "\
 =LDR  00000nam a2200000 a 4500
 =001  id1
@@ -56,7 +56,8 @@ fn server_with(options: &[&str], place: &str) -> Writable {
 }
 
 impl Writable {
-    /// Stops the server. Returns the findings of the client judge in the only session: `fail` or `hint`, and the rule.
+    /// Stops the server. Returns the findings of the client judge in the only session: `fail` or `hint`, and the name of the
+    /// rule.
     fn findings(mut self) -> Vec<String> {
         let [findings] =
             &*judged::findings(&mut self.daemon, &self.folder.path().join("report.json"))
@@ -109,7 +110,7 @@ fn audit_c2_yaz_client_completes_it_over_tls() {
     yaz_client(&program, &format!("ssl:{}", server.daemon.address()));
 }
 
-/// Runs the conversation with the server at this address.
+/// Runs the conversation of yaz-client with the server at this address.
 fn yaz_client(program: &Path, place: &str) {
     let commands = format!(
         "open {place}/books\nssub 1\nlslb 2\nfind @attr 1=1032 id1\nssub 0\nlslb 1\nfind @attr 1=4 war\nshow 1+3\n\
@@ -185,10 +186,10 @@ fn zoomsh_completes_it() {
     assert_eq!(server.findings(), LEAVES);
 }
 
-/// ZOOM ends sessions without Close.
+/// The finding about ZOOM, which ends sessions without Close.
 const LEAVES: [&str; 1] = ["hint close.sent"];
 
-/// Prints a line for each step.
+/// The Perl program, which prints a line for each step.
 const PERL: &str = r#"
 use strict; use warnings; use ZOOM;
 my ($target, $new) = @ARGV;

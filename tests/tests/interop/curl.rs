@@ -1,4 +1,4 @@
-//! curl as a client of z3950d over HTTP: methods, forms, chunked bodies, connections that are kept open.
+//! Tests of z3950d with curl as an HTTP client: methods, forms, chunked bodies, connections that are kept open.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use z3950_tests::peer;
 use z3950_tests::program::{Daemon, run};
 use z3950_tests::surroundings::command;
 
-/// Returns the output of curl; with `--write-out`, it ends with the status, the number of connections so far and the media
+/// Runs curl; returns its output. With `--write-out`, it ends with the status, the number of connections so far and the media
 /// type.
 fn curl(program: &Path, arguments: &[&str], body: &str) -> String {
     let mut command = command(program);

@@ -1,5 +1,5 @@
-//! Tests how tshark's Z39.50 dissector reads a conversation of yaz-client with our server. text2pcap turns the transcript into
-//! packets.
+//! Tests that tshark's Z39.50 dissector understands a conversation of yaz-client with our server. text2pcap converts the
+//! transcript to packets.
 
 use std::fmt::Write;
 
@@ -8,10 +8,11 @@ use z3950_tests::peer;
 use z3950_tests::program::{Ran, run};
 use z3950_tests::surroundings::command;
 
-/// The minimum length of an APDU. If an APDU is shorter, the dissector waits for more octets and then loses track.
+/// The minimum length of an APDU that the dissector understands. For a shorter APDU, it waits for more octets and then misses the
+/// following APDUs.
 const SHORTEST: usize = 7;
 
-/// Returns the octets and direction of each APDU in text2pcap's input format.
+/// Returns the octets and direction of each APDU in the input format of text2pcap.
 fn packets(entries: &[TranscriptEntry]) -> String {
     let mut text = String::new();
     for entry in entries {

@@ -1,5 +1,5 @@
-//! `z3950d` in front of Sphinx Search with three nodes: yaz-client, zoomsh and SRU clients talk to it, and a node is killed and
-//! restarted.
+//! Tests of `z3950d` in front of Sphinx Search with three nodes: yaz-client, zoomsh and SRU clients search in it, and a node is
+//! killed and restarted.
 
 mod compared;
 mod failures;
@@ -37,7 +37,7 @@ fn yaz_client(place: &str, commands: &str) -> String {
     stdout
 }
 
-/// Returns what zoomsh prints of the first record of a search, if zoomsh is installed.
+/// Searches with zoomsh; returns what it prints for the first record, or `None` if it is not installed.
 fn zoomsh(place: &str, query: &str) -> Option<String> {
     let mut command = command(peer::find("zoomsh")?);
     command.args([
@@ -51,7 +51,7 @@ fn zoomsh(place: &str, query: &str) -> Option<String> {
     Some(run(&mut command, "").stdout)
 }
 
-/// Returns the result of each query: the number of hits, or the diagnostic.
+/// Returns the result of each query: the number of hits or the diagnostic.
 fn found(place: &str, queries: &[String]) -> Vec<String> {
     let commands: Vec<String> = queries
         .iter()
@@ -72,10 +72,10 @@ fn found(place: &str, queries: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// A query that finds all records.
+/// A query for all records.
 const EVERYTHING: &str = "@attr 1=1016 @attr 2=103 x";
 
-/// An engine, and a `z3950d` that also has the records in memory, as the database `memory`.
+/// An engine, and a `z3950d` that has the same records in memory, as the database `memory`.
 struct Served {
     engine: Engine,
     daemon: Daemon,
@@ -87,7 +87,7 @@ impl Served {
     }
 }
 
-/// Serves records from three nodes, unless a program is missing.
+/// Serves records from three nodes; `None` if a program is missing.
 fn served(records: &[MarcRecord], lines: &str) -> Option<Served> {
     peer::find("yaz-client")?;
     let engine = Engine::start(3)?;
@@ -99,7 +99,7 @@ fn served(records: &[MarcRecord], lines: &str) -> Option<Served> {
     Some(Served { engine, daemon })
 }
 
-/// Starts `z3950d` in front of the engine; it also has these records in memory.
+/// Starts `z3950d` in front of the engine, with the same records in memory.
 fn start(engine: &Engine, records: &[MarcRecord], lines: &str) -> Daemon {
     write(engine.folder(), "memory.mrc", records);
     let settings = engine.folder().join("z3950d.toml");
@@ -115,7 +115,7 @@ fn write(folder: &Path, name: &str, records: &[MarcRecord]) -> PathBuf {
     path
 }
 
-/// Checks that each query finds the same number of records in the engine as in memory.
+/// Checks that each query has the same number of hits in the engine as in memory.
 fn assert_same(daemon: &Daemon, queries: &[String]) {
     let of = |database: &str| found(&format!("{}/{database}", daemon.address()), queries);
     let (engine, memory) = (of("books"), of("memory"));
@@ -136,7 +136,7 @@ fn stand_in_order(printed: &str, texts: &[&str]) {
     }
 }
 
-/// Returns the answer to an SRU search.
+/// Returns the answer to a search by SRU.
 fn sru(place: &str, query: &str) -> String {
     let curl = peer::find("curl").expect("curl");
     let url = format!(
@@ -145,8 +145,8 @@ fn sru(place: &str, query: &str) -> String {
     run(command(&curl).args(["-s", &url]), "").stdout
 }
 
-/// Kills each node in turn, and checks that the records of the others are found and that the node is named. Returns the sum of
-/// the hits.
+/// Kills each node in turn; checks that the records of the other nodes are found, and that the answer names the node. Returns the
+/// sum of the hits.
 fn found_without_each_node(engine: &mut Engine, place: &str) -> usize {
     let mut sum = 0;
     for (number, name) in (1..).zip(engine.nodes()) {

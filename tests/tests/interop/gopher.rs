@@ -1,5 +1,5 @@
-//! Gopher servers: gophernicus (text, menus, octets, searches) and pygopherd (Gopher+), on loopback. If a server is not
-//! installed, its tests are skipped with a message. Both send a text file unchanged, without a final dot.
+//! Tests with Gopher servers on loopback: gophernicus (text, menus, octets, searches) and pygopherd (Gopher+). Tests of a server
+//! that is not installed are skipped with a message. Both send a text file unchanged, without a final dot.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -212,7 +212,7 @@ fn directory(path: PathBuf) -> PathBuf {
     path
 }
 
-/// Runs a program for each connection, which is the program's standard input and output; stopped when dropped.
+/// Runs a program for each connection, with the connection as its standard input and output. Stopped when the value is dropped.
 struct Inetd {
     port: u16,
     stop: Arc<AtomicBool>,
@@ -259,7 +259,7 @@ impl Inetd {
     }
 }
 
-/// Serves one connection until it ends. gophernicus refuses to run as root.
+/// Serves one connection until it ends, as an unprivileged user if necessary, because gophernicus refuses to run as root.
 fn serve(program: &Path, port: u16, root: &Path, stream: TcpStream) {
     const NOBODY: u32 = 65534;
     let mut command = command(program);
@@ -289,7 +289,7 @@ impl Drop for Inetd {
     }
 }
 
-/// A running pygopherd, stopped when dropped.
+/// A running pygopherd, which is stopped when the value is dropped.
 struct Pygopherd {
     child: Child,
     port: u16,
@@ -357,7 +357,7 @@ impl Pygopherd {
     }
 }
 
-/// Returns the packaged configuration with a loopback port, a separate directory and no change of user.
+/// Changes the packaged configuration to a loopback port, a separate directory, and no change of the user.
 fn configured(packaged: &str, port: u16, home: &Path) -> String {
     let home = home.display();
     let mut text = String::new();

@@ -1,5 +1,5 @@
-//! Runs the same yaz-client scripts with yaz-ztest and with our imitation of it: the output is the same except for the records
-//! and the wording of diagnostics.
+//! Runs the same yaz-client scripts with yaz-ztest and with our imitation of it. The output must be the same, apart from the
+//! records and the wording of diagnostics.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -12,7 +12,8 @@ use z3950_tests::peer;
 use z3950_tests::program::run;
 use z3950_tests::surroundings::command;
 
-/// The part of yaz-client's output that depends on the server's answers: no prompts, times or fields of records.
+/// The beginnings of the lines of yaz-client's output that depend on the server's answers. Prompts, times and fields of records
+/// are not compared.
 const ANSWERS: &[&str] = &[
     "Connection ",
     "Search was ",
@@ -39,7 +40,7 @@ const ANSWERS: &[&str] = &[
     "Got itemRequest doc ",
 ];
 
-/// Returns what yaz-client prints for these commands.
+/// Runs these commands in yaz-client; returns the lines that depend on the server's answers.
 fn answers(program: &std::path::Path, port: u16, setup: &str, commands: &str) -> Vec<String> {
     let input = format!("{setup}\nopen tcp:127.0.0.1:{port}\n{commands}\nquit\n");
     let ran = run(&mut command(program), &input);
@@ -58,7 +59,7 @@ fn check(commands: &str) {
     check_after("", commands);
 }
 
-/// Runs the scripts with commands before the session is opened.
+/// Runs the scripts after the commands in `setup`, which precede the opening of the session.
 fn check_after(setup: &str, commands: &str) {
     let (Some(client), Some(original)) = (peer::find("yaz-client"), peer::yaz_ztest()) else {
         return;
@@ -159,7 +160,7 @@ fn a_slow_search_is_cancelled_here() {
     assert!(told("Number of hits: 0,") && told("[105]"), "{found:#?}");
 }
 
-/// Returns the database of the search that is answered first, if a second search is sent before the first is answered.
+/// Sends a second search before the first is answered; returns the database of the search that is answered first.
 async fn first_answered(port: u16) -> &'static str {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let client = Client::with_resolver(ClientOptions::default(), address);

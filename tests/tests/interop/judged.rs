@@ -1,4 +1,4 @@
-//! Clients judged by `z3950d --judge`: their reactions to faults, and the report in the form that viewers of CI services read.
+//! Tests of clients judged by `z3950d --judge`: their reactions to faults, and the report in the format of CI viewers.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use z3950_tests::surroundings::command;
 
 use crate::interop::conversation::has_zoom;
 
-/// Stops a server. Returns the findings of its judge in each session: `fail` or `hint`, and the rule.
+/// Stops a server. Returns the findings of its judge in each session: `fail` or `hint`, and the name of the rule.
 pub(crate) fn findings(daemon: &mut Daemon, report: &Path) -> Vec<Vec<String>> {
     let report = report_of(daemon, report);
     let sessions = report["sessions"].as_array().expect("a list").iter();
@@ -38,9 +38,9 @@ fn demo(rule: &str, files: &[&Path]) -> Daemon {
     Daemon::start(arguments.into_iter().chain(files).collect::<Vec<_>>())
 }
 
-/// Tests the requirements that are not met by our client, and by each other client that is installed, when the server closes
-/// the session instead of answering. yaz-client answers the Close, but sends its next command on the same connection. ZOOM
-/// disconnects without an answer.
+/// Tests which requirements our client, and each other client that is installed, violates if the server closes the session
+/// instead of answering. yaz-client answers the Close, but sends its next command on the same connection. ZOOM disconnects
+/// without an answer.
 #[test]
 fn a_close_of_the_server_is_answered_by_our_client() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -82,7 +82,7 @@ fn a_close_of_the_server_is_answered_by_our_client() {
     }
 }
 
-/// After faults in the answers to a search and to a Present, our client never breaks a requirement of the standard.
+/// After faults in the answers to a search and to a Present, our client must not violate any requirement of the standard.
 #[test]
 fn faults_do_not_lead_our_client_astray() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -46,7 +46,7 @@ fn from_an_isbn_to_the_record_its_file_and_its_url() {
     assert_eq!(browser.downloaded("pg158.mrc"), record.octets);
 }
 
-/// The pages of a server, each with the text of its heading.
+/// The pages of a server, with the text of their headings.
 const PAGES: [(&str, &str, &str); 14] = [
     ("start", "/", "Search the catalogue"),
     ("results", "/search?q=war", "Results"),
@@ -104,7 +104,7 @@ const UNION_PAGES: [(&str, &str, &str); 4] = [
     ("union-targets", "/targets", "Databases"),
 ];
 
-/// Returns records with words that do not fit, with right-to-left letters, and with control characters.
+/// Returns records with words that are too long for a line, with right-to-left letters, and with control characters.
 fn unusual() -> String {
     let titles = [
         format!("War {}", "x".repeat(500)),
@@ -118,7 +118,7 @@ fn unusual() -> String {
     titles.into_iter().enumerate().map(record).collect()
 }
 
-/// Two servers, and in front of them a database that merges their records with those of a third server, which is down.
+/// Two servers, and a server in front of them whose database merges their records with those of a third server, which is down.
 struct Union {
     _servers: [Daemon; 2],
     _gone: Unheard,

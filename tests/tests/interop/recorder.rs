@@ -1,4 +1,5 @@
-//! Conversations of yaz-client with zebrasrv and yaz-ztest, recorded and replayed: the client prints the same output.
+//! Tests of conversations of yaz-client with zebrasrv and yaz-ztest that are recorded and replayed: the client must print the
+//! same output.
 
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use z3950_tests::peer;
 use z3950_tests::program::{Daemon, run};
 use z3950_tests::surroundings::command;
 
-/// Returns some of the demo catalogue's books, as ISO 2709; only some, because zebraidx is slow.
+/// Returns some of the demo catalogue's books in ISO 2709. Not all are used, because zebraidx is slow.
 fn books() -> Vec<Bytes> {
     let text = include_str!("../../../server/src/memory/demo/books.mrk");
     let records = mrk::parse_all(text).expect("the demo catalogue");
@@ -16,7 +17,7 @@ fn books() -> Vec<Bytes> {
     encoded.map(|octets| octets.expect("fits").into()).collect()
 }
 
-/// Returns what yaz-client prints, without the times of its operations.
+/// Runs yaz-client; returns its output without the times of operations.
 fn yaz_client(address: &str, commands: &str) -> Option<String> {
     let program = peer::find("yaz-client")?;
     let input = format!("open {address}/Default\n{commands}\nquit\n");
@@ -42,7 +43,7 @@ fn replay(said: &Path, missing: &Path) -> Daemon {
     Daemon::start(["--replay", said, "--report-missing", missing])
 }
 
-/// Searches, Presents, a scan, a sort, a set that is deleted, and requests that the server refuses.
+/// A conversation with Searches, Presents, a scan, a sort, a set that is deleted, and requests that the server refuses.
 const CONVERSATION: &str = "format usmarc\n\
     find @attr 1=4 the\nshow 1+3\nshow 2\nfind @attr 1=1032 pg1342\nshow 1\n\
     format xml\nshow 1\nformat usmarc\nelements B\nshow 1\nelements F\n\

@@ -1,10 +1,10 @@
-//! Record syntaxes in ASN.1: our client shows the records of yaz-ztest, and yaz-client shows ours.
+//! Tests of record syntaxes in ASN.1: our client shows the records of yaz-ztest, and yaz-client shows ours.
 
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, run, z3950};
 use z3950_tests::surroundings::command;
 
-/// Returns what our client prints for the first record of yaz-ztest in a syntax and format; `None` if yaz-ztest is not
+/// Runs our client on the first record of yaz-ztest in a syntax and format; returns its output, or `None` if yaz-ztest is not
 /// installed.
 fn fetched(syntax: &str, format: &str) -> Option<String> {
     let server = peer::yaz_ztest()?;

@@ -1,4 +1,4 @@
-//! Our client with yaz-ztest and zebrasrv.
+//! Tests of our client with yaz-ztest and zebrasrv.
 
 use bytes::Bytes;
 use z3950_marc::MarcRecord;
@@ -128,7 +128,7 @@ fn zebra_gives_records_by_docid() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
 }
 
-/// The server's records do not contain the number by which they are found.
+/// The records of yaz-ztest do not contain the number by which they are found.
 #[test]
 fn lookups_in_turn_are_requested_once_from_yaz_ztest() {
     let Some(server) = peer::yaz_ztest() else {

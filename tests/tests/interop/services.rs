@@ -3,12 +3,12 @@
 //! | service | yaz-ztest | zebrasrv |
 //! |---|---|---|
 //! | Init in versions 1 to 3, open, idPass, anonymous | yes | yes |
-//! | negotiation of character set | always ISO 8859-1 | as requested |
+//! | negotiation of the character set | always ISO 8859-1 | as requested |
 //! | Search: piggyback, named sets, several operations at once | yes | yes |
 //! | facets / SearchResult-1 | facets | SearchResult-1 |
 //! | Present, result set as a stream | yes | yes |
 //! | Scan, in a result set too; Sort; Delete | yes | yes |
-//! | Item Order, Update 1 and 3, XML update, task packages | answers all, stores nothing | Update 3 |
+//! | Item Order, Update 1 and 3, XML update, task packages | answers without storing anything | Update 3 |
 //! | persistent result sets and queries | answers without a package | refuses with 221 |
 //! | TriggerResourceControl | accepts it without an answer | |
 //! | Explain | | in XML |
@@ -98,7 +98,7 @@ fn usmarc() -> PresentOptions {
     options
 }
 
-/// Returns the 001 of a record.
+/// Returns the control number of a record.
 fn docid(record: &ResultRecord) -> String {
     let ResultRecord::Record { external, .. } = record else {
         panic!("{record:?}")

@@ -1,5 +1,5 @@
-//! SRU programs with `z3950d --demo`: yaz-client, zoomsh, Catmandu (Perl), sruthi (Python) and `@natlibfi/sru-client`
-//! (Node.js). The Python and Node.js programs are in the folders named by `Z3950_SRU_PYTHON` and `Z3950_SRU_NODE`: a virtual
+//! Tests of `z3950d --demo` with SRU programs: yaz-client, zoomsh, Catmandu (Perl), sruthi (Python) and `@natlibfi/sru-client`
+//! (Node.js). The Python and Node.js libraries are in the folders named by `Z3950_SRU_PYTHON` and `Z3950_SRU_NODE`: a virtual
 //! environment, and a folder with `node_modules`.
 
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ fn check(printed: &str, expected: &[&str], about: &str) {
     }
 }
 
-/// Each method in each version.
+/// The combinations of methods and versions of SRU.
 const WAYS: [(&str, &str); 9] = [
     ("get", "1.1"),
     ("get", "1.2"),
@@ -37,7 +37,7 @@ const WAYS: [(&str, &str); 9] = [
     ("soap", "2.0"),
 ];
 
-/// Returns what yaz-client prints; `None` if it is not installed.
+/// Runs yaz-client; returns its output, or `None` if it is not installed.
 fn yaz_client(daemon: &Daemon, (method, version): (&str, &str), commands: &str) -> Option<String> {
     let program = peer::find("yaz-client")?;
     let open = format!("sru {method} {version}\nopen {}", url(daemon));
@@ -174,10 +174,10 @@ fn zoomsh_reads_25_records() {
     }
 }
 
-/// Returns whether a program finds its library; if it does not, prints that the test is skipped.
+/// Returns whether a program finds its library; if not, prints that the test is skipped.
 ///
 /// # Panics
-/// Panics if it does not find its library and `Z3950_PEERS=required`.
+/// Panics if the library is missing and `Z3950_PEERS=required`.
 fn finds(command: &mut Command, library: &str) -> bool {
     let is_found = run(command, "").code == Some(0);
     if !is_found {
@@ -211,7 +211,7 @@ fn catmandu_reads_25_records() {
     }
 }
 
-/// Returns a path within the folder named by a variable. If the variable is not set, prints that the test is skipped.
+/// Returns a path in the folder named by an environment variable. If the variable is not set, prints that the test is skipped.
 pub(crate) fn installed(variable: &str, path: &str) -> Option<PathBuf> {
     let folder = std::env::var_os(variable);
     if folder.is_none() {

@@ -1,4 +1,4 @@
-//! Our client over SRU with yaz-ztest, zebrasrv, and a Perl server built from libsru-perl.
+//! Tests of our client over SRU with yaz-ztest, zebrasrv, and a Perl server built from libsru-perl.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ fn ask(command: &str, target: &str, words: &[&str]) -> Ran {
     z3950([command, target].iter().chain(words))
 }
 
-/// Each method and version of SRU, as written for a target or at the prompt.
+/// The methods of SRU, as written for a target or at the prompt.
 const METHODS: [&str; 3] = ["get", "post", "soap"];
 
 #[test]

@@ -1,6 +1,6 @@
-//! One database over five servers: three `z3950d`, one of which is used over SRU, `zebrasrv`, and a server that only supports
-//! SRU. yaz-client, zoomsh, sruthi, the page and our own client find records from all of them, and from the remaining servers
-//! when two are down.
+//! Tests of one database over five servers: three `z3950d`, one of which is reached by SRU, `zebrasrv`, and a server that only
+//! supports SRU. yaz-client, zoomsh, sruthi, the page and our own client must find records from all of them and, when two servers
+//! are down, from the others.
 
 use bytes::Bytes;
 use tempfile::TempDir;
@@ -11,7 +11,7 @@ use z3950_tests::surroundings::command;
 
 use crate::interop::sru::installed;
 
-/// Returns a record with a word that occurs on all servers.
+/// Returns the records of a server, each with a word that occurs on all servers.
 fn records(server: &str) -> Vec<MarcRecord> {
     let text =
         format!("=LDR  00000nam a2200000   4500\n=001  {server}-1\n=245  10$aUnited {server}\n");
@@ -31,7 +31,7 @@ fn daemon(folder: &TempDir, server: &str) -> Daemon {
     Daemon::start(["--database", &database])
 }
 
-/// Starts a `z3950d` with the database `union` over these targets; bob may not search it.
+/// Starts a `z3950d` with the database `union` over these targets, which the user bob may not search.
 fn front(folder: &TempDir, targets: &[String]) -> Daemon {
     let path = folder.path().join("z3950d.toml");
     let settings = format!(
@@ -51,7 +51,7 @@ fn yaz_client(before: &str, front: &Daemon, database: &str, commands: &str) -> O
     Some(run(&mut command(program), &input).stdout)
 }
 
-/// Returns the records that zoomsh shows; `scheme` is `http://` for SRU.
+/// Runs zoomsh and returns its output with the records; `scheme` is `http://` for SRU.
 fn zoomsh(front: &Daemon, scheme: &str) -> Option<Ran> {
     let program = peer::find("zoomsh")?;
     let connect = format!("connect {scheme}{}/union", front.address());
@@ -74,7 +74,7 @@ found = sruthi.Client(sys.argv[1], maximum_records=2, sru_version='1.2').searchr
 print(found.count, [str(record) for record in found])
 ";
 
-/// Returns the records that sruthi reads, if it is installed.
+/// Runs sruthi and returns the records that it reads; `None` if it is not installed.
 fn sruthi(front: &Daemon) -> Option<String> {
     let python = installed("Z3950_SRU_PYTHON", "bin/python")?;
     let url = format!("http://{}/union", front.address());
@@ -82,7 +82,7 @@ fn sruthi(front: &Daemon) -> Option<String> {
     Some(format!("{}{}", ran.stdout, ran.stderr))
 }
 
-/// Returns the page with the records of all targets.
+/// Returns the web page with the records of all targets.
 fn page(front: &Daemon) -> String {
     let curl = peer::find("curl").expect("curl");
     let url = format!("http://{}/search?q=united", front.address());

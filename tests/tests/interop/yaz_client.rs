@@ -1,10 +1,10 @@
-//! `yaz-client` with `z3950d --demo`.
+//! Tests of `z3950d --demo` with `yaz-client`.
 
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, run};
 use z3950_tests::surroundings::command;
 
-/// Returns what yaz-client prints for the commands after `open`; `None` if it is not installed.
+/// Runs commands in yaz-client after `open`; returns its output, or `None` if it is not installed.
 fn conversation(daemon: &Daemon, commands: &str) -> Option<String> {
     let program = peer::find("yaz-client")?;
     let input = format!("open {}\n{commands}\nquit\n", daemon.address());
@@ -17,7 +17,7 @@ fn conversation(daemon: &Daemon, commands: &str) -> Option<String> {
     Some(ran.stdout)
 }
 
-/// Checks that the texts appear in yaz-client's output, in this order.
+/// Checks that the texts appear in yaz-client's output for the commands, in this order.
 fn check(commands: &str, expected: &[&str]) {
     let daemon = Daemon::start(["--demo"]);
     let Some(printed) = conversation(&daemon, commands) else {
@@ -133,7 +133,7 @@ fn a_close_is_answered() {
     check("close", &["Target has closed the association."]);
 }
 
-/// Returns `count` operands in a chain; yaz-client writes one value of indefinite length for each operator.
+/// Returns a query with a chain of `count` operands, for which yaz-client writes one value of indefinite length per operator.
 fn chain(count: usize) -> String {
     format!(
         "find @attr 1=1032 {}pg1342{}",

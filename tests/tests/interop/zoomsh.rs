@@ -1,4 +1,4 @@
-//! `zoomsh` with `z3950d --demo`; zoomsh ends sessions without a Close.
+//! Tests of `z3950d --demo` with `zoomsh`, which ends sessions without a Close.
 
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, Ran, run};

@@ -1,4 +1,4 @@
-//! Connections, tested with a server whose transcript shows the requests.
+//! Tests of connections with a server whose transcript shows the requests.
 
 use std::ops::Bound;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use z3950_asn1::oid::SUTRS;
 use z3950_server::Offer;
 use z3950_server::testing::{TestServer, TestServerBuilder, record};
 
-/// Returns a server with records that have these docids and titles.
+/// Returns a server with records of these docids and titles.
 fn serving(records: &[(&str, &str)]) -> TestServerBuilder {
     let records = records.iter().map(|(docid, title)| record(docid, title));
     TestServer::builder().database("cat", records.collect::<Vec<_>>())
@@ -32,7 +32,7 @@ async fn connected(server: &TestServer) -> Connection {
     Client::new().connect(target).await.expect("a connection")
 }
 
-/// Returns a server that keeps one result set per session, under any name.
+/// Returns a server that permits one result set per session, under any name.
 fn without_names() -> TestServerBuilder {
     let mut offer = Offer::default();
     offer.options = Options::SEARCH | Options::PRESENT | Options::EXTENDED_SERVICES;
@@ -437,7 +437,7 @@ async fn an_invalid_target_is_refused_before_anything_is_sent() {
     }
 }
 
-/// The result of one request does not cause the requests after it to be refused.
+/// A session that ended after one request must not cause the next request to be refused.
 #[tokio::test]
 async fn the_request_after_a_session_that_ended_has_a_new_one() {
     for fault in [

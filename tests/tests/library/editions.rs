@@ -1,4 +1,4 @@
-//! The rule that recognises records of one edition, measured on planted duplicates and near misses.
+//! Measures the rule that recognizes records of the same edition, on planted duplicates and near misses.
 
 use z3950_front::remote::merge::{Edition, clusters};
 use z3950_tests::editions::{Judged, planted};

@@ -1,4 +1,4 @@
-//! The examples of both libraries run, and print the output that they document.
+//! Runs the examples of both libraries, and compares their output with that documented.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Looking for records at one target or several, and the events that report the progress.
+//! Tests of finding records at one target or several, and of the events that report the progress.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use z3950_server::testing::{TestServer, record};
 
 const ISBN: &str = "0306406152";
 
-/// Returns a record with the ISBN, and with the given number of notes.
+/// Returns a record with the ISBN and the given number of notes.
 fn with_isbn(docid: &str, notes: usize) -> MarcRecord {
     let mut made = record(docid, "Emma");
     made.fields.push(Field::data(b"020", "  ", [("a", ISBN)]));
@@ -53,7 +53,7 @@ fn everything() -> Wanted {
     Wanted::query(Query::title("emma"))
 }
 
-/// Returns the events in a short form, without the searches that are sent.
+/// Returns the events in a short form, without those for the searches that are sent.
 async fn told(mut events: Events) -> Vec<String> {
     let mut told = Vec::new();
     while let Some(event) = events.next().await {
@@ -229,7 +229,7 @@ async fn a_fallback_is_told_and_the_records_follow() {
     assert_eq!(refused[1], "search refused ?");
 }
 
-/// The reader returns the session while it has no room, and another search uses the session in the meantime.
+/// A reader without room must return the session, so that another search can use it in the meantime.
 #[tokio::test]
 async fn a_session_is_not_held_by_a_reader_without_room() {
     let client = Client::new();
@@ -276,7 +276,7 @@ async fn events_may_be_dropped_at_any_time() {
     assert_eq!(rest.expect("the session is free").len(), 13);
 }
 
-/// On a server that does not sort, the records are returned in the server's own order.
+/// If the server does not sort, the records are returned in its own order.
 #[tokio::test]
 async fn records_that_cannot_be_sorted_come_as_they_are() {
     let client = Client::new();
@@ -300,8 +300,7 @@ async fn records_that_cannot_be_sorted_come_as_they_are() {
     assert_eq!((unsorted, records), (1, 2));
 }
 
-/// If a search finds nothing, and a later search fails, the result is that nothing was found, with the messages of the first
-/// search.
+/// If a search finds nothing and a later one fails, the outcome is that nothing was found, with the messages of the first search.
 #[tokio::test]
 async fn nothing_found_stays_although_a_fallback_fails() {
     let client = Client::new();
@@ -315,7 +314,7 @@ async fn nothing_found_stays_although_a_fallback_fails() {
     );
 }
 
-/// Two lookups run at the same time on one connection, with a server that keeps one result set.
+/// Two lookups run at the same time on one connection with a server that permits only one result set.
 #[tokio::test]
 async fn lookups_take_turns_on_one_connection() {
     let mut offer = Offer::default();
@@ -361,7 +360,7 @@ async fn a_reader_that_panics_leaves_the_session_free() {
     assert_eq!(rest.await.expect("the session is free").len(), 5);
 }
 
-/// Records that are refused, and a position after the last record, do not count as success.
+/// Refused records, and a position after the last record, must not count as success.
 #[tokio::test]
 async fn an_ending_without_records_says_why() {
     let client = Client::new();
@@ -384,7 +383,7 @@ async fn an_ending_without_records_says_why() {
     .await;
 }
 
-/// All records of an identifier have arrived, so that their reader does not need to hurry.
+/// All records for an identifier are received at once, so a slow reader must not keep the session.
 #[tokio::test]
 async fn a_reader_of_a_lookup_holds_no_session() {
     let client = Client::new();

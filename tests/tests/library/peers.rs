@@ -1,4 +1,4 @@
-//! The same program prints titles from our server, from Zebra, and through a retrieval URL.
+//! Tests that the same program prints titles from our server, from Zebra, and through a retrieval URL.
 
 use bytes::Bytes;
 use z3950::{Client, Query};

@@ -1,4 +1,4 @@
-//! Title and text of records in every syntax and character set.
+//! Tests of the title and text of records in every syntax and character set.
 
 use z3950::Record;
 use z3950_asn1::apdu::External;

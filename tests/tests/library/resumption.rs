@@ -1,4 +1,4 @@
-//! The second and later connections of a client resume TLS sessions (RFC 8446 §2.2, RFC 5246 §7.3).
+//! Tests that the second and later connections of a client resume TLS sessions (RFC 8446 §2.2, RFC 5246 §7.3).
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ use z3950_tests::peer;
 use z3950_tests::program::z3950_fed;
 use z3950_tests::surroundings::command;
 
-/// The certificate of 127.0.0.1 and its key, stored in files.
+/// A certificate for 127.0.0.1 and its key, in files.
 struct Certified {
     chain: String,
     key: String,
@@ -65,7 +65,7 @@ impl Certified {
     }
 }
 
-/// A relay that adds TLS to a server, and lets clients resume TLS sessions in every version, as most servers do.
+/// A relay that adds TLS to a server, and supports resumption in every TLS version, as most servers do.
 struct Relay {
     address: SocketAddr,
     handshakes: Arc<Mutex<Vec<HandshakeKind>>>,
@@ -121,7 +121,7 @@ impl Relay {
         self.handshakes.lock().expect("locked").clone()
     }
 
-    /// Ends all connections abruptly.
+    /// Breaks off all connections.
     async fn lose_connections(&self) {
         let mut connections = std::mem::take(&mut *self.connections.lock().expect("locked"));
         connections.shutdown().await;
@@ -202,7 +202,7 @@ async fn sessions_that_a_batch_opens_again_resume_tls() {
     }
 }
 
-/// `openssl s_server`, which answers an HTTP request with a page about the session; stopped when dropped.
+/// `openssl s_server`, which answers an HTTP request with a page about the session. Stopped when the value is dropped.
 struct OpenSsl {
     child: Child,
     address: SocketAddr,
@@ -261,7 +261,7 @@ async fn sessions_of_openssl_are_resumed() {
     }
 }
 
-/// TLS 1.3 tickets would confuse yaz-client.
+/// Our server must not send TLS 1.3 tickets, because they confuse yaz-client, but supports resumption in TLS 1.2.
 #[tokio::test]
 async fn our_server_lets_tls_1_2_be_resumed() {
     let certified = Certified::new();

@@ -1,4 +1,4 @@
-//! Sessions with several users at once, on a server that carries out operations concurrently and on a server that does not.
+//! Tests of sessions with several users at once, on servers with and without concurrent operations.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn serving(options: Options) -> TestServer {
         .start()
 }
 
-/// Returns the server as a target with at most one session.
+/// Returns the server as a target with which at most one session is allowed.
 fn target(server: &TestServer) -> Resolved {
     let mut target = Profiles::default()
         .resolve(&format!("{}/cat", server.addr()))
@@ -42,8 +42,7 @@ async fn place(client: &Client, target: &Resolved) -> Result<Lease, Error> {
     client.share(target, init).await
 }
 
-/// Searches for a title into the result set of `place`, keeps the set for a while, and then returns the title of its first
-/// record.
+/// Searches for a title into the result set of `place`, waits a while, and then returns the title of the set's first record.
 async fn title(place: &Lease, title: &str) -> &'static str {
     let mut search = SearchOptions::default();
     search.databases = vec!["cat".into()];

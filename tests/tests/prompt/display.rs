@@ -1,5 +1,5 @@
-//! What a user sees of records: titles, numbers, formats, pages, progress bars, and an animated line while waiting for a
-//! server.
+//! Tests of the display of records: titles, numbers, formats, pages, progress bars, and an animated line while the program waits
+//! for a server.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use z3950_tests::surroundings::command;
 
 use super::{Person, awaited, catalogue, home};
 
-/// Starts a server with records `id1`, `id2` … whose titles are `Book 1`, `Book 2` …
+/// Starts a server with records `id1`, `id2` …, whose titles are `Book 1`, `Book 2` …
 pub(super) fn books(count: u32) -> TestServer {
     let records =
         (1..=count).map(|number| record(&format!("id{number}"), &format!("Book {number}")));
@@ -75,7 +75,7 @@ fn without_titles_find_requests_no_record() {
     }
 }
 
-/// A server may ignore a search's request for anything other than the number of hits (Z39.50-2003 §3.2.2.1.3).
+/// A server need not return anything but the number of hits with a search (Z39.50-2003 §3.2.2.1.3).
 #[test]
 fn titles_that_do_not_come_with_the_search_are_presented() {
     for rule in ["no-piggyback", "piggyback-fails 14"] {
@@ -283,7 +283,7 @@ fn something_moves_while_a_server_is_awaited() {
     assert!(!person.sees("z3950> ").contains("waiting"));
 }
 
-/// Returns the terminal output of `z3950` with these arguments.
+/// Runs `z3950` with these arguments in a terminal; returns its output.
 fn seen(arguments: &[&str]) -> String {
     let mut command = command(program::path("z3950"));
     command.args(arguments).env("TERM", "xterm");

@@ -1,4 +1,4 @@
-//! Lines: history, the Tab key, an empty line, text typed ahead or pasted.
+//! Tests of lines at the prompt: history, the Tab key, an empty line, text that is typed ahead or pasted.
 
 use std::time::Duration;
 

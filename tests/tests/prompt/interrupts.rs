@@ -1,4 +1,4 @@
-//! Ctrl-C ends the request but not the session (Z39.50-2003 §3.2.6.2); other signals end the program.
+//! Tests of signals: Ctrl-C ends the request but not the session (Z39.50-2003 §3.2.6.2); other signals end the program.
 
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,7 @@ fn ctrl_c_cancels_the_request_and_not_the_session() {
     assert_eq!(server.sessions(), 1);
 }
 
-/// After an interrupted search, `show` does not present the old result set or the unfinished one.
+/// After an interrupted search, `show` must not present the previous result set or the unfinished one.
 #[test]
 fn ctrl_c_during_a_search_leaves_no_set_of_another_name() {
     let home = home();
@@ -118,7 +118,7 @@ fn ctrl_c_asks_a_server_to_stop_if_it_supports_that() {
     person.sees("15 hits");
 }
 
-/// Returns the exit code of the program after the signal has ended it.
+/// Sends a signal that ends the program; returns its exit code.
 fn ended_by(person: &mut Person, signal: Signal) -> Option<i32> {
     let process = person.session.get_process_mut();
     process.signal(signal).expect("it can be sent");

@@ -1,4 +1,4 @@
-//! Secrets: passwords, and answers to servers' questions (Z39.50-2003 §3.2.5).
+//! Tests of secrets: passwords, and answers to servers' questions (Z39.50-2003 §3.2.5).
 
 use expectrl::ControlCode;
 use z3950_asn1::apdu::Apdu;

@@ -1,4 +1,4 @@
-//! Sessions: no session, named sessions, several at once, a lost session, and a session whose server asks whether to continue.
+//! Tests of sessions: none, named sessions, several at once, a lost session, and a session whose server asks whether to continue.
 
 use expectrl::ControlCode;
 use z3950_asn1::apdu::{Apdu, CloseReason};
@@ -83,7 +83,7 @@ fn targets_are_known_by_name() {
     person.sees("Title: ");
 }
 
-/// A server that asks whether to continue before it returns more than one record (Z39.50-2003 §3.2.6.1).
+/// The server asks whether to continue before it returns more than one record (Z39.50-2003 §3.2.6.1).
 #[test]
 fn the_user_is_asked_whether_to_continue() {
     let home = home();

@@ -1,5 +1,5 @@
-//! Queries translated from one language into another: the cases of YAZ's own tests of RPN to CQL and of CQL to CCL. If our text
-//! differs, the last column gives the reason.
+//! Tests of queries translated from one language to another, with the cases of YAZ's own tests of RPN to CQL and of CQL to CCL.
+//! If our result differs, the last column has the reason.
 
 use z3950_asn1::query::cql::{self, Properties};
 use z3950_asn1::query::{ccl, parse_pqf};
@@ -25,7 +25,7 @@ const PROPERTIES: &str = "\
 
 const LITERAL: &str = "without masks, a backslash is literal";
 
-/// PQF, our CQL (or `!` and an error), and the reason why YAZ's CQL differs.
+/// The cases: PQF, our CQL (or `!` and an error), and the reason why YAZ's CQL differs.
 const RPN_TO_CQL: &[(&str, &str, &str)] = &[
     ("abc", "abc", ""),
     ("\"a b c\"", "\"a b c\"", ""),
@@ -156,8 +156,8 @@ fn audit_c7_rpn_becomes_cql() {
     }
 }
 
-/// CQL and CCL. YAZ translates only the text; ours also keeps the attributes, as qualifiers: `WHERE` stands for the
-/// qualifiers that most clauses have, `WORD` for those of `all` and `any`.
+/// The cases: CQL and CCL. YAZ only translates the text; our translation also keeps the attributes, as qualifiers: `WHERE` stands
+/// for the qualifiers that most clauses have, `WORD` for those of `all` and `any`.
 const CQL_TO_CCL: &[(&str, &str)] = &[
     ("\"\"", "term,WHERE,exact=\"\""),
     ("x", "term,WHERE,exact=x"),

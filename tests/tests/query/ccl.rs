@@ -1,5 +1,5 @@
-//! CCL: tables of queries and their RPN, the requests that YAZ sends for the same queries and bib files, queries that are
-//! printed and read back, and mutated queries.
+//! Tests of CCL: tables of queries with their RPN, the requests that YAZ sends for the same queries and bib files, queries that
+//! are printed and parsed again, and mutated queries.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use z3950_asn1::query::ccl::{self, Bib};
 use z3950_tests::random::{Random, mutations};
 use z3950_tests::yaz::queries_sent;
 
-/// A table of queries, and its bib file.
+/// A table of queries and its bib file.
 struct Table {
     rows: Vec<Row>,
     bib: Bib,
@@ -20,13 +20,13 @@ struct Table {
 struct Row {
     id: String,
     query: String,
-    /// PQF, or `error KIND@OFFSET`.
+    /// The expected PQF, or `error KIND@OFFSET`.
     expected: String,
     /// The reason why YAZ's request differs; empty if it is the same.
     difference: String,
 }
 
-/// Reads a table of `fixtures/queries` and a bib file with a path relative to that folder.
+/// Reads a table in `fixtures/queries`, and a bib file whose path is relative to that folder.
 fn table(name: &str, bib: &str) -> Table {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/queries");
     let read = |path: &PathBuf| {
@@ -62,7 +62,7 @@ fn tables() -> [Table; 3] {
     ]
 }
 
-/// Returns the result in the notation of the tables.
+/// Formats a result in the notation of the tables.
 fn written(result: &Result<RpnQuery, QueryError>) -> String {
     match result {
         Ok(query) => query.to_string(),
@@ -130,7 +130,7 @@ fn yaz_sends_the_same() {
     }
 }
 
-/// Returns the normal form of a query in PQF: attributes are sorted, and a distance below N becomes one of at most N - 1.
+/// Returns the normal form of a query in PQF: attributes are sorted, and a distance of less than N is written as at most N - 1.
 fn meaning(query: &RpnQuery) -> Vec<String> {
     let text = query.to_string();
     let mut words: Vec<String> = text
@@ -180,7 +180,7 @@ fn what_is_printed_reads_as_the_same_query() {
 
 #[test]
 fn mutated_queries_are_read_or_refused_where_the_fault_is() {
-    /// Texts that have a meaning in CCL.
+    /// Pieces of text with a meaning in CCL, for mutations.
     const TELLING: [&str; 24] = [
         "(", ")", ",", "%", "!", "%2", "<", ">", "=", "<=", "\"", "\\", "?", "#", "-", " ",
         " and ", " or ", " not ", "set=", "tiau=", "date=", "\u{0}", "ü",

@@ -1,4 +1,4 @@
-//! CQL: a table of queries and their RPN, YAZ's translation of the same queries with the same properties, and mutated queries.
+//! Tests of CQL: a table of queries with their RPN, compared with YAZ's translation by the same properties, and mutated queries.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use z3950_tests::yaz::queries_sent;
 
 const TABLE: &str = include_str!("../../fixtures/queries/cql.tsv");
 
-/// The path of YAZ's properties in its package.
+/// The path of the properties in YAZ's package.
 const YAZ_PROPERTIES: &str = "/usr/share/yaz/etc/pqf.properties";
 
 /// Our default properties.
@@ -24,7 +24,7 @@ const PROPERTIES: &str = concat!(
 struct Row {
     id: &'static str,
     text: &'static str,
-    /// PQF, or `error KIND@OFFSET`.
+    /// The expected PQF, or `error KIND@OFFSET`.
     expected: &'static str,
     /// The reason why YAZ's answer differs; empty if it is the same.
     difference: &'static str,
@@ -109,7 +109,7 @@ fn what_is_printed_reads_as_the_same_query() {
     }
 }
 
-/// Returns whether the first tree equals the second, except that its operands may have more attributes.
+/// Returns whether the first tree equals the second, apart from additional attributes of its operands.
 fn says(tree: &RpnStructure, wanted: &RpnStructure) -> bool {
     match (tree, wanted) {
         (RpnStructure::RpnRpnOp(tree), RpnStructure::RpnRpnOp(wanted)) => {
@@ -139,7 +139,8 @@ fn yaz_sends_the_same_by_its_own_properties() {
     }
 }
 
-/// Compares the queries octet for octet, in definite form. If `differences` is true, the listed differences must occur.
+/// Compares our queries with YAZ's octet for octet, in the definite form. If `differences` is true, the listed differences must
+/// occur.
 fn check_against_yaz(file: &str, differences: bool) {
     let text = std::fs::read_to_string(file).expect("the properties are there");
     let properties = Properties::parse(&text).expect("the properties are understood");

@@ -1,4 +1,5 @@
-//! PQF: a table of queries and their printed form, YAZ's encoding of the same queries, and mutated queries.
+//! Tests of PQF: a table of queries with their printed form, compared with YAZ's encoding of the same queries, and mutated
+//! queries.
 
 use z3950_asn1::apdu::Query;
 use z3950_asn1::codec::encode_value;
@@ -13,7 +14,7 @@ const TABLE: &str = include_str!("../../fixtures/queries/pqf.tsv");
 struct Row {
     id: &'static str,
     text: &'static str,
-    /// PQF, or `error KIND@OCTET`.
+    /// The expected PQF, or `error KIND@OCTET`.
     expected: &'static str,
     /// The reason why YAZ's answer differs; empty if it is the same.
     difference: &'static str,
@@ -39,7 +40,7 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-/// Returns the fault as `KIND@OCTET`.
+/// Formats an error as `KIND@OCTET`.
 fn fault(error: &QueryError) -> String {
     let kind = format!("{:?}", error.kind);
     let kind = kind.split('(').next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Retrievals that may depart from RFC 2056 §4: the APDUs on the wire, the reported steps, and proof that none of this happens
-//! without `--fallback` (decision A-13, row S-11).
+//! Tests of retrievals that may depart from RFC 2056 §4: the APDUs, the reported steps, and that none of this happens without
+//! `--fallback` (decision A-13, row S-11).
 
 use z3950::plan::{Fallback, is_prescribed};
 use z3950::retrieve::Asked;
@@ -12,7 +12,7 @@ use z3950_server::fault::{Fault, Faults, When};
 use super::names::{CLOSE, INIT, PRESENT, SEARCH, sequence};
 use super::{client, library, url};
 
-/// Retrieves from a server with these faults, and returns the retrieval with the APDUs on the wire.
+/// Retrieves a record from a server with these faults; returns the retrieval and the names of the APDUs.
 async fn retrieved(
     text: &str,
     fallback: Fallback,

@@ -1,4 +1,4 @@
-//! The names of APDUs as in transcripts, in recurring sequences.
+//! The names of APDUs, as in transcripts, in common sequences.
 
 pub(crate) const INIT: [&str; 2] = ["initRequest", "initResponse"];
 pub(crate) const SEARCH: [&str; 2] = ["searchRequest", "searchResponse"];

@@ -1,5 +1,5 @@
-//! Retrieval URLs (RFC 2056 §4): scenarios S-02 to S-16 and S-21 to S-26. Most are rows of one table; those that need
-//! another client are separate tests.
+//! Retrieval URLs (RFC 2056 §4): scenarios S-02 to S-16 and S-21 to S-26. Most are rows of one table; scenarios that need another
+//! client are separate tests.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ struct Scenario {
     url: &'static str,
     faults: Faults,
     options: fn(&mut ClientOptions),
-    /// The APDUs on the wire, in both directions.
+    /// The names of the APDUs in both directions.
     apdus: Vec<&'static str>,
     outcome: fn(&Outcome) -> bool,
 }

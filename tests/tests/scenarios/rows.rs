@@ -1,5 +1,5 @@
-//! Rows Z-4.3, Z-4.14, Z-6.3, Z-7.1, Z-7.2, Z-7.4 and Z-7.7: what a URL can make the client send, and what the server answers to
-//! each attribute and bound.
+//! Rows Z-4.3, Z-4.14, Z-6.3, Z-7.1, Z-7.2, Z-7.4 and Z-7.7: the requests that the client sends for a URL, and the server's
+//! answers for each attribute and limit.
 
 use z3950::plan::Strategy;
 use z3950::service::search::{SearchOptions, SearchResult};
@@ -58,7 +58,7 @@ pub(super) async fn hits(session: &Session, pqf: &str) -> u64 {
         .hits
 }
 
-/// Returns the condition and addinfo of the refusal.
+/// Sends a search that must be refused; returns the condition and addinfo.
 pub(super) async fn refused(session: &Session, databases: &[&str], pqf: &str) -> (i64, String) {
     match search(session, databases, pqf, NO_RECORDS).await {
         Err(Error::Refused { diagnostics, .. }) => {
@@ -104,8 +104,7 @@ async fn z_4_3_hits_are_counted_over_all_databases() {
     }
 }
 
-/// Z-4.14, Z-4.16, Z-4.17: each request that asks for a record has the element set and record syntax, and no other request has
-/// them.
+/// Z-4.14, Z-4.16, Z-4.17: the element set and record syntax must be in every request for the record, and in no other request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn z_4_14_element_set_and_syntax_go_where_the_record_is_asked_for() {
     type Form<'a> = (Option<&'a str>, Option<Oid>);

@@ -1,4 +1,4 @@
-//! Session URLs (RFC 2056 §3): scenarios S-01, S-08 and S-17 to S-20. The session stays open, whatever the outcome of the
+//! Session URLs (RFC 2056 §3): scenarios S-01, S-08 and S-17 to S-20. The session must stay open, whatever the outcome of the
 //! URL's search.
 
 use std::time::Duration;
@@ -14,7 +14,7 @@ use z3950_server::testing::TestServerBuilder;
 use super::names::{CLOSE, INIT, PRESENT, SEARCH, sequence};
 use super::{client, library, url};
 
-/// Opens the URL, checks what it found, presents record 2 if requested, closes the session, and checks what was sent.
+/// Opens the URL, checks its result, presents record 2 if requested, closes the session, and checks the APDUs.
 async fn check(
     id: &str,
     text: &str,

@@ -1,4 +1,4 @@
-//! Checks the layers of each package: a module uses only modules below it.
+//! Checks the layers of each package: a module may only use modules of lower floors.
 
 mod houses;
 
@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use self::houses::HOUSES;
 use crate::source::{Source, product};
 
-/// A package and its modules, one per floor, top to bottom. A name covers the module and everything in it, except
-/// submodules that have their own entry.
+/// A package and its modules, one per floor, from top to bottom. A name covers the module and its submodules, except those that
+/// have an entry of their own.
 struct House {
     package: &'static str,
     floors: &'static [&'static str],
@@ -29,7 +29,7 @@ impl House {
         best.map(|(_, floor)| floor)
     }
 
-    /// Returns a line for each use of a module above, and for each module without a floor.
+    /// Returns an error for each use of a module on a higher floor, and for each module without a floor.
     fn faults(&self) -> Vec<String> {
         let files = product(self.package);
         assert!(!files.is_empty(), "{} has files", self.package);
@@ -60,7 +60,7 @@ impl House {
     }
 }
 
-/// Returns the module that a path leads to, without the item in it.
+/// Returns the module in a path, which may end with an item of the module.
 fn module_of(mut path: Vec<String>, modules: &HashSet<Vec<String>>) -> Vec<String> {
     while !path.is_empty() && !modules.contains(&path) {
         path.pop();
@@ -68,7 +68,7 @@ fn module_of(mut path: Vec<String>, modules: &HashSet<Vec<String>>) -> Vec<Strin
     path
 }
 
-/// Returns the paths within the package that a file uses, from the crate root.
+/// Returns the paths within the package that a file uses, starting from the crate root.
 fn uses(file: &Source) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut rest = file.code.as_str();
@@ -99,7 +99,7 @@ fn parent(module: &[String]) -> Vec<String> {
     module[..module.len().saturating_sub(1)].to_vec()
 }
 
-/// Adds the paths that follow `crate::` or `super::`, one for each name in braces. Returns the rest of the text.
+/// Adds the paths after `crate::` or `super::`, one for each name in braces. Returns the rest of the text.
 fn expand<'a>(mut path: Vec<String>, text: &'a str, found: &mut Vec<Vec<String>>) -> &'a str {
     let mut rest = text.trim_start();
     if let Some(inside) = rest.strip_prefix('{') {

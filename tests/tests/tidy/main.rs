@@ -1,5 +1,5 @@
-//! Checks the structure of the code base: the packages that each package may use, the length of files, and the contents of the
-//! top folder.
+//! Checks the structure of the code base: the permitted dependencies between packages, the length of files, and the contents of
+//! the top folder.
 
 mod floors;
 mod source;
@@ -11,7 +11,7 @@ use source::{read, root, sources};
 /// The maximum number of lines in a source file.
 const MAX_LINES: usize = 700;
 
-/// Returns the names in the given dependency tables of a package's manifest.
+/// Returns the names in these dependency tables of a package's manifest.
 fn dependencies(package: &str, tables: &[&str]) -> Vec<String> {
     let manifest = read(&root().join(package).join("Cargo.toml"));
     let mut wanted = false;

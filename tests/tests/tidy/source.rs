@@ -1,4 +1,4 @@
-//! The product's source files as the checks read them: code without comments, string literals and tests.
+//! The source files of the product in the form that is checked: code without comments, literals and tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub(crate) fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Adds every Rust file below a folder.
+/// Adds all Rust files below a folder.
 pub(crate) fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).expect("a directory").flatten() {
         let path = entry.path();
@@ -27,16 +27,16 @@ pub(crate) fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// A file of a package's `src` folder, except tests.
+/// A file in a package's `src` folder, other than tests.
 pub(crate) struct Source {
     /// The module of the file, such as `["service", "scan"]`; empty for `lib.rs` and `main.rs`.
     pub module: Vec<String>,
     pub path: PathBuf,
-    /// The code of the file; see [`code`].
+    /// The code of the file without comments, literals and tests; see [`code`].
     pub code: String,
 }
 
-/// Returns the product files of a package, such as `client/cli`, in order of their paths.
+/// Returns the product files of a package, such as `client/cli`, sorted by path.
 pub(crate) fn product(package: &str) -> Vec<Source> {
     let source = root().join(package).join("src");
     let mut files = Vec::new();
@@ -65,7 +65,7 @@ pub(crate) fn product(package: &str) -> Vec<Source> {
     product
 }
 
-/// Returns the text without comments, string literals, character literals and `#[cfg(test)]` items.
+/// Removes comments, string literals, character literals and `#[cfg(test)]` items from a text.
 pub(crate) fn code(text: &str) -> String {
     let mut code = without_words(text);
     while let Some(start) = code.find("#[cfg(test)]") {

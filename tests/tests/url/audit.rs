@@ -1,4 +1,4 @@
-//! Findings of the audit of the RFCs, by id, together with the rows in `fixtures/urls` that have these ids.
+//! Tests for the findings of the audit of the RFCs, by id; further tests are the rows in `fixtures/urls` with these ids.
 
 use z3950::url::{
     Caution, GopherUrl, Locator, Mode, OpaqueUri, PlusWire, ResolveMode, Url, generic, resolve,
@@ -8,8 +8,8 @@ fn read(text: &str) -> Locator {
     Locator::parse(text, Mode::Lenient).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// RFC 1736 §4.5, RFC 1738 §3.1: a locator still works when it is passed on, and its display distinguishes an empty
-/// password from none.
+/// RFC 1736 §4.5, RFC 1738 §3.1: a locator must still work when it is passed on, and its printed form must distinguish an empty
+/// password from a missing one.
 #[test]
 fn audit_b4_locators_keep_their_passwords() {
     let check = |text: &str, canonical: &str, redacted: &str, has_password: bool| {
@@ -101,8 +101,8 @@ fn audit_b4_texts_are_redacted_whatever_their_scheme() {
     check("a/b//u:p@h", "a/b//u:p@h");
 }
 
-/// RFC 1738 §6: an escape that decodes to a line end, which would end a command, gets a caution in every scheme that
-/// accepts it.
+/// RFC 1738 §6: an escaped line end could end a command when it is decoded, so every scheme that accepts it must return a
+/// caution.
 #[test]
 fn audit_b6_escaped_controls_are_cautioned_against() {
     for text in [
@@ -134,7 +134,7 @@ fn audit_b6_escaped_controls_are_cautioned_against() {
     }
 }
 
-/// RFC 1630: URIs are compared at one encoding level, and passed on unchanged.
+/// RFC 1630: for comparison, only escapes of unreserved characters are decoded; a URI is passed on unchanged.
 #[test]
 fn audit_b8_opaque_uris_are_compared_at_one_encoding_level() {
     let uri = |part: &str| OpaqueUri::new("x-foo", part).unwrap();
@@ -154,7 +154,7 @@ fn audit_b8_opaque_uris_are_compared_at_one_encoding_level() {
     assert_eq!(locator.canonical(), "x-foo:%2F-");
 }
 
-/// RFC 1738 §4: a reserved scheme has no syntax yet, and an unknown scheme may be a typing error.
+/// RFC 1738 §4: a reserved scheme does not have a syntax yet, and an unknown scheme may be a typing error.
 #[test]
 fn audit_b13_reserved_and_misspelt_schemes_are_reported() {
     let check = |text: &str, code: &str, words: &str| {
@@ -194,7 +194,7 @@ fn audit_b13_reserved_and_misspelt_schemes_are_reported() {
     }
 }
 
-/// RFC 1630: rlogin and tn3270 have telnet's syntax, and get the same caution about a password.
+/// RFC 1630: rlogin and tn3270 have the syntax of telnet, and the same caution about a password.
 #[test]
 fn audit_b14_interactive_services_have_host_user_and_port() {
     for (text, port) in [
@@ -224,7 +224,7 @@ fn audit_b14_interactive_services_have_host_user_and_port() {
     }
 }
 
-/// RFC 1738 §5: a query needs a slash before it.
+/// RFC 1738 §5: a query must be preceded by a slash.
 #[test]
 fn audit_b15_a_query_after_a_bare_host_gets_its_slash() {
     for profile in [ResolveMode::Rfc1630Examples, ResolveMode::Rfc1630Prose] {
@@ -234,7 +234,7 @@ fn audit_b15_a_query_after_a_bare_host_gets_its_slash() {
     }
 }
 
-/// RFC 1738 §3.3: in an http path only `/`, `;` and `?` are reserved; in a search, all reserved characters may be.
+/// RFC 1738 §3.3: in an http path, only `/`, `;` and `?` are reserved; in a search part, all reserved characters may be.
 #[test]
 fn audit_b16_http_paths_reserve_three_characters() {
     for (one, other, same) in [
@@ -253,7 +253,7 @@ fn audit_b16_http_paths_reserve_three_characters() {
     }
 }
 
-/// Gopher URL draft §2.1: any octet except tab, CR and LF may be in a selector; an octet 0 gets a caution.
+/// Gopher URL draft §2.1: a selector may contain any octet except tab, CR and LF; an octet 0 gets a caution.
 #[test]
 fn audit_b19_an_octet_0_is_in_the_request_in_both_modes() {
     for mode in [Mode::Strict, Mode::Lenient] {

@@ -1,5 +1,5 @@
-//! The result lines of `rfc1738.tsv` and `rfc1630.tsv`: scheme, host, port, user, the parts that only this scheme has, then
-//! fragment, cautions, scope. Escapes are resolved in texts with quotation marks, and kept in all others.
+//! Formats the result lines of `rfc1738.tsv` and `rfc1630.tsv`: scheme, host, port, user, the parts that are specific to the
+//! scheme, then fragment, cautions, scope. Escapes are decoded in texts with quotation marks, and kept in all others.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use z3950::url::{Caution, Locator, NewsUrl, Octets, Scope, UriKind, Url, WaisTar
 
 use crate::url::table::quoted;
 
-/// Returns the result line of a locator. Optional parts are included if `expected` has them: the request of an http URL, the
+/// Formats the result line of a locator. Optional parts are included if `expected` has them: the request of an http URL, the
 /// canonical form, and the text with its secrets.
 pub(crate) fn described(locator: &Locator, expected: &str) -> String {
     let mut line = format!("Ok {}", locator.scheme());
@@ -47,7 +47,7 @@ pub(crate) fn described(locator: &Locator, expected: &str) -> String {
     line
 }
 
-/// Returns the parts specific to this scheme.
+/// Formats the parts that are specific to the scheme.
 fn parts(locator: &Locator, expected: &str) -> String {
     match locator.url() {
         Url::Z3950(url) => format!(" databases={}", list(url.databases())),

@@ -1,4 +1,4 @@
-//! URLs in text and in records: the table `extract.tsv`, then wrapping, and mutated texts.
+//! Tests of URLs in text and in records: the table `extract.tsv`, then wrapping, and mutated texts.
 
 use z3950::url::extract::{Extraction, extract, in_record, scan, wrap};
 use z3950::url::{Locator, Mode};
@@ -10,7 +10,7 @@ use z3950_tests::random::{Random, mutations};
 use crate::url::table::{mode_named, octets, rows};
 
 const EXTRACT: &str = include_str!("../../fixtures/urls/extract.tsv");
-/// Tables with URLs of every scheme in their third column.
+/// The tables with URLs of every scheme in their third column.
 const URLS: [&str; 3] = [
     include_str!("../../fixtures/urls/z3950.tsv"),
     include_str!("../../fixtures/urls/rfc1738.tsv"),
@@ -76,7 +76,7 @@ fn alternates_are_bounded() {
     );
 }
 
-/// L-4.5: canonical forms survive the lines of mail, at every width.
+/// L-4.5: canonical forms must survive the wrapping of lines in mail, at every width.
 #[test]
 fn wrapped_urls_are_found_as_they_were() {
     let mut count = 0;
@@ -102,7 +102,7 @@ fn wrapped_urls_are_found_as_they_were() {
     assert!(count > 300, "{count} URLs");
 }
 
-/// RFC 1738 Appendix: lines have at most the requested width, wherever the URL has hyphens.
+/// RFC 1738 Appendix: lines must not exceed the requested width, even if the URL has hyphens.
 #[test]
 fn audit_b12_lines_are_no_longer_than_asked_for() {
     let urls = [
@@ -181,7 +181,7 @@ fn fields_of_records() {
     );
 }
 
-/// 856 $u holds one URL in the record's charset, and is never cut short without a report.
+/// 856 $u contains one URL in the character set of the record, which must not be cut off without a report.
 #[test]
 fn audit_b11_urls_of_records_are_whole() {
     let check = |leader: &[u8], value: &[u8], expected: &[&str]| {
@@ -225,7 +225,7 @@ fn audit_b11_urls_of_records_are_whole() {
     check(utf8, b"Table: http://c.example/", &["http://c.example/"]);
 }
 
-/// 20,000 changed texts, times `Z3950_MUTATIONS`: ranges are within the text, in order, and contain the URL.
+/// Tests 20,000 changed texts, times `Z3950_MUTATIONS`: ranges must be within the text, in order, and contain the URL.
 #[test]
 fn urls_found_in_mutated_texts_are_in_the_text() {
     let samples: Vec<Vec<u8>> = rows(EXTRACT).map(|[_, _, text, _]| octets(text)).collect();
@@ -253,7 +253,7 @@ fn urls_found_in_mutated_texts_are_in_the_text() {
     }
 }
 
-/// A text full of unfinished schemes, brackets or wrappers is still read in linear time.
+/// A text full of unfinished schemes, brackets or wrappers must still be read in linear time.
 #[test]
 fn hostile_texts_are_read_in_linear_time() {
     for piece in [

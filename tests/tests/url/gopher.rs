@@ -1,4 +1,4 @@
-//! Gopher URLs: the tables `gopher*.tsv`, then properties and 50,000 mutations, times `Z3950_MUTATIONS`.
+//! Tests of gopher URLs: the tables `gopher*.tsv`, then properties and 50,000 mutations, times `Z3950_MUTATIONS`.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -134,7 +134,7 @@ fn start(host: Host) -> GopherUrlBuilder {
     GopherUrl::builder(host)
 }
 
-/// G-9.3: any octets except tab, CR and LF.
+/// G-9.3: a selector may contain any octets except tab, CR and LF.
 #[test]
 fn what_is_built_is_read_back() {
     let octet = || any::<u8>().prop_filter("ends a field", |octet| !b"\t\r\n".contains(octet));
@@ -206,8 +206,8 @@ fn mutated_urls_are_read_or_refused_within_the_text() {
     }
 }
 
-/// Checks that errors point into the text, both modes read strict texts alike, a request is one line, and [`Locator`] reads the
-/// same.
+/// Checks that errors are positioned within the text, that both modes interpret strict texts in the same way, that a request is
+/// one line, and that [`Locator`] gives the same result.
 fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
     let [strict, lenient] = [Mode::Strict, Mode::Lenient].map(|mode| GopherUrl::parse(text, mode));
     for refusal in [&strict, &lenient]
@@ -232,7 +232,7 @@ fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
     assert_canonical(&url)
 }
 
-/// Checks that the canonical form reads back as an equal URL, whose canonical form is the same.
+/// Checks that the canonical form is parsed as an equal URL with the same canonical form.
 fn assert_canonical(url: &GopherUrl) -> Result<(), TestCaseError> {
     let canonical = url.canonical();
     let lenient = GopherUrl::parse(&canonical, Mode::Lenient);

@@ -1,6 +1,6 @@
-//! Properties of URLs of all schemes: built URLs are read back, canonical forms are stable, and 200,000 mutated URLs are
-//! accepted or refused with an offset in the text; `properties.rs` and `gopher.rs` mutate 50,000 more each. `Z3950_MUTATIONS=N`
-//! multiplies these numbers.
+//! Tests properties of URLs of all schemes: built URLs are parsed again, canonical forms are stable, and 200,000 mutated URLs are
+//! accepted, or refused with an offset in the text. `properties.rs` and `gopher.rs` each test 50,000 more mutations.
+//! `Z3950_MUTATIONS=N` multiplies these numbers.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ fn what_is_built_is_read_back() {
     holds(10_000, url(), |url| assert_canonical(&url.into()));
 }
 
-/// No text makes a parser panic or report an offset outside of it; each scheme gets the same number of mutants.
+/// A parser must not panic or report an offset outside the text. Each scheme gets the same number of mutations.
 #[test]
 fn mutated_urls_are_read_or_refused_within_the_text() {
     let mut schemes: BTreeMap<Vec<u8>, Vec<Vec<u8>>> = BTreeMap::new();
@@ -58,7 +58,7 @@ fn mutated_urls_are_read_or_refused_within_the_text() {
     }
 }
 
-/// Dots and slashes in a partial form never lead to another host.
+/// Dots and slashes in a partial form must not lead to another host.
 #[test]
 fn partial_forms_stay_with_their_host() {
     let piece = prop_oneof![
@@ -89,8 +89,8 @@ fn partial_forms_stay_with_their_host() {
     });
 }
 
-/// Checks properties of every text: errors point into the text, both modes read strict texts alike, and values survive a round
-/// trip.
+/// Checks properties of every text: errors are positioned within the text, both modes interpret strict texts in the same way, and
+/// values survive a round trip.
 fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
     let [strict, lenient] = [Mode::Strict, Mode::Lenient].map(|mode| Locator::parse(text, mode));
     for refusal in [&strict, &lenient]
@@ -139,8 +139,8 @@ fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Checks that the canonical form reads back as the same locator, and its canonical form is the same; that it contains nothing
-/// unsafe (RFC 1736 §4.5). The same must hold with the password hidden.
+/// Checks that the canonical form is parsed as the same locator with the same canonical form, and does not contain unsafe
+/// characters (RFC 1736 §4.5). The same must be true with the password hidden.
 pub(crate) fn assert_canonical(locator: &Locator) -> Result<(), TestCaseError> {
     let text = locator.to_string_with_secrets();
     let back = Locator::parse(&text, Mode::Lenient);
@@ -170,8 +170,8 @@ pub(crate) fn assert_canonical(locator: &Locator) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Returns whether the canonical form conforms to RFC 1738: it contains nothing that only the lenient mode allows and that no
-/// escape can replace.
+/// Returns whether the canonical form conforms to RFC 1738: without anything that only the lenient mode allows and that cannot be
+/// escaped.
 fn is_strict(locator: &Locator) -> bool {
     let is_strict_domain = |id: &MessageId| Host::parse(id.domain(), Mode::Strict).is_ok();
     let is_strict_part = match locator.url() {
@@ -187,7 +187,7 @@ fn is_strict(locator: &Locator) -> bool {
     is_strict_part && locator.host().is_none_or(Host::is_strict)
 }
 
-/// Returns URLs built from random parts, for the schemes that allow any octets.
+/// Generates URLs from random parts, for the schemes that allow any octets.
 pub(crate) fn url() -> impl Strategy<Value = Url> {
     let data = || vec(any::<u8>(), 0..12);
     let string = || {

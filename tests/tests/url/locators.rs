@@ -1,4 +1,4 @@
-//! URLs of every scheme, RFC 1738 §3: the tables `rfc1738*.tsv` and `rfc1630.tsv`, then URLs built from parts.
+//! Tests of URLs of every scheme, RFC 1738 §3: the tables `rfc1738*.tsv` and `rfc1630.tsv`, then URLs built from parts.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -52,7 +52,7 @@ fn texts_give_the_result_of_the_table() {
     }
 }
 
-/// Each octet, escaped in user and password, is read back unchanged from the canonical form.
+/// Each octet, escaped in user and password, must be parsed unchanged from the canonical form.
 #[test]
 fn userinfo_of_any_octets_is_read_back() {
     for scheme in ["z39.50s", "ftp", "telnet", "rlogin", "tn3270"] {
@@ -100,7 +100,7 @@ fn same_and_different_locators() {
     }
 }
 
-/// U-4.1–U-4.7, I-6.1: the lines sent to an FTP server, none of which contains a line break.
+/// U-4.1–U-4.7, I-6.1: the lines sent to an FTP server must not contain line breaks.
 #[test]
 fn ftp_urls_become_commands() {
     let check = |row: &str, mail: Option<&str>, text: &str, expected: &str| {
@@ -133,7 +133,7 @@ fn ftp_urls_become_commands() {
     }
 }
 
-/// U-2.4, U-4.5, U-6.2 and similar rows: URLs built from parts are canonical, and parse into the same parts.
+/// U-2.4, U-4.5, U-6.2 and similar rows: URLs built from parts must be canonical, and be parsed into the same parts.
 #[test]
 fn parts_give_a_url_or_a_refusal() {
     fn check(url: Result<Url, UrlError>, expected: &str) {
@@ -286,7 +286,7 @@ fn parts_give_a_url_or_a_refusal() {
     check(opaque("", "a"), "Err MissingScheme@0");
 }
 
-/// U-8.2: a telnet URL gives a host to connect to; user and password are advisory.
+/// U-8.2: a telnet URL only gives a host to connect to, because user and password are advisory.
 #[test]
 fn telnet_urls_log_nobody_in() {
     let locator = Locator::parse("telnet://u:p@h.example/", Mode::Strict).unwrap();
@@ -302,7 +302,7 @@ fn telnet_urls_log_nobody_in() {
     assert!(plan.has_password && !format!("{plan:?}").contains("\"p\""));
 }
 
-/// U-9.2: neither the common port nor the common ancestor makes a WAIS URL a Z39.50 URL.
+/// U-9.2: a WAIS URL must not become a Z39.50 URL, although they have a common port and a common ancestor.
 #[test]
 fn only_z3950_urls_become_z3950_urls() {
     let check = |text: &str, expected: Result<&str, &str>| {
@@ -315,7 +315,7 @@ fn only_z3950_urls_become_z3950_urls() {
     check("z39.50://h.example/db", Err("z39.50"));
 }
 
-/// U-10.1, U-10.2: a file URL opens only the file on this machine that it names.
+/// U-10.1, U-10.2: a file URL must only open the file that it names on this machine.
 #[test]
 fn file_urls_give_local_paths() {
     let check = |text: &str, expected: Result<&str, LocalPathError>| {
@@ -339,7 +339,7 @@ fn file_urls_give_local_paths() {
     check("file:///a%00", Err(LocalPathError::ZeroOctet));
 }
 
-/// U-13.3: a locator, its parts and its errors never print a password.
+/// U-13.3: the printed forms of a locator, its parts and its errors must not contain a password.
 #[test]
 fn passwords_never_show() {
     let check = |text: &str| {
@@ -374,7 +374,7 @@ fn passwords_never_show() {
     );
 }
 
-/// The limit [`MAX_URL_LENGTH`] and one octet more, before and after escaping.
+/// Tests the limit [`MAX_URL_LENGTH`] and one octet more, before and after escaping.
 #[test]
 fn length_is_bounded() {
     let check = |head: &str, octet: &str, count: usize, expected: Result<usize, usize>| {

@@ -1,5 +1,5 @@
-//! Properties of all URLs and all texts: generated parts, spellings, octets and mutations, with fixed seeds.
-//! `Z3950_MUTATIONS=N` multiplies the mutations.
+//! Tests properties of all URLs and all texts: generated parts, spellings, octets and mutations, with fixed seeds.
+//! `Z3950_MUTATIONS=N` multiplies the number of mutations.
 
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -42,7 +42,7 @@ fn any_octets_are_read_or_refused_within_the_text() {
     holds(20_000, vec(any::<u8>(), 0..60), |text| assert_sound(&text));
 }
 
-/// Tests 50,000 changed URLs of the table, times `Z3950_MUTATIONS`.
+/// Tests 50,000 mutated URLs of the table, times `Z3950_MUTATIONS`.
 #[test]
 fn mutated_urls_are_read_or_refused_within_the_text() {
     let factor = std::env::var("Z3950_MUTATIONS")
@@ -61,8 +61,8 @@ fn mutated_urls_are_read_or_refused_within_the_text() {
     }
 }
 
-/// Checks properties of every text: errors point into the text, both modes read strict texts alike, and values survive a round
-/// trip.
+/// Checks properties of every text: errors are positioned within the text, both modes interpret strict texts in the same way, and
+/// values survive a round trip.
 fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
     let [strict, lenient] = [Mode::Strict, Mode::Lenient].map(|mode| Z3950Url::parse(text, mode));
     for refusal in [&strict, &lenient]
@@ -78,7 +78,7 @@ fn assert_sound(text: &[u8]) -> Result<(), TestCaseError> {
     lenient.map_or(Ok(()), |url| assert_canonical(&url))
 }
 
-/// Z-CANON.2: checks that the canonical form reads back as an equal URL, whose canonical form is the same.
+/// Z-CANON.2: checks that the canonical form is parsed as an equal URL with the same canonical form.
 pub(crate) fn assert_canonical(url: &Z3950Url) -> Result<(), TestCaseError> {
     let canonical = url.canonical();
     let lenient = Z3950Url::parse(&canonical, Mode::Lenient);
@@ -94,7 +94,7 @@ pub(crate) fn assert_canonical(url: &Z3950Url) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Checks a property on generated values, which are the same in each run.
+/// Checks a property with generated values, which are the same in each run.
 pub(crate) fn holds<S: Strategy>(
     cases: u32,
     values: S,
@@ -111,7 +111,7 @@ pub(crate) fn holds<S: Strategy>(
     }
 }
 
-/// Returns random parts of a URL.
+/// Generates random parts of a URL.
 fn parts() -> impl Strategy<Value = Z3950UrlBuilder> {
     let octet = || prop_oneof![Just(b'+'), Just(b'%'), 0x20..=0x7E_u8, 0x80..=0xFF_u8];
     let string = move || vec(octet(), 1..12);
@@ -157,7 +157,7 @@ pub(crate) fn host() -> impl Strategy<Value = Host> {
     ]
 }
 
-/// Returns another spelling of a canonical URL: a prefix, letter case, a port written out, more escapes in the docid.
+/// Returns another spelling of a canonical URL: with a prefix, another case, an explicit port, or more escapes in the docid.
 fn respelled(canonical: &str, random: &mut Random) -> String {
     let slash = canonical
         .match_indices('/')
@@ -224,7 +224,7 @@ fn mutate(text: &mut Vec<u8>, others: &[Vec<u8>], random: &mut Random) {
     }
 }
 
-/// SplitMix64: a small generator with a seed, which gives the same numbers everywhere.
+/// A SplitMix64 random number generator, which gives the same numbers for a seed on all machines.
 struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! The requirements of RFC 1736: a test for each one in §4, and for §2.3 and §5.
+//! Tests of the requirements of RFC 1736: one test for each requirement in §4, and for §2.3 and §5.
 
 use std::sync::Arc;
 
@@ -21,15 +21,15 @@ fn read(text: &str) -> Locator {
     Locator::parse(text, Mode::Lenient).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Returns everything that the tables accept in lenient mode.
+/// Returns all locators that the tables accept in lenient mode.
 fn samples() -> impl Iterator<Item = Locator> {
     rows(RFC_1738)
         .chain(rows(RFC_1630))
         .filter_map(|[_, _, text, _]| Locator::parse(octets(text), Mode::Lenient).ok())
 }
 
-/// L-4.1: a locator may lead nowhere. Malformed, not found and unreachable are three different outcomes, and each retrieval
-/// asks the server again.
+/// L-4.1: the resource of a locator may not exist any more. Malformed, not found and unreachable must be three different
+/// outcomes, and each retrieval must ask the server again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requirement_4_1_locators_are_transient() {
     let malformed = Z3950Url::parse("z39.50r://lib.example/cat?%", Mode::Lenient).unwrap_err();
@@ -73,7 +73,7 @@ async fn requirement_4_1_locators_are_transient() {
     );
 }
 
-/// L-4.2: the meaning of a locator does not depend on where it is read; `rfc1736.tsv` has the few exceptions.
+/// L-4.2: the meaning of a locator must not depend on where it is read; `rfc1736.tsv` has the few exceptions.
 #[test]
 fn requirement_4_2_locators_have_global_scope() {
     // The same text always gives the same locator.
@@ -82,7 +82,8 @@ fn requirement_4_2_locators_have_global_scope() {
     }
 }
 
-/// L-4.3, L-4.3.3: a locator parses into parts that suffice for access, and each reader needs to understand its own part only.
+/// L-4.3, L-4.3.3: a locator can be parsed into parts that suffice for access, and a reader only needs to understand its own
+/// part.
 #[test]
 fn requirement_4_3_locators_are_parsable() {
     for locator in samples() {
@@ -105,7 +106,7 @@ fn requirement_4_3_locators_are_parsable() {
     assert_eq!(url.docid().map(Octets::as_bytes), Some(&b"A/\0"[..]));
 }
 
-/// L-4.4: locators are distinguishable from names and other texts without accessing them.
+/// L-4.4: locators can be distinguished from names and other texts without accessing them.
 #[test]
 fn requirement_4_4_locators_are_distinguished_from_names() {
     let check = |text: &str, expected: UriKind| {
@@ -122,7 +123,7 @@ fn requirement_4_4_locators_are_distinguished_from_names() {
     assert!(read("urn:foo:a").host().is_none());
 }
 
-/// L-4.5: canonical forms survive mail and print: they have safe characters only, and broken lines in a wrapper are rejoined.
+/// L-4.5: canonical forms survive mail and print: they only have safe characters, and broken lines in a wrapper are joined again.
 #[test]
 fn requirement_4_5_locators_are_transport_friendly() {
     holds(2_000, (url(), 20..=76_usize), |(url, width)| {
@@ -141,8 +142,7 @@ fn requirement_4_5_locators_are_transport_friendly() {
     });
 }
 
-/// L-4.6: a person can copy a locator: all characters are on a keyboard and have names, and the case of escapes does not
-/// matter.
+/// L-4.6: people can copy a locator: all its characters are on keyboards and have names, and the case of escapes does not matter.
 #[test]
 fn requirement_4_6_locators_are_transcribable() {
     for locator in samples() {
@@ -161,7 +161,7 @@ fn requirement_4_6_locators_are_transcribable() {
     assert_eq!(spell("a/%2F"), "a slash percent two F");
 }
 
-/// L-4.7: a locator consists of a service and opaque parameters, which no other service interprets.
+/// L-4.7: a locator consists of a service and opaque parameters, which other services do not interpret.
 #[test]
 fn requirement_4_7_locators_are_service_and_opaque_parameters() {
     let check = |part: &str| {
@@ -174,7 +174,7 @@ fn requirement_4_7_locators_are_service_and_opaque_parameters() {
     check("");
 }
 
-/// A URL of the scheme `x-demo`: `x-demo:host/number`.
+/// A URL of the demo scheme `x-demo`: `x-demo:host/number`.
 #[derive(Debug)]
 struct Demo {
     host: Host,
@@ -215,7 +215,7 @@ impl SchemeUrl for Demo {
     }
 }
 
-/// L-4.8: new services can be registered at run time; until then their locators are kept unchanged.
+/// L-4.8: new services can be registered at run time; before that, their locators are kept unchanged.
 #[test]
 fn requirement_4_8_the_set_of_services_is_extensible() {
     let text = "X-Demo:H.example/007";
@@ -279,7 +279,7 @@ fn requirement_4_8_the_set_of_services_is_extensible() {
     }
 }
 
-/// L-4.9: a locator contains what access requires and nothing about the resource; unknown parameters are preserved.
+/// L-4.9: a locator contains what is needed for access, but nothing about the resource; unknown parameters are preserved.
 #[test]
 fn requirement_4_9_locators_say_nothing_but_access() {
     let url = Z3950Url::parse(
@@ -292,7 +292,7 @@ fn requirement_4_9_locators_say_nothing_but_access() {
     assert!(url.element_set().is_none() && url.record_syntaxes().is_empty());
 }
 
-/// L-2.3: two locators of one record are not equal.
+/// L-2.3: two different locators of the same record are not equal.
 #[test]
 fn section_2_3_sameness_is_of_locators_not_of_resources() {
     let one = read("z39.50r://lib.example/cat?id7");
@@ -300,7 +300,8 @@ fn section_2_3_sameness_is_of_locators_not_of_resources() {
     assert!(!one.same_locator(&read("z39.50r://lib.example/maps?id7")));
 }
 
-/// L-5.1, L-5.2: a server never uses part of a URL as a file name, and a client bounds the URLs it reads.
+/// L-5.1, L-5.2: a server must not use part of a URL as a file name, and a client must limit the length of the URLs that it
+/// reads.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn section_5_inputs_are_restricted() {
     let server = TestServer::builder()

@@ -1,11 +1,11 @@
-//! Reads the tables in `fixtures/urls` and writes result lines to compare with theirs.
-//! `Ok s|r host= port= db=[…] docid= …` for an accepted text, with parts that are absent left out.
+//! Reads the tables in `fixtures/urls`, and formats result lines to compare with theirs: `Ok s|r host= port= db=[…] docid= …` for
+//! an accepted text, without the parts that are absent.
 
 use std::fmt::Write as _;
 
 use z3950::url::{Caution, Kind, Mode, Octets, Z3950Url};
 
-/// Returns the rows of a table with `N` columns, without comments and blank lines.
+/// Returns the rows of a table with `N` columns, without comments and empty lines.
 pub(crate) fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [&str; N]> {
     table
         .lines()
@@ -26,7 +26,7 @@ pub(crate) fn mode_named(name: &str) -> Mode {
     }
 }
 
-/// Returns the octets of a column, with the escapes `\t \n \r \\ \"` and `\xNN` resolved.
+/// Returns the octets of a column, with the escapes `\t \n \r \\ \"` and `\xNN` decoded.
 pub(crate) fn octets(column: &str) -> Vec<u8> {
     let mut octets = Vec::new();
     let mut rest = column;
@@ -47,7 +47,7 @@ pub(crate) fn octets(column: &str) -> Vec<u8> {
     octets
 }
 
-/// Returns the result line of an accepted URL.
+/// Formats the result line of an accepted URL.
 pub(crate) fn accepted(url: &Z3950Url) -> String {
     let list = |items: &[Octets]| items.iter().map(quoted).collect::<Vec<_>>().join(",");
     let kind = if url.kind() == Kind::Session {

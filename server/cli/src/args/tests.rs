@@ -1,4 +1,4 @@
-//! Arguments that are accepted or refused.
+//! Tests of arguments that are accepted or refused.
 
 use super::*;
 

@@ -127,7 +127,7 @@ fn challenge(value: &DeValue<'_>) -> Option<Challenge> {
     })
 }
 
-/// Sets a field to a text, or to nothing if it is empty.
+/// Sets a field to a string, or to `None` if the string is empty.
 fn text_or_none(value: &Value<'_>, field: &mut Option<String>) {
     value.set("a text", |value| any_text(value).map(Some), field);
     *field = field.take().filter(|text| !text.is_empty());

@@ -12,7 +12,7 @@ use super::section::{Section, text};
 use super::setting::{Table, parse, settings};
 use super::{Config, EngineSettings, engine, remote};
 
-/// The settings that a table may have for a database of each kind.
+/// The settings of a `[[database]]` table, for each kind of database that it may turn out to be.
 pub(super) struct DatabaseTable {
     pub(super) files: DatabaseFiles,
     pub(super) remote: RemoteOptions,
@@ -52,7 +52,7 @@ settings! {
     }
 }
 
-/// Reads all databases. The indexes must already have been read.
+/// Reads all databases. The indexes must be read first.
 pub(super) fn read(top: &Section<'_>, config: &mut Config) {
     let Some(value) = top.value("database") else {
         return;
@@ -89,7 +89,7 @@ pub(super) fn read(top: &Section<'_>, config: &mut Config) {
     });
 }
 
-/// Notes the keys that only databases with `what` may have.
+/// Notes an error for each key of `table` that is present, because such keys are only valid for databases with `what`.
 pub(super) fn note_keys_of(section: &Section<'_>, table: &Table<DatabaseTable>, what: &str) {
     let keys = table.settings.iter().map(|setting| setting.key);
     for key in keys.filter(|key| !["name", "targets"].contains(key) && section.has(key)) {

@@ -13,18 +13,18 @@ use super::setting::settings;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct EngineSettings {
     pub(crate) options: EngineOptions,
-    /// The docid field of the database's records; `None` for the default of all databases.
+    /// The docid field of the records; `None` for the default of all databases.
     pub(crate) docid: Option<DocidField>,
-    /// The indexes that are used for more than searches.
+    /// The indexes that are used for sorting, facets or scans.
     pub(crate) uses: IndexUses,
-    /// The line of the engine's address, which is reported if the engine is not as the settings say.
+    /// The line number of the engine's address in the settings file, for errors about an engine that does not match the settings.
     pub(crate) line: usize,
-    /// The line of the nodes, which is reported if the engine has other nodes.
+    /// The line number of the nodes in the settings file, for errors about an engine that has other nodes.
     pub(crate) nodes_line: usize,
 }
 
 impl EngineSettings {
-    /// Creates a database without settings of its own.
+    /// Creates a database with default settings apart from the given options.
     pub(crate) fn new(options: EngineOptions) -> Self {
         Self {
             options,
@@ -67,7 +67,7 @@ settings! {
     }
 }
 
-/// Returns whether the database of a table has an engine.
+/// Returns whether a `[[database]]` table has an engine.
 pub(super) fn is_chosen(section: &Section<'_>, engine: &EngineSettings) -> bool {
     if !section.has("engine") {
         note_keys_of(section, &ENGINE, "an engine");
@@ -90,7 +90,7 @@ pub(super) fn is_chosen(section: &Section<'_>, engine: &EngineSettings) -> bool 
     true
 }
 
-/// Reads the servers of an engine. The lines are positions until the whole text has been read.
+/// Reads the addresses of an engine's servers. The line fields hold positions in the text until all of it has been read.
 fn replicas(value: &Value<'_>, engine: &mut EngineSettings) {
     let replicas = &mut engine.options.replicas;
     for item in value.items() {
@@ -105,7 +105,7 @@ fn replicas(value: &Value<'_>, engine: &mut EngineSettings) {
     engine.nodes_line = engine.line;
 }
 
-/// Reads the texts of a list. Errors in any of them are noted.
+/// Parses each string of a list. Errors are noted.
 fn texts<T, E: Display>(
     value: &Value<'_>,
     read: impl FnOnce(&[String]) -> Vec<Result<T, E>>,

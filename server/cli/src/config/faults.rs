@@ -1,4 +1,4 @@
-//! Scripted faults: rules as texts in `faults`, and `[[fault]]` tables.
+//! Scripted faults: the rules in `faults`, and the `[[fault]]` tables.
 
 use std::mem;
 
@@ -7,7 +7,7 @@ use z3950_server::fault::{Fault, Faults, Rule, When};
 use super::section::{Value, any_text, number};
 use super::setting::{parse, settings};
 
-/// A rule being read.
+/// A rule of a `[[fault]]` table while the table is read.
 #[derive(Default)]
 pub(super) struct FaultTable {
     when: When,
@@ -38,7 +38,7 @@ settings! {
 }
 
 impl FaultTable {
-    /// Adds a condition, named by its key.
+    /// Adds a condition to the rule, under the name of its key.
     fn restrict(&mut self, value: &Value<'_>, condition: Option<impl ToString>) {
         let Some(condition) = condition else {
             return;
@@ -50,12 +50,12 @@ impl FaultTable {
     }
 }
 
-/// Adds the rules of `faults`.
+/// Adds the rules in `faults`.
 pub(super) fn rules(value: &Value<'_>, faults: &mut Faults) {
     value.each(|text| parse(text).map(|rule| *faults = mem::take(faults).with(rule)));
 }
 
-/// Adds the rules of `[[fault]]`.
+/// Adds the rules of the `[[fault]]` tables.
 pub(super) fn read(value: &Value<'_>, faults: &mut Faults) {
     value.tables(|section| {
         let mut rule = FaultTable::default();

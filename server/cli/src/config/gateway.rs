@@ -6,7 +6,7 @@ use z3950_front::z3950::profile::Profiles;
 use super::section::Value;
 use super::setting::settings;
 
-/// The gateway, and whether there is one.
+/// The options of the gateway, and whether the gateway is enabled.
 pub(super) struct GatewayTable {
     is_enabled: bool,
     options: GatewayOptions,
@@ -39,7 +39,7 @@ settings! {
     }
 }
 
-/// Returns the options of the gateway; `None` if it is off.
+/// Returns the options of the gateway; `None` if it is disabled.
 pub(super) fn read(value: &Value<'_>) -> Option<GatewayOptions> {
     let mut gateway = (GATEWAY.default)();
     value.fill(&GATEWAY, &mut gateway);

@@ -1,4 +1,4 @@
-//! The settings that are given on the command line: there is an option for each setting that has one.
+//! The settings given on the command line. Each setting that declares an option has one there.
 
 use std::path::PathBuf;
 
@@ -10,11 +10,11 @@ use super::limits::LIMITS;
 use super::setting::{Setting, SettingField};
 use super::{Config, LOG, TOP};
 
-/// The given options, with their values.
+/// The options that were given, with their values.
 #[derive(Clone, Debug)]
 pub(crate) struct GivenSettings(ArgMatches);
 
-/// Iterates over the settings that may have an option.
+/// Iterates over the settings that have a command-line option.
 pub(super) fn settings() -> impl Iterator<Item = &'static Setting<Config>> {
     let tables = [&TOP, &LIMITS, &ACCESS, &LOG];
     tables.into_iter().flat_map(|table| table.settings)
@@ -31,7 +31,7 @@ impl Args for GivenSettings {
     }
 }
 
-/// Returns the option of a setting.
+/// Returns the command-line option of a setting.
 fn argument(setting: &'static Setting<Config>, defaults: &mut Config) -> Option<Arg> {
     let (name, value, heading) = *setting.option.first()?;
     let help = setting.help(name, defaults);
@@ -69,7 +69,7 @@ impl GivenSettings {
         self.0.value_source(option) == Some(ValueSource::CommandLine)
     }
 
-    /// Sets the fields of the settings that are given.
+    /// Sets the fields of the settings that are given on the command line.
     pub(crate) fn apply(&self, config: &mut Config) {
         for setting in settings() {
             let names = setting.option.iter().map(|(name, ..)| *name);

@@ -1,4 +1,5 @@
-//! The limits: `[limits]`, a key for each field of [`Limits`](z3950_server::Limits) and [`TaskLimits`](z3950_server::extended::TaskLimits).
+//! The limits: `[limits]`, with a key for each field of [`Limits`](z3950_server::Limits) and
+//! [`TaskLimits`](z3950_server::extended::TaskLimits).
 
 use super::Config;
 use super::section::{Section, Value};
@@ -99,7 +100,7 @@ pub(super) fn read(config: &mut Config, value: &Value<'_>) {
     });
 }
 
-/// Refuses sizes that can never fit into the octets of a session.
+/// Refuses message sizes that are larger than the memory of a session.
 fn refuse_too_large(section: &Section<'_>, config: &Config) {
     let limits = &config.limits;
     let most = limits.session_octets;

@@ -13,13 +13,14 @@ use super::setting::settings;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ListenerConfig {
     pub(crate) place: ListenAddress,
-    /// The certificate and key, for TLS.
+    /// The certificate and key of a TLS listener; `None` without TLS.
     pub(crate) tls: Option<TlsFiles>,
     /// Whether the listener also answers SRU over HTTP.
     pub(crate) http: bool,
 }
 
-/// An address, as text that the system resolves, or a Unix socket: `127.0.0.1:2100`, `[::1]:0`, `unix:/run/z3950d.sock`.
+/// An address to listen on: host and port as text for the system to resolve, or a Unix socket: `127.0.0.1:2100`, `[::1]:0`,
+/// `unix:/run/z3950d.sock`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ListenAddress {
     /// A host and port.
@@ -35,7 +36,8 @@ pub(crate) struct TlsFiles {
     pub(crate) certificate: PathBuf,
     /// The private key.
     pub(crate) key: PathBuf,
-    /// The authorities of client certificates, and whether a certificate is required; if `None`, certificates are not requested.
+    /// The PEM file of the authorities that may sign client certificates, and whether a certificate is required; if `None`,
+    /// certificates are not requested.
     pub(crate) clients: Option<(PathBuf, bool)>,
 }
 
@@ -93,13 +95,13 @@ impl ListenAddress {
     }
 }
 
-/// A table of a listener.
+/// A `[[listener]]` table.
 #[derive(Default)]
 pub(super) struct ListenerTable {
     address: Option<ListenAddress>,
     certificate: Option<PathBuf>,
     key: Option<PathBuf>,
-    /// Whether clients must have a certificate, if they are asked for one.
+    /// Whether client certificates are required; `None` if they are not requested.
     clients: Option<bool>,
     authorities: Option<PathBuf>,
     is_z3950_only: bool,
@@ -139,7 +141,7 @@ fn clients(value: &DeValue<'_>) -> Option<Option<bool>> {
     }
 }
 
-/// Adds the listeners of `listen`.
+/// Adds the listeners in `listen`.
 pub(super) fn addresses(value: &Value<'_>, listeners: &mut Vec<ListenerConfig>) {
     for item in value.items() {
         match item.text().map(ListenAddress::from_str) {
@@ -149,7 +151,7 @@ pub(super) fn addresses(value: &Value<'_>, listeners: &mut Vec<ListenerConfig>) 
     }
 }
 
-/// Reads a table of `[[listener]]`.
+/// Reads a `[[listener]]` table.
 pub(super) fn listener(section: &Section<'_>) -> Option<ListenerConfig> {
     let mut listener = ListenerTable::default();
     section.fill(&[&LISTENER], &mut listener);

@@ -88,7 +88,7 @@ settings! {
     }
 }
 
-/// The rules for one type of attribute.
+/// The rules for the attributes of one type.
 #[derive(Default)]
 pub(super) struct TypeRules {
     only: Vec<i64>,
@@ -105,7 +105,7 @@ fn treatment(value: &DeValue<'_>) -> Option<Treatment> {
     }
 }
 
-/// Changes a profile by the rules for one type of attribute.
+/// Applies the rules for one type of attribute to a profile.
 fn of_type(value: &Value<'_>, profile: &mut Profile, attribute_type: i64) {
     value.table(|section| {
         let mut rules = TypeRules::default();
@@ -127,7 +127,7 @@ fn of_type(value: &Value<'_>, profile: &mut Profile, attribute_type: i64) {
     });
 }
 
-/// Adds rows to the default table, or replaces rows.
+/// Adds the `[[index]]` tables to the default indexes; an index of an existing name is replaced.
 pub(super) fn indexes(value: &Value<'_>, points: &mut AccessPoints) {
     value.tables(|section| {
         let mut index = (INDEX.default)();

@@ -33,7 +33,7 @@ settings! {
     }
 }
 
-/// Returns whether the database of a table has targets.
+/// Returns whether a `[[database]]` table has targets.
 pub(super) fn is_chosen(section: &Section<'_>, name: &str, options: &RemoteOptions) -> bool {
     if options.targets.is_empty() {
         note_keys_of(section, &REMOTE, "targets");

@@ -1,4 +1,5 @@
-//! Reads tables of a settings file. Every wrong value and unknown key is noted with its position, and reading continues.
+//! Reads the tables of a settings file. Each wrong value and unknown key is noted with its position, and reading continues, so
+//! that all errors are reported at once.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -10,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::setting::{SettingField, Table};
 
-/// The errors so far: the position in the text, in octets, and the message.
+/// The errors found so far: the position in the text, in octets, and the message.
 #[derive(Debug, Default)]
 pub(super) struct Notes(RefCell<Vec<(usize, String)>>);
 
@@ -19,7 +20,7 @@ impl Notes {
         self.0.borrow_mut().push((at, reason.into()));
     }
 
-    /// Returns all errors, in the order of the text.
+    /// Returns all errors, sorted by position.
     pub(super) fn into_sorted(self) -> Vec<(usize, String)> {
         let mut notes = self.0.into_inner();
         notes.sort();
@@ -27,10 +28,10 @@ impl Notes {
     }
 }
 
-/// A table being read.
+/// A table of the settings file that is being read.
 pub(super) struct Section<'a> {
     notes: &'a Notes,
-    /// The folder that paths are relative to.
+    /// The folder from which relative paths start.
     pub(super) folder: &'a Path,
     /// The header of the table, such as `[limits]` or `[[database]]`; empty for the top-level table.
     header: String,
@@ -50,8 +51,8 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Sets the fields of the given settings, in the order of their description. A key that is described in several of the tables
-    /// is read once. Notes unknown keys, and missing keys that are required.
+    /// Sets the fields of `into` in the order in which `tables` describe them. A key that several tables describe is read once.
+    /// Unknown keys and missing required keys are noted.
     pub(super) fn fill<T>(&self, tables: &[&Table<T>], into: &mut T) {
         let mut known = BTreeSet::new();
         for setting in tables.iter().flat_map(|table| table.settings) {
@@ -92,7 +93,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// Notes an error about the table.
+    /// Notes an error in the table.
     pub(super) fn note(&self, reason: impl Display) {
         self.note_at(self.at, reason);
     }
@@ -115,7 +116,7 @@ pub(super) struct Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// Returns the value. If it is wrong, returns `None` and notes what was expected.
+    /// Reads the value with `read`. If the value is wrong, notes what was expected, and returns `None`.
     pub(super) fn read<V>(
         &self,
         what: &str,
@@ -140,12 +141,12 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns a path, relative to the folder of the file.
+    /// Returns the value as a path; a relative path starts from the folder of the file.
     pub(super) fn path(&self) -> Option<PathBuf> {
         Some(self.section.folder.join(self.read("a path", text)?))
     }
 
-    /// Parses a text. An error of the parser is noted.
+    /// Parses a string value. An error of the parser is noted.
     pub(super) fn parse<V, E: Display>(
         &self,
         parse: impl FnOnce(&str) -> Result<V, E>,
@@ -154,12 +155,12 @@ impl<'a> Value<'a> {
         parsed.map_err(|reason| self.note_key(reason)).ok()
     }
 
-    /// Returns the value, if it is a text.
+    /// Returns the value if it is a string.
     pub(super) fn text(&self) -> Option<&'a str> {
         string(self.value.get_ref())
     }
 
-    /// Returns the values of a list, or the single value.
+    /// Returns the items of a list; a value that is not a list counts as a list of one item.
     pub(super) fn items(&self) -> Vec<Value<'a>> {
         let DeValue::Array(values) = self.value.get_ref() else {
             return vec![*self];
@@ -172,7 +173,7 @@ impl<'a> Value<'a> {
         values.iter().map(item).collect()
     }
 
-    /// Returns the values of a list, each converted, with their positions; wrong values are noted and left out.
+    /// Converts the items of a list, and returns the results with their positions; wrong items are noted and left out.
     pub(super) fn listed<V>(
         &self,
         what: &str,
@@ -188,7 +189,7 @@ impl<'a> Value<'a> {
         listed
     }
 
-    /// Returns the values of a list, each converted; wrong values are noted and left out.
+    /// Converts the items of a list; wrong items are noted and left out.
     pub(super) fn list<V>(
         &self,
         what: &str,
@@ -198,13 +199,13 @@ impl<'a> Value<'a> {
         listed.map(|(_, converted)| converted).collect()
     }
 
-    /// Returns the paths of a list, relative to the folder of the file.
+    /// Returns the items of a list as paths; relative paths start from the folder of the file.
     pub(super) fn paths(&self) -> Vec<PathBuf> {
         let paths = self.list("a path", text).into_iter();
         paths.map(|path| self.section.folder.join(path)).collect()
     }
 
-    /// Passes each text of a list to `take`. Errors are noted.
+    /// Passes each string of a list to `take`, and notes the errors that it returns.
     pub(super) fn each<E: Display>(&self, mut take: impl FnMut(&str) -> Result<(), E>) {
         for (item, text) in self.listed("a text", any_text) {
             if let Err(reason) = take(&text) {
@@ -236,44 +237,44 @@ impl<'a> Value<'a> {
         }))
     }
 
-    /// Sets the fields that a table describes.
+    /// Sets the fields described by a table.
     pub(super) fn fill<T>(&self, described: &Table<T>, into: &mut T) {
         self.table(|section| section.fill(&[described], into));
     }
 
-    /// Reads each table of `[[key]]`, or a single `[key]`.
+    /// Reads each `[[key]]` table, or a single `[key]` table.
     pub(super) fn tables<R>(&self, mut read: impl FnMut(&Section<'_>) -> R) -> Vec<R> {
         let items = self.items().into_iter();
         items.filter_map(|item| item.table(&mut read)).collect()
     }
 
-    /// Returns the position in the text, in octets.
+    /// Returns the position of the value in the text, in octets.
     pub(super) fn at(&self) -> usize {
         self.value.span().start
     }
 
-    /// Notes an error about the value.
+    /// Notes an error in the value.
     pub(super) fn note(&self, reason: impl Display) {
         self.section.note_at(self.at(), reason);
     }
 
-    /// Notes that the value is less than its key allows.
+    /// Notes that the value is below the minimum for its key.
     pub(super) fn note_less(&self, least: impl Display) {
         self.note(format_args!("{} must be at least {least}", self.key));
     }
 
-    /// Notes an error about the value, with the key's name.
+    /// Notes an error in the value, together with the name of its key.
     pub(super) fn note_key(&self, reason: impl Display) {
         self.note(format_args!("{}: {reason}", self.key));
     }
 }
 
-/// Reads true or false.
+/// Returns the value if it is a boolean.
 pub(super) fn flag(value: &DeValue<'_>) -> Option<bool> {
     value.as_bool()
 }
 
-/// Reads a text.
+/// Returns the value if it is a string.
 pub(super) fn string<'a>(value: &'a DeValue<'_>) -> Option<&'a str> {
     match value {
         DeValue::String(text) => Some(text),
@@ -281,17 +282,17 @@ pub(super) fn string<'a>(value: &'a DeValue<'_>) -> Option<&'a str> {
     }
 }
 
-/// Reads a text, which may be empty.
+/// Returns the value if it is a string, even an empty one.
 pub(super) fn any_text(value: &DeValue<'_>) -> Option<String> {
     string(value).map(str::to_owned)
 }
 
-/// Reads a text that is not empty.
+/// Returns the value if it is a string that is not empty.
 pub(super) fn text(value: &DeValue<'_>) -> Option<String> {
     any_text(value).filter(|text| !text.is_empty())
 }
 
-/// Reads an integer in the range of the type.
+/// Returns the value if it is an integer in the range of `T`.
 pub(super) fn number<T: TryFrom<i64>>(value: &DeValue<'_>) -> Option<T> {
     let DeValue::Integer(number) = value else {
         return None;

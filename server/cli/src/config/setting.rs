@@ -1,6 +1,6 @@
-//! The description of a setting: its key in the settings file, its explanation, the field that takes its value, and its option on
-//! the command line, if it has one. Each setting is described once, with [`settings!`]. The descriptions are used to read the
-//! file ([`Section::fill`]), to print the template ([`Printed`]), and to make options ([`GivenSettings`]).
+//! The descriptions of settings. A description has the setting's key in the settings file, its explanation, the field for its
+//! value, and its option on the command line, if it has one. Each setting is described once, with [`settings!`]. The descriptions
+//! are used to read the file ([`Section::fill`]), to print the template ([`Printed`]), and to make options ([`GivenSettings`]).
 //!
 //! [`Section::fill`]: super::section::Section::fill
 //! [`GivenSettings`]: super::GivenSettings
@@ -14,7 +14,7 @@ use super::unit::{Number, Unit};
 
 /// A table of the settings file.
 pub(super) struct Table<T: 'static> {
-    /// The explanation of the table, line by line.
+    /// The explanation of the table, as lines.
     pub(super) lines: &'static [&'static str],
     /// The header of the table, such as `[limits]` or `[[database]]`; empty for the top-level table.
     pub(super) header: &'static str,
@@ -25,43 +25,43 @@ pub(super) struct Table<T: 'static> {
 /// A setting, whose value is stored in a field of `T`.
 pub(super) struct Setting<T: 'static> {
     pub(super) key: &'static str,
-    /// The explanation of the setting, line by line.
+    /// The explanation of the setting, as lines.
     pub(super) lines: &'static [&'static str],
     pub(super) field: SettingField<T>,
-    /// The option of the setting on the command line, if it has one.
+    /// The command-line option of the setting; empty if it has none.
     pub(super) option: &'static [SettingOption],
 }
 
-/// An option on the command line: its name, such as `max-sessions`, the placeholder for its value, and its heading in the help. A
-/// flag is false if the name begins with `no-`.
+/// A command-line option: its name, such as `max-sessions`, the placeholder for its value, and its heading in the help. A flag
+/// whose name begins with `no-` sets the value to false.
 pub(super) type SettingOption = (&'static str, &'static str, &'static str);
 
 /// The kind of value, and the field that stores it.
 pub(super) enum SettingField<T: 'static> {
-    /// True or false.
+    /// A boolean.
     Flag(fn(&mut T) -> &mut bool),
-    /// A number of some unit, with this minimum.
+    /// A number, with its unit and minimum.
     Number(Unit, u64, fn(&mut T) -> &mut dyn Number),
-    /// A text that is not empty.
+    /// A string that is not empty.
     Text(fn(&mut T) -> &mut Option<String>),
-    /// A path, relative to the folder of the file or, on the command line, to the current folder.
+    /// A path. A relative path starts from the folder of the settings file or, on the command line, from the current folder.
     Path(fn(&mut T) -> &mut Option<PathBuf>),
     /// A path, or a list of them.
     Paths(fn(&mut T) -> &mut Vec<PathBuf>),
-    /// A text that is parsed.
+    /// A string that is parsed.
     Parsed(fn(&mut T, &str) -> Result<(), String>),
-    /// Anything else.
+    /// A value of any other kind.
     Other(fn(&mut T, &Value<'_>)),
-    /// Anything else; the table is wrong without it.
+    /// A value of any other kind whose key must be present in the table.
     Required(fn(&mut T, &Value<'_>)),
-    /// A table, or a list of them; the template shows these.
+    /// A table, or a list of tables, with the tables that the template shows for it.
     Tables(&'static [&'static dyn Printed], fn(&mut T, &Value<'_>)),
 }
 
-/// Declares tables of settings and, optionally, the struct that has their values.
+/// Declares tables of settings and, optionally, the struct that holds their values.
 ///
-/// The documentation of a setting is its explanation, in the template and in the help. If a line of the documentation begins
-/// without a blank, it is an example in TOML, for a setting without a default that the template could show:
+/// The documentation of a setting is its explanation, in the template and in the help. A line of the documentation without a
+/// space after `///` is an example in TOML, for a setting without a default that the template could show:
 ///
 /// ```ignore
 /// settings! {
@@ -128,7 +128,7 @@ macro_rules! settings {
 pub(super) use settings;
 
 impl<T> Setting<T> {
-    /// Sets the field to a value of the file. Errors in the value are noted.
+    /// Sets the field to a value from the file. Errors in the value are noted.
     pub(super) fn read(&self, value: &Value<'_>, into: &mut T) {
         match self.field {
             SettingField::Flag(field) => value.set("true or false", flag, field(into)),
@@ -153,7 +153,7 @@ impl<T> Setting<T> {
     /// Sets the field to the value of an option that is neither a flag nor a path.
     ///
     /// # Errors
-    /// The reason why the text is not a valid value.
+    /// Returns the reason why the value is invalid.
     pub(super) fn set(&self, text: &str, into: &mut T) -> Result<(), String> {
         match self.field {
             SettingField::Number(unit, least, field) => field(into).put(unit.parse(text, least)?),
@@ -164,7 +164,7 @@ impl<T> Setting<T> {
         Ok(())
     }
 
-    /// Returns the value in the field, as written in the file.
+    /// Returns the field's value as it is written in the settings file.
     fn shown(&self, of: &mut T) -> Option<String> {
         match self.field {
             SettingField::Flag(field) => Some(field(of).to_string()),
@@ -173,7 +173,7 @@ impl<T> Setting<T> {
         }
     }
 
-    /// Returns the explanation as the help of an option, with the default.
+    /// Returns the help of the setting's command-line option: the explanation and the default value.
     pub(super) fn help(&self, option: &str, defaults: &mut T) -> String {
         let lines = self.lines.iter().filter(|line| line.starts_with(' '));
         let text: String = lines.copied().collect();
@@ -191,7 +191,7 @@ impl<T> Setting<T> {
     }
 }
 
-/// A part of the template.
+/// A table or setting that is part of the template.
 pub(super) trait Printed: Sync {
     /// Adds the table to the template: explanations as comments, and each setting commented out, with its default or an example.
     fn print(&self, template: &mut String);
@@ -229,7 +229,7 @@ impl<T> Printed for Table<T> {
     }
 }
 
-/// Adds comments; an empty line remains empty.
+/// Appends lines to the template as comments; an empty line stays empty.
 fn print_lines(lines: &[&str], template: &mut String) {
     for line in lines {
         let hash = if line.is_empty() { "" } else { "#" };
@@ -237,10 +237,10 @@ fn print_lines(lines: &[&str], template: &mut String) {
     }
 }
 
-/// Parses a text.
+/// Parses a string.
 ///
 /// # Errors
-/// The reason why the text cannot be parsed.
+/// Returns the parser's message.
 pub(super) fn parse<V: FromStr<Err: Display>>(text: &str) -> Result<V, String> {
     text.parse().map_err(|reason: V::Err| reason.to_string())
 }

@@ -1,4 +1,4 @@
-//! Settings files: the values read, and every error with its line.
+//! Tests of settings files: the values read, and every error with its line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -16,7 +16,7 @@ fn parse(text: &str) -> Config {
     Config::parse(text, Path::new("/etc")).unwrap_or_else(|errors| panic!("{text}: {errors:?}"))
 }
 
-/// Returns the template with all commented-out settings enabled: explanations have a blank after the `#`, settings have none.
+/// Returns the template with all commented-out settings enabled. An explanation has a space after the `#`, a setting does not.
 fn uncommented() -> String {
     let template = template();
     let lines = template.lines().map(|line| match line.strip_prefix('#') {
@@ -138,10 +138,10 @@ fn the_template_is_read_with_every_setting() {
     );
 }
 
-/// Keys by the kind of their table: all `[profile.…]` tables are one kind.
+/// Keys by the kind of their table; all `[profile.…]` tables are of one kind.
 type Keys = BTreeMap<String, BTreeSet<String>>;
 
-/// Returns the kind of the table that a header begins, and its key in the table above.
+/// Returns the kind of the table with this header, and the table's key in the table above it.
 fn kind(header: &str) -> (String, String, String) {
     let name = header.trim_matches(['[', ']']);
     match name.rsplit_once('.') {
@@ -189,7 +189,7 @@ fn the_template_has_every_setting() {
     assert_eq!(written, known);
 }
 
-/// Leaves out the settings that do not have a default but an example.
+/// Settings that have an example instead of a default are left out.
 #[test]
 fn the_defaults_of_the_template_are_those_of_the_server() {
     let config = parse(&uncommented());
@@ -221,7 +221,7 @@ fn the_defaults_of_the_template_are_those_of_the_server() {
     assert_eq!((config.page, config.replay_in_order), (true, false));
 }
 
-/// The help of an option says the same as the template says about its key.
+/// Checks that the help of an option and the comment in the template say the same.
 #[test]
 fn the_help_of_an_option_is_the_explanation_of_its_key() {
     let command = Arguments::command();
@@ -256,7 +256,7 @@ fn the_help_of_an_option_is_the_explanation_of_its_key() {
     assert!(options > 20, "{options}");
 }
 
-/// The command line is read after the file, and shows the defaults of the file.
+/// Checks that options are applied after the file, and that their help shows the values of the file as defaults.
 #[test]
 fn an_option_takes_precedence_over_its_key() {
     let words = "z3950d --demo --no-page --docid 035$a --upstream-ca ca.pem --upstream a:1 --max-sessions 7 \
@@ -446,7 +446,7 @@ fn every_error_has_its_line() {
     check("a = \nb = ]", &[(1, ""), (2, "")]);
 }
 
-/// Each limit is accepted at its minimum, and refused below it with that minimum named.
+/// Each limit is accepted at its minimum; one less is refused with an error that names the minimum.
 #[test]
 fn a_limit_with_which_nobody_is_served_is_refused() {
     for (key, less, least, words) in [

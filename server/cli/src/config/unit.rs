@@ -1,4 +1,4 @@
-//! The numbers in settings, and how they are written in the settings file and on the command line: counts, octets and times.
+//! The units of numbers in settings, and how numbers are written in the file and on the command line: counts, octets and times.
 
 use std::time::Duration;
 
@@ -7,27 +7,27 @@ use z3950_server::units;
 
 use super::section::{number, string};
 
-/// The unit that a number counts.
+/// The unit of a number.
 #[derive(Clone, Copy)]
 pub(super) enum Unit {
-    /// A number of things.
+    /// A count without a unit.
     Count,
-    /// Octets: a number, or a text such as "64KiB".
+    /// Octets, written as a number or as a string such as "64KiB".
     Octets,
-    /// Nanoseconds: a text such as "250ms", or a number of seconds.
+    /// Nanoseconds, written as a string such as "250ms" or as a number of seconds.
     Time,
-    /// Nanoseconds, or [`NEVER`]: "never", or 0 on the command line.
+    /// Nanoseconds like [`Self::Time`], or [`NEVER`], written as "never", or as 0 on the command line.
     TimeOrNever,
 }
 
-/// The value for no time limit at all.
+/// The value that means there is no time limit.
 const NEVER: u64 = u64::MAX;
 
-/// The smallest time that is accepted.
+/// The shortest time that settings may have, in nanoseconds.
 pub(super) const MILLISECOND: u64 = 1_000_000;
 
 impl Unit {
-    /// Returns the number that a value in the file stands for.
+    /// Returns the number for a value in the settings file.
     pub(super) fn read(self, value: &DeValue<'_>) -> Option<u64> {
         match (self, string(value)) {
             (Self::TimeOrNever, Some("never")) => Some(NEVER),
@@ -40,7 +40,7 @@ impl Unit {
         }
     }
 
-    /// Returns the number that the value of an option stands for: a time is in seconds, with decimals.
+    /// Parses the value of an option; a time is in seconds, with decimals.
     ///
     /// # Errors
     /// The value is not a number of this unit.
@@ -62,7 +62,7 @@ impl Unit {
         }
     }
 
-    /// Writes the number as in the file, with the largest unit of which it is a multiple.
+    /// Formats a number as in the settings file, in the largest unit of which it is a multiple.
     pub(super) fn shown(self, number: u64) -> String {
         let units: &[(u64, &str)] = match self {
             Self::Count => &[],
@@ -81,7 +81,7 @@ impl Unit {
         }
     }
 
-    /// Returns what is expected in the file.
+    /// Returns the kind of value that the settings file must have, as in "a number", for an error.
     pub(super) fn expected(self) -> &'static str {
         match self {
             Self::Count => "a number",
@@ -91,7 +91,7 @@ impl Unit {
         }
     }
 
-    /// Returns the minimum in words.
+    /// Returns a description of the minimum, for an error.
     pub(super) fn least(self, least: u64) -> String {
         match self {
             Self::Count | Self::Octets => least.to_string(),
@@ -99,7 +99,7 @@ impl Unit {
         }
     }
 
-    /// Returns what the help says about the default of an option.
+    /// Returns the sentence on the default of an option for its help.
     pub(super) fn help(self, default: Option<u64>) -> String {
         let seconds = Duration::from_nanos(default.unwrap_or_default()).as_secs_f64();
         match (self, default) {
@@ -111,12 +111,12 @@ impl Unit {
     }
 }
 
-/// Returns a time in nanoseconds, or the longest time.
+/// Returns a time in nanoseconds, saturating at the maximum.
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).map_or(NEVER - 1, |time| time.min(NEVER - 1))
 }
 
-/// A number that a field can hold.
+/// A field type that can hold a number of any unit.
 pub(super) trait Number {
     fn put(&mut self, number: u64);
     fn shown(&self) -> Option<u64>;

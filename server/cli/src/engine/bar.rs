@@ -1,4 +1,4 @@
-//! The output of a load while it runs: a line with its progress on a terminal, and messages that do not disturb this line.
+//! The output of a load in progress: a progress line on a terminal, and messages that do not disturb this line.
 
 use std::fmt;
 use std::io::{self, IsTerminal};
@@ -10,7 +10,7 @@ use z3950_front::engine::SlowNode;
 use crate::failure::complain;
 use crate::signals;
 
-/// The line of a load, which is shown if standard error is a terminal. A clone is another handle to the same line.
+/// The progress line of a load, shown if standard error is a terminal. A clone is another handle to the same line.
 #[derive(Clone, Debug)]
 pub(super) struct LoadBar(ProgressBar);
 
@@ -36,22 +36,22 @@ impl LoadBar {
         self.0.is_hidden()
     }
 
-    /// Counts records that were sent.
+    /// Adds to the number of records that were sent.
     pub(super) fn advance(&self, records: u64) {
         self.0.inc(records);
     }
 
-    /// Erases the line.
+    /// Erases the progress line.
     pub(super) fn end(&self) {
         self.0.finish_and_clear();
     }
 
-    /// Writes a message above the line.
+    /// Prints a message above the progress line.
     pub(super) fn complain(&self, words: &dyn fmt::Display) {
         self.0.suspend(|| complain(words));
     }
 
-    /// Returns a function that reports slow nodes.
+    /// Returns a callback that reports slow nodes.
     pub(super) fn slow_node(&self) -> impl Fn(SlowNode) + use<> {
         let bar = self.clone();
         move |slow| {
@@ -62,10 +62,10 @@ impl LoadBar {
         }
     }
 
-    /// Resolves with the first signal to stop; the second one ends the program.
+    /// Returns a receiver that resolves at the first signal to stop; a second signal ends the program.
     ///
     /// # Errors
-    /// If signals cannot be watched.
+    /// Signals cannot be watched.
     pub(super) fn stop_signal(&self) -> io::Result<oneshot::Receiver<()>> {
         let (first, last) = (self.clone(), self.clone());
         signals::stop(

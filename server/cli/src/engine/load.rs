@@ -100,11 +100,11 @@ pub(super) fn run(arguments: &LoadArguments, runtime: &Runtime) -> Result<Exit, 
     })
 }
 
-/// A file being read.
+/// An input file that is being read.
 struct Input {
     path: PathBuf,
     records: RecordReader<File>,
-    /// The number of the last record that was read.
+    /// The number of the last record that was read, from 1.
     number: u64,
 }
 
@@ -130,7 +130,7 @@ impl Input {
         }
     }
 
-    /// Returns the next records; there are none at the end.
+    /// Returns up to `most` of the next records; empty at the end of the file.
     fn next(&mut self, most: usize) -> Result<Vec<InputRecord>, Failure> {
         let records: io::Result<Vec<_>> = self.records.by_ref().take(most).collect();
         let what = format!("cannot read {}", self.path.display());
@@ -144,26 +144,26 @@ impl Input {
 struct LoadRun<'a> {
     arguments: &'a LoadArguments,
     layout: Arc<EngineLayout>,
-    /// The docid field that records must have.
+    /// The docid field that each record must have; `None` if records without docid are loaded too.
     required: Option<DocidField>,
     index: String,
     options: EngineOptions,
     bar: LoadBar,
     /// Closed by the first signal to stop; `None` before the load begins.
     stop: Option<oneshot::Receiver<()>>,
-    /// The number of records that are at their nodes, or are deleted there.
+    /// The number of records that the nodes have stored or deleted.
     loaded: u64,
-    /// The number of records in the last message, if there is no bar.
+    /// The number of records in the last progress message, which is only used without a progress line.
     told: u64,
-    /// The number of records to be deleted that were not there.
+    /// The number of records that were to be deleted but do not exist.
     absent: u64,
-    /// The number of records that were repaired; the first ones are named.
+    /// The number of records that were repaired; only the first of these records are named in messages.
     repaired: u64,
-    /// The number of records that were left out, each with a message.
+    /// The number of records that were left out; each of these records is named in a message.
     left_out: u64,
 }
 
-/// The number of records that have been sent, and how far the load has come once they are at their nodes.
+/// A part of the load that has been sent: its number of records, and the progress to note once the nodes have stored them.
 #[derive(Debug)]
 struct SentPart {
     mark: LoadMark,
@@ -171,15 +171,15 @@ struct SentPart {
     progress: LoadProgress,
 }
 
-/// The number of records after which it is noted how far the load has come.
+/// The number of records after which the progress is noted.
 const PART: u64 = 50_000;
-/// The number of records that a thread prepares at once.
+/// The number of records that a thread prepares in one go.
 const CHUNK: usize = 250;
 
-/// The maximum number of repaired records that are named.
+/// The maximum number of repaired records that are named in messages.
 const MOST_NAMED: u64 = 100;
 
-/// A record that has been read.
+/// A record that is ready to be sent.
 #[derive(Debug)]
 struct Prepared {
     /// The change for the record's node; `None` if the record is left out.
@@ -189,7 +189,8 @@ struct Prepared {
 }
 
 impl LoadRun<'_> {
-    /// Loads the files, from where an earlier load ended. All files are opened before anything is sent.
+    /// Loads the files, continuing after the part that an earlier load has done. All files are opened before anything is sent, so
+    /// that a missing file is reported at once.
     fn files(&mut self, task: LoadTask, runtime: &Runtime) -> Result<(), Failure> {
         let arguments = self.arguments;
         for path in &arguments.files {
@@ -219,7 +220,7 @@ impl LoadRun<'_> {
         })
     }
 
-    /// Asks the nodes whether they are as the settings say. A node that does not answer is reported by the load itself.
+    /// Checks that the nodes match the settings. A node that does not answer is ignored here, because the load itself reports it.
     fn check(&self, runtime: &Runtime) -> Result<(), Failure> {
         let engine = EngineDatabase::new(self.options.clone(), Arc::clone(&self.layout));
         let engine = engine.map_err(Failure::usage)?;
@@ -229,7 +230,7 @@ impl LoadRun<'_> {
         }
     }
 
-    /// Loads what is not done yet.
+    /// Loads the records that are not loaded yet.
     fn rest(&mut self, course: &mut LoadCourse, runtime: &Runtime) -> Result<(), Failure> {
         let mut load = {
             let _context = runtime.enter();
@@ -255,7 +256,8 @@ impl LoadRun<'_> {
         }
     }
 
-    /// Sends what is not done yet. The nodes are at most one part behind: `sent` is the part that they may still be working on.
+    /// Sends the records that are not loaded yet. The nodes are at most one part behind: `sent` is the part that they may still
+    /// be working on.
     fn send(
         &mut self,
         course: &mut LoadCourse,
@@ -308,7 +310,7 @@ impl LoadRun<'_> {
         Ok(())
     }
 
-    /// Waits until a part is at its nodes, and notes that.
+    /// Waits until the nodes have stored a part, and notes the progress.
     fn settle(
         &mut self,
         course: &mut LoadCourse,
@@ -338,13 +340,13 @@ impl LoadRun<'_> {
         Ok(())
     }
 
-    /// Returns whether a signal asks the load to stop.
+    /// Returns whether a signal to stop has arrived.
     fn is_stopped(&mut self) -> bool {
         let stop = self.stop.as_mut();
         stop.is_some_and(|stop| stop.try_recv() == Err(TryRecvError::Closed))
     }
 
-    /// Describes how far a load that does not continue has come, and what to do.
+    /// Describes the progress of a load that stops early, and how to continue it.
     fn advice(&self, LoadProgress { files, records }: LoadProgress) -> String {
         let path = self.arguments.files.get(files);
         let path = path.map_or_else(String::new, |path| path.display().to_string());
@@ -363,8 +365,8 @@ impl LoadRun<'_> {
         }
     }
 
-    /// Sends the next records of a file; returns whether there may be more, and the number sent. After a signal to stop, sends
-    /// only the records that have already been read.
+    /// Sends the next records of a file. Returns whether there may be more records, and the number sent. After a signal to stop,
+    /// sends only the records that have already been read.
     async fn part(
         &mut self,
         input: &mut Input,
@@ -404,7 +406,7 @@ impl LoadRun<'_> {
         Ok((is_open, sent))
     }
 
-    /// Counts a record that was repaired or left out, and names it.
+    /// Counts and reports a record that was repaired or left out.
     fn tell(&mut self, path: &Path, note: &Note) {
         match note {
             Note::LeftOut { .. } => self.left_out += 1,
@@ -420,7 +422,7 @@ impl LoadRun<'_> {
 /// Returns the result of a task.
 ///
 /// # Errors
-/// The task panicked, which it has reported itself.
+/// The task panicked; the panic has already been printed.
 async fn finished<T>(task: JoinHandle<T>) -> Result<T, Failure> {
     task.await.map_err(|error| {
         let words = format!("records are lost: {error}");

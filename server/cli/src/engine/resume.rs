@@ -1,5 +1,5 @@
-//! The file of `--resume`. The file says what a load does, with the fingerprint of the indexes and, for each file, the number of
-//! records that are done, or `all`, its size, its modification time, and its name.
+//! The file of `--resume`. Its first line has the action of the load and the fingerprint of the indexes. A further line for each
+//! input file has the number of loaded records, or `all`, and the file's size, modification time and name.
 //!
 //! ```text
 //! load books at 127.0.0.1:9401,127.0.0.1:9411 indexes 05e1b5c3d4f60718
@@ -19,16 +19,16 @@ use z3950_server::transcript::format_time;
 
 use crate::failure::Failure;
 
-/// How far a load got.
+/// The progress of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LoadProgress {
-    /// The number of files that are done.
+    /// The number of files that are completely loaded.
     pub(super) files: usize,
-    /// The number of records of the next file that are done.
+    /// The number of records of the next file that are loaded.
     pub(super) records: u64,
 }
 
-/// The progress of a load, noted in the file of `--resume`, if there is one.
+/// The progress of a load, saved in the file of `--resume` if the option is given.
 #[derive(Debug)]
 pub(super) struct LoadCourse {
     pub(super) progress: LoadProgress,
@@ -36,10 +36,10 @@ pub(super) struct LoadCourse {
 }
 
 impl LoadCourse {
-    /// Notes how far the load has got.
+    /// Saves the progress.
     ///
     /// # Errors
-    /// If the file cannot be written. What was noted in it before is still true.
+    /// The file cannot be written. It then keeps the progress saved before.
     pub(super) fn note(&mut self, progress: LoadProgress) -> Result<(), Failure> {
         if let Some(file) = &self.file {
             file.write(progress)?;
@@ -49,7 +49,7 @@ impl LoadCourse {
     }
 }
 
-/// The task of a load.
+/// The task of a load: action, indexes and files. A saved progress is only valid for an equal task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LoadTask {
     /// The action, such as `load books at 127.0.0.1:9401`.
@@ -59,13 +59,13 @@ pub(super) struct LoadTask {
 }
 
 impl LoadTask {
-    /// Returns the fingerprint of the indexes, as it is noted.
+    /// Returns the fingerprint of the indexes in its written form.
     fn indexes(&self) -> String {
         format!("{:016x}", self.layout)
     }
 }
 
-/// The file, which only one load at a time may use.
+/// The file of `--resume`, locked so that only one load at a time uses it.
 #[derive(Debug)]
 pub(super) struct ResumeFile {
     lock: Lock,
@@ -73,10 +73,10 @@ pub(super) struct ResumeFile {
     files: Vec<LoadedFile>,
 }
 
-/// A file of a load, as it is noted.
+/// An input file as it is listed in the file of `--resume`.
 #[derive(Debug)]
 struct LoadedFile {
-    /// The file's size and modification time, by which changes are noticed.
+    /// The file's size and modification time, by which a change of the file is detected.
     state: String,
     name: String,
 }
@@ -91,27 +91,27 @@ impl LoadedFile {
         })
     }
 
-    /// Returns the line for the file, with the number of records that are done.
+    /// Returns the line for the file, with the number of loaded records.
     fn line(&self, records: impl fmt::Display) -> String {
         let Self { state, name } = self;
         format!("{records} {state} {name}\n")
     }
 }
 
-/// The text before the fingerprint of the indexes.
+/// The text between the action and the fingerprint of the indexes.
 const INDEXES: &str = " indexes ";
-/// The message about the file of another load.
+/// The error for a file that belongs to another load.
 const OTHER: &str = "it is not of a load of these files with these options";
-/// The message about a file that no load has written, and that may be valuable.
+/// The error for a file that was not written by a load and may be valuable.
 const FOREIGN: &str = "it is not a file of --resume";
-/// The maximum number of octets in the file.
+/// The maximum size of the file, in octets.
 const MOST_OCTETS: u64 = 16 << 20;
 
 impl ResumeFile {
-    /// Opens the file, which need not exist, and reads how far an earlier load got.
+    /// Opens the file, which need not exist, and reads the progress of an earlier load.
     ///
     /// # Errors
-    /// A file that another load has open, or that belongs to a load of something else.
+    /// The file is in use by another load, or belongs to a load with another task.
     pub(super) fn open(
         path: &Path,
         task: LoadTask,
@@ -144,7 +144,7 @@ impl ResumeFile {
         Ok((resume, progress))
     }
 
-    /// Reads what a file says, if it belongs to the same load. Files may have been added at the end.
+    /// Parses the progress, if the file belongs to the same load. The load may have further input files at the end.
     ///
     /// # Errors
     /// The reason why the file belongs to another load.
@@ -184,10 +184,10 @@ impl ResumeFile {
         }
     }
 
-    /// Replaces the whole file.
+    /// Replaces the contents of the file.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// The file cannot be written.
     pub(super) fn write(&self, progress: LoadProgress) -> Result<(), Failure> {
         let LoadTask { action, .. } = &self.task;
         let mut text = format!("{action}{INDEXES}{}\n", self.task.indexes());
@@ -210,7 +210,7 @@ impl ResumeFile {
     }
 }
 
-/// Returns whether the first line can be the line of a load: its action, and a fingerprint.
+/// Returns whether the first line can be that of a load: an action and a fingerprint.
 fn is_header((action, indexes): &(&str, &str)) -> bool {
     let (verb, _) = action.split_once(' ').unwrap_or_default();
     ["load", "update", "delete"].contains(&verb)

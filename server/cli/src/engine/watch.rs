@@ -1,5 +1,4 @@
-//! Engines that did not answer completely when they were first checked. The engines are checked again until all their parts
-//! answer.
+//! Watches engines that did not answer completely at their first check. They are checked again until all their nodes answer.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -9,10 +8,10 @@ use z3950_front::engine::{EngineCheckError, EngineDatabase};
 
 use super::refused;
 
-/// The first and the longest wait before an engine is asked again; in between, each wait is twice as long as the previous one.
+/// The first and the longest wait before an engine is checked again; each wait is twice as long as the previous one.
 const WAITS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(30)];
 
-/// Checks these engines again. A part that does not match the settings is not used until it does.
+/// Starts checking these engines again. A node that does not match the settings is not used until it does.
 pub(crate) fn watch(unchecked: &[Arc<EngineDatabase>]) {
     for engine in unchecked {
         tokio::spawn(check_again(Arc::downgrade(engine)));

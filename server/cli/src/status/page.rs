@@ -1,4 +1,4 @@
-//! The state of the server for its operator, as the page `/metrics` in the text format of Prometheus, version 0.0.4.
+//! The state of the server for operators: the page `/metrics` in the text format of Prometheus, version 0.0.4.
 
 mod families;
 
@@ -17,23 +17,23 @@ use z3950_server::{MemoryBackend, ServerHandle};
 
 use self::families::Family;
 
-/// The state of the server, as the page shows it.
+/// The state of the server that the page `/metrics` shows.
 pub(crate) struct Status {
     started: SystemTime,
     server: ServerHandle,
     backend: Option<MemoryBackend>,
-    /// The databases at other servers.
+    /// The databases whose records are at other servers.
     remotes: Mutex<Vec<Arc<RemoteDatabase>>>,
-    /// The databases in search engines.
+    /// The databases whose records are in search engines.
     engines: Mutex<Vec<Arc<EngineDatabase>>>,
     /// The maximum number of sessions at once.
     sessions: usize,
-    /// The listeners with TLS.
+    /// The listeners with TLS: their addresses and configurations.
     certificates: Vec<(String, Tls)>,
     is_stopping: AtomicBool,
     reloads: AtomicU64,
     refused_reloads: AtomicU64,
-    /// The last reload, and whether it succeeded.
+    /// The time of the last reload, and whether it succeeded.
     last_reload: Mutex<Option<(SystemTime, bool)>>,
 }
 
@@ -59,13 +59,13 @@ impl Status {
         }
     }
 
-    /// Takes the databases at other servers and in search engines, at the start and after each reload.
+    /// Sets the databases at other servers and in search engines, at the start and after each reload.
     pub(crate) fn serves(&self, remotes: &[Arc<RemoteDatabase>], engines: &[Arc<EngineDatabase>]) {
         *lock(&self.remotes) = remotes.to_vec();
         *lock(&self.engines) = engines.to_vec();
     }
 
-    /// Notes that the server is stopping.
+    /// Marks the server as stopping.
     pub(crate) fn stop(&self) {
         self.is_stopping.store(true, Ordering::Relaxed);
     }
@@ -74,7 +74,7 @@ impl Status {
         self.is_stopping.load(Ordering::Relaxed)
     }
 
-    /// Notes a reload, and whether it succeeded.
+    /// Sets the time and the result of the last reload.
     pub(crate) fn reloaded(&self, has_succeeded: bool) {
         let count = if has_succeeded {
             &self.reloads
@@ -219,8 +219,7 @@ fn of_databases(backend: &MemoryBackend, page: &mut Page) {
     of_journals(&backend.journals(), page);
 }
 
-/// Adds the samples of targets. Only the targets in the settings are counted, so that there are no more samples than the settings
-/// name.
+/// Adds the samples of targets. Only the targets in the settings have samples, which limits their number.
 fn of_targets(remotes: &[Arc<RemoteDatabase>], page: &mut Page) {
     let counts = remotes.iter().flat_map(|remote| {
         let name = &*remote.options().name;
@@ -248,7 +247,7 @@ fn of_targets(remotes: &[Arc<RemoteDatabase>], page: &mut Page) {
     }
 }
 
-/// Adds the samples of engines' servers, which are also those in the settings.
+/// Adds the samples of the engines' servers. Only the servers in the settings have samples.
 fn of_engines(engines: &[Arc<EngineDatabase>], page: &mut Page) {
     let counts = engines.iter().flat_map(|engine| {
         let name = &*engine.options().name;
@@ -314,7 +313,7 @@ fn seconds(time: SystemTime) -> f64 {
     since.unwrap_or_default().as_secs_f64()
 }
 
-/// Returns the memory of the process, if the system reports it.
+/// Returns the resident memory of the process in octets, if the system reports it.
 fn resident_octets() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status
@@ -324,7 +323,7 @@ fn resident_octets() -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// Lines in the text format.
+/// Lines in Prometheus' text format.
 #[derive(Default)]
 struct Page(String);
 
@@ -354,7 +353,7 @@ impl Page {
         let _ = writeln!(self.0, "{end} {value}");
     }
 
-    /// Adds a family of samples with one label each; adds nothing if there are no samples.
+    /// Adds a family of samples with one label each; adds nothing if `samples` is empty.
     fn each<'a, V: Display>(
         &mut self,
         family: Family,

@@ -1,4 +1,4 @@
-//! A running `z3950d`, its files, and a client by hand.
+//! Runs `z3950d` for tests: the program, its files, and a simple client.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -29,10 +29,10 @@ pub(crate) fn ran(arguments: &[&str]) -> Output {
     output.expect("the program runs")
 }
 
-/// A running program, killed when this is dropped.
+/// A running `z3950d`, killed when the value is dropped.
 pub(crate) struct Daemon {
     pub(crate) child: Child,
-    /// The address that it prints.
+    /// The address that the program prints as the one it listens on.
     pub(crate) listening: String,
 }
 
@@ -48,7 +48,7 @@ impl Daemon {
         Self::of(command, stderr)
     }
 
-    /// Starts a command that runs the program.
+    /// Starts the program by a given command.
     pub(crate) fn of(mut command: Command, stderr: Stdio) -> Self {
         let mut child = command
             .stdin(Stdio::null())
@@ -66,21 +66,21 @@ impl Daemon {
         }
     }
 
-    /// Starts the program, with its standard error as lines.
+    /// Starts the program; returns it with the lines that it writes to standard error.
     pub(crate) fn heard(arguments: &[&str]) -> (Self, Words) {
         let mut daemon = Self::telling(arguments, Stdio::piped());
         let stderr = daemon.child.stderr.take().expect("piped");
         (daemon, Words::of(stderr))
     }
 
-    /// A session, open.
+    /// Opens a session, including its Init.
     pub(crate) fn session(&self) -> Session {
         let mut session = Session::connected(&self.listening);
         session.ask(&init());
         session
     }
 
-    /// The answers to Init and the requests.
+    /// Opens a session, sends the requests, and returns the answers to Init and to the requests.
     pub(crate) fn converse(&self, requests: &[Apdu]) -> Vec<Apdu> {
         let mut session = Session::connected(&self.listening);
         let first = [init()];
@@ -88,7 +88,7 @@ impl Daemon {
         requests.map(|request| session.ask(request)).collect()
     }
 
-    /// How many records are found.
+    /// Returns the number of hits of a query.
     pub(crate) fn hits(&self, database: &str, query: &str) -> i64 {
         let answers = self.converse(&[search(database, query)]);
         hits(answers.last().expect("an answer"))
@@ -101,7 +101,7 @@ impl Daemon {
     }
 }
 
-/// What a program writes, line by line.
+/// The lines that a program writes.
 pub(crate) struct Words(Receiver<String>);
 
 impl Words {
@@ -118,7 +118,7 @@ impl Words {
         Self(lines)
     }
 
-    /// The lines up to one that contains `end`.
+    /// Returns the lines up to and including the first that contains `end`.
     pub(crate) fn until(&self, end: &str) -> Vec<String> {
         let mut lines = Vec::new();
         loop {
@@ -133,7 +133,7 @@ impl Words {
     }
 }
 
-/// How long a test waits for what must come.
+/// The maximum time for which a test waits for an expected event.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Drop for Daemon {
@@ -144,7 +144,7 @@ impl Drop for Daemon {
     }
 }
 
-/// How many records a search has found.
+/// Returns the number of hits in the answer to a search.
 pub(crate) fn hits(answer: &Apdu) -> i64 {
     match answer {
         Apdu::SearchResponse(search) => search.result_count,
@@ -152,7 +152,7 @@ pub(crate) fn hits(answer: &Apdu) -> i64 {
     }
 }
 
-/// A session by hand.
+/// A session whose APDUs the test itself sends and reads.
 pub(crate) struct Session(TcpStream);
 
 impl Session {
@@ -164,7 +164,7 @@ impl Session {
         Self(stream)
     }
 
-    /// The answer to a request.
+    /// Sends a request, and returns the answer.
     pub(crate) fn ask(&mut self, request: &Apdu) -> Apdu {
         self.send(request);
         let mut octets = Vec::new();
@@ -190,7 +190,7 @@ fn init() -> Apdu {
     init_of(None)
 }
 
-/// Init with the name of a user, or without one.
+/// Returns an Init with or without the name of a user.
 pub(crate) fn init_of(user: Option<&str>) -> Apdu {
     InitializeRequest {
         reference_id: None,
@@ -231,7 +231,7 @@ pub(crate) fn search(database: &str, query: &str) -> Apdu {
     .into()
 }
 
-/// A request to delete a record.
+/// Returns a request to delete a record.
 pub(crate) fn update(database: &str) -> Apdu {
     let record = External::octet_aligned(USMARC, Vec::new());
     let record = SuppliedRecord::new(record, Some(RecordId::Opaque("x".into())), None);
@@ -241,10 +241,10 @@ pub(crate) fn update(database: &str) -> Apdu {
     ExtendedServicesRequest::create(DATABASE_UPDATE, Some(parameters)).into()
 }
 
-/// A record.
+/// A single record in MARCMaker text.
 pub(crate) const ONE: &str = "=LDR  00000nam a2200000 a 4500\n=001  b1\n=245  00$aOne\n";
 
-/// A folder with files of a server.
+/// A temporary folder with the files of a server.
 pub(crate) struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -260,7 +260,7 @@ impl Folder {
         write(&self.at(name), text)
     }
 
-    /// Writes a certificate that is valid until a year, and its key.
+    /// Writes a certificate that expires in the given year, and its key.
     pub(crate) fn certify(&self, year: i32) {
         self.certify_from(1975, year);
     }
@@ -282,7 +282,7 @@ pub(crate) fn write(path: &Path, text: &str) -> String {
     path.to_str().expect("UTF-8").to_owned()
 }
 
-/// Waits until a file has this many lines.
+/// Waits until a file has `count` lines, and returns them.
 pub(crate) fn lines_of(path: &Path, count: usize) -> Vec<String> {
     let begun = Instant::now();
     loop {

@@ -1,5 +1,5 @@
-//! The texts of `z3950d`: manual page, completions, and messages when it refuses to start. The examples of
-//! its help are run in `tests/tests/command/readme.rs`, with those of the README.
+//! Tests of the texts of `z3950d`: manual page, completions, and the messages if it refuses to start. The examples in its help
+//! are run by `tests/tests/command/readme.rs`, together with those of the README.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Reports on clients.
+//! Tests of the reports on clients.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ use z3950_server::transcript::{Direction, Recording};
 
 use super::daemon::{Daemon, Folder, PATIENCE, Words, ran, search};
 
-/// A Present of a result set that was never made.
+/// Returns a Present of a result set that does not exist.
 fn astray() -> Apdu {
     PresentRequest {
         result_set_id: ResultSetId::from("nowhere"),
@@ -85,7 +85,7 @@ fn what_clients_sent_is_judged_at_the_end() {
     );
 }
 
-/// The page searches in a session that the server has with itself, which is not a client's.
+/// The page searches in a session of the server with itself, which is not a client's session.
 #[test]
 fn the_sessions_of_the_page_are_not_judged() {
     let folder = Folder::new();
@@ -115,7 +115,7 @@ fn the_sessions_of_the_page_are_not_judged() {
     );
 }
 
-/// It arrives after the server has ended the session.
+/// The Close arrives after the server has ended the session, and must still be written down.
 #[test]
 fn the_last_close_is_in_the_transcript_and_in_the_report() {
     let folder = Folder::new();
@@ -147,7 +147,8 @@ fn the_last_close_is_in_the_transcript_and_in_the_report() {
     assert!(passed.contains(&"close.answered".into()), "{report:#}");
 }
 
-/// The report is reserved, and begun when it is written: a server that is killed leaves no part of one.
+/// The file of a report is reserved at the start, but only begun when the report is written. Therefore a server that is killed
+/// does not leave part of a report.
 #[test]
 fn a_report_that_is_not_written_leaves_nothing() {
     let folder = Folder::new();
@@ -173,7 +174,7 @@ fn a_report_that_is_not_written_leaves_nothing() {
     assert_eq!(names(), [""; 0]);
 }
 
-/// A session that waits for an answer keeps the server from stopping at the first signal.
+/// A session that waits for an answer prevents the server from stopping at the first signal.
 #[test]
 fn a_report_is_written_before_a_second_signal_ends_the_program() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! The access log, and the messages of `-v`.
+//! Tests of the access log, and of the messages of `-v`.
 
 use std::fs;
 
@@ -41,7 +41,7 @@ fn logs_of_sessions_contain_no_secrets() {
     }
 }
 
-/// As the program's other messages.
+/// The messages have the same form as the program's other messages.
 #[test]
 fn refusals_name_the_client() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! The program `z3950d` as its users and operators see it.
+//! Tests of the program `z3950d` as users and operators run it.
 #![cfg(unix)]
 
 mod daemon;

@@ -1,4 +1,4 @@
-//! `z3950d` where memory is limited (`ulimit -v`).
+//! Tests of `z3950d` with limited memory (`ulimit -v`).
 
 use std::fs::File;
 use std::path::Path;
@@ -8,7 +8,7 @@ use z3950_tests::surroundings::command;
 
 use super::daemon::{Daemon, ONE, Words, program, write};
 
-/// The program with an address space of this many KiB.
+/// Returns a command that runs the program with an address space of `limit` KiB.
 fn limited(limit: u32, database: &str) -> Command {
     let mut command = command("sh");
     let script = format!("ulimit -v {limit} && exec \"$0\" \"$@\"");
@@ -18,7 +18,7 @@ fn limited(limit: u32, database: &str) -> Command {
     command
 }
 
-/// Makes a file this long, with a hole in it.
+/// Makes a file `octets` long without writing data (a sparse file).
 fn lengthen(path: &Path, octets: u64) {
     let file = File::options().write(true).open(path);
     file.and_then(|file| file.set_len(octets)).expect("longer");

@@ -1,4 +1,4 @@
-//! Reloads on SIGHUP: everything is taken or nothing.
+//! Tests of reloads on SIGHUP, which apply all changes or none.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -78,7 +78,7 @@ files = \"books.mrk\"
 access = \"access.log\"
 ";
 
-/// A server with TLS, a database and settings, whose files can be spoilt.
+/// Starts a server with TLS, a database and a settings file, all of which a test can damage.
 fn server() -> (Folder, Daemon, Words) {
     let folder = Folder::new();
     folder.write("books.mrk", ONE);
@@ -231,7 +231,8 @@ fn a_reload_takes_everything_that_can_change() {
     assert_eq!(daemon.hits("books", "@attr 1=4 one"), 2);
 }
 
-/// Damage that was there at the start stops neither reloads nor the rotation of logs; a refused reload does not stop the latter.
+/// Damage that existed at the start prevents neither reloads nor the rotation of logs; a refused reload does not prevent the
+/// rotation of logs either.
 #[test]
 fn logs_follow_their_files_whatever_a_reload_does() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! The start and the end, the messages to the service manager, and the process.
+//! Tests of the start and end of the program, and of its messages to the service manager.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -100,7 +100,7 @@ fn a_certificate_that_is_not_valid_yet_is_reported() {
     );
 }
 
-/// The updates in it are no longer in any file.
+/// After the saved file is removed, its updates are not in any file.
 #[test]
 fn a_removed_saved_file_is_reported_at_the_end() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -120,7 +120,7 @@ fn a_removed_saved_file_is_reported_at_the_end() {
     );
 }
 
-/// The limit on the size of files stands for a full disk.
+/// A limit on the size of files has the same effect as a full disk.
 #[test]
 fn an_update_on_a_full_disk_is_refused_for_now() {
     let folder = Folder::new();
@@ -158,7 +158,7 @@ fn an_update_on_a_full_disk_is_refused_for_now() {
     assert_eq!(daemon.hits("x", "@attr 1=4 one"), 0);
 }
 
-/// The first update is in the journal like all others, and the file is as it was written at the start.
+/// The first update goes to the journal like later ones, so the file stays as it was written at the start.
 #[test]
 fn a_new_saved_file_is_written_at_the_start() {
     let folder = Folder::new();
@@ -203,7 +203,7 @@ fn a_new_saved_file_is_written_at_the_start() {
     assert_eq!(daemon.hits("x", "@attr 1=4 one"), 0);
 }
 
-/// Deletes the record `x` of the database `x`; the diagnostic if that is refused.
+/// Deletes the record `x` of the database `x`; returns the diagnostic if that is refused.
 fn updated(daemon: &Daemon) -> Result<(), (i64, String)> {
     let answers = daemon.converse(&[update("x")]);
     let Some(Apdu::ExtendedServicesResponse(answer)) = answers.last() else {
@@ -218,7 +218,7 @@ fn updated(daemon: &Daemon) -> Result<(), (i64, String)> {
     }
 }
 
-/// The messages to the service manager, on a socket with a path and on an abstract one.
+/// Tests sockets with a path and abstract sockets.
 #[test]
 fn the_service_manager_is_notified() {
     let folder = Folder::new();
@@ -277,7 +277,7 @@ fn freed_memory_is_returned_to_the_system() {
     assert!(variables.any(|variable| variable == b"MALLOC_TRIM_THRESHOLD_=131072"));
 }
 
-/// What a server with these arguments answers to a request of HTTP.
+/// Returns the answer of a server with these arguments to an HTTP request.
 fn told_by_http(arguments: &[&str]) -> String {
     let daemon = Daemon::start(&[&["--demo", "--listen", "127.0.0.1:0"], arguments].concat());
     let mut stream = TcpStream::connect(&daemon.listening).expect("a connection");

@@ -1,4 +1,4 @@
-//! The status over HTTP.
+//! Tests of the status over HTTP.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use z3950_asn1::apdu::Apdu;
 
 use super::daemon::{Daemon, Folder, PATIENCE, Words, search};
 
-/// The head and body of the answer to an HTTP request.
+/// Sends an HTTP request; returns the head and body of the answer.
 fn asked(mut stream: impl Read + Write, request: &str) -> (String, String) {
     stream.write_all(request.as_bytes()).expect("written");
     let mut answer = String::new();
@@ -25,7 +25,7 @@ fn get(address: &str, path: &str) -> (String, String) {
     asked(stream, &request)
 }
 
-/// The address of the status in the messages.
+/// Returns the address of the status, which the program prints.
 fn status_address(words: &Words) -> String {
     let lines = words.until("status on http://");
     let line = lines.last().expect("a line");
@@ -106,7 +106,7 @@ fn the_status_is_shown_over_http() {
     until("z3950d_kept_bytes 0");
 }
 
-/// Hostile requests are refused within limits.
+/// Checks that other methods, malformed requests and long heads are refused.
 #[test]
 fn the_status_takes_short_requests_to_read() {
     let arguments = [

@@ -1,4 +1,4 @@
-//! Transcripts and logs of APDUs, and replays.
+//! Tests of transcripts, logs of APDUs, and replays.
 
 use std::fs;
 
@@ -152,7 +152,7 @@ fn a_transcript_is_written_and_replayed() {
     assert_eq!(of_replay.entries[5].octets, recording.entries[5].octets);
 }
 
-/// With the line, whatever is missing or was changed.
+/// The check reports the line of everything that is missing or was changed.
 #[test]
 fn a_check_finds_what_was_cut_out_of_a_recording() {
     let folder = Folder::new();
@@ -307,7 +307,7 @@ fn a_full_disk_ends_the_files_and_not_the_sessions() {
     }
 }
 
-/// Opening one would wait for a reader.
+/// Opening a named pipe would wait for a reader.
 #[cfg(unix)]
 #[test]
 fn outputs_are_neither_named_pipes_nor_folders() {

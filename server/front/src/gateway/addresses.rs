@@ -1,5 +1,5 @@
-//! Which addresses are public (the registries of RFC 6890), and a resolver that finds only these, so that the address that was
-//! examined is the one that is connected to.
+//! Recognizes public addresses (registries of RFC 6890). Its resolver returns only public addresses, so that exactly the address
+//! that was checked is connected to.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -8,11 +8,11 @@ use std::sync::Arc;
 use z3950::transport::{Resolve, Resolving};
 use z3950::url::Host;
 
-/// Finds only the public addresses that another resolver finds.
+/// A resolver that returns only the public addresses found by another resolver.
 pub(super) struct PublicResolver(pub(super) Arc<dyn Resolve>);
 
 impl Resolve for PublicResolver {
-    /// Fails with [`io::ErrorKind::PermissionDenied`] if there are only other addresses.
+    /// Fails with [`io::ErrorKind::PermissionDenied`] if the name only has addresses that are not public.
     fn resolve<'a>(&'a self, host: &'a Host, port: u16) -> Resolving<'a> {
         Box::pin(async move {
             let mut addresses = self.0.resolve(host, port).await?;
@@ -29,7 +29,7 @@ impl Resolve for PublicResolver {
     }
 }
 
-/// Returns whether an address can be reached over the internet and is not a special address.
+/// Returns whether an address is reachable over the internet and is not a special-purpose address.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),

@@ -1,4 +1,5 @@
-//! Whose servers the gateway asks: its own, those that the settings name, and others only if the settings open the gateway.
+//! The servers that the gateway may contact: its own server, those named in the settings and, if the settings open the gateway,
+//! all servers at public addresses.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -9,74 +10,74 @@ use z3950::url::{Host, Mode, Octets, UrlError, Z3950Url, host_and_port};
 
 use super::addresses::is_public;
 
-/// The servers that the settings allow.
+/// The servers that the gateway may contact.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GatewayTargets {
     named: Vec<NamedTarget>,
     /// Whether all servers at public addresses are allowed, at the default ports of the schemes.
     pub open: bool,
-    /// The names of the server itself, each with its port; `None` stands for the ports of its listeners and the default ports of
+    /// The names of the server itself, each with a port; `None` stands for the ports of the listeners and the default ports of
     /// the schemes.
     own: Vec<(Host, Option<u16>)>,
 }
 
-/// A target that the settings name.
+/// A target named in the settings.
 #[derive(Clone, Debug, PartialEq)]
 struct NamedTarget {
-    /// The target as it was written.
+    /// The target as written in the settings.
     text: String,
     host: Host,
-    /// The port; `None` for the default port of a scheme.
+    /// The port; `None` for the default port of the URL's scheme.
     port: Option<u16>,
-    /// The databases; `None` for all.
+    /// The databases; `None` for all databases of the server.
     databases: Option<Vec<Octets>>,
 }
 
-/// The reason why a text does not name a target of a gateway.
+/// The reason why a string is not a valid target of a gateway.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GatewayTargetError {
-    /// The text is malformed.
+    /// The target is malformed.
     #[error("{text} is not written host, host:port or host:port/database: {error}")]
     Malformed {
-        /// The text.
+        /// The malformed target.
         text: String,
-        /// What is wrong with the text.
+        /// The reason why it is malformed.
         error: UrlError,
     },
-    /// The text is an SRU address.
+    /// The target is an SRU address.
     #[error(
         "{0} is an address of SRU, but a gateway carries out z39.50r, z39.50s and gopher URLs only: name it in targets of a [[database]] to have it searched"
     )]
     Sru(String),
 }
 
-/// The server as its clients see it.
+/// The addresses by which this server is known to its clients.
 #[derive(Debug, Default)]
 pub(super) struct OwnAddresses<'a> {
     pub(super) listeners: &'a [SocketAddr],
-    /// The header Host, if it is about this server.
+    /// The host and port in the request's Host header; `None` if the header may name another server.
     pub(super) authority: Option<(&'a str, Option<u16>)>,
 }
 
-/// The destination of a URL.
+/// The server to which a URL leads.
 #[derive(Debug)]
 pub(super) struct GatewayDestination<'a> {
     pub(super) host: &'a Host,
     pub(super) port: u16,
     pub(super) databases: &'a [Octets],
-    /// The default port of the scheme.
+    /// The default port of the URL's scheme.
     pub(super) default_port: u16,
 }
 
-/// The way in which a URL may be carried out.
+/// The permission to follow a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Passage {
-    /// In a session with this server itself.
+    /// The URL leads to this server, so it is answered in a session with itself.
     Own,
-    /// Over any address, because the settings name the server.
+    /// The settings name the server, so all its addresses are allowed.
     Named,
-    /// Over public addresses.
+    /// The gateway is open, so public addresses are allowed.
     Public,
 }
 
@@ -84,7 +85,7 @@ impl GatewayTargets {
     /// Allows a target: `host`, `host:port`, `host:port/database+database`, or the name of a profile.
     ///
     /// # Errors
-    /// If the text is none of these.
+    /// The target has none of these forms.
     pub fn allow(&mut self, text: &str, profiles: &Profiles) -> Result<(), GatewayTargetError> {
         if let Some(target) = NamedTarget::of_profile(text, profiles) {
             self.named.push(target);
@@ -117,7 +118,7 @@ impl GatewayTargets {
         Ok(())
     }
 
-    /// Replaces the targets that are names of these profiles with the servers of the profiles.
+    /// Replaces targets that are names of profiles with the servers of those profiles.
     pub fn resolve(&mut self, profiles: &Profiles) {
         for target in &mut self.named {
             if let Some(known) = NamedTarget::of_profile(&target.text, profiles) {
@@ -126,22 +127,22 @@ impl GatewayTargets {
         }
     }
 
-    /// Adds a name of the server itself, `host` or `host:port`. Without a port, the name belongs to the server at the ports of
-    /// its listeners, and at the default port of each scheme, which may lead to one of them.
+    /// Adds a name of the server itself, `host` or `host:port`. A name without a port stands for the ports of the listeners and
+    /// for the default port of each scheme, which may be forwarded to a listener.
     ///
     /// # Errors
-    /// If there is no host.
+    /// The name does not contain a host.
     pub fn add_own_name(&mut self, name: &str) -> Result<(), UrlError> {
         self.own.push(host_and_port(name, Mode::Lenient)?);
         Ok(())
     }
 
-    /// Returns whether no other servers are allowed.
+    /// Returns whether only the server itself is allowed.
     pub fn is_closed(&self) -> bool {
         self.named.is_empty() && !self.open
     }
 
-    /// Returns the way in which a URL may be carried out; `None` if it may not be carried out.
+    /// Returns the permission to follow a URL; `None` if the URL must not be followed.
     pub(super) fn passage(
         &self,
         destination: &GatewayDestination<'_>,

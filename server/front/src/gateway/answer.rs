@@ -1,4 +1,4 @@
-//! HTTP answers: a record in one of its forms, a page, or the reason why there is no record.
+//! HTTP answers: a record in one of its forms, a page, or a failure.
 
 use askama::Template;
 use z3950::Record;
@@ -19,12 +19,12 @@ use crate::layout::{PageLayout, with_type};
 use crate::shown::ShownRecord;
 use crate::text::{clean, cut, encoded, part};
 
-/// The maximum number of characters in a page's description of a failure.
+/// The maximum number of characters in the description of a failure on a page.
 const FAILURE: usize = 2000;
-/// How long a client is asked to wait while all slots are taken, in seconds.
+/// The value of Retry-After, in seconds, for a client that is refused because all slots are taken.
 const RETRY_SECONDS: u16 = 2;
 
-/// Returns the record in the best form that it can have, if that form has at most `most` octets.
+/// Returns the record in the best possible form, if it has at most `most` octets in that form.
 pub(super) fn of_record(
     layout: &PageLayout,
     most: usize,
@@ -77,13 +77,13 @@ fn page(layout: &PageLayout, url: &Z3950Url, record: &Record) -> Option<GatewayC
     page.render().ok().map(GatewayContent::html)
 }
 
-/// Returns the server and the databases of a URL.
+/// Returns the server and databases of a URL as text.
 fn source(url: &Z3950Url) -> String {
     let databases: Vec<String> = url.databases().iter().map(ToString::to_string).collect();
     format!("{}:{}/{}", url.host(), url.port(), databases.join("+"))
 }
 
-/// Returns the answer about a failure, in the form that the client names.
+/// Returns the answer for a failure, as a page, JSON or text, whichever the client accepts.
 pub(super) fn told(
     layout: &PageLayout,
     failure: &GatewayFailure,
@@ -138,7 +138,7 @@ pub(super) fn answer(content: &GatewayContent, docid: &[u8]) -> Response<WebBody
     response
 }
 
-/// The page of a record.
+/// The template of the page with a record.
 #[derive(Template)]
 #[template(path = "gateway/record.html")]
 struct RecordPage<'a> {
@@ -146,7 +146,7 @@ struct RecordPage<'a> {
     record: ShownRecord,
 }
 
-/// The page that says why there is no record.
+/// The template of the page with a failure.
 #[derive(Template)]
 #[template(path = "gateway/failure.html")]
 struct FailurePage<'a> {
@@ -154,6 +154,6 @@ struct FailurePage<'a> {
     title: &'a str,
     words: &'a str,
     links: &'a [GatewayLink],
-    /// The form with the URL, to be corrected, if there is a page for searches.
+    /// The form with the URL, so that it can be corrected; `None` without a search page.
     form: Option<SearchForm>,
 }

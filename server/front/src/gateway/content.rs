@@ -1,4 +1,4 @@
-//! Records and Gopher items as the contents of answers.
+//! Converts records and Gopher items to the contents of HTTP answers.
 
 use bytes::Bytes;
 use z3950::Record;
@@ -14,7 +14,7 @@ use crate::text::printable;
 #[derive(Clone, Debug)]
 pub(super) struct GatewayContent {
     pub(super) media_type: &'static str,
-    /// The file name extension for the contents; `None` for what browsers show.
+    /// The extension of the file to download; `None` for contents that browsers show.
     pub(super) extension: Option<&'static str>,
     pub(super) octets: Bytes,
 }
@@ -23,7 +23,7 @@ const TEXT: &str = "text/plain; charset=utf-8";
 const OCTETS: &str = "application/octet-stream";
 
 impl GatewayContent {
-    /// Returns a text in which control characters are replaced, because the client may be a terminal.
+    /// Creates plain text in which control characters are replaced, because the client may be a terminal.
     pub(super) fn text(text: &str) -> Self {
         let lines = text.replace("\r\n", "\n");
         Self::shown(TEXT, lines.chars().map(printable).collect())
@@ -54,7 +54,7 @@ impl GatewayContent {
     }
 }
 
-/// Returns a record from this source in a form; `None` for a page, or if the record cannot have this form.
+/// Creates the contents for a record from this source in a form; `None` for the HTML form, or if the record cannot have the form.
 pub(super) fn of_record(
     record: &Record,
     source: &str,
@@ -95,7 +95,8 @@ pub(super) fn of_record(
     }
 }
 
-/// Returns a Gopher item. A browser never shows an item that is not text, whatever its type.
+/// Creates the contents for a Gopher item. An item that is not text is given a type that browsers never show, whatever its own
+/// type.
 pub(super) fn of_gopher(reply: &Reply, is_raw: bool) -> Option<GatewayContent> {
     Some(match &reply.body {
         _ if is_raw => return GatewayContent::file(OCTETS, "bin", reply.octets.clone()),

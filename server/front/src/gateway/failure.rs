@@ -1,5 +1,5 @@
-//! The reason why there is no record, as an HTTP status and a description of the problem (RFC 9457), whose members `outcome`,
-//! `hits` and `diagnostic` are those of `z3950 get --json`.
+//! The reasons why a URL has no record: an HTTP status and a problem description (RFC 9457). Its members `outcome`, `hits` and
+//! `diagnostic` are those of `z3950 get --json`.
 
 use std::io;
 
@@ -18,22 +18,22 @@ use crate::layout::heading;
 use crate::own::is_guessing;
 use crate::text::{chain, clean, encoded};
 
-/// A failure as it is reported to a client.
+/// A failure to be reported to a client.
 #[derive(Clone, Debug)]
 pub(super) struct GatewayFailure {
     pub(super) status: StatusCode,
-    /// The name of the outcome, if there is one.
+    /// The name of the outcome; `None` if nothing was retrieved.
     outcome: Option<OutcomeName>,
     pub(super) words: String,
     hits: Option<u64>,
     diagnostic: Option<Box<DiagRec>>,
-    /// Links that lead further, such as the URLs of several records.
+    /// Links to alternatives, such as the URLs of several records.
     pub(super) links: Vec<GatewayLink>,
-    /// Whether the server was reached but did not answer in time.
+    /// Whether the server was reached but did not answer in time, which is status 504.
     is_late: bool,
 }
 
-/// A link that leads further.
+/// A link to an alternative.
 #[derive(Clone, Debug)]
 pub(super) struct GatewayLink {
     pub(super) path: String,
@@ -53,12 +53,12 @@ impl GatewayFailure {
         }
     }
 
-    /// Creates a failure for a URL that cannot be carried out.
+    /// Creates a failure for a URL that cannot be followed.
     pub(super) fn bad(words: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, words).named(OutcomeName::NotSent)
     }
 
-    /// Creates a failure for a URL that must not be carried out.
+    /// Creates a failure for a URL that must not be followed.
     pub(super) fn forbidden(words: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, words).named(OutcomeName::AccessRefused)
     }
@@ -73,7 +73,7 @@ impl GatewayFailure {
         }
     }
 
-    /// Returns the beginning of a page about the failure.
+    /// Returns the heading of the page for this failure.
     pub(super) fn title(&self) -> &'static str {
         if self.is_late {
             "No answer in time"
@@ -88,7 +88,8 @@ impl GatewayFailure {
         Self::new(StatusCode::BAD_GATEWAY, words).named(OutcomeName::ProtocolError)
     }
 
-    /// Creates a failure for an outcome without a record. `own` is the client, if this server is the one that was asked.
+    /// Creates a failure for an outcome without a record. `own` is the client if this server itself was asked; `None` for another
+    /// server.
     pub(super) fn of_outcome(outcome: &Outcome, url: &Z3950Url, own: Option<&WebClient>) -> Self {
         if let Some(refusal) = Self::of_special(outcome) {
             return refusal;
@@ -186,7 +187,7 @@ impl GatewayFailure {
         Self::new(status, words).named(name)
     }
 
-    /// Returns the refusal of a name that leads only to special addresses: the name was resolved, and nothing was sent.
+    /// Returns the failure for a host name that has only special-purpose addresses. The name was resolved, but nothing was sent.
     fn of_special(outcome: &Outcome) -> Option<Self> {
         let Outcome::Failed(Error::Unavailable {
             phase: Phase::Resolve,
@@ -206,7 +207,7 @@ impl GatewayFailure {
         }
     }
 
-    /// Returns the description of the problem.
+    /// Returns the problem description as JSON.
     pub(super) fn to_json(&self) -> Value {
         let mut members = Map::new();
         let title = self.status.canonical_reason().unwrap_or_default();
@@ -235,7 +236,7 @@ impl GatewayFailure {
         members.into()
     }
 
-    /// Returns the same description in words.
+    /// Returns the problem description as text.
     pub(super) fn to_text(&self) -> String {
         let links = self.links.iter().map(|link| format!("{}\n", link.path));
         format!("{}\n{}", self.words, links.collect::<String>())
@@ -249,7 +250,7 @@ fn condition(diagnostic: &DiagRec) -> Option<Condition> {
     }
 }
 
-/// Returns the URL for each of its databases alone; there are none if it has one database.
+/// Returns the URL with each of its databases alone; empty if it has only one database.
 fn in_each_database(url: &Z3950Url) -> Vec<GatewayLink> {
     let databases = url.databases();
     let alone = databases.iter().filter(|_| databases.len() > 1);
@@ -263,7 +264,7 @@ fn in_each_database(url: &Z3950Url) -> Vec<GatewayLink> {
     links.collect()
 }
 
-/// Returns the search of the page that finds the records of a URL; `None` for a docid that is not UTF-8.
+/// Returns the path of the page's search for the records of a URL; `None` for a docid that is not UTF-8.
 fn listed(url: &Z3950Url) -> Option<String> {
     let docid = url.docid()?.as_bytes().to_vec();
     let query = Query::docid(String::from_utf8(docid).ok()?).to_string();

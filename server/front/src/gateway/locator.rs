@@ -1,4 +1,4 @@
-//! The URL that a request names: as the parameter `url` of `/get`, as the path after the gateway's own address, or as the whole
+//! The URL named in a request: as the parameter `url` of `/get`, as the path after the gateway's own address, or as the complete
 //! request target (RFC 1630; RFC 9112 §3.2.2).
 
 use z3950::url::{GopherUrl, Kind, Locator, Mode, Url, Z3950Url};
@@ -7,30 +7,30 @@ use z3950_server::web::is_sru;
 
 use crate::text::decoded;
 
-/// The path of requests with parameters.
+/// The path that takes the URL as a parameter.
 const GET: &str = "/get";
-/// The schemes that are carried out, with a colon.
+/// The supported schemes, with a colon.
 const SCHEMES: [&str; 3] = ["z39.50r:", "z39.50s:", "gopher:"];
 
-/// A URL to carry out.
+/// A URL to be followed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum NamedUrl {
-    /// One record.
+    /// The URL of a record.
     Record(Z3950Url),
-    /// Databases to search.
+    /// The URL of databases to be searched.
     Databases(Z3950Url),
-    /// An item of a Gopher server.
+    /// The URL of an item of a Gopher server.
     Gopher(GopherUrl),
 }
 
-/// What a request asks for.
+/// The URL of a request, and the options for the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct GatewayRequest {
     pub(super) url: NamedUrl,
     /// The parameter `format`.
     pub(super) format: Option<String>,
-    /// Whether the URL is the whole request target. The header Host may then repeat the host of the URL (RFC 9112 §3.2.2), so
-    /// that it says nothing about the gateway.
+    /// Whether the URL is the complete request target. The Host header then repeats the host of the URL (RFC 9112 §3.2.2), so it
+    /// must not be taken for a name of the gateway.
     pub(super) is_whole_target: bool,
 }
 
@@ -43,10 +43,10 @@ pub(super) fn is_for_gateway(target: &Uri) -> bool {
     }
 }
 
-/// Reads a request target.
+/// Parses a request target.
 ///
 /// # Errors
-/// The reason in words why nothing can be carried out.
+/// The target does not contain a URL that can be followed; the message says why.
 pub(super) fn read(target: &Uri) -> Result<GatewayRequest, String> {
     let (text, format) = match (target.scheme(), in_path(target)) {
         (Some(_), _) => (target.to_string(), None),
@@ -65,7 +65,7 @@ pub(super) fn read(target: &Uri) -> Result<GatewayRequest, String> {
     })
 }
 
-/// Returns the URL as a request names it; `None` if there is no URL.
+/// Returns the URL as it is written in a request target; `None` for a target without a URL.
 pub(super) fn text(target: &Uri) -> Option<String> {
     match target.scheme() {
         Some(_) => Some(target.to_string()),
@@ -95,7 +95,7 @@ fn named(text: &str) -> Result<NamedUrl, String> {
     }
 }
 
-/// Returns the URL in a path. Some proxies merge its two slashes into one.
+/// Returns the URL in a path. Some proxies merge the two slashes of the URL into one, so one slash is accepted.
 fn in_path(target: &Uri) -> Option<String> {
     let path = target.path().strip_prefix('/')?;
     let (scheme, rest) = scheme_of(path)?;
@@ -112,7 +112,7 @@ pub(super) fn is_path(name: &str) -> bool {
     is_get || scheme_of(name).is_some()
 }
 
-/// Returns the scheme at the beginning of a text, and the rest.
+/// Splits a string after its scheme, if it begins with a supported one.
 fn scheme_of(text: &str) -> Option<(&'static str, &str)> {
     SCHEMES.into_iter().find_map(|scheme| {
         let (begin, rest) = text.split_at_checked(scheme.len())?;
@@ -120,8 +120,8 @@ fn scheme_of(text: &str) -> Option<(&'static str, &str)> {
     })
 }
 
-/// Returns the value of a parameter, decoded. A plus sign stays as it is: no URL contains a space, but many contain a plus sign
-/// that was not escaped.
+/// Returns the decoded value of a parameter. A plus sign is not decoded as a space: no URL contains a space, but many contain a
+/// plus sign that was not escaped.
 fn parameter(query: &str, name: &str) -> Result<Option<String>, String> {
     let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     let mut values = pairs.filter(|(known, _)| *known == name);

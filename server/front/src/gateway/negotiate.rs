@@ -1,33 +1,33 @@
-//! The form of an answer: the parameter `format`, or what the header Accept prefers (RFC 9110 §12.5.1).
+//! Chooses the form of an answer by the parameter `format` or the Accept header (RFC 9110 §12.5.1).
 
 use z3950::asn1::oid::{self, Oid};
 
 use crate::files::FileFormat;
 
-/// A form of records.
+/// A form of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Representation {
     /// A file format, by its name.
     File(&'static str),
-    /// XML as received.
+    /// XML as received from the server.
     Xml,
-    /// Lines for people.
+    /// Text for people.
     Text,
     /// A page for people.
     Html,
-    /// The octets as received.
+    /// The octets as received from the server.
     Raw,
 }
 
-/// ISO 2709, as received if the record was received in it (RFC 2220).
+/// ISO 2709; unchanged if the record was received in it (RFC 2220).
 const MARC: Representation = Representation::File("marc");
 /// MARCXML (RFC 6207).
 const MARCXML: Representation = Representation::File("marcxml");
-/// MARC-in-JSON, or the elements of another syntax.
+/// MARC-in-JSON, or the elements of a record in another syntax.
 const JSON: Representation = Representation::File("json");
 
 impl Representation {
-    /// Returns the form that the parameter `format` names.
+    /// Returns the form with this name in the parameter `format`.
     pub(super) fn by_name(name: &str) -> Option<Self> {
         match name {
             "text" => Some(Self::Text),
@@ -37,11 +37,11 @@ impl Representation {
         }
     }
 
-    /// The names for the parameter `format`.
+    /// The valid names in the parameter `format`.
     pub(super) const NAMES: &str =
         "marc, marcxml, json, csv, spreadsheet, mrk, dc, text, html or raw";
 
-    /// Returns the media type and subtypes that stand for the form.
+    /// Returns the types and subtypes of the media types for this form.
     fn media_types(self) -> &'static [(&'static str, &'static str)] {
         match self {
             MARC => &[("application", "marc")],
@@ -55,7 +55,7 @@ impl Representation {
     }
 }
 
-/// The header Accept, as ranges with their weights.
+/// The Accept header, as ranges with their weights.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Accept(Vec<MediaRange>);
 
@@ -63,22 +63,22 @@ pub(super) struct Accept(Vec<MediaRange>);
 struct MediaRange {
     kind: String,
     subtype: String,
-    /// The weight, in thousandths.
+    /// The weight in thousandths.
     weight: u16,
 }
 
-/// The maximum number of ranges that are read.
+/// The maximum number of ranges that are parsed.
 const MAX_RANGES: usize = 64;
 
 impl Accept {
-    /// Reads the values of the header. Ranges that cannot be read are left out; if there are none, everything is acceptable.
+    /// Parses the values of the Accept headers. Malformed ranges are ignored; if there are no valid ranges, everything is
+    /// acceptable.
     pub(super) fn read<'a>(values: impl Iterator<Item = &'a str>) -> Self {
         let ranges = values.flat_map(|value| value.split(','));
         Self(ranges.filter_map(range).take(MAX_RANGES).collect())
     }
 
-    /// Returns the forms of a record that are acceptable, best first. Among forms of equal weight, the record syntax that the URL
-    /// names decides.
+    /// Returns the acceptable forms of a record, best first. Forms of equal weight are sorted by the record syntax in the URL.
     pub(super) fn ranked(&self, requested: Option<Oid>) -> Vec<Representation> {
         use Representation::{Html, Text, Xml};
         let mut forms = match requested {
@@ -91,7 +91,7 @@ impl Accept {
         forms
     }
 
-    /// Returns whether failures are reported as JSON, which is the case if one of its types is named.
+    /// Returns whether failures are reported as JSON: the header must name a JSON media type explicitly.
     pub(super) fn names_json(&self) -> bool {
         self.0.iter().any(|range| {
             range.weight > 0
@@ -100,13 +100,13 @@ impl Accept {
         })
     }
 
-    /// Returns whether failures are reported on a page, which is the case if HTML is named.
+    /// Returns whether failures are reported as a page: the header must name HTML explicitly.
     pub(super) fn names_html(&self) -> bool {
         let mut ranges = self.0.iter();
         ranges.any(|range| range.weight > 0 && range.kind == "text" && range.subtype == "html")
     }
 
-    /// Returns the weight of a form, which is the weight of the most specific range for one of its types.
+    /// Returns the weight of a form: the weight of the most specific range that covers one of its media types.
     fn weight(&self, form: Representation) -> u16 {
         if self.0.is_empty() {
             return 1000;

@@ -1,4 +1,4 @@
-//! How many requests are carried out at once, in total and for each address.
+//! Limits the number of requests in progress, in total and per address.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -16,7 +16,7 @@ pub(super) struct RequestSlots {
     most_of_address: usize,
 }
 
-/// A slot for a request, which is free again when this is dropped.
+/// A slot for a request; it becomes free when the value is dropped.
 #[derive(Debug)]
 pub(super) struct RequestSlot {
     slots: Arc<RequestSlots>,
@@ -32,7 +32,7 @@ impl RequestSlots {
         })
     }
 
-    /// Returns a slot for a client; `None` if all are taken. In IPv6, the client's network of 64 bits counts as one address.
+    /// Returns a slot for a client; `None` if all slots are taken. An IPv6 client is counted by its /64 network.
     pub(super) fn take(self: &Arc<Self>, address: Option<IpAddr>) -> Option<RequestSlot> {
         let address = address.and_then(|address| Caller::new().with_address(address).address());
         let mut taken = lock(&self.taken);

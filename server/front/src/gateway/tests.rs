@@ -1,4 +1,4 @@
-//! The gateway on the port of a server, end to end.
+//! Tests of the gateway on the port of a server, end to end.
 
 mod elsewhere;
 mod hostile;
@@ -46,7 +46,7 @@ impl Site {
         Self { server }
     }
 
-    /// Sends a request with these lines after the request line, and returns the head and the body of the answer.
+    /// Sends a request with additional header lines, and returns the head and body of the answer.
     async fn ask(&self, target: &str, lines: &str) -> (String, String) {
         let host = self.server.addr();
         let request =
@@ -70,7 +70,7 @@ impl Site {
         format!("{status} {body}")
     }
 
-    /// Returns a URL of the site.
+    /// Returns the URL of a path on the site.
     fn url(&self, rest: &str) -> String {
         self.server.url(rest)
     }
@@ -288,7 +288,7 @@ async fn users_of_the_server_log_in_by_http() {
     }
 }
 
-/// The library's client gets the same from the gateway as from the server.
+/// The library's client must get the same records from the gateway as from the server.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_finds_the_same_by_the_gateway() {
     let site = Site::new(|_| {});
@@ -319,5 +319,5 @@ async fn a_client_finds_the_same_by_the_gateway() {
     );
 }
 
-/// A time limit that is soon over.
+/// A short time limit.
 const SOON: Duration = Duration::from_millis(300);

@@ -1,4 +1,4 @@
-//! What a person typed: a URL, an identifier, or a query in one of four languages; and how the page describes it.
+//! Interprets the text that was typed: a URL, an identifier, or a query in one of four languages; and describes it on the page.
 
 use z3950::asn1::apdu::{AttributeValue, Operand, Operator, RpnStructure};
 use z3950::asn1::bib1::attributes::{USE, USE_ANY};
@@ -9,7 +9,7 @@ use z3950::{Query, QueryError};
 
 use crate::text::cut;
 
-/// What was typed.
+/// The interpretation of the text that was typed.
 #[derive(Clone, Debug)]
 pub(super) enum PageQuery {
     /// Identifiers, of which the first that finds something counts.
@@ -18,15 +18,15 @@ pub(super) enum PageQuery {
     Query(Box<Query>, Language),
 }
 
-/// The maximum number of characters of the description of a query.
+/// The maximum number of characters in the description of a query.
 const TAKEN: usize = 1000;
 
 impl PageQuery {
-    /// Reads what was typed: a prefix such as `cql:` names the language, an `@` begins PQF, an `=` is a part of CQL if possible,
-    /// and everything else is words with optional index names.
+    /// Interprets the text that was typed. A prefix such as `cql:` names the language, and an `@` begins PQF. Text with an `=` is
+    /// CQL if it can be parsed as CQL. Any other text is words with optional index names.
     ///
     /// # Errors
-    /// What is wrong with the query.
+    /// The query is malformed.
     pub(super) fn read(text: &str) -> Result<Self, QueryError> {
         let query = |query, language| Ok(Self::Query(Box::new(query), language));
         match Language::of_typed(text) {
@@ -52,7 +52,7 @@ impl PageQuery {
         query(words, Language::Names)
     }
 
-    /// Returns what the text was taken for.
+    /// Returns a description of how the text was interpreted.
     pub(super) fn words(&self) -> String {
         match self {
             Self::Identifiers(identifiers) => {
@@ -73,7 +73,7 @@ impl PageQuery {
         }
     }
 
-    /// Returns what may be wrong with the text if nothing was found, and what may have been meant instead.
+    /// Returns hints for a search without hits: what may be wrong with the text, and a correction if there is one.
     pub(super) fn hints(&self, text: &str) -> Vec<(String, Option<String>)> {
         let mut hints = Vec::new();
         let doubt = match self {
@@ -107,7 +107,7 @@ fn identifiers(text: &str) -> Vec<Identifier> {
     Identifier::read_all(text, None).unwrap_or_default()
 }
 
-/// Returns whether the kind is given, or obvious from the form.
+/// Returns whether the kind of the identifier is given, or obvious from its form.
 fn is_clear(identifier: &Identifier) -> bool {
     let is_number = identifier
         .text
@@ -115,7 +115,7 @@ fn is_clear(identifier: &Identifier) -> bool {
     identifier.is_certain || is_number && matches!(identifier.kind, Kind::Isbn | Kind::Issn)
 }
 
-/// Returns whether a text is a URL that can be followed, or a URL that nobody would search for.
+/// Returns whether the text is a URL: one that can be followed, or one that nobody would enter as a query.
 pub(super) fn is_url(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let known = ["z39.50r:", "z39.50s:", "gopher:", "http:", "https:"];
@@ -123,7 +123,7 @@ pub(super) fn is_url(text: &str) -> bool {
     is_one && !text.contains(char::is_whitespace)
 }
 
-/// Returns the text without blanks after the name of an index in lower case: `ti: emma`.
+/// Returns the text without spaces after lower-case index names, as in `ti: emma`; `None` if there are none.
 fn mended(text: &str) -> Option<String> {
     let mut mended = String::new();
     let mut rest = text;
@@ -138,7 +138,7 @@ fn mended(text: &str) -> Option<String> {
     (!mended.is_empty()).then(|| mended + rest)
 }
 
-/// Returns the text with its operators in capitals, if it has any in lower case between words.
+/// Returns the text with lower-case operators between words changed to capitals; `None` if there are none.
 fn with_operators(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let last = words.len().saturating_sub(1);
@@ -154,7 +154,7 @@ fn with_operators(text: &str) -> Option<String> {
     has_one.then(|| meant.join(" "))
 }
 
-/// Returns whether a query consists of words that must all occur, in any index.
+/// Returns whether a query only consists of words that must all occur, in any index.
 fn is_words(query: &RpnStructure) -> bool {
     let mut rest = vec![query];
     while let Some(part) = rest.pop() {

@@ -1,5 +1,5 @@
-//! Downloads: of a record, of a list, or of everything that was found in one or several databases; or a page that names the
-//! records that cannot be in the file.
+//! Downloads of a record, of a list, or of everything found in one or several databases. If records cannot be in the file, a page
+//! that lists them comes first.
 
 use std::pin::pin;
 
@@ -19,15 +19,16 @@ use crate::files::{FORMATS, FileFormat, file_name};
 use crate::layout::{PageLayout, html, with_type};
 use crate::text::{clean, described};
 
-/// The number of records that are read at a time.
+/// The number of records that are retrieved at a time.
 const STEP: u64 = 100;
 /// The maximum number of octets in a file of several records.
 const MAX_OCTETS: usize = 16 << 20;
-/// The maximum number of records that are named because they cannot be in a file.
+/// The maximum number of records that are listed because they cannot be in a file.
 const MAX_LEFT_OUT: usize = 100;
 
 impl CataloguePage {
-    /// Returns a file of records, or a page that names the records that cannot be in it and links to a file of the others.
+    /// Returns a file of records; or a page that lists the records that cannot be in the file, with a link to a file of the
+    /// remaining records.
     pub(super) async fn download(&self, search: &PageSearch) -> PageAnswer {
         let parameters = &search.parameters;
         let fail = |status, words: &str| self.problem(status, words, &search.web, parameters);
@@ -110,20 +111,20 @@ impl CataloguePage {
     }
 }
 
-/// A file that is being written.
+/// A file to which records are added.
 struct RecordFile {
     format: &'static FileFormat,
     written: Vec<Vec<u8>>,
-    /// The octets of the records written.
+    /// The total number of octets of the records in the file.
     octets: usize,
     left_out: Vec<LeftOutRecord>,
-    /// The number of records, written or left out.
+    /// The number of records so far, in the file or left out.
     count: u64,
-    /// The first failure at a server that has the records.
+    /// The first failure of a server that has the records.
     failed: Option<Error>,
-    /// Whether another format would help one of the records left out.
+    /// Whether any of the records left out can be in a file of another format.
     has_other_form: bool,
-    /// The file name for one record that was asked for alone.
+    /// The file name for a record that was requested alone; `None` for several records.
     alone: Option<String>,
 }
 
@@ -141,7 +142,7 @@ impl RecordFile {
         }
     }
 
-    /// Reads the records of databases that the parameters name.
+    /// Adds the records of the databases that the parameters select.
     async fn read(&mut self, databases: &[String], search: &PageSearch) {
         let parameters = &search.parameters;
         let room = MAX_FILE.saturating_sub(self.count);
@@ -222,7 +223,7 @@ impl RecordFile {
         }
     }
 
-    /// Returns the file. If it is incomplete, its name says so.
+    /// Returns the file as an HTTP answer. The name of an incomplete file says so.
     fn answer(self, is_complete: bool) -> PageAnswer {
         let octets = match self.alone {
             Some(_) => self.written.concat(),
@@ -240,30 +241,30 @@ impl RecordFile {
     }
 }
 
-/// Returns the name of a file with one record.
+/// Returns the name of a file with a single record.
 fn name_of(record: &Record, extension: &str) -> String {
     let marc = record.marc();
     let number = marc.as_ref().and_then(|marc| marc.control_number());
     file_name(number.unwrap_or_default().trim_ascii(), extension)
 }
 
-/// The page that says why there is no file of all records.
+/// The template of the page that explains why records are left out of a file.
 #[derive(Template)]
 #[template(path = "left-out.html")]
 struct LeftOut<'a> {
     layout: &'a PageLayout,
     format: &'static str,
     records: Vec<LeftOutRecord>,
-    /// The total number of records.
+    /// The total number of records found.
     count: u64,
-    /// The file of the other records.
+    /// The link to a file of the remaining records; `None` if there are none.
     others: Option<String>,
-    /// The other formats.
+    /// The names and links of the other formats.
     formats: Vec<(&'static str, String)>,
     back: String,
 }
 
-/// A record that a format cannot hold, or the records of a database that did not answer.
+/// A record that cannot be in a file, or a database whose records could not be retrieved.
 struct LeftOutRecord {
     place: String,
     title: String,

@@ -14,18 +14,18 @@ use super::parameters::Parameters;
 use super::sources;
 use crate::text::clean;
 
-/// A field by whose terms searches are narrowed.
+/// A field whose terms can narrow a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NarrowingField {
-    /// The name as a facet, and in the parameter `narrow`.
+    /// The name of the field in facets, and in the parameter `narrow`.
     pub(super) name: &'static str,
     /// The title on the page.
     pub(super) title: &'static str,
-    /// The Use attribute of Bib-1 with which its terms are searched.
+    /// The Use attribute of Bib-1 that searches for the field's terms.
     pub(super) access: i64,
 }
 
-/// All fields.
+/// All fields that can narrow a search.
 pub(super) const FIELDS: [NarrowingField; 3] = [
     NarrowingField {
         name: "subject",
@@ -44,10 +44,10 @@ pub(super) const FIELDS: [NarrowingField; 3] = [
     },
 ];
 
-/// The number of terms of each field.
+/// The number of terms requested for each field.
 const TERMS: i64 = 6;
 
-/// A term to which a search is narrowed.
+/// A term that narrows the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Narrowing {
     pub(super) field: NarrowingField,
@@ -55,7 +55,7 @@ pub(super) struct Narrowing {
 }
 
 impl Narrowing {
-    /// Reads a value of the parameter `narrow`: the name of a field, a colon, and a term.
+    /// Parses a value of the parameter `narrow`: the name of a field, a colon, and a term.
     pub(super) fn read(text: &str) -> Option<Self> {
         let (name, term) = text.split_once(':')?;
         let field = *FIELDS.iter().find(|field| field.name == name)?;
@@ -63,27 +63,26 @@ impl Narrowing {
         (!term.is_empty()).then_some(Self { field, term })
     }
 
-    /// Returns the value of the parameter.
+    /// Returns the value of the parameter `narrow` for this term.
     pub(super) fn value(&self) -> String {
         format!("{}:{}", self.field.name, self.term)
     }
 
-    /// Returns the query for records in which a field is this term (Bib-1 type 4 value 1, phrase, and type 6 value 3, complete
-    /// field).
+    /// Returns the query for records that have this term as a complete field (Bib-1 type 4 value 1, phrase, and type 6 value 3,
+    /// complete field).
     fn query(&self) -> Query {
         let attributes = [(1, self.field.access), (4, 1), (6, 3)];
         Query::attributes(attributes, &self.term)
     }
 }
 
-/// Narrows a query to these terms.
+/// Returns a query narrowed to these terms.
 pub(super) fn narrowed(query: Query, narrowings: &[Narrowing]) -> Query {
     let narrowings = narrowings.iter().map(Narrowing::query);
     narrowings.fold(query, |query, term| query & term)
 }
 
-/// Returns the facets of the records that a search finds in the database at this index, as a part of the page; `None` if there
-/// are no facets.
+/// Returns the facets of the records found in the database at this index of the search, as HTML; `None` if there are no facets.
 pub(super) async fn facets(search: &PageSearch, index: usize) -> Option<String> {
     let target = search.targets.get(index)?;
     let mut wanted = search.wanted(1, 0);
@@ -115,13 +114,13 @@ pub(super) async fn facets(search: &PageSearch, index: usize) -> Option<String> 
     shown.render().ok()
 }
 
-/// The terms of a field.
+/// The most frequent terms of a field.
 struct FacetGroup {
     title: &'static str,
     terms: Vec<FacetLink>,
 }
 
-/// A term, which narrows the search.
+/// A term with a link to the search that it narrows.
 struct FacetLink {
     term: String,
     count: i64,
@@ -129,7 +128,7 @@ struct FacetLink {
 }
 
 impl FacetGroup {
-    /// Returns the group of a field; `None` if it has no terms or was not asked for.
+    /// Creates the group of a field; `None` if the field has no terms, or was not requested.
     fn of(found: &FacetField, parameters: &Parameters, target: &str) -> Option<Self> {
         let StringOrNumeric::String(name) = found.field()? else {
             return None;
@@ -165,8 +164,8 @@ impl FacetGroup {
 struct ShownFacets {
     name: String,
     groups: Vec<FacetGroup>,
-    /// Whether the counts of several databases are added up.
+    /// Whether the counts are sums over several databases.
     is_sum: bool,
-    /// The databases whose records are not counted.
+    /// The names of databases whose records are not counted.
     uncounted: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! URLs that are typed: URLs of databases of this server lead to the form, all others to the gateway.
+//! Follows URLs typed into the search form: URLs of databases of this server lead to the form, all other URLs to the gateway.
 
 use z3950::target::Target;
 use z3950_server::web::WebClient;
@@ -11,7 +11,7 @@ use crate::layout::redirect;
 use crate::text::encoded;
 
 impl CataloguePage {
-    /// Redirects the client to where a URL is followed.
+    /// Redirects the client to the form or the gateway, which follows the URL.
     pub(super) fn follow(&self, client: &WebClient, parameters: &Parameters) -> PageAnswer {
         let url = &parameters.query;
         let catalogues = Catalogues::of(client);
@@ -43,7 +43,8 @@ impl CataloguePage {
     }
 }
 
-/// Returns the database of this server at an SRU address under which the client knows the server.
+/// Returns the database of this server at an SRU address, if the host of the address is the one by which the client reached the
+/// server.
 fn own(url: &str, client: &WebClient, catalogues: &Catalogues) -> Option<String> {
     let target: Target = url.parse().ok()?;
     let (host, port) = client.authority();

@@ -1,4 +1,4 @@
-//! A search of the page in databases of the server: what is wanted from them, and what each of them has answered.
+//! A search of the page in databases of the server, and the answer of each database.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,28 +19,28 @@ use crate::choices::Catalogues;
 use crate::own::{OWN, own_client};
 use crate::text::{clean, described};
 
-/// The number of records of each database among which the best is chosen.
+/// The number of records of each database that are compared to choose the best one.
 const COMPARED: u64 = 20;
 
 /// A search of the page.
 pub(super) struct PageSearch {
     pub(super) parameters: Parameters,
     pub(super) asked: PageQuery,
-    /// The databases that are searched.
+    /// The names of the databases to search.
     pub(super) targets: Vec<String>,
     pub(super) catalogues: Catalogues,
     pub(super) web: WebClient,
     client: Client,
-    /// The server itself.
+    /// This server as a target.
     own: SearchTarget,
     wanted: Wanted,
 }
 
 impl PageSearch {
-    /// Reads what is wanted from the parameters.
+    /// Creates a search from the parameters.
     ///
     /// # Errors
-    /// If the server or its query for an identifier cannot be named, which does not happen.
+    /// The URL of this server or the query for an identifier is malformed, which does not happen.
     pub(super) async fn new(
         parameters: Parameters,
         asked: PageQuery,
@@ -78,9 +78,9 @@ impl PageSearch {
         Ok(search)
     }
 
-    /// Chooses between the best record of an identifier and all of its records. Beyond the first records, and if the search is
-    /// narrowed, the records of an identifier are those that its query finds. Only what was asked for is searched in other ways,
-    /// and not what it is narrowed to.
+    /// Decides whether to retrieve the best record of an identifier or all its records. For a narrowed search, and beyond the
+    /// first records, an identifier is replaced by the query that finds its records. Alternative searches are tried only for the
+    /// original query, not for the narrowed one.
     async fn choose_records(&mut self) -> Result<(), Error> {
         let Parameters {
             narrowings,
@@ -120,13 +120,13 @@ impl PageSearch {
         Ok(())
     }
 
-    /// Returns whether only the best record from all databases is wanted.
+    /// Returns whether only the best record from all databases is requested.
     pub(super) fn is_for_best(&self) -> bool {
         self.wanted.best.is_some()
     }
 
-    /// Returns what is wanted: this many records of each database, from a position onwards, or the records among which the best
-    /// is chosen.
+    /// Returns the request for `count` records of each database from position `start`, or for the records among which the best is
+    /// chosen.
     pub(super) fn wanted(&self, start: u64, count: u64) -> Wanted {
         let (start, count) = if self.is_for_best() {
             (1, COMPARED)
@@ -138,7 +138,7 @@ impl PageSearch {
         wanted
     }
 
-    /// Searches databases; returns their events.
+    /// Searches the databases; returns a stream of their events.
     pub(super) fn find(&self, databases: &[String], wanted: Wanted) -> Events {
         self.client.find(self.search_targets(databases), wanted)
     }
@@ -153,8 +153,9 @@ impl PageSearch {
         targets.collect()
     }
 
-    /// Returns what each database has, as soon as it has answered, with its place among [`targets`](Self::targets): records with
-    /// their holdings. If the best record of all is wanted, the databases that found something come when it is known.
+    /// Searches all databases. Yields the answer of each database as soon as it arrives, with its index in
+    /// [`targets`](Self::targets) and its records as OPAC records. If only the best record of all is requested, databases that
+    /// found something are yielded once it is chosen.
     pub(super) fn answers(
         &self,
         start: u64,
@@ -163,8 +164,8 @@ impl PageSearch {
         self.answers_in(&self.targets, (start, count), RecordForm::with_holdings())
     }
 
-    /// Returns the same for some databases, with records in a form. Records that do not come in this form are asked for as XML,
-    /// which can hold what is too long for MARC (ISO 2709).
+    /// Searches some of the databases, with records in the given form; yields answers like [`answers`](Self::answers). Records
+    /// that cannot be sent in this form are requested as XML, because ISO 2709 limits the length of a record.
     pub(super) fn answers_in(
         &self,
         databases: &[String],
@@ -211,21 +212,21 @@ impl PageSearch {
 #[derive(Default)]
 pub(super) struct DatabaseAnswer {
     pub(super) found: Option<Arc<Found>>,
-    /// The records with their positions; a failure takes the place of its record.
+    /// The records with their positions; for a record that could not be retrieved, the error.
     pub(super) records: Vec<(u64, Result<Record, Error>)>,
-    /// The other ways in which the database was searched, and why its record is the best.
+    /// Remarks: the alternative searches that were made, and why the record is the best.
     pub(super) notes: Vec<String>,
-    /// The reason why there is no answer, or only a part of it.
+    /// The reason why the answer is missing or incomplete.
     pub(super) failure: Option<Error>,
 }
 
 impl DatabaseAnswer {
-    /// Returns how many records the database has found.
+    /// Returns the number of records that the database found.
     pub(super) fn hits(&self) -> u64 {
         self.found.as_ref().map_or(0, |found| found.result.hits)
     }
 
-    /// Returns what is still wanted, as XML: the records from the first one onwards that did not come.
+    /// Returns a request as XML for the records that are still missing: all from the first one that was not received.
     fn missing(&self, wanted: &Wanted) -> Option<Wanted> {
         let found = self.found.as_deref()?;
         let came = self.records.iter().take_while(|(_, came)| came.is_ok());
@@ -244,7 +245,7 @@ impl DatabaseAnswer {
         Some(missing)
     }
 
-    /// Puts the records that came in place of those that failed.
+    /// Adds the records received on the second request, in place of the failed ones.
     async fn fill(&mut self, mut events: Events, wanted: &Wanted) {
         while let Some(event) = events.next().await {
             let Event::Record {
@@ -270,7 +271,7 @@ impl DatabaseAnswer {
     }
 }
 
-/// Adds an event to what databases have answered so far; returns the answers that are complete.
+/// Adds an event to the incomplete answers; returns the answers that it completes.
 fn gather(
     under_way: &mut BTreeMap<usize, DatabaseAnswer>,
     event: Event,
@@ -329,7 +330,7 @@ fn answer_of(
     under_way.entry(target).or_default()
 }
 
-/// Returns the error, unless it says that nothing was found.
+/// Returns the error; `None` if it only means that nothing was found.
 fn failure(error: Option<Error>) -> Option<Error> {
     error.filter(|error| !matches!(error, Error::NoMatch))
 }

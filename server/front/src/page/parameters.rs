@@ -1,49 +1,49 @@
-//! The parameters of `/search`, as a form sends them.
+//! The parameters of `/search`, as sent by the form.
 
 use super::facets::Narrowing;
 use crate::choices::Ticks;
 
-/// What is searched for, where, and which part of the result is shown.
+/// The parameters of a search: the query, the databases, and the part of the result to show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Parameters {
-    /// What was typed.
+    /// The text that was typed.
     pub(super) query: String,
-    /// The databases to search; all if none is named.
+    /// The databases to search; empty for all.
     pub(super) targets: Vec<String>,
-    /// The database among them whose records are shown; all if none is named.
+    /// The only database of [`targets`](Self::targets) whose records are shown; `None` for all of them.
     pub(super) within: Option<String>,
-    /// What the form is to have ticked; in this case nothing is searched.
+    /// The choices to tick in the form; if they are given, the form is shown without searching.
     pub(super) ticks: Option<Ticks>,
-    /// The terms to which the search is narrowed.
+    /// The terms that narrow the search.
     pub(super) narrowings: Vec<Narrowing>,
-    /// Whether to try other ways if a search finds nothing or is refused.
+    /// Whether to try alternative searches if a search finds nothing or is refused.
     pub(super) has_fallback: bool,
-    /// Whether only the best record of an identifier is wanted.
+    /// Whether only the best record of an identifier is requested.
     pub(super) has_best: bool,
     /// The position of the first record of the list, from 1.
     pub(super) start: Option<u64>,
-    /// The position of the record to show alone.
+    /// The position of the record to show on its own page, from 1.
     pub(super) at: Option<u64>,
-    /// The form of a download.
+    /// The format of a download.
     pub(super) format: Option<String>,
-    /// Whether a download has all records, not only the records of the list.
+    /// Whether a download has all records found; otherwise it has those of the list.
     pub(super) has_all: bool,
-    /// Whether a download may lack the records that its form cannot hold.
+    /// Whether a download may leave out records that its format cannot hold.
     pub(super) may_be_incomplete: bool,
 }
 
-/// The maximum number of databases that one search may name.
+/// The maximum number of databases in one search.
 pub(super) const MAX_TARGETS: usize = 64;
-/// The maximum number of terms to which one search may be narrowed.
+/// The maximum number of terms that narrow one search.
 pub(super) const MAX_NARROWINGS: usize = 16;
-/// The maximum number of octets of what is typed, and of a term.
+/// The maximum number of octets of the query, and of a term.
 const MAX_QUERY: usize = 8192;
 
 impl Parameters {
-    /// Reads the query of a URL; parameters with other names are ignored.
+    /// Parses the query string of a URL; unknown parameters are ignored.
     ///
     /// # Errors
-    /// What is wrong with the query, in words.
+    /// The query string is malformed; the message says why.
     pub(super) fn read(query: &str) -> Result<Self, String> {
         let mut read = Self::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -84,7 +84,7 @@ impl Parameters {
         Ok(read)
     }
 
-    /// Returns the database whose records are shown, if there is only one.
+    /// Returns the database whose records are shown; `None` if there are several.
     pub(super) fn only(&self) -> Option<&str> {
         match (&self.within, &*self.targets) {
             (Some(name), _) => Some(name),
@@ -93,7 +93,7 @@ impl Parameters {
         }
     }
 
-    /// Returns the path and parameters of this search, showing the records of one database.
+    /// Returns the path and query string of this search with only the records of `target`.
     pub(super) fn link(&self, target: &str, further: &[(&str, &str)]) -> String {
         let is_only = matches!(&*self.targets, [only] if only == target);
         let within = Some(("in", target)).filter(|_| !is_only);
@@ -102,7 +102,7 @@ impl Parameters {
         self.whole_link(&parameters)
     }
 
-    /// Returns the path and parameters of this search in all its databases.
+    /// Returns the path and query string of this search in all its databases.
     pub(super) fn whole_link(&self, further: &[(&str, &str)]) -> String {
         let start = "/search?".to_owned();
         let length = start.len();
@@ -121,21 +121,22 @@ impl Parameters {
         path.finish()
     }
 
-    /// Returns the same path for another query.
+    /// Returns the path and query string for a search in all databases by another query.
     pub(super) fn link_of_query(&self, query: &str) -> String {
         let mut other = self.clone();
         query.clone_into(&mut other.query);
         other.whole_link(&[])
     }
 
-    /// Returns the search of one database, narrowed to one more term.
+    /// Returns the path and query string for a search of one database, narrowed by an additional term.
     pub(super) fn narrowed_link(&self, target: &str, term: &Narrowing) -> String {
         let mut narrowed = self.clone();
         narrowed.narrowings.push(term.clone());
         narrowed.link(target, &[])
     }
 
-    /// Returns this search without one of its terms; without its last term, it is the search of all databases.
+    /// Returns the path and query string for the search without this term. Without any terms, the search is in all its databases
+    /// again.
     pub(super) fn widened_link(&self, term: &Narrowing) -> String {
         let mut wider = self.clone();
         wider.narrowings.retain(|other| other != term);

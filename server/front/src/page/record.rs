@@ -1,4 +1,4 @@
-//! A record alone: with labels, with its holdings and its URL, and as MARC.
+//! The page of a single record: with labels, holdings, its URL, and as MARC.
 
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
@@ -21,7 +21,7 @@ use crate::shown::ShownRecord;
 use crate::text::{described, encoded};
 
 impl CataloguePage {
-    /// Answers `/search` for the record at a position in the only database.
+    /// Answers `/search` for a single record by its position in the only database.
     pub(super) async fn record(&self, search: &PageSearch, at: u64) -> PageAnswer {
         let fail =
             |status, words: &str| self.problem(status, words, &search.web, &search.parameters);
@@ -99,8 +99,8 @@ impl CataloguePage {
     }
 }
 
-/// Returns whether a record is made of several records with the same number, so that a URL of the whole database leads to all of
-/// them.
+/// Returns whether a record is merged from records with the same control number, so that a URL of the complete database leads to
+/// all of them.
 fn is_same_everywhere(record: &Record) -> bool {
     let marc = record.marc();
     let own = marc.as_ref().and_then(|marc| marc.control_number());
@@ -110,7 +110,7 @@ fn is_same_everywhere(record: &Record) -> bool {
     !record.sources().is_empty() && own.is_some() && is_same
 }
 
-/// Returns the status for a failure at the server that has the records: 504 if the server cannot be reached, and 502 otherwise.
+/// Returns the HTTP status for a failure of the server that has the records: 504 if it cannot be reached, 502 otherwise.
 pub(super) fn status_of(error: &Error) -> StatusCode {
     let is_gone = error.diagnostics().iter().any(|one| match one {
         DiagRec::DefaultFormat(one) => one.condition == Condition::DATABASE_UNAVAILABLE.0,
@@ -123,7 +123,7 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
     }
 }
 
-/// Returns the `z39.50r` URL of a record (RFC 2056 §4) at this host and port.
+/// Returns the `z39.50r` URL of a record (RFC 2056 §4), with this host and port.
 fn url(record: &Record, database: &str, (host, port): (&str, u16)) -> Option<String> {
     let marc = record.marc()?;
     let number = marc.control_number()?.trim_ascii();
@@ -131,8 +131,8 @@ fn url(record: &Record, database: &str, (host, port): (&str, u16)) -> Option<Str
     (!number.is_empty()).then(|| format!("z39.50r://{host}:{port}/{database}?{number}"))
 }
 
-/// Returns the port to which `z39.50r` URLs lead: the port of the request, or the port of a listener without TLS that has the
-/// same host.
+/// Returns the port for `z39.50r` URLs: the port of the request or, over TLS, the port of a listener without TLS on the same
+/// host.
 fn plain_port(client: &WebClient, plain: &[SocketAddr]) -> Option<u16> {
     let (host, port) = client.authority();
     if client.is_encrypted() {
@@ -142,7 +142,7 @@ fn plain_port(client: &WebClient, plain: &[SocketAddr]) -> Option<u16> {
     }
 }
 
-/// Returns the port of the first of these listeners that has the host.
+/// Returns the port of the first listener on this host.
 fn port_at(host: &str, listeners: &[SocketAddr]) -> Option<u16> {
     let address: Option<IpAddr> = host.trim_matches(['[', ']']).parse().ok();
     let is_there = |listener: &&SocketAddr| {
@@ -158,7 +158,7 @@ fn port_at(host: &str, listeners: &[SocketAddr]) -> Option<u16> {
 struct Shown<'a> {
     layout: &'a PageLayout,
     database: String,
-    /// The databases that have the record, if they are different ones.
+    /// The databases that have the record; empty if this database itself has it.
     sources: Vec<SourceLink>,
     position: String,
     before: Option<String>,

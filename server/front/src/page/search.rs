@@ -1,4 +1,5 @@
-//! Searches: all databases at once, with a section of the page for each database as soon as it has answered.
+//! The results of a search. All databases are searched at once, and the page gets a section for each database as soon as it has
+//! answered.
 
 use std::collections::BTreeMap;
 use std::future::ready;
@@ -22,7 +23,7 @@ use crate::text::{clean, described};
 
 /// The number of records in a list.
 pub(super) const PAGE: u64 = 10;
-/// The maximum number of records in a file of all records.
+/// The maximum number of records in a file of all records found.
 pub(super) const MAX_FILE: u64 = 1000;
 
 impl CataloguePage {
@@ -64,7 +65,7 @@ impl CataloguePage {
         }
     }
 
-    /// Returns the page with a section for each database.
+    /// Returns the page, whose sections are sent as the databases answer.
     fn list(&self, search: PageSearch, form: SearchForm) -> PageAnswer {
         let parameters = &search.parameters;
         let sections = (1..).zip(&search.targets);
@@ -108,12 +109,12 @@ impl CataloguePage {
     }
 }
 
-/// The place for the sections in a page. No other text contains it, because `<` is escaped there.
+/// The mark in a rendered page that is replaced by the sections. Escaped text cannot contain the mark, because `<` is escaped.
 const MARK: &str = "<!-- sections -->";
 
-/// A part of the page that is known about a database.
+/// A piece of the page for a database.
 enum PagePiece {
-    /// The section of the database, the number of its records, and whether there is only a failure.
+    /// The section of the database, its number of hits, and whether it only has a failure.
     Section {
         number: usize,
         text: String,
@@ -124,7 +125,7 @@ enum PagePiece {
     Facets { number: usize, text: String },
 }
 
-/// Returns the pieces of a database that has answered: its section, then its facets.
+/// Returns the pieces for a database that has answered: its section, then its facets.
 fn pieces_of(
     search: Arc<PageSearch>,
     index: usize,
@@ -149,19 +150,19 @@ fn pieces_of(
     stream::once(ready(piece)).chain(of_facets)
 }
 
-/// What has come so far and is shown at the end.
+/// The pieces that are held back until the end of the page, and the totals of all sections.
 #[derive(Default)]
 struct Gathered {
     failures: BTreeMap<usize, String>,
     facets: BTreeMap<usize, String>,
     sections: usize,
-    /// The number of sections with records.
+    /// The number of sections that have records.
     full: usize,
     hits: u64,
 }
 
 impl Gathered {
-    /// Takes a piece; returns what is shown now.
+    /// Adds a piece; returns the text to send now, which is empty for a piece that is held back.
     fn take(&mut self, piece: PagePiece) -> String {
         match piece {
             PagePiece::Section {
@@ -185,7 +186,7 @@ impl Gathered {
         String::new()
     }
 
-    /// Returns what is shown at the end: failures, facets, and remarks on all sections together.
+    /// Returns the end of the page: failures, facets, and remarks on all sections together.
     fn rest(&mut self, search: &PageSearch) -> String {
         let parameters = &search.parameters;
         let hints = match self.hits {
@@ -219,27 +220,27 @@ struct Results<'a> {
     layout: &'a PageLayout,
     form: SearchForm,
     taken: String,
-    /// Whether all records are shown although only the best was wanted.
+    /// Whether all records are shown although only the best one was requested.
     lacks_best: bool,
     narrowings: Vec<ShownNarrowing>,
     /// The numbers and titles of the sections.
     sections: Vec<(usize, String)>,
-    /// The same search in all databases, if this search is in only one of them.
+    /// The link to the same search in all databases; empty if the search is in all of them already.
     others: String,
 }
 
-/// The remarks on all sections together.
+/// The template of the remarks on all sections together.
 #[derive(Template)]
 #[template(path = "end.html")]
 struct ResultsEnd {
     total: String,
-    /// The hints, each with a search that may have been meant, as a link and a text.
+    /// The hints; a hint may have a corrected search, as a link and its text.
     hints: Vec<(String, Option<(String, String)>)>,
     failures: usize,
     whole: Option<WholeDownload>,
 }
 
-/// A term to which the search is narrowed, and the search without it.
+/// A term that narrows the search, with a link to the search without it.
 struct ShownNarrowing {
     title: &'static str,
     term: String,

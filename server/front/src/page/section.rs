@@ -1,4 +1,4 @@
-//! The part of the results that belongs to one database.
+//! The section of the results that belongs to one database.
 
 use askama::Template;
 use z3950::Record;
@@ -10,19 +10,19 @@ use super::sources::{self, SourceHits, SourceLink};
 use crate::files::FORMATS;
 use crate::text::{clean, described};
 
-/// The section of a database.
+/// The template of a section.
 #[derive(Default, Template)]
 #[template(path = "section.html")]
 pub(super) struct Section {
-    /// The place among the sections of the search, from 1.
+    /// The number of the section in the search, from 1.
     number: usize,
     name: String,
     hits: String,
-    /// The other ways in which the database was searched, and why its record is the best.
+    /// Remarks: the alternative searches that were made, and why the record is the best.
     notes: Vec<String>,
-    /// The reasons why there is no answer, or only a part of it.
+    /// The reasons why the answer is missing or incomplete.
     failures: Vec<String>,
-    /// What the parts of the database have found.
+    /// The results of the parts of the database.
     parts: Vec<SourceHits>,
     start: u64,
     lines: Vec<HitLine>,
@@ -30,18 +30,18 @@ pub(super) struct Section {
     before: String,
     after: String,
     downloads: Vec<(&'static str, String)>,
-    /// The files of more records than the list has.
+    /// Links to files of all records, if the list shows only some of them.
     whole: Option<WholeDownload>,
 }
 
-/// Files of all records found, or of as many as a file may have.
+/// Links to files of all records found, or of the maximum number for a file.
 pub(super) struct WholeDownload {
     pub(super) words: String,
     pub(super) links: Vec<(&'static str, String)>,
 }
 
 impl WholeDownload {
-    /// Returns the files of this many records; `link` gives the path for the parameters that are added.
+    /// Returns links to files of `count` records; `link` returns the path for additional parameters.
     pub(super) fn of(count: u64, link: impl Fn(&[(&str, &str)]) -> String) -> Self {
         let links = FORMATS.iter().map(|format| {
             let link = link(&[("all", "1"), ("format", format.name)]);
@@ -65,12 +65,12 @@ struct HitLine {
     author: String,
     year: String,
     availability: String,
-    /// The databases that have the record, if they are different ones.
+    /// The databases that have the record; empty if this database itself has it.
     sources: Vec<SourceLink>,
 }
 
 impl Section {
-    /// Creates the section for what a search found.
+    /// Creates the section for the answer of a database.
     pub(super) fn of(
         answer: &DatabaseAnswer,
         (number, target): (usize, &str),
@@ -124,7 +124,7 @@ impl Section {
         }
     }
 
-    /// Adds links to the files of the best record.
+    /// Adds links to files of the best record.
     fn lead_to_best(&mut self, answer: &DatabaseAnswer, target: &str, search: &PageSearch) {
         if let Some((position, Ok(_))) = answer.records.last() {
             self.start = *position;
@@ -132,7 +132,7 @@ impl Section {
         }
     }
 
-    /// Adds links to the other records and to files.
+    /// Adds links to further records and to files.
     fn lead_further(&mut self, count: u64, target: &str, search: &PageSearch) {
         let start = search.parameters.start.unwrap_or(1);
         self.start = start;
@@ -161,7 +161,7 @@ impl Section {
         self.downloads = downloads.collect();
     }
 
-    /// Returns whether there is a failure and nothing else.
+    /// Returns whether the section only has a failure.
     pub(super) fn has_failed(&self) -> bool {
         !self.failures.is_empty() && self.lines.is_empty()
     }
@@ -184,7 +184,7 @@ impl HitLine {
     }
 }
 
-/// Says how many copies can be lent now, if the record says so.
+/// Returns the number of copies that are available now, in words, if the record has this information.
 fn availability(record: &Record) -> String {
     let holdings = record.holdings();
     let told = holdings.iter().filter_map(|holding| holding.available);

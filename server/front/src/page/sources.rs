@@ -1,4 +1,4 @@
-//! The databases that a database consists of: what each of them has found, and which of them have a record.
+//! The parts of a database: their results, and the parts that have a given record.
 
 use z3950::Record;
 use z3950::asn1::apdu::OtherInformation;
@@ -11,16 +11,15 @@ use super::parameters::Parameters;
 use crate::choices::Catalogues;
 use crate::text::clean;
 
-/// A database that has a record, with a link to its own record.
+/// A database that has a record, with a link to the record there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SourceLink {
     pub(super) name: String,
-    /// The link; empty if it is not known which of the database's records it is.
+    /// The link; empty if the record's position in the database is not known.
     pub(super) link: String,
 }
 
-/// Returns the databases that have a record, if there are several, or the database of a record that was found in another one,
-/// `target`.
+/// Returns the databases that have a record. For a record that is not merged, this is its database, unless it is `target` itself.
 pub(super) fn links(
     record: &Record,
     target: &str,
@@ -48,18 +47,18 @@ pub(super) fn links(
     links.collect()
 }
 
-/// The result of one of several databases.
+/// The result of one part of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SourceHits {
     pub(super) name: String,
-    /// The search in this database alone.
+    /// The link to the search in this part alone.
     pub(super) link: String,
     pub(super) count: String,
-    /// The reason why the database did not answer.
+    /// The reason why the part did not answer; empty if it did.
     pub(super) failure: String,
 }
 
-/// Returns what each of several databases has found; empty if there is only one.
+/// Returns the result of each part of a database; empty if the database has no parts.
 pub(super) fn hits(
     found: &SearchResult,
     parameters: &Parameters,
@@ -82,7 +81,7 @@ pub(super) fn hits(
     hits.collect()
 }
 
-/// Returns the databases whose records are missing from the counts of facets.
+/// Returns the names of the databases whose records are not counted in the facets.
 pub(super) fn uncounted(found: &SearchResult, catalogues: &Catalogues) -> Vec<String> {
     let told = found.additional_search_info.as_ref();
     let told = told.and_then(OtherInformation::value::<DiagnosticFormat>);
@@ -100,7 +99,7 @@ pub(super) fn uncounted(found: &SearchResult, catalogues: &Catalogues) -> Vec<St
     uncounted.collect()
 }
 
-/// Writes a number of records in words.
+/// Formats a number of records: `nothing found`, `1 record`, `2 records`.
 pub(super) fn in_words(count: u64) -> String {
     match count {
         0 => "nothing found".to_owned(),
@@ -109,7 +108,7 @@ pub(super) fn in_words(count: u64) -> String {
     }
 }
 
-/// Returns the names of the databases that a record is from.
+/// Returns the names of the databases of a record.
 pub(super) fn names(record: &Record) -> Vec<String> {
     let sources = record.sources().iter();
     let names: Vec<String> = sources.map(|source| source.database.clone()).collect();

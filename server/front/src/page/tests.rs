@@ -1,4 +1,4 @@
-//! The page as HTTP clients see it, at a server with hostile records among others.
+//! Tests of the page as seen by HTTP clients; some of the server's records are hostile.
 
 mod typed;
 mod unions;
@@ -28,7 +28,7 @@ fn demo() -> TestServer {
     builder().demo().start()
 }
 
-/// Returns the head and body of an answer, whose chunks are joined.
+/// Requests a path; returns the head and body of the answer, with its chunks joined.
 fn get(server: &TestServer, path: &str) -> (String, String) {
     asked(
         server,
@@ -205,7 +205,7 @@ fn records_are_shown_listed_and_downloaded() {
     assert!(!first.contains("Previous record"), "{first}");
 }
 
-/// Returns the target of the first link with this text.
+/// Returns the URL of the first link with this text.
 fn link_of(page: &str, text: &str) -> String {
     let found = page.split_once(text);
     let (before, _) = found.unwrap_or_else(|| panic!("{text}: {page}"));
@@ -320,7 +320,7 @@ fn several_records_of_a_url_are_listed() {
     assert!(list.contains("2 records"), "{choices} {list}");
 }
 
-/// Starts a server for ann on which wrong passwords cost ten seconds and more.
+/// Starts a server with the user ann that delays the answer to a wrong password by ten seconds or more.
 fn guarded(page: CataloguePage) -> TestServer {
     let mut user = User::default();
     user.name = "ann".to_owned();

@@ -1,4 +1,4 @@
-//! Records of targets, kept for a moment: the records of one response, and those of the next.
+//! A cache for records of targets, which keeps the records of the latest responses for a short time.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
@@ -9,8 +9,8 @@ use z3950_server::Diagnostic;
 use super::form::SourceForm;
 use crate::lock::lock;
 
-/// Records that were fetched, up to a number of octets; the oldest give way. A record with holdings serves for all forms.
-/// Failures are kept for one retrieval.
+/// The cached records, up to a number of octets; beyond it, the oldest are dropped. A record with holdings can be used for all
+/// forms. A failure is kept for one retrieval.
 pub(super) struct RecordCache {
     most: usize,
     kept: Mutex<KeptRecords>,
@@ -18,7 +18,7 @@ pub(super) struct RecordCache {
 
 #[derive(Default)]
 struct KeptRecords {
-    /// By the number of the set and the rank; `None` for a failure that has been taken.
+    /// The entries by number of the set and rank; `None` for a failure that has already been returned.
     by_place: HashMap<(u64, u64), KeptRecord>,
     order: VecDeque<(u64, u64)>,
     octets: usize,
@@ -26,12 +26,12 @@ struct KeptRecords {
 
 struct KeptRecord {
     record: Option<Result<Record, Diagnostic>>,
-    /// The form in which the target was asked for the record.
+    /// The form in which the record was requested from the target.
     form: SourceForm,
     octets: usize,
 }
 
-/// The octets of an entry, not counting the octets of its record.
+/// The octets that an entry takes in addition to its record.
 const ENTRY: usize = 512;
 
 impl RecordCache {
@@ -85,14 +85,14 @@ impl RecordCache {
         }
     }
 
-    /// Returns whether the record itself is kept, in this form or one that serves instead.
+    /// Returns whether the record is cached in this form, or in one that can be used instead.
     pub(super) fn has(&self, set: u64, rank: u64, form: SourceForm) -> bool {
         let kept = lock(&self.kept);
         let known = kept.by_place.get(&(set, rank));
         known.is_some_and(|known| known.is_as(form) && matches!(known.record, Some(Ok(_))))
     }
 
-    /// Returns the record, or the reason why there was none the last time.
+    /// Returns the cached record, or the failure of the last attempt to fetch it.
     pub(super) fn take(
         &self,
         set: u64,

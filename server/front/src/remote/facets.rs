@@ -1,5 +1,5 @@
-//! Facets over several targets: each target counts its own records, and the counts are summed by term (facets of Index Data,
-//! 1.2.840.10003.10.1000.81.5; OASIS searchRetrieve 1.0, part 3).
+//! Facets over several targets: each target counts its own records, and the counts of each term are added up (facets of Index
+//! Data, 1.2.840.10003.10.1000.81.5; OASIS searchRetrieve 1.0, part 3).
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -15,22 +15,23 @@ use z3950_server::marc::charset::utf8_or_latin1;
 use super::RemoteDatabase;
 use super::hits::RemoteHits;
 
-/// The maximum number of terms of a field that a target is asked for.
+/// The maximum number of terms of a field that are requested from a target.
 const MOST_TERMS: usize = 1000;
-/// The minimum number of terms: a term that is frequent at all targets together may be rare at each of them.
+/// The minimum number of terms of a field that are requested from a target. It is larger than most requests need, because a term
+/// that is frequent at all targets together may be rare at each of them.
 const LEAST_TERMS: usize = 50;
 /// The maximum number of octets of a term.
 const MAX_TERM: usize = 256;
 
-/// The attribute types for a field, for the order of its terms, for their number, and for the first term.
+/// The attribute types in a facet request: for the field, the order of its terms, their number, and the first term.
 const FIELD: i64 = 1;
 const ORDER: i64 = 2;
 const LIMIT: i64 = 3;
 const START: i64 = 4;
 
 impl RemoteDatabase {
-    /// Returns the facets of the records found, from all targets that count any; the reports of the other targets say that they
-    /// do not.
+    /// Returns the facets of the records found, from all targets that support facets; the reports of the remaining targets
+    /// mention that their records are not counted.
     pub(super) async fn facets(
         &self,
         wanted: &[FacetRequest],
@@ -74,8 +75,7 @@ impl RemoteDatabase {
     }
 }
 
-/// Returns the facets of a target: the fields that it was asked for, with terms that do not exceed the limits of length and
-/// number.
+/// Limits the facets of a target to the requested fields, and to the maximum length and number of terms.
 pub(super) fn bounded(found: FacetList, asked: &FacetList) -> FacetList {
     let fields = asked.0.iter().filter_map(|asked| {
         let same = |one: &&FacetField| one.field() == asked.field();
@@ -91,7 +91,7 @@ pub(super) fn bounded(found: FacetList, asked: &FacetList) -> FacetList {
     FacetList(fields.collect())
 }
 
-/// Returns a field as targets are asked for it.
+/// Returns the request for a field as it is sent to targets.
 fn field(wanted: &FacetRequest) -> FacetField {
     let terms = wanted.skip.saturating_add(wanted.terms).saturating_mul(2);
     let terms = i64::try_from(terms.clamp(LEAST_TERMS, MOST_TERMS)).unwrap_or(i64::MAX);
@@ -105,19 +105,19 @@ fn field(wanted: &FacetRequest) -> FacetField {
     }
 }
 
-/// The terms of a field at all targets, by their words in lower case.
+/// The terms of a field at all targets, keyed by their words in lower case.
 #[derive(Default)]
 struct TermSums(HashMap<String, TermSum>);
 
 struct TermSum {
-    /// The term as written by the target that has it most often.
+    /// The spelling of the target with the highest count of the term.
     shown: String,
     most: usize,
     records: usize,
 }
 
 impl TermSums {
-    /// Adds what a target counted. No term has more than `most` records, whatever the target says.
+    /// Adds the counts of a target. Each count is limited to `most`, the number of records that the target found.
     fn add(&mut self, field: &FacetField, most: usize) {
         for one in field.terms.iter().flatten().take(MOST_TERMS) {
             let Some(term) = text(&one.term) else {
@@ -141,7 +141,7 @@ impl TermSums {
         }
     }
 
-    /// Returns the wanted terms: the most frequent ones first, or in the order of their words.
+    /// Returns the requested terms, by descending count or in the order of their words.
     fn ordered(self, wanted: &FacetRequest) -> Vec<(Term, usize)> {
         let mut all: Vec<(String, TermSum)> = self.0.into_iter().collect();
         all.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
@@ -158,7 +158,7 @@ impl TermSums {
     }
 }
 
-/// Returns the text of a term; `None` if there is no text, or too much of it.
+/// Returns the text of a term; `None` for a term without text, or with more than [`MAX_TERM`] octets.
 fn text(term: &Term) -> Option<String> {
     let text = match term {
         Term::General(octets) if octets.len() <= MAX_TERM => utf8_or_latin1(octets).into_owned(),
@@ -171,7 +171,7 @@ fn text(term: &Term) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// Returns the words of a term, because catalogues differ in case and punctuation.
+/// Returns the key of a term: its words, because catalogues differ in case and punctuation.
 fn key(term: &str) -> String {
     let lower = term.to_lowercase();
     let words = lower.split(|one: char| !one.is_alphanumeric());

@@ -1,4 +1,4 @@
-//! What went wrong at a target, as a diagnostic of Bib-1.
+//! Converts failures of targets to Bib-1 diagnostics.
 
 use std::time::Duration;
 
@@ -12,7 +12,8 @@ use z3950_server::{Diagnostic, diagnostic};
 
 use crate::text::chain;
 
-/// Returns the target's own diagnostic or, with the reason in words, the diagnostic that its database is unavailable.
+/// Returns the target's own diagnostic or, for other failures, the diagnostic that the database is unavailable, with the reason
+/// in words.
 pub(super) fn of_error(error: &Error) -> Diagnostic {
     let own = error.diagnostics().first();
     match own {
@@ -28,7 +29,7 @@ pub(super) fn of_error(error: &Error) -> Diagnostic {
     }
 }
 
-/// Returns whether the target lost the session, and finds another number of records in a new one.
+/// Returns whether the target lost the session, and found another number of records in a new session.
 fn is_change(error: &Error) -> bool {
     matches!(
         error,
@@ -39,7 +40,7 @@ fn is_change(error: &Error) -> bool {
     )
 }
 
-/// Returns whether the target did not offer the service when the session began.
+/// Returns whether the failure is that the target did not offer the service at Init.
 fn is_not_offered(error: &Error) -> bool {
     matches!(
         error,
@@ -56,12 +57,12 @@ pub(super) fn changed() -> Diagnostic {
     diagnostic(Condition::SYSTEM_ERROR_PRESENTING, words)
 }
 
-/// Creates the diagnostic for an answer that did not come in time.
+/// Creates the diagnostic for an answer that is late.
 pub(super) fn too_late(limit: Duration) -> Diagnostic {
     unavailable(format!("no answer within {} s", limit.as_secs_f64()))
 }
 
-/// Creates the diagnostic for a target that was not asked, because no session was free.
+/// Creates the diagnostic for a target that was not searched, because none of its sessions became free in time.
 pub(super) fn crowded(limit: Duration) -> Diagnostic {
     let seconds = limit.as_secs_f64();
     unavailable(format!(
@@ -74,15 +75,14 @@ pub(super) fn unavailable(reason: impl AsRef<[u8]>) -> Diagnostic {
     diagnostic(Condition::DATABASE_UNAVAILABLE, reason)
 }
 
-/// Returns the diagnostic of a target with its name, for answers that do not have another place for the name.
+/// Adds the target's name to its diagnostic, for answers without a separate field for the name.
 pub(super) fn named(target: &str, failure: &Diagnostic) -> Diagnostic {
     let words = failure.addinfo.to_string_lossy();
     diagnostic(Condition(failure.condition), format!("{target}: {words}"))
 }
 
-/// Combines the diagnostics of several targets, none of which has answered. If the available targets all refuse with the same
-/// condition, it becomes the condition of the whole; otherwise, this is 109. Unless all targets have that condition, the words
-/// say which condition each of them has.
+/// Combines the diagnostics of several targets, none of which has answered. The condition is the one with which all available
+/// targets refuse, or 109 if they differ. The words name the condition of each target, unless all are the same.
 pub(super) fn of_all<'a>(
     failures: impl Iterator<Item = (&'a str, &'a Diagnostic)> + Clone,
 ) -> Diagnostic {
@@ -104,26 +104,26 @@ pub(super) fn of_all<'a>(
     diagnostic(Condition(common), words)
 }
 
-/// Returns whether a failure means that the target cannot be reached: it was asked, and did not refuse.
+/// Returns whether the target is down: it was contacted, and did not refuse.
 pub(super) fn is_outage(failure: &Diagnostic) -> bool {
     failure.condition == Condition::DATABASE_UNAVAILABLE.0 && !is_unasked(failure)
 }
 
-/// Returns whether the target was not asked, because no session was free.
+/// Returns whether the target was not contacted, because no session was free.
 pub(super) fn is_unasked(failure: &Diagnostic) -> bool {
     let addinfo = failure.addinfo.to_string_lossy();
     failure.condition == Condition::DATABASE_UNAVAILABLE.0 && addinfo.starts_with(NOT_ASKED)
 }
 
-/// Describes a failure for the log.
+/// Formats a failure for the log.
 pub(super) fn in_words(failure: &Diagnostic) -> String {
     reason(failure)
 }
 
-/// The beginning of the words if no session was free.
+/// The beginning of the words in a diagnostic if no session was free.
 const NOT_ASKED: &str = "not asked";
 
-/// Returns whether the target no longer has the result set, so that its search must be repeated.
+/// Returns whether the target has lost the result set, so that the search must be repeated.
 pub(super) fn is_set_lost(error: &Error) -> bool {
     let conditions = error.diagnostics().iter().filter_map(|one| match one {
         DiagRec::DefaultFormat(one) => Some(Condition(one.condition)),
@@ -136,7 +136,7 @@ pub(super) fn is_set_lost(error: &Error) -> bool {
     error.is_connection_lost() || { conditions }.any(|condition| lost.contains(&condition))
 }
 
-/// Condition 100: an error that does not have its own condition.
+/// Condition 100: an error without a condition of its own.
 const UNSPECIFIED: Condition = Condition(100);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The form in which a target is asked for records: with holdings, if a client wants them and the target has them.
+//! The form in which records are requested from a target: with holdings if a client requests them and the target supports them.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use z3950_server::asn1::record::is_marc;
 
 use crate::lock::lock;
 
-/// The form in which a target is asked for records.
+/// The form in which records are requested from a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SourceForm {
-    /// Bibliographic records, in the syntax of the target's profile.
+    /// Bibliographic records in the syntax of the target's profile.
     Plain,
-    /// OPAC records, with copies and whether they are available.
+    /// OPAC records, with copies and their availability.
     Holdings,
 }
 
 impl SourceForm {
-    /// Returns the form for a client that wants this syntax.
+    /// Returns the form for a client that requests this syntax.
     pub(super) fn of(syntax: Option<Oid>) -> Self {
         match syntax {
             Some(OPAC) => Self::Holdings,
@@ -28,7 +28,7 @@ impl SourceForm {
         }
     }
 
-    /// Returns the form as the target is asked for it.
+    /// Returns the form as it is sent to the target.
     pub(super) fn records(self) -> RecordForm {
         match self {
             Self::Plain => RecordForm::default(),
@@ -37,7 +37,7 @@ impl SourceForm {
     }
 }
 
-/// Returns whether a record can be read: an OPAC record only if its bibliographic record can.
+/// Returns whether a record can be read. For an OPAC record, this depends on its bibliographic record.
 pub(super) fn is_usable(record: &Record) -> bool {
     record.syntax() != Some(OPAC) || {
         let inside = record.bibliographic();
@@ -46,20 +46,20 @@ pub(super) fn is_usable(record: &Record) -> bool {
     }
 }
 
-/// How long to wait before a target is asked again for something that it does not have.
+/// The time after which a target is asked again for a feature that it did not support.
 const REFUSAL: Duration = Duration::from_secs(600);
 
-/// Whether a target has failed at a feature that not all targets have: OPAC records, or facets.
+/// The time of a target's latest failure at an optional feature: OPAC records, or facets.
 #[derive(Debug, Default)]
 pub(super) struct FeatureRefusal(Mutex<Option<Instant>>);
 
 impl FeatureRefusal {
-    /// Returns whether the target should not be asked at present.
+    /// Returns whether the failure is so recent that the target should not be asked for the feature.
     pub(super) fn is_fresh(&self) -> bool {
         lock(&self.0).is_some_and(|at| at.elapsed() < REFUSAL)
     }
 
-    /// Returns the form to ask for if this one is wanted.
+    /// Returns the form to request from the target if `wanted` is the preferred form.
     pub(super) fn form(&self, wanted: SourceForm) -> SourceForm {
         if self.is_fresh() {
             SourceForm::Plain
@@ -68,12 +68,12 @@ impl FeatureRefusal {
         }
     }
 
-    /// Notes that the target has failed.
+    /// Marks the feature as failed at the target.
     pub(super) fn note(&self) {
         *lock(&self.0) = Some(Instant::now());
     }
 
-    /// Learns from records that came in answer to a request for holdings.
+    /// Marks the feature as failed if the records received on a request for holdings do not have the OPAC form.
     pub(super) fn learn<'a>(&self, came: impl Iterator<Item = &'a Record>) {
         let mut came = came.peekable();
         if came.peek().is_some() && came.all(|record| record.syntax() != Some(OPAC)) {

@@ -1,4 +1,4 @@
-//! Which targets answer: changes are logged, and searches are counted.
+//! The health of targets: logs when they go down or come back, and counts their searches.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -6,7 +6,7 @@ use z3950_server::Diagnostic;
 
 use super::failure;
 
-/// The number of searches at a target, and whether it answered the last search.
+/// The number of searches at a target, and whether it answered the last one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TargetCounts {
@@ -16,11 +16,11 @@ pub struct TargetCounts {
     pub searches: u64,
     /// The number of searches that failed or were refused.
     pub failures: u64,
-    /// Whether the target answered the last search, even if it only refused it; `true` before the first search.
+    /// Whether the target answered the last search, even with a refusal; `true` before the first search.
     pub is_up: bool,
 }
 
-/// What is counted for each target of a database.
+/// The health of a target of a database.
 pub(super) struct TargetHealth {
     /// The database of the target's records: `NAME@TARGET`.
     name: String,
@@ -43,7 +43,7 @@ impl TargetHealth {
         self.name == name
     }
 
-    /// Counts a search. If the target does not answer, warns once, until it answers again.
+    /// Counts a search. Logs a warning when the target stops answering, and nothing more until it answers again.
     pub(super) fn searched(&self, failure: Option<&Diagnostic>) {
         self.searches.fetch_add(1, Ordering::Relaxed);
         if failure.is_some() {

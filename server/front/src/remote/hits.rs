@@ -1,5 +1,5 @@
-//! The records of several targets as one list: round robin by rank, the first record of each target, then the second. The target
-//! of a position is computed, so that a list of millions of records takes no memory.
+//! The records of several targets as one list, round robin by rank: the first record of each target, then the second ones. The
+//! target of a position is calculated, so that a list of millions of records takes no memory.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use super::sorted::SortedList;
 use super::upstream::Upstream;
 use super::window::MergedWindow;
 
-/// The records found, by target.
+/// A list of the records found by all targets.
 pub(super) struct RemoteHits {
-    /// The caller that searched, and that reads the records.
+    /// The caller that made the search and reads the records.
     pub(super) caller: Caller,
     pub(super) parts: Vec<HitsOfTarget>,
     /// The targets that failed, with the reasons.
@@ -24,7 +24,7 @@ pub(super) struct RemoteHits {
     merged: MergedWindow,
 }
 
-/// The order of the records of the targets.
+/// The order of the list.
 enum HitOrder {
     Ranks(RoundRobin),
     Keys(SortedList),
@@ -43,7 +43,7 @@ impl RemoteHits {
         Self::in_order(parts, HitOrder::Ranks(RoundRobin::new(&counts)), caller)
     }
 
-    /// Creates a list of sorted parts in the same order.
+    /// Creates a list from parts that are sorted by the same keys.
     pub(super) fn sorted(parts: Vec<HitsOfTarget>, list: SortedList, caller: Caller) -> Self {
         Self::in_order(parts, HitOrder::Keys(list), caller)
     }
@@ -58,12 +58,12 @@ impl RemoteHits {
         }
     }
 
-    /// Returns the same list, with the targets that failed.
+    /// Adds the targets that failed.
     pub(super) fn with_failures(self, failed: Vec<(String, Diagnostic)>) -> Self {
         Self { failed, ..self }
     }
 
-    /// Returns the order, if it depends on the records.
+    /// Returns the sorted list; `None` for a round robin list.
     pub(super) fn sorted_list(&self) -> Option<&SortedList> {
         match &self.order {
             HitOrder::Ranks(_) => None,
@@ -71,7 +71,7 @@ impl RemoteHits {
         }
     }
 
-    /// Returns why there is no record at this position, although a target has one.
+    /// Returns the reason why the record at this position cannot be retrieved, although a target has it.
     pub(super) fn refusal(&self, RecordId(position): RecordId) -> Option<Diagnostic> {
         self.sorted_list()?.refusal(u64::from(position))
     }
@@ -90,7 +90,7 @@ impl RemoteHits {
         }
     }
 
-    /// Returns the targets that failed, with the reasons.
+    /// Returns the targets that failed, with their diagnostics.
     pub(super) fn failures(&self) -> &[(String, Diagnostic)] {
         &self.failed
     }
@@ -101,7 +101,7 @@ impl RemoteHits {
         found.chain(self.failed.iter().map(|(name, _)| &**name))
     }
 
-    /// Returns what each target found.
+    /// Returns a report for each target, with its number of records or its failure.
     pub(super) fn sources(&self) -> Vec<SourceReport> {
         let found = self.parts.iter().map(|part| {
             let count = usize::try_from(part.set.counted()).unwrap_or(usize::MAX);
@@ -112,15 +112,15 @@ impl RemoteHits {
         found.chain(failed).collect()
     }
 
-    /// Returns whether the number of records at any target is an estimate.
+    /// Returns whether any target's number of records is an estimate.
     pub(super) fn is_estimate(&self) -> bool {
         self.parts.iter().any(|part| part.set.is_estimate())
     }
 
-    /// Returns the query that found the records of a target; `None` if the target has none.
+    /// Returns the query that found the records of a target; `None` if the target does not have records in the list.
     ///
     /// # Errors
-    /// The reason why the target failed.
+    /// The target failed.
     pub(super) fn query_at(&self, target: &str) -> Result<Option<&RpnQuery>, Diagnostic> {
         if let Some((_, why)) = self.failed.iter().find(|(name, _)| name == target) {
             return Err(why.clone());
@@ -130,17 +130,17 @@ impl RemoteHits {
         Ok(part.map(|part| &part.set.query.rpn))
     }
 
-    /// Puts merged hits in place of the first records.
+    /// Replaces the first records with merged hits.
     pub(super) fn merge(&mut self, merged: MergedWindow) {
         self.merged = merged;
     }
 
-    /// Returns whether there are records that were not compared with others.
+    /// Returns whether the list has records beyond those that were compared for merging.
     pub(super) fn goes_past_window(&self) -> bool {
         self.total() > u64::from(self.merged.records)
     }
 
-    /// Returns the further records of the same edition.
+    /// Returns the further records of the hit: those of the same edition.
     pub(super) fn others(&self, RecordId(first): RecordId) -> impl Iterator<Item = RecordId> {
         self.merged.others(first).iter().copied().map(RecordId)
     }
@@ -171,7 +171,8 @@ impl HitList for RemoteHits {
             .collect()
     }
 
-    /// Queries are shared with other sessions; the octets of records have a limit of their own.
+    /// The number of octets does not include queries, which are shared with other sessions, or records, which have a limit of
+    /// their own.
     fn octets(&self) -> usize {
         let parts = self.parts.len();
         let sorted = self.sorted_list();
@@ -180,27 +181,27 @@ impl HitList for RemoteHits {
     }
 }
 
-/// The approximate number of octets that a target adds to a list.
+/// The approximate number of octets of a target in a list.
 const PART: usize = 256;
 
-/// The order of positions in parts with these numbers of records.
+/// The round robin order of parts with given numbers of records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct RoundRobin {
     blocks: Vec<Block>,
     total: u64,
 }
 
-/// Rounds in which the same parts take turns.
+/// A range of positions in which the same parts take turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Block {
     /// The position of the block's first record, from 0.
     start: u64,
-    /// The number of records of each part that come before the block.
+    /// The number of records of each part in earlier blocks.
     ranks_before: u64,
     parts: Vec<usize>,
 }
 
-/// The maximum number of positions in a list, which is what fits into a [`RecordId`].
+/// The maximum number of positions in a list, limited by the range of [`RecordId`].
 const MOST: u64 = u32::MAX as u64;
 
 impl RoundRobin {

@@ -1,5 +1,5 @@
-//! Records of several catalogues that describe one edition: the rule by which they are recognized, and clusters of such records.
-//! The tags are those of MARC 21 and UNIMARC.
+//! Finds records of several catalogues that describe the same edition, and puts them in clusters. The tags are those of MARC 21
+//! and UNIMARC.
 
 mod edition;
 mod text;
@@ -8,15 +8,15 @@ use std::collections::HashMap;
 
 pub use self::edition::Edition;
 
-/// The maximum number of records in a cluster. Further records of the same edition begin another cluster.
+/// The maximum number of records in a cluster. Further records of the edition begin another cluster.
 const MAX_MEMBERS: usize = 64;
 
-/// The maximum number of clusters with the same key, and of clusters with which a record is compared.
+/// The maximum number of clusters with the same key, and of clusters that are compared with a record.
 const MAX_COMPARED: usize = 32;
 
 /// Groups the records into clusters of one edition each, in the order of their first records; records are numbered from 0. A
-/// record joins the first cluster in which it [is the same edition](Edition::is_same) as one member and
-/// [contradicts](Edition::contradicts) none. Records without an edition (`None`) stay alone.
+/// record joins the first cluster in which it [is of the same edition](Edition::is_same) as at least one member and does not
+/// [contradict](Edition::contradicts) any member. A record without an edition (`None`) is a cluster of its own.
 pub fn clusters(editions: &[Option<Edition>]) -> Vec<Vec<usize>> {
     let mut clustering = Clustering::default();
     for edition in editions {
@@ -52,7 +52,7 @@ impl Clustering {
         self.editions.push(edition);
     }
 
-    /// Returns the cluster that an edition belongs to.
+    /// Returns the cluster for an edition; `None` if it begins a new cluster.
     fn joined(&self, edition: &Edition) -> Option<usize> {
         let known = edition.keys().filter_map(|key| self.by_key.get(key));
         let mut candidates: Vec<usize> = known.flatten().copied().collect();
@@ -64,7 +64,7 @@ impl Clustering {
             .find(|candidate| self.takes(*candidate, edition))
     }
 
-    /// Returns whether a cluster has room for an edition, and is a cluster of this edition.
+    /// Returns whether an edition can join a cluster: the cluster has room, and is of the same edition.
     fn takes(&self, cluster: usize, edition: &Edition) -> bool {
         let members = self.clusters.get(cluster).map_or(&[][..], Vec::as_slice);
         let of_members = || {

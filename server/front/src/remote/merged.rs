@@ -1,4 +1,5 @@
-//! The record of a hit that several targets have: one bibliographic record, with the holdings of all, each with the name of its source.
+//! The record of a hit that several targets have: one bibliographic record with the holdings of all targets, each marked with the
+//! name of its source.
 
 use bytes::Bytes;
 use z3950::Record;
@@ -14,18 +15,18 @@ use z3950_server::memory::forms;
 
 use super::records::{converted, foreign};
 
-/// A record of a target.
+/// A record from a target.
 pub(super) struct SourceRecord {
     pub(super) source: RecordSource,
     pub(super) record: Record,
     marc: Option<MarcRecord>,
 }
 
-/// The maximum number of octets of a control number that names a record at its source.
+/// The maximum length of the control number that identifies a record at its source, in octets.
 const MAX_ID: usize = 256;
 
 impl SourceRecord {
-    /// Creates the record of a database with its rank there, from 1.
+    /// Creates a record of a database with its rank in the database, from 1.
     pub(super) fn new(database: &str, rank: u64, record: Record) -> Self {
         let marc = record.marc();
         let id = marc.as_ref().and_then(MarcRecord::control_number);
@@ -41,8 +42,8 @@ impl SourceRecord {
         }
     }
 
-    /// Returns what the record says about copies, each with the name of its source. For an OPAC record without holdings, returns
-    /// the holdings of its MARC record.
+    /// Returns the holdings in the record, each with the name of its source. For an OPAC record without holdings, returns the
+    /// holdings in its MARC record.
     fn holdings(&self) -> Vec<HoldingsRecord> {
         let own = match self.record.retrieved() {
             RetrievedRecord::Opac(record) => record.holdings_data.unwrap_or_default(),
@@ -61,7 +62,7 @@ impl SourceRecord {
     }
 }
 
-/// Converts a holdings record in MARC into elements of an OPAC record, which can be given a note.
+/// Converts a holdings record in MARC to the elements of an OPAC record, because only these can have a note.
 fn readable(holding: HoldingsRecord) -> Vec<HoldingsRecord> {
     let HoldingsRecord::MarcHoldingsRecord(external) = &holding else {
         return vec![holding];
@@ -79,14 +80,14 @@ fn of_marc(marc: &MarcRecord) -> Vec<HoldingsRecord> {
     opac.holdings_data.unwrap_or_default()
 }
 
-/// One record made of several records of an edition.
+/// A record merged from several records of an edition.
 pub(super) struct MergedRecord<'a> {
-    /// The record that is shown.
+    /// The record whose bibliographic data is shown.
     pub(super) chosen: &'a SourceRecord,
     all: &'a [SourceRecord],
 }
 
-/// Chooses the record with the most fields; returns `None` if there are no records.
+/// Merges the records; the one with the most fields is shown. Returns `None` if there are no records.
 pub(super) fn one_of(all: &[SourceRecord]) -> Option<MergedRecord<'_>> {
     let fields = |one: &SourceRecord| one.marc.as_ref().map_or(0, |marc| marc.fields.len());
     let most = all.iter().map(fields).max()?;
@@ -94,10 +95,10 @@ pub(super) fn one_of(all: &[SourceRecord]) -> Option<MergedRecord<'_>> {
     Some(MergedRecord { chosen, all })
 }
 
-/// The maximum number of octets of the records whose holdings are in one record. The holdings of further sources are left out.
+/// The maximum number of octets of the records whose holdings are combined. The holdings of further sources are left out.
 const MAX_HOLDINGS: usize = 8 << 20;
 
-/// Returns the first of these records whose octets together are at most `most`.
+/// Returns the records from the first onwards, as long as their total is at most `most` octets.
 fn first_within(all: &[SourceRecord], most: usize) -> impl Iterator<Item = &SourceRecord> {
     let mut octets: usize = 0;
     all.iter().take_while(move |one| {
@@ -107,10 +108,10 @@ fn first_within(all: &[SourceRecord], most: usize) -> impl Iterator<Item = &Sour
 }
 
 impl MergedRecord<'_> {
-    /// Returns the record in a form other than OPAC.
+    /// Returns the record in the form of the composition, other than OPAC.
     ///
     /// # Errors
-    /// If the record does not have such a form.
+    /// The record cannot have this form.
     pub(super) fn record(&self, composition: &Composition) -> Result<External, Diagnostic> {
         let own = self.chosen.record.syntax().filter(|own| *own != OPAC);
         let merged = self.marc(true).and_then(|merged| {
@@ -122,10 +123,10 @@ impl MergedRecord<'_> {
         merged.map_or_else(|| converted(&self.chosen.record, composition), Ok)
     }
 
-    /// Returns the record with the holdings of all sources.
+    /// Returns the record as an OPAC record with the holdings of all sources.
     ///
     /// # Errors
-    /// If the record does not have such a form.
+    /// The record cannot have this form.
     pub(super) fn with_holdings(&self, element_set: &str) -> Result<External, Diagnostic> {
         let mut of_marc = Composition::full(None);
         element_set.clone_into(&mut of_marc.element_set);
@@ -142,8 +143,8 @@ impl MergedRecord<'_> {
         opac.to_external().map_err(|_| foreign())
     }
 
-    /// Returns the MARC record with a field 856 for each source: its database ($3) and its control number there ($w); and also
-    /// with the locations of all sources, if these are not given elsewhere, each with a public note that names its source.
+    /// Returns the MARC record with a field 856 for each source, which has the source's database ($3) and its control number
+    /// there ($w). If `has_holdings`, it also has the locations of all sources, each with a public note that names its source.
     fn marc(&self, has_holdings: bool) -> Option<MarcRecord> {
         let mut merged = self.chosen.marc.clone()?;
         let is_chosen = |one: &&SourceRecord| std::ptr::eq(*one, self.chosen);
@@ -181,7 +182,7 @@ impl MergedRecord<'_> {
 
 const LOCATION: &[u8; 3] = b"852";
 
-/// Locations, captions, enumerations and items of MARC 21 holdings.
+/// The tags of MARC 21 holdings: locations, captions, enumerations and items.
 const HOLDINGS: [&[u8; 3]; 10] = [
     LOCATION, b"853", b"854", b"855", b"863", b"864", b"865", b"866", b"876", b"877",
 ];

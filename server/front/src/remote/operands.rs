@@ -1,5 +1,6 @@
-//! Result sets as operands of a later query (Z39.50-2003 §3.7.1): for each target, the query that found its part of a set takes
-//! the place of the set, so that nothing has to be kept at the targets. The order of a set and its merged hits are ignored.
+//! Result sets as operands of a later query (Z39.50-2003 §3.7.1): in the query for a target, each set is replaced by the query
+//! that found its records at this target. Therefore the targets need not keep any sets. The order of a set and its merged hits
+//! are ignored.
 
 use std::sync::Arc;
 
@@ -13,20 +14,20 @@ use z3950_server::{Diagnostic, diagnostic};
 use super::hits::RemoteHits;
 use super::upstream::Upstream;
 
-/// The maximum number of operators in a query, including the queries of its sets.
+/// The maximum number of operators in a query, after its sets have been replaced by their queries.
 const MAX_OPERATORS: usize = 500;
 
-/// The maximum number of octets in a query, including the queries of its sets.
+/// The maximum number of octets of a query, after its sets have been replaced by their queries.
 const MAX_OCTETS: usize = 64 << 10;
 
-/// The result sets that a query names.
+/// A query, and the result sets that it names.
 pub(super) struct EarlierSets<'a> {
     query: &'a RpnQuery,
     by_name: Vec<(&'a [u8], Hits)>,
 }
 
 impl<'a> EarlierSets<'a> {
-    /// Returns the sets of a query, which may have none.
+    /// Looks up the result sets in a query, of which there may be none.
     ///
     /// # Errors
     /// Condition 30 for a set that does not exist or belongs to another database, 18 for a set that is restricted by attributes.
@@ -55,7 +56,7 @@ impl<'a> EarlierSets<'a> {
         })
     }
 
-    /// Returns the set, if the query consists only of it, and if none of its records is at targets other than these.
+    /// Returns the result set if the query consists of nothing else, and if all its records are at these targets.
     pub(super) fn whole(&self, upstreams: &[Arc<Upstream>]) -> Option<&Hits> {
         let RpnStructure::Op(Operand::ResultSet(name)) = &self.query.rpn else {
             return None;
@@ -66,11 +67,10 @@ impl<'a> EarlierSets<'a> {
         targets.all(is_here).then_some(hits)
     }
 
-    /// Returns the query for a target; `None` if the query cannot find records there because the sets do not have any at this
-    /// target.
+    /// Returns the query for a target; `None` if it cannot find records, because the sets do not have records at this target.
     ///
     /// # Errors
-    /// The reason why the target does not have a part of a set, or 6 and 31 for a query that is too long.
+    /// The failure of the target in a set, or condition 6 or 31 for a query that is too long.
     pub(super) fn query_at(&self, target: &str) -> Result<Option<RpnQuery>, Diagnostic> {
         if self.by_name.is_empty() {
             return Ok(Some(self.query.clone()));
@@ -99,7 +99,7 @@ impl<'a> EarlierSets<'a> {
         sets.find(|(known, _)| *known == name).map(|(_, set)| set)
     }
 
-    /// Returns the query of a target's part of a set.
+    /// Returns the query that found the records of a set at a target.
     fn part(&self, name: &[u8], target: &str) -> Result<Option<&RpnQuery>, Diagnostic> {
         let hits = self.named(name).and_then(Hits::downcast::<RemoteHits>);
         match hits {
@@ -108,7 +108,7 @@ impl<'a> EarlierSets<'a> {
         }
     }
 
-    /// Checks the size before anything is put together, because sets may be named many times.
+    /// Checks the size of the query before it is built, because a query may name the same sets many times.
     fn check_size(&self, target: &str) -> Result<(), Diagnostic> {
         let (mut operators, mut octets) = (0_usize, encoded(self.query));
         for name in self.query.rpn.result_sets() {
@@ -130,10 +130,10 @@ impl<'a> EarlierSets<'a> {
     }
 }
 
-/// Returns the query for records of any of several queries; `None` if there are no queries.
+/// Combines queries with OR; returns `None` if there are no queries.
 ///
 /// # Errors
-/// The same as for a query whose sets make it too long.
+/// The query becomes too long; the conditions are those of a query with result sets.
 pub(super) fn any_of<'a>(
     queries: impl IntoIterator<Item = &'a RpnQuery>,
 ) -> Result<Option<RpnQuery>, Diagnostic> {
@@ -156,7 +156,7 @@ pub(super) fn any_of<'a>(
     Ok(all)
 }
 
-/// Joins a part of a query in which operands without records are `None`.
+/// Combines the operands of a query; an operand without records is `None`.
 fn joined(
     operator: &Operator,
     left: Option<RpnStructure>,
@@ -170,7 +170,7 @@ fn joined(
     }
 }
 
-/// Returns a query as part of a query whose default attribute set is another one.
+/// Converts a query for use within a query that has another default attribute set.
 fn in_set(query: &RpnQuery, attribute_set: Oid) -> RpnStructure {
     let mut rpn = query.rpn.clone();
     if query.attribute_set != attribute_set {
@@ -186,7 +186,7 @@ fn operators_of(query: &RpnQuery) -> usize {
     query.rpn.operands().count().saturating_sub(1)
 }
 
-/// Returns the number of octets of a query; a query that cannot be encoded counts as too long.
+/// Returns the encoded length of a query in octets; a query that cannot be encoded counts as too long.
 fn encoded(query: &RpnQuery) -> usize {
     let encoded = encode_value(&Query::Type1(query.clone()));
     encoded.map_or(usize::MAX, |octets| octets.len())

@@ -1,5 +1,5 @@
-//! Whose turn it is in the sessions with a target. One operation uses a session at a time; the others wait in one queue. In the
-//! queue, addresses take turns, the clients of an address take turns, and the operations of a client keep their order.
+//! The queue for the sessions with a target. A session serves one operation at a time; further operations wait. Client addresses
+//! take turns, then the clients of an address, and the operations of a client keep their order.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -10,10 +10,10 @@ use z3950_server::backend::Caller;
 
 use crate::lock::lock;
 
-/// The sessions with a target, by number from 0, and the operations that wait for one.
+/// The sessions with a target, numbered from 0, and the operations that wait for a session.
 pub(super) struct Queue(Mutex<QueueState>);
 
-/// The right to use a session. When it is dropped, the next operation takes its turn.
+/// The right to use a session. Dropping it gives the session to the next operation.
 pub(super) struct SessionTurn {
     queue: Arc<Queue>,
     /// The number of the session.
@@ -23,22 +23,22 @@ pub(super) struct SessionTurn {
 
 #[derive(Default)]
 struct QueueState {
-    /// The sessions that nothing uses; the last one is taken first, so that the others can be closed when they are idle.
+    /// The sessions that are free. The last one is taken first, so that the other sessions become idle and can be closed.
     free: Vec<usize>,
     waiting: Waiting,
     tickets: u64,
 }
 
-/// Operations that wait. The addresses take turns, and so do the clients of each address.
+/// The operations that wait, by address and client.
 #[derive(Default)]
 struct Waiting(VecDeque<(Option<IpAddr>, WaitingCallers)>);
 
-/// The clients of an address, each with its operations; every client has at least one.
+/// The clients of an address with their operations; each client has at least one.
 type WaitingCallers = VecDeque<(Caller, VecDeque<Waiter>)>;
 
 struct Waiter {
     ticket: u64,
-    /// The session that the operation needs; `None` for any session.
+    /// The number of the session that the operation needs; `None` for any session.
     slot: Option<usize>,
     grant: oneshot::Sender<SessionTurn>,
 }
@@ -52,10 +52,10 @@ impl Queue {
         }))
     }
 
-    /// Waits for a session, or for the session with this number. If the future is dropped, so is its place in the queue.
+    /// Waits for any session, or for the session of this number. Dropping the future leaves the queue.
     ///
     /// # Errors
-    /// If there is no session.
+    /// The target has no sessions.
     pub(super) async fn turn(
         self: &Arc<Self>,
         caller: Caller,
@@ -70,7 +70,8 @@ impl Queue {
         granted.await
     }
 
-    /// Returns a place in the queue, and where the turn is announced; returns no place if the turn came immediately.
+    /// Joins the queue; returns a ticket, and the receiver of the turn. If a session is free, the turn comes immediately, without
+    /// a ticket.
     fn enter(
         self: &Arc<Self>,
         caller: Caller,
@@ -112,7 +113,7 @@ impl Queue {
 }
 
 impl SessionTurn {
-    /// Ends the turn of an operation that has ended by itself, so that nothing of it is left in the session.
+    /// Ends the turn of an operation that has completed, so that nothing of the operation is left in the session.
     pub(super) fn done(mut self) {
         self.is_done = true;
     }
@@ -135,7 +136,7 @@ impl Drop for SessionTurn {
     }
 }
 
-/// A place in the queue.
+/// A ticket for a place in the queue; dropping it leaves the queue.
 struct Place<'a> {
     queue: &'a Queue,
     caller: Caller,
@@ -163,7 +164,7 @@ impl Waiting {
         }
     }
 
-    /// Takes out the first operation that can use a session; its caller and address go to the end.
+    /// Removes the first operation that can use the session, and moves its client and address to the end.
     fn next(&mut self, slot: usize) -> Option<Waiter> {
         let addresses = self.0.iter_mut().enumerate();
         let (at, waiter) =
@@ -189,7 +190,7 @@ impl Waiting {
     }
 }
 
-/// Takes out the first operation of an address that can use a session; its caller goes to the end.
+/// Removes the first operation of an address that can use the session, and moves its client to the end.
 fn next_of(callers: &mut WaitingCallers, slot: usize) -> Option<Waiter> {
     let can_use = |waiter: &Waiter| waiter.slot.is_none_or(|wanted| wanted == slot);
     let numbered = callers.iter_mut().enumerate();
@@ -214,7 +215,7 @@ mod tests {
         Caller::new().with_address([192, 0, 2, address].into())
     }
 
-    /// Lets all operations wait that are given by their callers, and returns their numbers in the order of their turns.
+    /// Queues an operation for each caller in the list, and returns their numbers in the order of their turns.
     async fn order(queue: &Arc<Queue>, callers: &[Caller]) -> Vec<usize> {
         let first = queue.turn(from(255), None).await.expect("a session");
         let mut waiting: Vec<_> = callers

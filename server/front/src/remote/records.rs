@@ -1,5 +1,5 @@
-//! Records of targets: the pages of a response are fetched at the same time, kept for a moment, and converted to the wanted
-//! syntax.
+//! Records of targets: all pages for a response are fetched at the same time, cached for a short time, and converted to the
+//! requested syntax.
 
 use std::ops::RangeInclusive;
 
@@ -24,11 +24,11 @@ use super::merged::{SourceRecord, one_of};
 use super::{RemoteDatabase, after};
 
 impl RemoteDatabase {
-    /// Fetches the records of a response that are not kept yet, from all their targets at the same time. Failures are reported
-    /// when the record is retrieved.
+    /// Fetches the records of a response that are not in the cache, from all targets at the same time. A failure is reported when
+    /// its record is retrieved.
     ///
     /// # Errors
-    /// If a list is not from this database.
+    /// A list does not belong to this database.
     pub(super) async fn fetch_all(&self, wanted: RetrieveMany<'_>) -> Result<(), Diagnostic> {
         let hits = wanted.hits.downcast::<RemoteHits>().ok_or_else(foreign)?;
         let deadline = after(self.options.total_time);
@@ -64,7 +64,7 @@ impl RemoteDatabase {
     }
 
     /// # Errors
-    /// If a list is not from this database.
+    /// The list does not belong to this database, or the record cannot be retrieved.
     pub(super) async fn retrieve(&self, wanted: Retrieve<'_>) -> Result<Retrieved, Diagnostic> {
         let Retrieve {
             record,
@@ -123,7 +123,7 @@ impl RemoteDatabase {
     }
 
     /// # Errors
-    /// The reason why the target does not send the record, or that the record is incomplete.
+    /// The target does not send the record, or the record is incomplete.
     async fn source_record(
         &self,
         hits: &RemoteHits,
@@ -183,7 +183,7 @@ pub(super) fn foreign() -> Diagnostic {
     diagnostic(Condition::SYSTEM_ERROR_PRESENTING, "")
 }
 
-/// Returns ascending numbers as ranges without gaps.
+/// Converts ascending numbers to ranges without gaps.
 pub(super) fn runs(mut ranks: Vec<u64>) -> Vec<RangeInclusive<u64>> {
     ranks.sort_unstable();
     ranks.dedup();
@@ -197,8 +197,8 @@ pub(super) fn runs(mut ranks: Vec<u64>) -> Vec<RangeInclusive<u64>> {
     runs
 }
 
-/// Converts the record to the wanted syntax and element set. A record that is already in this syntax stays as received; the
-/// bibliographic record of an OPAC record serves for all other syntaxes.
+/// Converts the record to the requested syntax and element set. A record that already has the syntax is not changed; from an OPAC
+/// record, other syntaxes take the bibliographic record.
 ///
 /// # Errors
 /// Condition 238 if the record cannot be converted to the syntax, 14 if the record is damaged.

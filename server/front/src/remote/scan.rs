@@ -1,5 +1,5 @@
-//! Scan at all targets at the same time, and one list of their terms (Z39.50-2003 §3.2.8.1). If a target fails, only its own
-//! terms and counts are missing.
+//! Scans all targets at the same time and merges their terms into one list (Z39.50-2003 §3.2.8.1). If a target fails, only its
+//! own terms and counts are missing.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,13 @@ use z3950_server::{Diagnostic, diagnostic};
 use super::failure;
 use super::{RemoteDatabase, after};
 
-/// The maximum number of terms that a target is asked for.
+/// The maximum number of terms that are requested from a target.
 const MAX_TERMS: usize = 2000;
 
 impl RemoteDatabase {
     /// # Errors
-    /// A target that does not exist, 228 for a scan within a result set, 206 for a step that needs more than [`MAX_TERMS`], or the
-    /// failures of all targets.
+    /// A target does not exist; the scan is within a result set (228); the step needs more than [`MAX_TERMS`] (206); or all
+    /// targets failed.
     pub(super) async fn browse(&self, scan: Scan<'_>) -> Result<Scanned, Diagnostic> {
         let upstreams = self.named(scan.databases, scan.caller)?;
         if scan.within.is_some() {
@@ -73,11 +73,11 @@ impl RemoteDatabase {
     }
 }
 
-/// The number of terms needed from each target, on both sides of the start. Steps are taken in the merged list.
+/// The number of terms needed from each target before and after the start. The step is applied to the merged list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ScanWindow {
     before: usize,
-    /// The number of terms after the start; at least one, because some servers refuse a start after the last term.
+    /// The number of terms after the start; at least one, because some servers refuse to end the list with the start.
     after: usize,
 }
 
@@ -110,20 +110,20 @@ impl ScanWindow {
     }
 }
 
-/// The terms of all targets, by the form in which they are compared, whatever order and form each target uses.
+/// The terms of all targets, keyed by their folded form, because targets differ in order and form.
 struct MergedTerms {
     order: TermOrder,
     window: ScanWindow,
     terms: BTreeMap<String, ScanTerm>,
-    /// The key of the starting term.
+    /// The key of the start term.
     start: String,
     lists: Vec<ListOfTarget>,
 }
 
-/// The terms that a target sent.
+/// The list of terms sent by a target.
 struct ListOfTarget {
     keys: Vec<String>,
-    /// Whether there was not room for all terms.
+    /// Whether the target reported that its list is partial.
     is_cut: bool,
 }
 
@@ -197,8 +197,8 @@ impl MergedTerms {
         scanned
     }
 
-    /// Drops the counts of terms that lie before the first or after the last term that some target sent, because that target may
-    /// have them too.
+    /// Removes the counts of terms outside the range of terms that some target sent: this target may have the terms too, so the
+    /// counts may be too low.
     fn forget_partial_counts(&mut self) {
         let (mut first, mut last): (Option<&String>, Option<&String>) = (None, None);
         for list in &self.lists {
@@ -222,7 +222,7 @@ impl MergedTerms {
     }
 }
 
-/// Returns the text of a term; `None` for a type of term that does not have a text.
+/// Returns the text of a term; `None` for a term of a type without text.
 fn text_of(term: &Term) -> Option<String> {
     Some(match term {
         Term::General(octets) => utf8_or_latin1(octets.as_bytes()).into_owned(),

@@ -1,4 +1,4 @@
-//! A search at all targets at the same time. If a target fails, refuses or is slow, only its own records are missing.
+//! Searches all targets at the same time. If a target fails, refuses or is slow, only its own records are missing.
 
 use futures_util::future::join_all;
 use z3950_server::Diagnostic;
@@ -13,7 +13,7 @@ use super::{failure, term_counts};
 
 impl RemoteDatabase {
     /// # Errors
-    /// A database or an operand that does not exist, or the failures of all targets.
+    /// A database or an operand does not exist, or all targets failed.
     pub(super) async fn find(&self, search: Search<'_>) -> Result<Found, Diagnostic> {
         let upstreams = self.named(search.databases, search.caller)?;
         let sets = EarlierSets::of(&search)?;
@@ -107,6 +107,6 @@ impl RemoteDatabase {
     }
 }
 
-/// The number of records that come with a search even if it asks for none: most clients read them next, and they then need no
-/// round trip to the targets.
+/// The number of records fetched with a search, even if it requests none: most clients read them next, which then needs no round
+/// trip to the targets.
 const FIRST_RECORDS: usize = 10;

@@ -1,4 +1,4 @@
-//! What a search found at a target: the number of records, and the result set in which the target keeps them.
+//! The result of a search at a target: the number of records, and the result set kept by the target.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,10 +11,11 @@ use z3950_server::asn1::codec::encode_value;
 use super::form::SourceForm;
 use super::term_counts;
 
-/// The maximum number of records of a target in one result: a number that cannot be true must not take the room of other targets.
+/// The maximum number of records of a target in one result. A target that claims an impossible number must not take positions
+/// from other targets.
 pub(super) const MOST_OF_TARGET: u64 = 1_000_000;
 
-/// A search at a target, and the keys by which the target sorts the result.
+/// A query for a target, and the keys by which the target is to sort the result.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TargetQuery {
     pub(super) rpn: RpnQuery,
@@ -22,7 +23,7 @@ pub(super) struct TargetQuery {
 }
 
 impl TargetQuery {
-    /// Creates a search in the target's own order.
+    /// Creates a query without sort keys; the records have the target's own order.
     pub(super) fn unsorted(rpn: RpnQuery) -> Self {
         Self {
             rpn,
@@ -30,7 +31,7 @@ impl TargetQuery {
         }
     }
 
-    /// Returns the octets by which equal searches are recognized; `None` if the search cannot be sent.
+    /// Returns the encoded query, by which equal searches are recognized; `None` if the query cannot be encoded.
     pub(super) fn encoded(&self) -> Option<Vec<u8>> {
         let mut octets = encode_value(&Query::Type1(self.rpn.clone())).ok()?;
         if !self.keys.is_empty() {
@@ -40,30 +41,30 @@ impl TargetQuery {
         Some(octets)
     }
 
-    /// Returns the search as the client sends it.
+    /// Returns the query in the client's form.
     pub(super) fn to_query(&self) -> z3950::Query {
         z3950::Query::from(self.rpn.clone()).sorted_by(self.keys.iter().cloned())
     }
 }
 
-/// A result set at a target, which can be made again from its query.
+/// A result set at a target; it can be created again from its query.
 pub(super) struct RemoteSet {
-    /// The number of the set, which no other set has.
+    /// The unique number of the set.
     pub(super) number: u64,
     pub(super) query: TargetQuery,
     count: u64,
     is_estimate: bool,
-    /// The numbers of records of each term, if the target reports them.
+    /// The number of records for each term, if the target reports these numbers.
     pub(super) term_counts: Option<Vec<usize>>,
     pub(super) held: Mutex<HeldSet>,
 }
 
-/// The set at the target, if it is held there.
+/// The result set that a session with the target holds, if any.
 pub(super) struct HeldSet {
     pub(super) result: Option<ResultSet>,
-    /// The form in which the set's records are asked for.
+    /// The form in which records are requested from the set.
     pub(super) form: SourceForm,
-    /// The session that has the set, as a slot and a number.
+    /// The session that has the set: its slot, and its unique number.
     pub(super) session: (usize, u64),
     pub(super) last_use: Instant,
 }
@@ -78,7 +79,7 @@ impl HeldSet {
         }
     }
 
-    /// Sets the form of the records that are read from now on.
+    /// Sets the form in which records are requested from now on.
     pub(super) fn set_form(&mut self, form: SourceForm) {
         if let Some(result) = self.result.as_mut().filter(|_| self.form != form) {
             result.set_form(&form.records());
@@ -86,7 +87,7 @@ impl HeldSet {
         }
     }
 
-    /// Returns the slot of the session that has the set; `None` if no session has it.
+    /// Returns the slot of the session that holds the set; `None` if none does.
     pub(super) fn slot(&self) -> Option<usize> {
         self.result.as_ref().map(|_| self.session.0)
     }
@@ -106,7 +107,7 @@ impl RemoteSet {
         }
     }
 
-    /// Returns the number of records that the target counted, even if it cannot be true.
+    /// Returns the number of records reported by the target, even if it is impossible.
     pub(super) fn counted(&self) -> u64 {
         self.count
     }
@@ -116,17 +117,18 @@ impl RemoteSet {
         self.count.min(MOST_OF_TARGET)
     }
 
-    /// Returns whether [`count`](Self::count) is not the exact number of records.
+    /// Returns whether [`count`](Self::count) may differ from the real number of records.
     pub(super) fn is_estimate(&self) -> bool {
         self.is_estimate || self.count > MOST_OF_TARGET
     }
 
-    /// Returns whether another result can be taken for the same, judging by the numbers of records.
+    /// Returns whether another set has the same number of records, so that it can be taken for the same result.
     pub(super) fn has_as_many(&self, other: &Self) -> bool {
         self.count == other.count || (self.is_estimate && other.is_estimate)
     }
 
-    /// Returns whether a later result of the same search can be taken for the same, judging by the numbers of records.
+    /// Returns whether a later result of the same search has the same number of records, so that it can be taken for the same
+    /// result.
     pub(super) fn is_same(&self, later: &ResultSet) -> bool {
         later.count() == self.count || (self.is_estimate && later.is_estimate())
     }

@@ -1,4 +1,4 @@
-//! Equal searches at a target become one search while they are in progress, or while their answer is fresh.
+//! Equal searches at a target share one answer while the search is in progress or the answer is fresh.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -27,11 +27,11 @@ struct SharedAnswer<T> {
 
 /// The maximum number of answers that are kept for a target.
 pub(super) const MAX_SHARED: usize = 1000;
-/// The same limit for facets, which take more memory.
+/// The maximum number of facet lists kept for a target, which is lower because they take more memory than answers.
 pub(super) const MAX_SHARED_FACETS: usize = 16;
 
 impl<T: Clone> SharedSearches<T> {
-    /// Creates a list of searches whose answers stay fresh for this time; at most `most` answers are kept.
+    /// Creates a cache whose answers stay fresh for this time; it keeps at most `most` answers.
     pub(super) fn new(fresh: Duration, most: usize) -> Self {
         Self {
             fresh,
@@ -40,8 +40,8 @@ impl<T: Clone> SharedSearches<T> {
         }
     }
 
-    /// Returns the answer of an equal search, or else of this one. Failures are shared only while the search is in progress. If
-    /// the caller that searches goes away, another one that waits searches instead.
+    /// Returns the answer of an equal search, or performs this search if there is no equal one. Failures are shared only while
+    /// the search is in progress. If the caller that searches is cancelled, a waiting caller takes over.
     pub(super) async fn answer(
         &self,
         query: Vec<u8>,
@@ -79,7 +79,7 @@ impl<T: Clone> SharedSearches<T> {
         shared
     }
 
-    /// Drops answers that are no longer fresh.
+    /// Drops the answers that are no longer fresh.
     pub(super) fn forget_stale(&self) {
         lock(&self.by_query).retain(|_, shared| self.is_current(shared));
     }

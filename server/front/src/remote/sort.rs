@@ -1,5 +1,5 @@
-//! Sort (Z39.50-2003 §3.2.7.1): every target sorts its own records. If several targets have records, their lists are merged as
-//! far as the result is read, by keys taken from the records.
+//! Sort (Z39.50-2003 §3.2.7.1): each target sorts its own records. If several targets have records, their sorted lists are
+//! merged, as far as the result is read, by keys taken from the records.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -21,18 +21,18 @@ use super::sorted::SortedList;
 use super::upstream::Upstream;
 use super::{RemoteDatabase, RemoteOptions, after, failure};
 
-/// The records of a target that are to be sorted.
+/// The records of a target to be sorted.
 struct Unsorted {
     upstream: Arc<Upstream>,
     query: RpnQuery,
-    /// The set, if there is only one.
+    /// The result set at the target, if all the records are in one set.
     set: Option<Arc<RemoteSet>>,
 }
 
 impl RemoteDatabase {
     /// # Errors
-    /// Condition 30 for a set that is not of this database, 207 for keys by which not all targets sort, or the failures of
-    /// targets, with their names.
+    /// Condition 30 for a set that is not of this database, 207 for keys by which not all targets can sort, or the failures of
+    /// targets with their names.
     pub(super) async fn sorted(&self, sort: Sort<'_>) -> Result<Hits, Diagnostic> {
         let keys = sort.keys;
         let is_specific = |element| matches!(element, &SortElement::DatabaseSpecific(_));
@@ -111,7 +111,7 @@ impl RemoteDatabase {
         Ok(Hits::new(hits))
     }
 
-    /// Extends a sorted list to this number of positions, as far as it goes. Records are read in this form.
+    /// Extends a sorted list to this number of positions, as far as possible. The records for it are read in the given form.
     pub(super) async fn reach(
         &self,
         hits: &RemoteHits,
@@ -128,7 +128,7 @@ impl RemoteDatabase {
         }
     }
 
-    /// Returns records of a target, from the first of these ranks onwards: those that are kept, or else a page.
+    /// Returns records of a target from the first of these ranks onwards: the cached ones, or else a page.
     async fn read(
         &self,
         part: &HitsOfTarget,
@@ -152,10 +152,10 @@ impl RemoteDatabase {
     }
 }
 
-/// The number of records that are put in order with the answer to a sort, because a client reads them next.
+/// The number of records that a Sort puts in order before it is answered, because a client reads them next.
 const FIRST_RECORDS: u64 = 10;
 
-/// Returns the targets that failed in any of the sets, with the reasons.
+/// Returns the targets that failed in any of the sets, with their diagnostics.
 fn failed(inputs: &[Hits]) -> Vec<(String, Diagnostic)> {
     let lists = inputs.iter().filter_map(Hits::downcast::<RemoteHits>);
     let mut failed: Vec<(String, Diagnostic)> = Vec::new();
@@ -167,7 +167,7 @@ fn failed(inputs: &[Hits]) -> Vec<(String, Diagnostic)> {
     failed
 }
 
-/// Returns what each target has to sort: the records that any of the sets have there.
+/// Returns the records that each target has to sort: its records in all the sets.
 ///
 /// # Errors
 /// Condition 30 for a set that is not of this database, 6 for too many sets.

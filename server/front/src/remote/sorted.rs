@@ -1,5 +1,5 @@
-//! Sorted lists of several targets merged into one list, which is made only as far as it is read. Each target's records stay in
-//! the target's order; records of different targets are compared by keys that are read from the records.
+//! Merges the sorted lists of several targets into one list, only as far as it is read. Records of one target keep the target's
+//! order; records of different targets are compared by keys read from the records.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -15,24 +15,24 @@ use z3950_server::{Diagnostic, diagnostic};
 use super::failure;
 use crate::lock::lock;
 
-/// How many records of a target are known beyond the one that may come next: the records after it show whether the target files
-/// it differently.
+/// The number of records of a target that are read beyond its next one. They show whether the target files the next record under
+/// another key.
 const LOOKAHEAD: usize = 5;
 /// The minimum number of records that are read from a target at once.
 const MIN_CHUNK: u64 = 20;
 /// The maximum number of records that are read from a target at once.
 const MAX_CHUNK: u64 = 100;
-/// The minimum number of records from which it can be judged whether a target sorts.
+/// The minimum number of records needed to judge whether a target sorts.
 const MIN_JUDGED: usize = 6;
 
-/// The list.
+/// A list merged from sorted parts.
 pub(super) struct SortedList {
     order: Arc<RecordOrder>,
-    /// The number of positions.
+    /// The total number of positions.
     total: u64,
-    /// The number of positions that are put in order.
+    /// The maximum number of positions that are put in order.
     most: u64,
-    /// The records that were read but do not have a position yet. Locked while records are read.
+    /// The records that have been read but do not have a position yet. The lock is held while records are read.
     open: tokio::sync::Mutex<Vec<OpenPart>>,
     reached: Mutex<ReachedPositions>,
 }
@@ -40,21 +40,21 @@ pub(super) struct SortedList {
 /// The positions reached so far.
 #[derive(Default)]
 struct ReachedPositions {
-    /// The part and the rank of each position.
+    /// The part and rank of the record at each position.
     places: Vec<(u32, u32)>,
-    /// The parts that failed, each with the rank from which it failed and the reason.
+    /// The parts that failed, with the rank at which each failed and the diagnostic.
     lost: Vec<(u32, u32, Diagnostic)>,
-    /// The first part whose records do not come in the order of the keys, and the reason.
+    /// The first part whose records are not in the order of the keys, and the diagnostic for it.
     disorder: Option<(usize, Diagnostic)>,
 }
 
-/// The part of a target.
+/// The part of the list from one target, and the state of its merging.
 struct OpenPart {
     count: u64,
-    /// The rank that is read next.
+    /// The rank of the next record to read.
     next: u64,
     heads: VecDeque<Head>,
-    /// The key of the last record with a position.
+    /// The key of the part's last record that has a position; later records cannot have a lower key.
     floor: Option<Arc<SortValues>>,
     is_lost: bool,
 }
@@ -62,14 +62,14 @@ struct OpenPart {
 /// A record without a position.
 struct Head {
     rank: u64,
-    /// The record's own key, if it could be read.
+    /// The key read from the record; `None` if it could not be read.
     own: Option<Arc<SortValues>>,
-    /// The key that decides the record's position; `None` comes first.
+    /// The key that determines the record's position; `None` sorts first.
     key: Option<Arc<SortValues>>,
 }
 
 impl SortedList {
-    /// Creates a list of parts with these numbers of records, of which the first `most` positions are put in order.
+    /// Creates a list of parts with these numbers of records. At most `most` positions will be put in order.
     pub(super) fn new(order: RecordOrder, counts: impl Iterator<Item = u64>, most: u64) -> Self {
         let parts = counts.map(|count| OpenPart {
             count,
@@ -95,15 +95,14 @@ impl SortedList {
         self.total
     }
 
-    /// Returns the part and rank of a position, counted from 0, if the position has been reached.
+    /// Returns the part (from 0) and rank of the record at a position (from 0); `None` if the list has not been merged that far.
     pub(super) fn place(&self, position: u64) -> Option<(usize, u64)> {
         let position = usize::try_from(position).ok()?;
         let (part, rank) = *lock(&self.reached).places.get(position)?;
         Some((usize::try_from(part).ok()?, u64::from(rank)))
     }
 
-    /// Returns why there cannot be a record at a position: it is beyond the positions that are put in order, or its target has
-    /// failed.
+    /// Returns the reason why a position cannot have a record: it is beyond the maximum, or its target has failed.
     pub(super) fn refusal(&self, position: u64) -> Option<Diagnostic> {
         if position >= self.most {
             let words = format!("the first {} records are put in order", self.most);
@@ -121,12 +120,12 @@ impl SortedList {
         Some(why.clone())
     }
 
-    /// Returns the first part whose records do not come in the order of the keys, and the reason.
+    /// Returns the first part whose records are not in the order of the keys, and the diagnostic for it.
     pub(super) fn disorder(&self) -> Option<(usize, Diagnostic)> {
         lock(&self.reached).disorder.clone()
     }
 
-    /// Returns approximately how many octets the list may take.
+    /// Returns the approximate number of octets of the complete list.
     pub(super) fn octets(&self, parts: usize) -> usize {
         const HEAD: usize = 256;
         let most = usize::try_from(self.most).unwrap_or(usize::MAX);
@@ -136,8 +135,8 @@ impl SortedList {
             .saturating_add(heads)
     }
 
-    /// Puts records in order until this number of positions is reached, as far as possible. `read` reads records of a part, by
-    /// rank from 1; it may read fewer, and returns `None` when there is no time left.
+    /// Puts records in order up to this number of positions, as far as possible. `read` reads records of a part, by rank from 1;
+    /// it may read fewer than requested, and returns `None` when the time is over.
     pub(super) async fn reach<F>(
         &self,
         positions: u64,
@@ -181,7 +180,8 @@ impl SortedList {
         }
     }
 
-    /// Takes the next records of a part; a part without any record has failed. Returns whether records could be taken.
+    /// Adds a page of records to a part; if none of them could be read, the part has failed. Returns `false` if the keys could
+    /// not be read.
     async fn take(
         &self,
         part: &mut OpenPart,
@@ -227,9 +227,8 @@ impl SortedList {
         true
     }
 
-    /// Gives each record without a position a key that decides its position, and returns for each whether the key is its own.
-    /// Records that the target files differently and records without a key get other keys: they stay after the records that they
-    /// follow.
+    /// Assigns a key to each record without a position, and returns for each record whether this is its own key. A record without
+    /// a key, or that the target files elsewhere, gets the key of the record before it, so that it stays in the target's order.
     fn give_keys(&self, part: &mut OpenPart) -> Vec<bool> {
         let own: Vec<Option<&SortValues>> = part
             .heads
@@ -255,7 +254,8 @@ impl SortedList {
         floor.is_none_or(|floor| self.order.compared(floor, own).is_le())
     }
 
-    /// Gives positions to records whose turn is known, up to `wanted`; returns whether it is worthwhile to continue.
+    /// Assigns positions to the records whose turn is certain, up to `wanted`. Returns whether reading more records can yield
+    /// further positions.
     fn extend(&self, open: &mut [OpenPart], wanted: u64) -> bool {
         let mut reached = lock(&self.reached);
         let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
@@ -301,12 +301,12 @@ impl SortedList {
 }
 
 impl OpenPart {
-    /// Returns whether records have to be read before the next one gets its position.
+    /// Returns whether more records must be read before the part's next record can get its position.
     fn needs_records(&self) -> bool {
         !self.is_lost && self.next <= self.count && self.heads.len() <= LOOKAHEAD
     }
 
-    /// Returns whether enough records were read to begin, and none of them has a position.
+    /// Returns whether enough records were read for the first position, and none has a position yet.
     fn is_begun(&self) -> bool {
         !self.needs_records() && self.heads.front().is_some_and(|first| first.rank == 1)
     }
@@ -316,7 +316,7 @@ impl OpenPart {
     }
 }
 
-/// Returns why a page has no records at all.
+/// Returns the failure of a page in which no record could be read.
 fn failure_of(page: &[Result<Record, Diagnostic>]) -> Option<Diagnostic> {
     if page.iter().any(Result::is_ok) {
         return None;
@@ -326,8 +326,8 @@ fn failure_of(page: &[Result<Record, Diagnostic>]) -> Option<Diagnostic> {
     Some(first.cloned().unwrap_or_else(none))
 }
 
-/// Returns why the first records of a part cannot be put in order: none of them has a key, or more than half of those that have
-/// one are out of order.
+/// Returns the diagnostic for a part that is not sorted: none of its first records has a key, or more than half of those with a
+/// key are out of order.
 fn disorder(part: &OpenPart, kept: &[bool]) -> Option<Diagnostic> {
     let refused = |words: &str| Some(diagnostic(Condition::SORT_SEQUENCE, words));
     if part.heads.iter().all(|head| head.own.is_none()) {
@@ -347,8 +347,8 @@ fn disorder(part: &OpenPart, kept: &[bool]) -> Option<Diagnostic> {
     }
 }
 
-/// Returns which of the records are in order: those of the longest ascending subsequence, in which one record with the key counts
-/// as much as two without.
+/// Returns for each record whether it is in order, as a member of the longest ascending subsequence. A record that has the key
+/// counts as much as two records without the key.
 fn in_order(records: &[Option<&SortValues>], order: &RecordOrder) -> Vec<bool> {
     // For each record, the best sequence that ends with it: the weight of the sequence, and the previous record in it.
     let mut best: Vec<(u32, Option<usize>)> = Vec::with_capacity(records.len());

@@ -1,5 +1,5 @@
-//! The numbers of records for each term of a query (SearchResult-1, Z39.50-2003 Appendix USR.1), which are summed if every target
-//! that answered reports its own.
+//! The number of records for each term of a query (SearchResult-1, Z39.50-2003 Appendix USR.1). The numbers of all targets are
+//! added up if every target that answered reports them.
 
 use z3950::service::search::SearchResult;
 use z3950_server::asn1::apdu::RpnQuery;
@@ -8,7 +8,8 @@ use z3950_server::backend::TermCount;
 
 use super::hits::HitsOfTarget;
 
-/// Returns what a target says about the terms of a query, from the left; `None` unless it gives a count for each term.
+/// Returns the number of records for each term of a query, from the left, as reported by a target; `None` if any number is
+/// missing.
 pub(super) fn of_target(found: &SearchResult, query: &RpnQuery) -> Option<Vec<usize>> {
     let terms: Vec<_> = query.rpn.terms().collect();
     let natural = |count: i64| usize::try_from(count).ok();
@@ -32,7 +33,7 @@ pub(super) fn of_target(found: &SearchResult, query: &RpnQuery) -> Option<Vec<us
     counts.collect()
 }
 
-/// Returns the counts of all targets together; `None` if a target does not report its own.
+/// Returns the total number of records for each term; `None` if a target does not report its numbers.
 pub(super) fn summed(query: &RpnQuery, parts: &[HitsOfTarget]) -> Vec<TermCount> {
     let mut sums: Vec<TermCount> = { query.rpn.terms() }
         .map(|operand| TermCount {

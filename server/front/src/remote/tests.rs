@@ -1,4 +1,4 @@
-//! Remote databases in front of test servers that answer, fail, lie, change and die.
+//! Tests of databases whose targets are test servers that answer, fail, lie, change and die.
 
 mod crowded;
 mod facets;
@@ -40,7 +40,7 @@ fn target(server: &TestServer) -> String {
     format!("{}/cat", server.addr())
 }
 
-/// Starts a server whose databases are at these targets.
+/// Starts a server with a database at these targets.
 fn front(targets: impl IntoIterator<Item = String>) -> TestServer {
     front_with(targets, |_| {})
 }
@@ -60,7 +60,8 @@ async fn connected(front: &TestServer, database: &str) -> Connection {
     Client::new().connect(target).await.expect("a session")
 }
 
-/// Returns the records of the first search for a title, as `DATABASE TITLE`, or the condition in the place of each.
+/// Searches for a title; returns the number of hits and the first records as `DATABASE TITLE`, or the condition of a record's
+/// diagnostic.
 async fn found(front: &TestServer, term: &str) -> (u64, Vec<String>) {
     let connection = connected(front, "union").await;
     let hits = connection.search(Query::title(term)).await.expect("hits");
@@ -84,7 +85,7 @@ fn searches(server: &TestServer) -> usize {
         .count()
 }
 
-/// Returns the failures of targets in the answer to a search.
+/// Searches for a title; returns the failures of targets in the answer.
 async fn failures(front: &TestServer, term: &str) -> Vec<String> {
     let connection = connected(front, "union").await;
     let hits = connection.search(Query::title(term)).await.expect("hits");

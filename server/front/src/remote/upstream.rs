@@ -1,4 +1,4 @@
-//! One target: its sessions, and the searches, scans and facets for which they are used.
+//! One target: its sessions, and the searches, scans and facets that use them.
 
 mod idle;
 mod pages;
@@ -33,12 +33,12 @@ use crate::lock::lock;
 
 /// A target of a remote database.
 pub(super) struct Upstream {
-    /// The database of the target's records: `NAME@TARGET`.
+    /// The name of the database at this target: `NAME@TARGET`.
     name: String,
     target: String,
     client: Client,
     slots: Vec<SessionSlot>,
-    /// The count of others that wait for sessions with the server.
+    /// The number of other users of the server's sessions that are waiting for one.
     demand: SessionDemand,
     /// Notified when a session is opened.
     opened: Arc<Notify>,
@@ -51,24 +51,24 @@ pub(super) struct Upstream {
     time: Duration,
     /// The result sets that may be held at the target, oldest first.
     held: Mutex<Vec<Weak<RemoteSet>>>,
-    /// Whether something looks after idle sessions.
+    /// Whether a task that closes idle sessions is running.
     is_tended: AtomicBool,
     /// The chain of servers whose searches this target serves.
     chain: Option<ChainLoad>,
 }
 
-/// Room for a session, locked by the operation whose turn it is.
+/// A slot for a session, locked by the operation that has its turn.
 #[derive(Default)]
 struct SessionSlot {
     state: tokio::sync::Mutex<SlotState>,
-    /// Whether there is a session, for those that do not have its turn.
+    /// Whether the slot has a session; readable without the turn.
     is_open: AtomicBool,
 }
 
 #[derive(Default)]
 struct SlotState {
     open: Option<OpenSession>,
-    /// Counts the sessions so far. Result sets of earlier sessions are lost.
+    /// The number of the current session. A result set of a session with a lower number is lost.
     number: u64,
 }
 
@@ -81,10 +81,10 @@ struct OpenSession {
 const SETS_IN_SESSION: usize = 16;
 
 impl Upstream {
-    /// Creates a target of a database; nothing is sent yet.
+    /// Creates a target of a database, without connecting to it.
     ///
     /// # Errors
-    /// If the target is neither a profile nor an address.
+    /// The target is neither a profile nor an address.
     pub(super) fn new(
         client: &Client,
         options: &RemoteOptions,
@@ -120,18 +120,18 @@ impl Upstream {
         &self.name
     }
 
-    /// Returns the form to ask for if this one is wanted.
+    /// Returns the form to request from the target if `wanted` is the preferred form.
     pub(super) fn form(&self, wanted: SourceForm) -> SourceForm {
         self.without_holdings.form(wanted)
     }
 
-    /// Returns the feature at which a target may fail if it is asked for records in a form.
+    /// Returns the optional feature that a request for records in this form relies on.
     fn refusal(&self, form: SourceForm) -> Option<&FeatureRefusal> {
         (form == SourceForm::Holdings).then_some(&self.without_holdings)
     }
 
-    /// Searches, or shares the answer of an equal search. The first `first` records come with the answer, in the wanted form if
-    /// the target has it.
+    /// Searches, or shares the answer of an equal search. The first `first` records are fetched with the answer, in the wanted
+    /// form if the target supports it.
     ///
     /// # Errors
     /// The reason why there is no result.
@@ -182,8 +182,8 @@ impl Upstream {
         }
     }
 
-    /// Returns the facets that the target counts over a set, by another search, which equal searches share; `None` if it counts
-    /// none.
+    /// Returns the target's facets for a result set; `None` if it does not support facets. They need another search, which is
+    /// shared with equal requests.
     pub(super) async fn facets(
         self: &Arc<Self>,
         set: &RemoteSet,
@@ -221,7 +221,7 @@ impl Upstream {
         found.ok().flatten()
     }
 
-    /// Sends another request in a session, and sends it again if the session turns out to have ended.
+    /// Sends a request other than a search in a session, and repeats it if the session turns out to have ended.
     ///
     /// # Errors
     /// The reason why there is no answer.
@@ -237,7 +237,7 @@ impl Upstream {
         self.ask_of(caller, deadline, None, question).await
     }
 
-    /// Asks for something that the target may have refused before.
+    /// Sends a request that relies on an optional feature; a timeout counts as a failure of the feature.
     async fn ask_of<T, F>(
         self: &Arc<Self>,
         caller: Caller,
@@ -262,19 +262,19 @@ impl Upstream {
     }
 
     /// # Errors
-    /// If too many chains of servers have operations in progress.
+    /// Too many chains of servers have operations in progress.
     fn begin(&self) -> Result<Option<ChainOperation>, Diagnostic> {
         self.chain.as_ref().map(ChainLoad::begin).transpose()
     }
 
     /// # Errors
-    /// If there is no session.
+    /// No session became free.
     async fn turn(&self, caller: Caller, slot: Option<usize>) -> Result<SessionTurn, Diagnostic> {
         let turn = self.queue.turn(caller, slot).await;
         turn.map_err(|_| failure::unavailable("no session"))
     }
 
-    /// Returns the session that has a turn, to be used now: a slot, and the number of its session.
+    /// Returns the session of a turn as its slot and number, and marks it as used now.
     async fn session_of(&self, turn: &SessionTurn) -> (usize, u64) {
         let Some(slot) = self.slots.get(turn.slot) else {
             return (turn.slot, 0);
@@ -301,8 +301,8 @@ impl Upstream {
         Ok(HeldSet::new(result, form, session))
     }
 
-    /// Asks in the session of a turn. The session is opened if necessary, and opened once more if it turns out to have ended.
-    /// Returns the session too.
+    /// Sends a request in the session of a turn; returns the answer and the session. The session is opened if necessary, and once
+    /// more if it turns out to have ended.
     async fn in_session<T, F>(
         &self,
         turn: &SessionTurn,
@@ -352,7 +352,7 @@ impl Upstream {
     }
 
     /// # Errors
-    /// The diagnostic that there was no answer in time. The reason may be a feature that not all targets have.
+    /// The answer is late. An optional feature in the request may be the reason, so it is then marked as failed.
     async fn within<T>(
         &self,
         deadline: Instant,
@@ -375,7 +375,7 @@ impl Upstream {
         })
     }
 
-    /// Gives up the oldest sets at the target if there are more than the sessions should hold.
+    /// Remembers a set, and deletes the oldest sets at the target if there are more than the sessions should hold.
     fn remember(&self, set: &Arc<RemoteSet>) {
         let most = self.slots.len().saturating_mul(SETS_IN_SESSION);
         let mut held = lock(&self.held);
@@ -393,7 +393,7 @@ impl Upstream {
     }
 }
 
-/// Returns whether a session ended at a request.
+/// Returns whether the error means that the session ended.
 fn is_session_lost(error: &Error) -> bool {
     error.is_connection_lost() || matches!(error, Error::ProtocolError { .. })
 }

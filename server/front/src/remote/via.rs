@@ -1,6 +1,6 @@
-//! Servers that lead to each other in a circle. A search says which servers it has come through; a database that finds itself
-//! among them refuses it. Searches that come through other servers have sessions of their own, so that they never wait for
-//! searches that wait for them.
+//! Prevents loops between servers that are each other's targets. A search carries the list of servers that have passed it on; a
+//! database that finds itself in the list refuses the search. Searches that were passed on by servers get sessions of their own,
+//! so that they cannot wait for a search that waits for them.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -20,15 +20,15 @@ use super::upstream::Upstream;
 use super::{RemoteOptions, failure};
 use crate::lock::lock;
 
-/// The targets of a database, for each chain of servers that searches come through.
+/// The targets of a database, separately for each chain of servers that passes searches on.
 pub(super) struct Chains {
-    /// The identifier of the database among all servers.
+    /// The globally unique identifier of the database.
     id: u64,
     client: Client,
     cache: Arc<RecordCache>,
-    /// The targets for searches that come through no other server.
+    /// The targets for searches that come directly from clients.
     pub(super) direct: Vec<Arc<Upstream>>,
-    /// The targets for other searches; the least recently used chain comes first.
+    /// The targets for searches passed on by other servers, the least recently used chain first.
     chained: Mutex<Vec<Chain>>,
     busy: Arc<BusyChains>,
     recent: Mutex<VecDeque<ChainedSearch>>,
@@ -40,31 +40,31 @@ struct Chain {
     upstreams: Vec<Arc<Upstream>>,
 }
 
-/// The number of operations in progress of each chain, by the chain's number.
+/// The number of operations in progress, by the number of the chain.
 type BusyChains = Mutex<HashMap<u64, usize>>;
 
-/// A chain, with the list of its database's busy chains.
+/// The number of a chain, and the busy chains of the database.
 #[derive(Clone)]
 pub(super) struct ChainLoad {
     number: u64,
     busy: Arc<BusyChains>,
 }
 
-/// An operation of a chain, which is in progress until this is dropped.
+/// An operation of a chain; it ends when the value is dropped.
 pub(super) struct ChainOperation(ChainLoad);
 
-/// A search that came through other servers.
+/// A recent search that was passed on by other servers.
 struct ChainedSearch {
-    /// The server at which the search began, and its query.
+    /// The first server of the chain, and the query.
     key: (u64, Vec<u8>),
     via: Via,
     at: Instant,
 }
 
-/// The maximum number of chains that have operations in progress at one time, and of chains whose sessions are kept.
+/// The maximum number of chains with operations in progress at the same time, and of chains whose sessions are kept open.
 const MAX_CHAINS: usize = 8;
 
-/// The maximum number of searches that are remembered to recognize those that come by several paths.
+/// The maximum number of recent searches, which are remembered to recognize a search that arrives by several paths.
 const MAX_RECENT: usize = 64;
 
 /// The maximum number of sessions with a target for each chain.
@@ -72,7 +72,7 @@ const SESSIONS_OF_CHAIN: usize = 2;
 
 impl Chains {
     /// # Errors
-    /// If a target is neither a profile nor an address.
+    /// A target is neither a profile nor an address.
     pub(super) fn new(
         client: Client,
         options: &RemoteOptions,
@@ -92,15 +92,15 @@ impl Chains {
         Ok(chains)
     }
 
-    /// Returns the client with which sessions are opened.
+    /// Returns the client that opens the sessions.
     pub(super) fn client(&self) -> &Client {
         &self.client
     }
 
-    /// Returns the targets, for a search that has come through these servers.
+    /// Returns the targets for a search that was passed on by these servers.
     ///
     /// # Errors
-    /// Condition 109: the search has come through this database, or through too many servers.
+    /// Condition 109 if the search was passed on by this database, or through too many servers.
     pub(super) fn upstreams(
         &self,
         options: &RemoteOptions,
@@ -156,7 +156,8 @@ impl Chains {
         Ok(upstreams)
     }
 
-    /// Returns whether a search came by another path a moment ago, so that its first server would count these records twice.
+    /// Returns whether the same search arrived by another path a moment ago. Its records must not be returned again, because the
+    /// server at which it began would count them twice.
     pub(super) fn is_repeated(&self, options: &RemoteOptions, via: Via, query: &RpnQuery) -> bool {
         let (Some(first), Ok(query)) = (
             via.servers().first(),
@@ -200,7 +201,7 @@ impl ChainLoad {
     /// Begins an operation.
     ///
     /// # Errors
-    /// Condition 109 if the maximum number of other chains have operations in progress.
+    /// Condition 109 if too many other chains have operations in progress.
     pub(super) fn begin(&self) -> Result<ChainOperation, Diagnostic> {
         let mut busy = lock(&self.busy);
         if busy.len() >= MAX_CHAINS && !busy.contains_key(&self.number) {

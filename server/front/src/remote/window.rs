@@ -1,4 +1,4 @@
-//! The first records of each target, read during the search; records of one edition become one hit.
+//! Reads the first records of each target during a search, and merges records of one edition into one hit.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use super::merge::{Clustering, Edition};
 use super::records::runs;
 use super::{RemoteDatabase, RemoteOptions};
 
-/// The hits that replace the first records of a list.
+/// The merged hits that replace the first records of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MergedWindow {
-    /// The number of records that they replace.
+    /// The number of records that the merged hits replace.
     pub(super) records: u32,
-    /// The first record of each hit, in ascending order.
+    /// The position before merging of each hit's first record, in ascending order.
     firsts: Vec<u32>,
-    /// The further records of a hit, by its first record.
+    /// The further records of each hit, keyed by its first record.
     others: HashMap<u32, Vec<u32>>,
 }
 
 impl MergedWindow {
-    /// Creates the hits for these clusters of the first records, which are in the order of their first members.
+    /// Creates the hits for clusters of the first records; the clusters are in the order of their first members.
     fn new(clusters: Vec<Vec<usize>>) -> Self {
         let mut window = Self::default();
         for cluster in clusters {
@@ -46,13 +46,13 @@ impl MergedWindow {
         window
     }
 
-    /// Returns how many records have become part of another hit.
+    /// Returns the number of records that are hidden in the hit of another record.
     pub(super) fn merged(&self) -> u64 {
         let hits = u64::try_from(self.firsts.len()).unwrap_or(u64::MAX);
         u64::from(self.records).saturating_sub(hits)
     }
 
-    /// Returns the record that a hit begins with: its position before merging.
+    /// Returns the position before merging of the first record of a hit.
     pub(super) fn record(&self, position: u64) -> u64 {
         let hit = usize::try_from(position).ok();
         match hit.and_then(|hit| self.firsts.get(hit)) {
@@ -61,7 +61,7 @@ impl MergedWindow {
         }
     }
 
-    /// Returns the further records of the hit that begins with a record.
+    /// Returns the further records of the hit whose first record is `first`.
     pub(super) fn others(&self, first: u32) -> &[u32] {
         self.others.get(&first).map_or(&[], Vec::as_slice)
     }
@@ -73,8 +73,8 @@ impl MergedWindow {
 }
 
 impl RemoteDatabase {
-    /// Reads the first records of each target, all at the same time, and turns records of one edition into one hit. Records that
-    /// do not arrive in time remain separate hits.
+    /// Reads the first records of all targets at the same time, and merges records of one edition into one hit. Records that do
+    /// not arrive in time remain separate hits.
     pub(super) async fn merge_first(
         &self,
         hits: &mut RemoteHits,
@@ -141,7 +141,7 @@ impl RemoteDatabase {
     }
 }
 
-/// Returns the hits for the first records, for as many records as can be compared before the time is over.
+/// Merges as many of the first records as can be compared before the time is over.
 fn clustered(records: &[Option<Record>], mut is_over: impl FnMut() -> bool) -> MergedWindow {
     let mut clustering = Clustering::default();
     for record in records.iter().take_while(|_| !is_over()) {
@@ -150,7 +150,7 @@ fn clustered(records: &[Option<Record>], mut is_over: impl FnMut() -> bool) -> M
     MergedWindow::new(clustering.clusters)
 }
 
-/// Returns the edition of a record, if the record came and is complete.
+/// Returns the edition of a record; `None` if the record is missing or incomplete.
 fn edition_of(record: Option<&Record>) -> Option<Edition> {
     let whole = record.filter(|record| record.damage().is_none());
     Edition::of(&whole?.marc()?)

@@ -1,4 +1,4 @@
-//! The result sets of a session: their limits, and which are evicted first.
+//! Tests of the limits of result sets, and of the order of their eviction.
 
 use z3950_asn1::apdu::DatabaseName;
 

@@ -1,4 +1,4 @@
-//! Who is admitted, and who gives way.
+//! Tests of the admission of connections, and of connections closed to make room.
 
 use futures_util::FutureExt;
 use tokio::time::sleep;
@@ -7,7 +7,8 @@ use super::*;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Rooms for this many sessions; connections without a session have 250 ms, and idle sessions a second.
+/// Returns rooms for this many sessions. A connection is safe for 250 ms without a session, and for a second with an idle
+/// session.
 fn rooms(sessions: usize) -> Rooms {
     Rooms::new(&Limits {
         sessions,
@@ -19,7 +20,7 @@ fn address(text: &str) -> Option<IpAddr> {
     (text != "unix").then(|| text.parse().expect("an address"))
 }
 
-/// Returns what happens to a connection from the address: its room, or why there is none.
+/// Returns the room of a new connection from the address, or the reason for the refusal.
 fn enter(rooms: &Rooms, from: &str) -> Result<Room, &'static str> {
     match rooms.enter(address(from)) {
         Entrance::Admitted(room) => Ok(room),
@@ -29,7 +30,7 @@ fn enter(rooms: &Rooms, from: &str) -> Result<Room, &'static str> {
     }
 }
 
-/// Returns sessions of the address that are busy.
+/// Opens `count` busy sessions from the address.
 fn sessions(rooms: &Rooms, from: &str, count: usize) -> Vec<Room> {
     let open = |_| {
         let room = enter(rooms, from).unwrap_or_else(|why| panic!("{from}: {why}"));

@@ -1,4 +1,4 @@
-//! Requests that exceed the octets of a session are refused, and nothing stays counted.
+//! Tests of requests that are refused because they exceed the memory limit of a session; afterwards, nothing may remain counted.
 
 use super::*;
 use crate::budget::DECODED;
@@ -6,7 +6,7 @@ use crate::memory::MemoryBackend;
 use crate::requests::{Sizes, present_request, scan_request};
 use crate::testing::record;
 
-/// Returns a session that keeps at most this many octets, with a record of each of these sizes.
+/// Opens a session that may use at most this many octets, at a server with one record of each of these sizes.
 async fn open_with(session_octets: usize, records: &[usize]) -> Client {
     let limits = Limits {
         session_octets,

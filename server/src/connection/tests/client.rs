@@ -1,9 +1,9 @@
-//! The client's end of a connection in memory.
+//! The client's side of a connection in memory.
 
 use super::*;
 use crate::connection;
 
-/// The client's end of a connection.
+/// The client's side of a connection in memory.
 pub(super) struct Client {
     pub(super) stream: Framed<DuplexStream, ApduCodec>,
     pub(super) stop: watch::Sender<bool>,
@@ -46,7 +46,7 @@ impl Client {
         Self::within(Arc::new(context), room)
     }
 
-    /// Returns a client of a server that may have other clients.
+    /// Connects a client to a server that may have other clients.
     pub(super) fn within(context: Arc<Context>, room: Option<Room>) -> Self {
         let (ours, theirs) = tokio::io::duplex(CAPACITY);
         let (stop, stopping) = watch::channel(false);
@@ -100,7 +100,7 @@ impl Client {
         Some(codec::decode(&octets).expect("a sound answer"))
     }
 
-    /// Returns the next answer: the APDU's name, the message of a Close, or `end`.
+    /// Returns a description of the next answer: the APDU's name, the message of a Close, or `end`.
     pub(super) async fn heard(&mut self) -> String {
         match self.next().await {
             None => "end".to_owned(),
@@ -112,7 +112,7 @@ impl Client {
         }
     }
 
-    /// Returns the answers up to the end of the connection.
+    /// Returns the descriptions of all answers until the connection ends.
     pub(super) async fn heard_to_the_end(&mut self) -> Vec<String> {
         let mut heard = Vec::new();
         while heard.last().is_none_or(|last| last != "end") {

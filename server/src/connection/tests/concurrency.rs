@@ -1,4 +1,4 @@
-//! Concurrent operations, if they are agreed on.
+//! Tests of concurrent operations.
 
 use z3950_asn1::apdu::{Options, RequestedAction, ResultSetId};
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::backend::{Hits, RecordId};
 use crate::requests::{present_request, search_request};
 
-/// A backend whose searches take as many seconds as the term says and find one record; it counts the searches in progress.
+/// A backend whose searches take as many seconds as their term says and find one record. It counts the searches in progress.
 #[derive(Default)]
 struct Timed {
     running: Arc<AtomicUsize>,
@@ -55,14 +55,14 @@ async fn open() -> (Client, Arc<Timed>) {
     agreed(true, Limits::default(), Faults::new()).await
 }
 
-/// Returns a request, with a referenceId if one is given.
+/// Adds a referenceId to a request, unless it is empty.
 fn of(reference: &str, mut request: Apdu) -> Apdu {
     let reference = (!reference.is_empty()).then(|| ReferenceId(reference.into()));
     request.set_reference_id(reference);
     request
 }
 
-/// Returns a search of this many seconds into a set of this name.
+/// Returns a search that takes this many seconds and creates a set of this name.
 fn timed(reference: &str, seconds: u64, set: &str) -> Apdu {
     let request = search_request(&seconds.to_string());
     let result_set_name = set.into();
@@ -87,7 +87,7 @@ fn presented(reference: &str, set: &str) -> Apdu {
     )
 }
 
-/// Returns the referenceIds of this many answers, with the seconds at which they arrived.
+/// Receives `number` answers; returns their referenceIds and the seconds at which they arrived.
 async fn answers(client: &mut Client, number: usize) -> Vec<(String, u64)> {
     let begun = Instant::now();
     let mut answers = Vec::new();

@@ -1,4 +1,4 @@
-//! Clients that guess passwords, in one session, in several, and when the server asks for them.
+//! Tests of clients that guess passwords: in one session, in several sessions, and in answer to the server's challenge.
 
 use tokio::time::timeout;
 use z3950_asn1::apdu::{
@@ -44,7 +44,7 @@ fn init_with(password: &str) -> Apdu {
     .into()
 }
 
-/// Returns the result of Init or the condition of its refusal, and the milliseconds until it comes.
+/// Returns the result of Init, or the condition of its refusal, and the time in milliseconds until it arrived.
 async fn admission(client: &mut Client) -> (String, u128) {
     let begun = Instant::now();
     let Some(Apdu::InitializeResponse(response)) = client.next().await else {
@@ -109,7 +109,7 @@ async fn guesses_side_by_side_are_answered_one_after_the_other() {
     assert_eq!(server.metrics.sessions_ended(SessionEnd::Refused), 4);
 }
 
-/// Returns a request for a report on the operation in progress.
+/// Returns a request for a report on the operations in progress.
 fn report_wanted() -> Apdu {
     TriggerResourceControlRequest {
         reference_id: None,
@@ -174,7 +174,7 @@ async fn a_withheld_answer_does_not_delay_the_stop() {
     }
 }
 
-/// Returns a client that is asked who it is before its first operation.
+/// Opens a session in which the client must authenticate before its first operation.
 async fn unproved(server: &Arc<Context>) -> Client {
     let mut client = connected(server);
     let init = InitializeRequest {
@@ -224,7 +224,7 @@ async fn the_answer_to_a_question_is_a_guess_too() {
     assert_eq!(client.heard().await, "searchResponse");
 }
 
-/// A report would reveal that the search is carried out.
+/// A report would reveal that the search is being performed, and so that the password was right.
 #[tokio::test(start_paused = true)]
 async fn no_report_tells_a_right_password_while_answers_are_withheld() {
     for is_withheld in [false, true] {

@@ -1,9 +1,9 @@
-//! Operations in progress: cancelled, timed out, and dropped with their connection.
+//! Tests of operations that are cancelled, time out, or are dropped with their connection.
 
 use super::*;
 use crate::requests::Slow;
 
-/// Returns a client that waits for a search of an hour.
+/// Returns a client that is waiting for a search that takes an hour.
 async fn waiting() -> (Client, Arc<Slow>) {
     waiting_within(Limits::default()).await
 }

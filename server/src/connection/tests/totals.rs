@@ -1,4 +1,4 @@
-//! The totals of sessions, and how each ended.
+//! Tests of the totals of sessions, and of the reasons for their end.
 
 use std::sync::Mutex;
 
@@ -48,7 +48,7 @@ fn init_as(user: &str) -> Apdu {
     .into()
 }
 
-/// Returns the totals of a session with these requests, after which the client leaves.
+/// Runs a session with these requests, after which the client disconnects; returns its totals.
 async fn totals_of(requests: Vec<Apdu>, faults: Faults) -> SessionTotals {
     let ended = Arc::new(Ended::default());
     let mut client = Client::on(target(), faults, Arc::clone(&ended) as _, None);
@@ -140,7 +140,7 @@ async fn the_end_of_a_session_is_known() {
     }
 }
 
-/// What the client does after Init, and how the session ends.
+/// Each case has the client's behaviour after Init, and the expected reason for the end of the session.
 #[tokio::test(start_paused = true)]
 async fn the_server_ends_sessions() {
     enum Deed {

@@ -1,11 +1,11 @@
-//! Each fault in an SRU answer.
+//! Tests of each fault in an SRU answer.
 
 use z3950_asn1::sru::{SearchRetrieveResponse, SruRecord, Version};
 
 use super::*;
 use crate::fault::Rule;
 
-/// Returns an answer with two records of ten, as a fault leaves it.
+/// Returns an answer with two of ten records after a fault was applied.
 fn struck(fault: &str) -> Vec<u8> {
     let rule: Rule = format!("on sru search: {fault}").parse().expect(fault);
     let record = || SruRecord::new("info:srw/schema/1/dc-v1.1", "<dc>Éa</dc>");

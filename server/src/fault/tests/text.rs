@@ -1,10 +1,10 @@
-//! Rules as text: every kind of fault, and every error.
+//! Tests of the text form of rules: every kind of fault, and every error.
 
 use z3950_asn1::apdu::{AddInfo, ExternalEncoding, Options, PresentRequest, Record, Records};
 
 use super::*;
 
-/// Every fault that applies to a Search with one record in its answer, and its effect.
+/// The cases are all faults that apply to a Search with one record in its answer.
 #[test]
 fn text_form_of_every_fault_in_a_search() {
     let answer = "1 hits, 1 returned: usmarc 0 72";

@@ -1,4 +1,4 @@
-//! Requests that are not for SRU: they go to the implementor of [`Web`], and its answers come back.
+//! Passes HTTP requests other than SRU to the [`Web`] handler, and returns its answers.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::metrics::{OperationKind, OperationTimer};
 use crate::web::{Web, WebBody, WebClient, WebParts, WebRequest};
 
 impl Answerer<'_> {
-    /// Gets the answer to a request that is not for SRU.
+    /// Returns the handler's answer to a request other than SRU.
     pub(super) async fn of_web(
         &mut self,
         web: &dyn Web,
@@ -63,7 +63,7 @@ impl Answerer<'_> {
         }
     }
 
-    /// Collects all parts of a body, for faults, up to the size of the largest record.
+    /// Collects all parts of a body, so that faults can change it; at most as many octets as the largest record may have.
     pub(super) async fn collect(&self, mut parts: WebParts) -> Bytes {
         let most = self.context.target.limits.exceptional_record_size;
         let mut all = BytesMut::new();
@@ -78,7 +78,7 @@ impl Answerer<'_> {
     }
 }
 
-/// Returns the answer to a request that is not SRU's.
+/// Converts the handler's answer; the further parts of its body are returned separately.
 fn from_web(response: Response<WebBody>) -> (HttpAnswer, Option<WebParts>) {
     let (head, body) = response.into_parts();
     let (body, parts) = match body {

@@ -1,4 +1,4 @@
-//! HTTP answers with faults, as values and as they are written.
+//! Tests of HTTP answers with faults, before and after encoding.
 
 use super::*;
 use crate::fault::Rule;

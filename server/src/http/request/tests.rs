@@ -1,4 +1,4 @@
-//! Heads as clients send them.
+//! Tests of heads as clients send them.
 
 use hyper::Request;
 

@@ -1,8 +1,9 @@
-//! Faults on HTTP connections.
+//! Tests of faults on HTTP connections.
 
 use super::*;
 
-/// Returns what a caller gets for a search with this rule, and how the session ends; the caller leaves after ten seconds.
+/// Sends a search to a server with this rule. Returns the octets received, the time until then, and the reason for the end of the
+/// session; the client disconnects after ten seconds.
 async fn heard(rule: &str) -> (String, Duration, SessionEnd) {
     let faults = Faults::new().with(rule.parse().expect("a rule"));
     let target = Target::new(catalogue(), Limits::default());

@@ -1,4 +1,4 @@
-//! Clients that guess passwords, on one connection and on several.
+//! Tests of clients that guess passwords, on one connection and on several.
 
 use super::*;
 use crate::access::Access;
@@ -27,7 +27,7 @@ fn with_password(password: &str) -> String {
     get(&format!("/cat?{WAR}&x-username=ann&x-password={password}"))
 }
 
-/// Returns the status of the next answer, and the milliseconds until it comes.
+/// Returns the status of the next answer, and the time in milliseconds until it arrived.
 async fn status(caller: &mut Caller) -> (String, u128) {
     let begun = Instant::now();
     let answer = caller.answer().await.expect("an answer");

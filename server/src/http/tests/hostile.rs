@@ -1,4 +1,4 @@
-//! Requests that no client should send (RFC 9112 §11).
+//! Tests of requests that well-behaved clients do not send (RFC 9112 §11).
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Times, rooms, sizes, and the end of the server.
+//! Tests of time limits, rooms, size limits, and the end of the server.
 
 use z3950_asn1::sru::SruRecord;
 
@@ -8,7 +8,7 @@ use crate::memory::MemoryBackend;
 use crate::requests::Slow;
 use crate::testing::record;
 
-/// Returns a caller that waits for a search of an hour.
+/// Returns a client that is waiting for a search that takes an hour.
 async fn waiting() -> (Caller, Arc<Slow>) {
     let backend = Arc::new(Slow::default());
     let mut caller = Caller::of(Arc::clone(&backend) as _, Limits::default());
@@ -265,7 +265,7 @@ async fn octets_are_counted_in_the_budget() {
     }
 }
 
-/// Finds the session size in octets at which a request gets this answer, while it does not get it with one octet fewer.
+/// Finds the smallest memory limit of a session with which a request gets this answer.
 async fn check_octets(target: impl Fn(Limits) -> Target, request: &str, most: usize) {
     for (session_octets, status) in [(most, "200"), (most - 1, "503")] {
         let limits = Limits {

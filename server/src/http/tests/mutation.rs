@@ -1,9 +1,9 @@
-//! Mutated requests: the server answers or ends the connection, and never panics or hangs. Seeded, so that a failure can be repeated;
-//! `Z3950_MUTATIONS=N` multiplies the count.
+//! Tests of mutated requests: the server must answer or end the connection, and neither panic nor hang. Seeded, so that a failure
+//! can be repeated; `Z3950_MUTATIONS=N` multiplies the number of mutations.
 
 use super::*;
 
-/// xorshift64.
+/// An xorshift64 random number generator.
 struct Random(u64);
 
 impl Random {
@@ -15,7 +15,7 @@ impl Random {
     }
 }
 
-/// Parts of requests that parsers care about.
+/// Parts of requests that are significant to parsers.
 const PARTS: [&str; 16] = [
     "\r\n",
     "\r\n\r\n",

@@ -1,4 +1,4 @@
-//! Requests that are not for SRU: who answers them, how their bodies come, and their sessions with the server.
+//! Tests of requests other than SRU: their handler, their bodies, and their sessions with the server.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,12 +13,12 @@ use crate::connection::rooms::{Entrance, Rooms};
 use crate::requests::{init, search};
 use crate::web::{Web, WebAnswering, WebBody, WebClient, WebRequest, http, is_sru};
 
-/// Answers everything whose path begins with `/web`, and URLs for a gateway.
+/// A handler that answers paths that begin with `/web`, and URLs for a gateway.
 #[derive(Default)]
 struct Pages {
-    /// The number of parts that were asked for.
+    /// The number of parts of bodies that were requested.
     parts: Arc<AtomicUsize>,
-    /// The number of answers that were dropped.
+    /// The number of bodies that were dropped.
     dropped: Arc<AtomicUsize>,
 }
 
@@ -89,7 +89,7 @@ impl Web for Pages {
     }
 }
 
-/// Returns what a search for `war` finds in a session of its own.
+/// Searches for `war` in a session of the client's own; returns the result.
 async fn found(client: &WebClient) -> String {
     let mut session = Framed::new(client.connect().await, ApduCodec::new(1 << 20));
     let mut answers = Vec::new();
@@ -153,7 +153,7 @@ async fn sessions_of_a_request_count_against_the_limit() {
     }
 }
 
-/// Returns what the server sends until the end of the connection.
+/// Returns everything that the server sends until the connection ends.
 async fn rest(stream: &mut DuplexStream) -> String {
     let mut octets = Vec::new();
     // An error means that the connection was cut.

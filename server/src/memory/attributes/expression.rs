@@ -7,9 +7,9 @@ use regex::{Regex, RegexBuilder};
 use crate::memory::index::Pattern;
 use crate::memory::words::words;
 
-/// Returns a regular expression that must match entire entries, regardless of case; `None` if it is invalid or too large.
+/// Compiles a regular expression that must match complete entries, ignoring case; returns `None` if it is invalid or too large.
 ///
-/// Letters beyond ASCII are folded like those of the entries.
+/// Letters beyond ASCII are folded as in the entries.
 pub(super) fn regular(expression: &str) -> Option<Pattern> {
     let mut folded = String::with_capacity(expression.len());
     for character in expression.chars() {
@@ -30,9 +30,9 @@ pub(super) fn regular(expression: &str) -> Option<Pattern> {
     })
 }
 
-/// The size limit of a compiled expression, and of its tables while it runs.
+/// The size limit of a compiled expression, and of its tables during matching, in octets.
 const MOST_REGEX_OCTETS: usize = 256 * 1024;
-/// The nesting limit of groups.
+/// The maximum nesting depth of groups.
 const MOST_REGEX_NESTING: u32 = 50;
 
 fn compiled(expression: &str) -> Option<Regex> {
@@ -51,7 +51,7 @@ fn compiled(expression: &str) -> Option<Regex> {
     is_sound(&format!("^(?:{expression})$"))
 }
 
-/// Returns the letters and digits that every match begins with, if they are easy to find.
+/// Returns a literal prefix of all matches, as far as it is easy to determine; it may be empty.
 fn literal_prefix(expression: &str) -> String {
     if expression.contains('|') || expression.contains("(?") {
         return String::new();

@@ -1,15 +1,15 @@
-//! Translates a term and its attributes into an index lookup (Z39.50-2003 Appendix ATR.1; conditions 5, 9, 11, 123, 125, 126
-//! and 229).
+//! Translates a term and its attributes into an index lookup (Z39.50-2003 Appendix ATR.1; conditions 5, 9, 11, 123, 125, 126 and
+//! 229).
 //!
 //! | structure of a text | lookup |
 //! |---|---|
 //! | 1, 101 | the words as a phrase |
 //! | 2, 6, 102, 105, none | all of the words, anywhere in the index |
 //! | 106 | any of the words |
-//! | 3, 108 | the words as a whole entry |
+//! | 3, 108 | the words as a complete entry |
 //!
-//! Position and completeness also make a phrase. In other indexes, a term is a single key, which is first and complete wherever
-//! it occurs.
+//! Attributes for position or completeness also make a phrase. In indexes other than those of text, a term is a single key, so
+//! that it always is first and complete in its field.
 
 use std::ops::Bound;
 use std::time::Duration;
@@ -30,33 +30,33 @@ use crate::memory::words::words;
 /// An index lookup.
 #[derive(Clone, Debug)]
 pub struct Look<'q> {
-    /// What to look up.
+    /// The entries to look up.
     pub target: LookTarget<'q>,
-    /// Whether to find the records of the index that do not match (relation 6).
+    /// Whether the result is negated: the records of the index that do not match (relation 6).
     pub negated: bool,
 }
 
-/// What to look up.
+/// The entries to look up.
 #[derive(Clone, Debug)]
 pub enum LookTarget<'q> {
-    /// Every record with an entry in the index.
+    /// All entries of the index.
     Having(IndexId),
     /// The exact docid.
     Docid(&'q [u8]),
-    /// Any of these entries of a dictionary.
+    /// Entries of a dictionary that match any of the patterns.
     Entries(Terms, Vec<Pattern>),
-    /// Words of an index of texts; at least one.
+    /// Words of a text index; at least one pattern.
     Words(IndexId, Vec<Pattern>, WordOrder),
 }
 
-/// The way in which words must occur.
+/// The required order of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordOrder {
     /// All of the words, anywhere.
     All,
     /// At least one of the words.
     Some,
-    /// As a phrase, at these edges.
+    /// The words as a phrase, which may have to begin or end the entry.
     Phrase(Edges),
 }
 
@@ -73,7 +73,7 @@ impl LookTarget<'_> {
 }
 
 impl Look<'_> {
-    /// Returns how long it took to compile a regular expression, if there is one.
+    /// Returns the time that compiling a regular expression took; `None` without one.
     pub(in crate::memory) fn compiled_in(&self) -> Option<Duration> {
         match &self.target {
             LookTarget::Entries(_, patterns) => patterns.iter().find_map(Pattern::compiled_in),
@@ -161,7 +161,8 @@ impl<'q> TermReader<'_, 'q> {
         Ok(LookTarget::Words(index, words, order))
     }
 
-    /// Returns the edges that position, structure or completeness require. A truncated end of the term has no edge.
+    /// Returns the edges of the entry that the phrase must touch, as required by position, structure or completeness; `None` if
+    /// the words need not be a phrase. A truncated end of the term does not touch an edge.
     fn edges(&self) -> Option<Edges> {
         let TermAttributes {
             position,
@@ -191,8 +192,8 @@ impl<'q> TermReader<'_, 'q> {
         asked.then_some(Edges { first, last })
     }
 
-    /// Returns the words of the term. In a phrase, only the first is truncated on its left and the last on its right; otherwise,
-    /// every word is truncated.
+    /// Returns the words of the term as patterns. In a phrase, left truncation applies to the first word only, and right
+    /// truncation to the last; otherwise, both apply to every word.
     fn words(&self, in_order: bool) -> Result<Vec<Pattern>, Diagnostic> {
         let text = &*self.term.text;
         let found = match self.mask() {
@@ -240,7 +241,7 @@ impl<'q> TermReader<'_, 'q> {
         }
     }
 
-    /// Returns the relation, if it compares. Terms with such a relation cannot be truncated.
+    /// Returns the relation if it is an order relation, such as less than; it cannot be combined with truncation.
     fn comparison(&self) -> Result<Option<i64>, Diagnostic> {
         let relation = self.attributes.relation;
         if !matches!(relation, LESS | LESS_OR_EQUAL | GREATER_OR_EQUAL | GREATER) {
@@ -252,7 +253,7 @@ impl<'q> TermReader<'_, 'q> {
         }
     }
 
-    /// Compares whole entries if the index has them, and words otherwise.
+    /// Returns the range of entries for an order relation: of complete entries if the index has them, of words otherwise.
     fn text_range(&self, relation: i64) -> Result<LookTarget<'q>, Diagnostic> {
         let index = self.attributes.index;
         let words = words(&self.term.text);
@@ -270,7 +271,7 @@ impl<'q> TermReader<'_, 'q> {
         Ok(LookTarget::Entries(terms, vec![entries]))
     }
 
-    /// Returns the lookup of a key.
+    /// Returns the lookup in an index of keys.
     fn key(&self) -> Result<LookTarget<'q>, Diagnostic> {
         let kind = self.attributes.kind;
         self.suits_structure()?;
@@ -336,7 +337,7 @@ impl<'q> TermReader<'_, 'q> {
         })
     }
 
-    /// Returns a truncated key. A part of an ISBN is looked up in its 13-digit form as well.
+    /// Returns the patterns for a truncated key. For a part of an ISBN, they include its 13-digit form.
     fn open_key(&self, (left, right): (bool, bool)) -> Result<Vec<Pattern>, Diagnostic> {
         let (kind, text) = (self.attributes.kind, &*self.term.text);
         if let Some(mask) = self.mask() {
@@ -381,16 +382,16 @@ impl<'q> TermReader<'_, 'q> {
         }
     }
 
-    /// Returns the diagnostic for contradictory attributes, one of which has this type.
+    /// Returns the diagnostic for contradictory attributes; `attribute_type` is the type of one of them.
     fn contradiction(&self, attribute_type: i64) -> Diagnostic {
         diagnostic(Condition::ATTRIBUTE_COMBINATION, attribute_type.to_string())
     }
 }
 
-/// The character after all digits.
+/// The character that sorts after all digits.
 const BEHIND_DIGITS: char = ':';
 
-/// Returns whether the term is truncated on its left and right.
+/// Returns whether a truncation attribute truncates the left and the right end of the term.
 fn open_ends(truncation: i64) -> (bool, bool) {
     let both = truncation == bib1::TRUNCATION_LEFT_AND_RIGHT;
     (
@@ -399,7 +400,8 @@ fn open_ends(truncation: i64) -> (bool, bool) {
     )
 }
 
-/// Returns the entries on one side of a key; `end` is the position after the last one that counts as equal, if there are several.
+/// Returns the range of entries with this relation to a key. `end` is the position after the last entry that equals the key, if
+/// several do.
 fn range(relation: i64, key: String, end: Option<String>) -> Pattern {
     let (from, to) = match relation {
         LESS => (Bound::Unbounded, Bound::Excluded(key)),

@@ -1,11 +1,12 @@
-//! Truncated and masked terms and regular expressions (Z39.50-2003 Appendix ATR.1, type 5; ANSI Z39.58 for value 104).
+//! Patterns for truncated terms, masked terms and regular expressions (Z39.50-2003 Appendix ATR.1, type 5; ANSI Z39.58 for value
+//! 104).
 
 use crate::memory::index::Pattern;
 use crate::memory::index::mask::{ANY_NUMBER, AT_MOST_ONE, EXACTLY_ONE, MOST_MASK_CHARACTERS};
 use crate::memory::words::words;
 
 impl Pattern {
-    /// Returns the pattern of a word or key, with optional truncation.
+    /// Returns the pattern of a word or key, truncated on the left and right if the flags say so.
     pub(super) fn open(text: String, left: bool, right: bool) -> Self {
         match (left, right) {
             (false, false) => Self::Exact(text),
@@ -15,7 +16,7 @@ impl Pattern {
         }
     }
 
-    /// Returns the number of characters given besides the truncated part; `None` if nothing is truncated.
+    /// Returns the number of characters of a truncated term; `None` for a term that is not truncated.
     pub(super) fn given(&self) -> Option<usize> {
         match self {
             Self::Exact(_) | Self::Range { .. } | Self::Any => None,
@@ -29,7 +30,7 @@ impl Pattern {
     }
 }
 
-/// The kinds of mask characters in a term.
+/// The mask characters that a term may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mask {
     /// `#` stands for any number of characters (truncation 101).
@@ -38,14 +39,14 @@ pub(super) enum Mask {
     Z39_58,
 }
 
-/// Returns the words of a masked term; `None` if there is no word, or if a word consists only of masks.
+/// Returns the patterns for the words of a masked term; `None` if there are no words, or if a word only consists of masks.
 pub(super) fn masked(text: &str, mask: Mask) -> Option<Vec<Pattern>> {
     let words = words(&stand_ins(text, mask));
     let wanted: Option<Vec<_>> = words.iter().map(|word| wanted(word)).collect();
     wanted.filter(|words| !words.is_empty())
 }
 
-/// Like [`masked`], for a key that is not text: letters and digits, without punctuation.
+/// Returns the pattern of a masked key that is not text: its letters and digits, without punctuation.
 pub(super) fn masked_key(text: &str, mask: Mask) -> Option<Pattern> {
     wanted(&words(&stand_ins(text, mask)).concat())
 }

@@ -16,26 +16,26 @@ use crate::memory::index::Terms;
 use crate::memory::profile::{Profile, Treatment, TypeProfile, place};
 use crate::memory::words::words;
 
-/// The attributes of a term, with values that its index and the profile support.
+/// The attributes of a term, all of them supported by the index and the profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::memory) struct TermAttributes {
-    /// The index that Use selects.
+    /// The index selected by the Use attribute.
     pub(in crate::memory) index: IndexId,
     /// The kind of the index.
     pub(in crate::memory) kind: Kind,
-    /// The relation: Bib-1 type 2, by default 3.
+    /// The relation (Bib-1 type 2); the default is 3.
     pub(in crate::memory) relation: i64,
-    /// The position: Bib-1 type 3, by default 3.
+    /// The position (Bib-1 type 3); the default is 3.
     pub(in crate::memory) position: i64,
-    /// The structure: Bib-1 type 4.
+    /// The structure (Bib-1 type 4).
     pub(in crate::memory) structure: Option<i64>,
-    /// The truncation: Bib-1 type 5, by default 100.
+    /// The truncation (Bib-1 type 5); the default is 100.
     pub(in crate::memory) truncation: i64,
-    /// The completeness: Bib-1 type 6, by default 1.
+    /// The completeness (Bib-1 type 6); the default is 1.
     pub(in crate::memory) completeness: i64,
 }
 
-/// Writes a value for a message.
+/// Formats a value for a message.
 fn shown(value: &StringOrNumeric) -> String {
     match value {
         StringOrNumeric::Numeric(value) => value.to_string(),
@@ -74,7 +74,7 @@ impl TermAttributes {
     }
 }
 
-/// Returns the values by type. Duplicates are dropped; two different values of a type contradict each other.
+/// Returns the values by type. A value that occurs twice is used once; two different values of a type are an error.
 fn values(
     profile: &Profile,
     attribute_set: &Oid,
@@ -115,7 +115,7 @@ fn values(
     Ok(values)
 }
 
-/// Returns the value: a number, a name, or the only alternative of a list.
+/// Returns the value of an attribute: a number, a name, or the only value of a list.
 fn value(element: &AttributeElement) -> Result<StringOrNumeric, Diagnostic> {
     match &element.attribute_value {
         AttributeValue::Numeric(value) => Ok(StringOrNumeric::Numeric(*value)),
@@ -126,7 +126,7 @@ fn value(element: &AttributeElement) -> Result<StringOrNumeric, Diagnostic> {
     }
 }
 
-/// Returns the index of a Use value, which is a number or a name. In the profile, a name stands for the first number of its row.
+/// Returns the index for a Use value: a number or a name. The profile treats a name like the first number in its row.
 fn access(fields: &Fields, given: Option<StringOrNumeric>) -> Result<(IndexId, Kind), Diagnostic> {
     let profile = &fields.profile;
     let rules = profile.of(bib1::USE);
@@ -158,13 +158,14 @@ fn access(fields: &Fields, given: Option<StringOrNumeric>) -> Result<(IndexId, K
     }
 }
 
-/// Returns the index of a single Use attribute; `None` if it is unsupported.
+/// Returns the index for a single Use attribute; `None` if the attribute is not supported.
 pub(in crate::memory) fn access_of(fields: &Fields, element: &AttributeElement) -> Option<IndexId> {
     let (index, _) = access(fields, Some(value(element).ok()?)).ok()?;
     Some(index)
 }
 
-/// Returns a value if the index and the profile support it, the default if no value is given, or nothing if the value is ignored.
+/// Returns the value if the index and the profile support it. Returns the default for a missing value, and `None` for a value
+/// that the profile ignores.
 fn supported(
     profile: &Profile,
     kind: Kind,
@@ -198,9 +199,10 @@ fn refused(treatment: Treatment, value: impl Fn() -> String) -> Result<(), Diagn
     }
 }
 
-/// Returns the terms to scan, and the starting term in the same form; it is empty for the first term.
+/// Returns the terms to scan, and the start in the same form; an empty start means the first term.
 ///
-/// Structures 1, 3 and 101 scan the whole entries of an index of texts if it has them; all others scan its words.
+/// With structure 1, 3 or 101, the scan is over the complete entries of a text index, if it has them; otherwise, it is over its
+/// words.
 ///
 /// # Errors
 /// The first unsupported attribute.
@@ -267,18 +269,18 @@ pub(in crate::memory) fn sort_index(fields: &Fields, key: &SortKey) -> Result<In
 /// The maximum number of octets in a term.
 const MOST_TERM_OCTETS: usize = 8192;
 
-/// A term as text (conditions 11, 125, 126 and 229).
+/// A term converted to text (conditions 11, 125, 126 and 229).
 pub(super) struct TermText<'q> {
-    /// The octets, if the term was sent as text.
+    /// The octets of the term, if it was sent as text.
     pub(super) octets: &'q [u8],
     pub(super) text: Cow<'q, str>,
 }
 
 impl<'q> TermText<'q> {
-    /// Reads the two text types, and other types if an index of this kind can compare them: numbers with numbers, codes and
-    /// dates, times with dates.
+    /// Converts terms of the two text types, and of other types that an index of this kind can be compared with: numbers for
+    /// indexes of numbers, codes and dates, times for indexes of dates.
     ///
-    /// Octets that are not UTF-8 are read as Latin-1, because peers without UTF-8 send it.
+    /// Octets that are not UTF-8 are read as Latin-1, because clients without UTF-8 support send it.
     pub(super) fn read(term: &'q Term, kind: Kind, profile: &Profile) -> Result<Self, Diagnostic> {
         let comparable = !matches!(kind, Kind::Text | Kind::Octets);
         let text = |octets: &'q [u8]| {

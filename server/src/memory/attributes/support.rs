@@ -1,5 +1,4 @@
-//! Which attribute values other than Use the backend supports for each kind of index; also as a list for Explain (Z39.50-2003
-//! Appendix ATR.1).
+//! The supported attribute values other than Use for each kind of index, also as a list for Explain (Z39.50-2003 Appendix ATR.1).
 
 use z3950_asn1::bib1::attributes::{
     self as bib1, COMPLETENESS, POSITION, RELATION, STRUCTURE, TRUNCATION, USE,
@@ -19,7 +18,7 @@ const KEYS: u8 = NUMBER | CODE | DATE;
 const INDEXED: u8 = TEXT | KEYS;
 const ALL: u8 = INDEXED | DOCID;
 
-/// The type, its values, and the kinds of index that support them.
+/// The supported values: their type, the values, and the kinds of index that support them.
 const SUPPORT: &[(i64, &[i64], u8)] = &[
     (RELATION, &[1, 2, 4, 5], INDEXED),
     (RELATION, &[3, 6, 103], ALL),
@@ -61,20 +60,20 @@ pub(super) const LESS_OR_EQUAL: i64 = 2;
 pub(super) const GREATER_OR_EQUAL: i64 = 4;
 /// Relation 5: greater than.
 pub(super) const GREATER: i64 = 5;
-/// Relation 6: records of the index without the term.
+/// Relation 6: not equal, that is, records of the index without the term.
 pub(super) const NOT_EQUAL: i64 = 6;
-/// Relation 103: all records of the index, whatever the term.
+/// Relation 103: always matches, that is, all records of the index.
 pub(super) const ALWAYS_MATCHES: i64 = 103;
 
-/// Structure 3: a whole entry.
+/// Structure 3: a complete entry.
 pub(super) const KEY: i64 = 3;
 /// Structure 5: a date of eight digits.
 pub(super) const DATE_NORMALIZED: i64 = 5;
-/// Structure 101: a name as indexed, like a phrase.
+/// Structure 101: a name in its indexed form, searched like a phrase.
 pub(super) const NAME_NORMALIZED: i64 = 101;
-/// Structure 106: a text to find similar records for.
+/// Structure 106: a document for which similar records are searched.
 pub(super) const DOCUMENT_TEXT: i64 = 106;
-/// Structure 108: a string, which is a whole entry; CQL's `exact`.
+/// Structure 108: a string, searched as a complete entry; `exact` in CQL.
 pub(super) const STRING: i64 = 108;
 /// Structure 109: a string of digits.
 pub(super) const NUMERIC_STRING: i64 = 109;

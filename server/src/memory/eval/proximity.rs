@@ -1,8 +1,8 @@
 //! Proximity: words and phrases at some distance in one field (Z39.50-2003 §3.7.2). The unit is the word.
 //!
-//! Neighbours have distance 1. The distance from a phrase counts from its nearer end; overlapping operands do not have a
-//! distance. Both operands must be in the same occurrence of a field. With the exclusion flag, the records found are those that
-//! have both operands but no such pair.
+//! Adjacent words have the distance 1. The distance from a phrase is counted from its nearer end; overlapping operands are not in
+//! proximity. Both operands must be in the same occurrence of a field. With the exclusion flag, the result is the records that
+//! have both operands but do not have a pair in proximity.
 
 use z3950_asn1::apdu::{KnownProximityUnit, ProximityOperator, ProximityUnitCode, RelationType};
 
@@ -21,7 +21,7 @@ pub(super) struct Proximity {
 }
 
 impl Proximity {
-    /// Reads an operator.
+    /// Converts the operator of a request.
     ///
     /// # Errors
     /// Condition 131 for an unknown relation, 132 for a unit other than the word, 202 for an invalid distance.
@@ -71,9 +71,10 @@ impl Proximity {
     }
 }
 
-/// The number of pairs per unit of work.
+/// The number of pairs compared per unit of work.
 const PAIRS_A_UNIT: usize = 16;
-/// The maximum number of spans of an operand, and of all pairs in proximity: 12 MiB; more give condition 31.
+/// The maximum number of spans of an operand, and of all pairs in proximity, which take 12 MiB; a query that needs more fails
+/// with condition 31.
 const MOST_SPANS: usize = 1 << 20;
 
 /// A phrase in a record: the positions of its first and last words.
@@ -89,11 +90,11 @@ struct Span {
 pub(super) struct Spans(Vec<Span>);
 
 impl Spans {
-    /// Adds the spans from the beginning to the end of each pair in proximity: either for all pairs, or for only one pair in each
-    /// record. The records must come after the records of earlier calls.
+    /// Adds a span for each pair in proximity, from the beginning to the end of the pair; or only one span for each record. Calls
+    /// must be in ascending order of records.
     ///
     /// # Errors
-    /// If the work is exhausted, or there are too many spans.
+    /// The work is exhausted, or there are too many spans.
     pub(super) fn add(
         &mut self,
         proximity: &Proximity,
@@ -142,7 +143,7 @@ impl Spans {
         Self(spans.collect())
     }
 
-    /// Returns the records.
+    /// Returns the records that have spans.
     pub(super) fn records(&self) -> HitSet<'static> {
         let records = self.0.chunk_by(|left, right| left.record == right.record);
         HitSet::of_sorted(
@@ -152,7 +153,8 @@ impl Spans {
         )
     }
 
-    /// Returns the spans of a record, searched from an index in the list, which moves past them.
+    /// Returns the spans of a record, searching from index `from`, which is moved past them. Calls must be in ascending order of
+    /// records.
     fn of_record(&self, from: &mut usize, record: RecordId) -> &[Span] {
         let rest = self.0.get(*from..).unwrap_or_default();
         let before = rest.iter().take_while(|span| span.record < record).count();
@@ -163,7 +165,7 @@ impl Spans {
         rest.get(..length).unwrap_or_default()
     }
 
-    /// Returns the index of the first span of a record or a later one.
+    /// Returns the index of the first span that is in the record or a later one.
     fn first_from(&self, record: RecordId) -> usize {
         self.0.partition_point(|span| span.record < record)
     }
@@ -172,14 +174,14 @@ impl Spans {
 /// The number of spans sorted per unit of work.
 const SPANS_A_UNIT: usize = 4;
 
-/// Takes the spans that begin before a position.
+/// Removes and returns the spans that begin before a position.
 fn split_before<'s>(spans: &mut &'s [Span], end: u32) -> &'s [Span] {
     let (before, rest) = spans.split_at(spans.partition_point(|span| span.start < end));
     *spans = rest;
     before
 }
 
-/// The operands of a proximity, and the boundaries of the entries of their index in some records.
+/// The operands of a proximity operator, with the entry boundaries of their index in the records concerned.
 #[derive(Clone, Copy)]
 pub(super) struct Entries<'a> {
     pub(super) left: &'a Spans,
@@ -187,15 +189,15 @@ pub(super) struct Entries<'a> {
     pub(super) boundaries: &'a WordPlaces,
 }
 
-/// Called with the spans of both sides in one entry.
+/// A callback that gets the spans of both operands in one entry.
 type OfEntry<'f> =
     &'f mut dyn FnMut(RecordId, &[Span], &[Span], &mut Work) -> Result<(), Exhausted>;
 
-/// The number of boundaries passed per unit of work.
+/// The number of entry boundaries passed per unit of work.
 const BOUNDARIES_A_UNIT: usize = 8;
 
 impl Entries<'_> {
-    /// Visits the entries that have spans of both sides.
+    /// Visits the entries that have spans of both operands.
     fn each(self, work: &mut Work, of_entry: OfEntry<'_>) -> Result<(), Exhausted> {
         let mut records = self.boundaries.by_record().peekable();
         let Some((first, _)) = records.peek() else {

@@ -1,4 +1,4 @@
-//! Queries against a few records: each attribute value, each operator, and each diagnostic.
+//! Tests of queries against a few records: each attribute value, operator and diagnostic.
 
 mod attributes;
 mod diagnostics;
@@ -25,7 +25,7 @@ struct Catalogue {
     index: Index,
     fields: Arc<Fields>,
     docids: Vec<String>,
-    /// The maximum work for a query.
+    /// The maximum work of a query.
     work: u64,
 }
 
@@ -55,7 +55,7 @@ impl Catalogue {
         Self::with(Profile::default())
     }
 
-    /// Returns the same records under a profile.
+    /// Returns the records of `records.mrk`, searched under a profile.
     fn with(profile: Profile) -> Self {
         let records = mrk::parse_all(include_str!("tests/records.mrk")).expect("MARCMaker text");
         let fields = Fields::new(AccessPoints::default(), profile, []);
@@ -89,7 +89,7 @@ impl Catalogue {
         hits.iter().map(docid).collect::<Vec<_>>().join(" ")
     }
 
-    /// Returns the docids found, or the condition and its additional information.
+    /// Returns the docids found, or the condition and additional information of the diagnostic.
     fn answer(&self, query: &RpnQuery) -> Result<String, String> {
         match self.evaluate(query, false) {
             Ok(found) => Ok(self.docids(&found.hits)),
@@ -103,7 +103,7 @@ impl Catalogue {
         }
     }
 
-    /// Checks rows of a query in PQF and the docids that it finds.
+    /// Checks that each query in PQF finds the docids beside it.
     fn check(&self, rows: &[(&str, &str)]) {
         let wrong = rows.iter().filter_map(|(query, expected)| {
             let found = self.answer(&pqf(query));
@@ -114,7 +114,7 @@ impl Catalogue {
         assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     }
 
-    /// Checks rows of a query in PQF and the condition and additional information of its refusal.
+    /// Checks that each query in PQF is refused with the condition and additional information beside it.
     fn check_refused(&self, rows: &[(&str, &str)]) {
         let wrong = rows.iter().filter_map(|(query, expected)| {
             let found = self.answer(&pqf(query));

@@ -17,10 +17,11 @@ use crate::memory::profile::Profile;
 /// The separator of subfields in the entry of a field.
 pub(in crate::memory) const SUBFIELD_MARK: char = '\u{1f}';
 
-/// Marks the beginning and, with [`FILED`], the end of nonfiling characters, such as an article: NON-SORT BEGIN and END of ISO
-/// 6630, which UNIMARC records contain. The marks are added where an indicator of MARC 21 counts the characters.
+/// The mark before nonfiling characters, such as an article; [`FILED`] is the mark after them. They are NON-SORT BEGIN and END of
+/// ISO 6630, which UNIMARC records contain. In MARC 21, where an indicator has the number of nonfiling characters, the marks are
+/// added.
 pub(in crate::memory) const NOT_FILED: char = '\u{98}';
-/// See [`NOT_FILED`].
+/// The mark after nonfiling characters; see [`NOT_FILED`].
 pub(in crate::memory) const FILED: char = '\u{9c}';
 
 /// The kind of an entry.
@@ -32,7 +33,7 @@ pub enum EntryKind {
     Key,
 }
 
-/// How the records of a backend are indexed and searched: its access points, by number and by field.
+/// The rules by which records are indexed and searched: the access points, by number and by field.
 #[derive(Debug)]
 pub(in crate::memory) struct Fields {
     pub(in crate::memory) points: AccessPoints,
@@ -40,9 +41,9 @@ pub(in crate::memory) struct Fields {
     pub(in crate::memory) profile: Profile,
     /// The docid field of each database, by number.
     docids: Box<[DocidField]>,
-    /// The indexes of texts.
+    /// The indexes of text.
     texts: IndexSet,
-    /// The indexes of texts that have whole entries.
+    /// The text indexes that have complete entries.
     with_keys: IndexSet,
     marc21: Format,
     unimarc: Format,
@@ -54,7 +55,7 @@ impl Default for Fields {
     }
 }
 
-/// The indexes without whole entries, because their texts are long or are also in other indexes.
+/// The names of text indexes without complete entries, because their texts are long or are also in other indexes.
 const WITHOUT_KEYS: &[&str] = &[
     "any",
     "abstract",
@@ -67,7 +68,7 @@ const WITHOUT_KEYS: &[&str] = &[
 ];
 
 impl Fields {
-    /// Inverts the rows of the access points.
+    /// Creates the rules by inverting the rows of the access points.
     pub(in crate::memory) fn new(
         points: AccessPoints,
         profile: Profile,
@@ -92,13 +93,13 @@ impl Fields {
         }
     }
 
-    /// Returns the docid field of a database, by default 001.
+    /// Returns the docid field of a database; the default is 001.
     pub(in crate::memory) fn docid(&self, database: u16) -> DocidField {
         let field = self.docids.get(usize::from(database));
         field.copied().unwrap_or_default()
     }
 
-    /// What an index holds.
+    /// Returns the kind of the index's entries.
     pub(in crate::memory) fn kind(&self, index: IndexId) -> Kind {
         if self.texts.contains(index) {
             Kind::Text
@@ -107,18 +108,17 @@ impl Fields {
         }
     }
 
-    /// Returns whether the index has whole entries, which an index of texts may lack.
+    /// Returns whether the index has complete entries, which some text indexes do not have.
     pub(in crate::memory) fn has_keys(&self, index: IndexId) -> bool {
         self.with_keys.contains(index)
     }
 
-    /// Returns the given indexes that have whole entries.
+    /// Returns those of the given indexes that have complete entries.
     pub(in crate::memory) fn of_keys(&self, indexes: IndexSet) -> IndexSet {
         indexes.intersection(self.with_keys)
     }
 
-    /// Emits every entry of a record with its indexes. The field that names the record comes first, followed by the others in
-    /// order.
+    /// Emits every entry of a record with its indexes. The docid comes first, followed by the fields in their order.
     pub(in crate::memory) fn entries(
         &self,
         record: &MarcRecord,
@@ -182,7 +182,7 @@ impl Fields {
     }
 }
 
-/// Returns the tag that a field counts as: for an 880, the tag in `$6` (MARC 21 Appendix A, `$6 245-01/(N`).
+/// Returns the tag under which a field is indexed: for an 880, the tag in `$6` (MARC 21 Appendix A, `$6 245-01/(N`).
 pub(in crate::memory) fn effective_tag(field: &Field) -> Tag {
     if field.tag.as_ref() != b"880" {
         return field.tag;
@@ -191,7 +191,7 @@ pub(in crate::memory) fn effective_tag(field: &Field) -> Tag {
     linked.map_or(field.tag, Tag::from)
 }
 
-/// Returns the number of nonfiling characters, from an indicator of MARC 21; UNIMARC marks them.
+/// Returns the number of nonfiling characters given by an indicator in MARC 21; 0 in UNIMARC, where they are marked in the text.
 pub(in crate::memory) fn not_filed(field: &Field, is_unimarc: bool) -> usize {
     let place = match effective_tag(field).as_ref() {
         _ if is_unimarc => return 0,
@@ -205,7 +205,7 @@ pub(in crate::memory) fn not_filed(field: &Field, is_unimarc: bool) -> usize {
         .map_or(0, |count| count as usize)
 }
 
-/// Marks the nonfiling characters of a text, unless it already has marks or has no other characters.
+/// Marks the nonfiling characters of a text, unless it already has marks or consists of nothing else.
 pub(in crate::memory) fn marked(text: Cow<'_, str>, not_filed: usize) -> Cow<'_, str> {
     match text.char_indices().nth(not_filed) {
         Some((end @ 1.., _)) if !text.contains(NOT_FILED) => {
@@ -216,16 +216,16 @@ pub(in crate::memory) fn marked(text: Cow<'_, str>, not_filed: usize) -> Cow<'_,
     }
 }
 
-/// A record being read. The lists and the string are reused to save allocations.
+/// A record whose entries are being emitted. The lists and the string are reused to save allocations.
 struct Reader<'r, 'e> {
     fields: &'r Fields,
     is_unimarc: bool,
     text: Text<'r>,
-    /// The indexes whose entries are wanted; `None` for all.
+    /// The indexes whose entries are emitted; `None` for all.
     only: Option<IndexSet>,
-    /// The elements of a field with the slots of their codes.
+    /// The elements of a field, with the slots of their subfield codes.
     elements: Vec<(usize, &'r [u8])>,
-    /// The elements that feed an index, with the indexes that they feed.
+    /// The elements of a field that feed an index, with the indexes that they feed.
     parts: Vec<(IndexSet, Cow<'r, str>)>,
     /// The parts of a field, joined together.
     joined: String,
@@ -268,7 +268,7 @@ impl<'r> Reader<'r, '_> {
         self.give_parts();
     }
 
-    /// Takes the elements of a field; a control field has one element, without a code. Returns which codes occur.
+    /// Collects the elements of a field. A control field has one element without a code. Returns the codes that occur.
     fn read(&mut self, field: &'r Field) -> Slots {
         self.elements.clear();
         if field.is_control() {
@@ -302,7 +302,7 @@ impl<'r> Reader<'r, '_> {
         }
     }
 
-    /// Emits the parts of a field, joined for each index that takes several of them.
+    /// Emits the parts of a field. If an index takes several parts, they are joined.
     fn give_parts(&mut self) {
         let parts = std::mem::take(&mut self.parts);
         let mut left = parts
@@ -326,7 +326,7 @@ impl<'r> Reader<'r, '_> {
         self.parts = parts;
     }
 
-    /// Emits texts to indexes that each take all of them.
+    /// Emits texts for indexes that each take all of these texts.
     fn give_alike<'p>(&mut self, indexes: IndexSet, texts: impl Iterator<Item = &'p str> + Clone) {
         let of_texts = indexes.intersection(self.fields.texts);
         if !of_texts.is_empty() {
@@ -347,7 +347,7 @@ impl<'r> Reader<'r, '_> {
         }
     }
 
-    /// Emits a single text.
+    /// Emits a text for these indexes.
     fn give(&mut self, indexes: IndexSet, octets: &[u8]) {
         let text = self.text.decode(octets);
         self.give_alike(indexes, std::iter::once(&*text));
@@ -360,7 +360,7 @@ fn slice(octets: &[u8], (from, to): (usize, usize)) -> &[u8] {
     rest.get(..=to.saturating_sub(from)).unwrap_or(rest)
 }
 
-/// The octets of a record as text; its character set is determined when needed.
+/// The octets of a record as text. The character set is determined when it is first needed.
 struct Text<'a> {
     record: &'a MarcRecord,
     charset: Option<Charset>,
@@ -381,5 +381,5 @@ impl Text<'_> {
     }
 }
 
-/// The octet that begins a change of character set in MARC-8.
+/// The octet that begins an escape sequence for the character set in MARC-8.
 const ESCAPE: u8 = 0x1b;

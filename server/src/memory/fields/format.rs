@@ -12,16 +12,16 @@ pub(super) type Positions = (usize, usize);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Format {
     pub(super) leader: Vec<(Positions, IndexSet)>,
-    /// The rules by tag, as a number; a tag beyond the end has no rules.
+    /// The rules, indexed by the tag as a number; a tag beyond the end has no rules.
     fields: Vec<Option<Box<FieldRules>>>,
 }
 
-/// The rules of a field.
+/// The rules for a field.
 #[derive(Clone, Debug)]
 pub(super) struct FieldRules {
-    /// The indexes that are fed unconditionally, by slot.
+    /// The indexes that a subfield feeds without conditions, by the slot of its code.
     pub(super) codes: [IndexSet; SLOTS],
-    /// The other rules.
+    /// The rules with conditions or positions.
     pub(super) others: Vec<Rule>,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Rule {
 }
 
 impl FieldRules {
-    /// Returns whether any of the rules feeds an index.
+    /// Returns whether any of the rules feeds the index.
     pub(super) fn feed(&self, index: IndexId) -> bool {
         let mut others = self.others.iter();
         self.codes.iter().any(|indexes| indexes.contains(index))
@@ -43,13 +43,13 @@ impl FieldRules {
     }
 }
 
-/// Subfield codes as small numbers: letters, digits, and one for all others.
+/// The number of slots. A slot is a small number for a subfield code: letters, digits, and one slot for all other codes.
 pub(super) const SLOTS: usize = 37;
 
 /// The slot of the digit 0, after the slots of letters.
 pub(super) const FIRST_DIGIT: usize = 26;
 
-/// The code of an element that does not have one.
+/// The code of an element without a subfield code.
 pub(super) const NO_CODE: u8 = 0;
 
 /// Returns the slot of a code.
@@ -61,7 +61,7 @@ pub(super) fn slot(code: u8) -> usize {
     }
 }
 
-/// A set of slots, as bits.
+/// A set of slots, as a bit set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Slots(u64);
 
@@ -92,7 +92,7 @@ impl From<&Codes> for Slots {
 }
 
 impl Format {
-    /// Returns the rules of one format, whose fields are selected by `fields`.
+    /// Creates the rules of a format; `fields` returns the sources of an access point in this format.
     pub(super) fn new(points: &AccessPoints, fields: impl Fn(&AccessPoint) -> &Sources) -> Self {
         let mut format = Self::default();
         for (index, row) in points.iter() {
@@ -152,7 +152,7 @@ impl Format {
     }
 }
 
-/// Returns the tags of a pattern with X for any digit, as numbers.
+/// Returns the tags, as numbers, that match a pattern in which X stands for any digit.
 fn tags(pattern: [u8; 3]) -> Vec<usize> {
     pattern.iter().fold(vec![0], |tags, digit| {
         let digits = match digit {

@@ -1,20 +1,21 @@
-//! Numbers, dates and codes in the form in which they are indexed and compared, so that spelling does not matter.
+//! Converts numbers, dates and codes to the form in which they are indexed and compared, so that differences of spelling do not
+//! matter.
 
 use z3950_marc::standard_number::{NumberKind, numbers};
 
 use crate::memory::words::words;
 
-/// The kind of an index, which determines how its entries and search terms are read.
+/// The kind of an index, which determines how entries and search terms are interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// Text: words, phrases, and whole subfields and fields.
+    /// Text: words, phrases, and complete subfields and fields.
     Text,
     /// International Standard Book Numbers; 10 and 13 digits are equivalent.
     Isbn,
     /// International Standard Serial Numbers, with or without the hyphen.
     Issn,
-    /// Control numbers of the Library of Congress, padded as in its catalogue's addresses.
+    /// Control numbers of the Library of Congress, padded as in the addresses of its catalogue.
     Lccn,
     /// Control numbers of OCLC, without prefix and leading zeros.
     Oclc,
@@ -22,13 +23,13 @@ pub enum Kind {
     Standard,
     /// Other numbers: their letters and digits. `(OCoLC)123` is found with and without the parenthesized prefix.
     Number,
-    /// Codes from a list, in lower case, without blanks and fill characters.
+    /// Codes from a list, in lower case, without spaces and fill characters.
     Code,
     /// Codes of languages, three letters each; several may be concatenated.
     Language,
     /// Years (`1999`) and days (`19990131`).
     Date,
-    /// Unchanged octets: the docid.
+    /// Octets that are compared without any conversion: the docid.
     Octets,
 }
 
@@ -70,8 +71,8 @@ impl Kind {
         }
     }
 
-    /// Emits the keys of a text in a record: the words of a text, joined by single blanks; every year in a date; a number with
-    /// and without its prefix. A text that is not of this kind has no keys.
+    /// Emits the keys of a text in a record: the text's words, joined by single spaces; every year in a date; a number with and
+    /// without its prefix. Text that does not fit the kind has no keys.
     pub(in crate::memory) fn keys(self, text: &str, emit: &mut dyn FnMut(&str)) {
         match self {
             Self::Date => dates(text, emit),
@@ -97,7 +98,7 @@ impl Kind {
         }
     }
 
-    /// Returns the key of a search term; `None` if the term is not of this kind.
+    /// Returns the key of a search term; `None` if the term does not fit the kind.
     pub(in crate::memory) fn key(self, text: &str) -> Option<String> {
         match self {
             Self::Text => some(words(text).join(" ")),
@@ -231,12 +232,12 @@ fn lccn(text: &str) -> Option<String> {
     sound.then_some(padded)
 }
 
-/// Drops blanks, fill characters, and trailing hyphens and points.
+/// Normalizes a code: removes spaces, fill characters, and trailing hyphens and full stops.
 fn code(text: &str) -> Option<String> {
     some(text.trim_matches([' ', '|', '#', '-', '.']).to_lowercase())
 }
 
-/// Emits the codes of languages, also from the form used until 2001: `engfre`.
+/// Emits language codes, also from the concatenated form that was used until 2001: `engfre`.
 fn languages(text: &str, emit: &mut dyn FnMut(&str)) {
     let Some(text) = code(text) else { return };
     if text.len() % 3 != 0 || !text.bytes().all(|octet| octet.is_ascii_lowercase()) {
@@ -249,8 +250,8 @@ fn languages(text: &str, emit: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Emits every year in a text, and full dates if they are complete: `c1999, 2001 printing`, `1999-01-31`, `19990131`,
-/// `20200101123456.0`, and six digits `990131`, whose year is from 1960 to 2059, the century of cataloguing by machine (MARC 21
+/// Emits every year in a text, and every complete date: `c1999, 2001 printing`, `1999-01-31`, `19990131`, `20200101123456.0`, and
+/// six digits `990131`, whose year is taken to be from 1960 to 2059, because they are dates of cataloguing by machine (MARC 21
 /// 008/00-05).
 fn dates(text: &str, emit: &mut dyn FnMut(&str)) {
     let text = text.trim();

@@ -1,5 +1,5 @@
-//! The access points of Bib-1 that exist in MARC 21 or UNIMARC: a row for each index, with its Use values (Z39.50-2003 Appendix
-//! ATR.1; the Maintenance Agency's "Bib-1 attribute semantics").
+//! The access points of Bib-1 that exist in MARC 21 or UNIMARC: a row for each index, with its Use values, kind and fields
+//! (Z39.50-2003 Appendix ATR.1; the Maintenance Agency's "Bib-1 attribute semantics").
 
 use super::key::Kind;
 

@@ -1,4 +1,4 @@
-//! The parts of a MARC record that feed an index, in text form: `245$^ch 700$at 008/07-10`.
+//! The textual form of the parts of a MARC record that feed an index: `245$^ch 700$at 008/07-10`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,10 +9,10 @@ use std::str::FromStr;
 /// |---|---|
 /// | `001`, `500` | a control field; all subfields of a data field, except those whose code is a digit |
 /// | `6XX` | `X` is any digit |
-/// | `245$abnp`, `245$^ch` | only these subfields; all subfields but these |
+/// | `245$abnp`, `245$^ch` | only the subfields listed; all subfields except those listed |
 /// | `008/35-37`, `LDR/06`, `100$a/09-12` | character positions, counted from 0 |
-/// | `650(i2=0)$a`, `246(i1=1)` | only fields with this indicator |
-/// | `650(2=ram)$a` | only with a subfield `$2` of this value, regardless of case |
+/// | `650(i2=0)$a`, `246(i1=1)` | only fields whose indicator has this value |
+/// | `650(2=ram)$a` | only fields with a subfield `$2` of this value, regardless of case |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     pub(super) tag: [u8; 3],
@@ -30,24 +30,24 @@ pub(super) enum Condition {
     Subfield(u8, String),
 }
 
-/// The subfields of a field that are selected.
+/// A selection of the subfields of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Codes {
     /// All subfields, except those whose code is a digit.
     All,
     Only(Vec<u8>),
-    /// All subfields, except these and those whose code is a digit.
+    /// All subfields, except those listed and those whose code is a digit.
     Except(Vec<u8>),
 }
 
-/// The pseudo-tag of the leader.
+/// The tag that stands for the leader.
 pub(super) const LEADER: [u8; 3] = *b"LDR";
 
-/// The reason why a text is not a part of a record.
+/// The reason why a string does not name a part of a record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a part of a MARC record such as 245$^ch, 6XX, 650(i2=0)$a or 008/07-10")]
 pub struct SourceError(
-    /// The text.
+    /// The string.
     pub String,
 );
 
@@ -146,7 +146,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// Several parts of a record, separated by blanks.
+/// Several parts of a record, separated by spaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources(
     /// The parts, in any order.

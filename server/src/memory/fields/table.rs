@@ -1,4 +1,4 @@
-//! The access points of a backend: the rows of Bib-1, with additions and replacements from the settings.
+//! The access points of a backend: the rows of Bib-1, extended and changed by the settings.
 
 use std::borrow::Cow;
 
@@ -13,20 +13,20 @@ use super::{IndexId, MAX_INDEXES};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AccessPoint {
-    /// The name, in lower case: usable as a Use value, a facet and a sort key.
+    /// The name in lower case, which can be used as a Use value, a facet and a sort key.
     pub name: Cow<'static, str>,
-    /// The values of Bib-1 type 1 for this index. A value belongs to only one index.
+    /// The values of Bib-1 type 1 (Use) that select this index. A value belongs to only one index.
     pub uses: Vec<i64>,
     /// The kind of the index's entries.
     pub kind: Kind,
-    /// The fields of MARC 21 records that feed the index.
+    /// The sources of the index in MARC 21 records.
     pub marc21: Sources,
-    /// The fields of UNIMARC records that feed the index.
+    /// The sources of the index in UNIMARC records.
     pub unimarc: Sources,
 }
 
 impl AccessPoint {
-    /// Creates an index without Use values and fields.
+    /// Creates an index without Use values and sources.
     pub fn new(name: impl Into<Cow<'static, str>>, kind: Kind) -> Self {
         Self {
             name: name.into(),
@@ -38,9 +38,9 @@ impl AccessPoint {
     }
 }
 
-/// The indexes of a backend; by default a row for every Use value of Bib-1 that exists in MARC.
+/// The indexes of a backend; by default, one row for every Use value of Bib-1 that exists in MARC.
 ///
-/// `docid` and `any` are always present. `docid` does not have fields; see [`crate::memory::DocidField`].
+/// `docid` and `any` are always present. `docid` has no sources here; see [`crate::memory::DocidField`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessPoints(Vec<AccessPoint>);
 
@@ -48,10 +48,10 @@ pub struct AccessPoints(Vec<AccessPoint>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AccessPointsError {
-    /// A backend cannot have more rows.
+    /// The backend already has the maximum number of rows.
     #[error("{0} would be the 129th index; a backend has at most 128")]
     TooMany(String),
-    /// The row cannot be changed.
+    /// The row of the docid cannot be changed.
     #[error("the index docid holds octets, and no other index does")]
     Docid,
 }
@@ -100,12 +100,12 @@ impl AccessPoints {
         Ok(())
     }
 
-    /// Returns the row of a Use value.
+    /// Returns the row with a Use value.
     pub(in crate::memory) fn by_use(&self, value: i64) -> Option<(IndexId, &AccessPoint)> {
         self.find(|row| row.uses.contains(&value))
     }
 
-    /// Returns the row with this name, or with this name in a query language, regardless of case.
+    /// Returns the row with this name, or whose name in a query language is this one; case is ignored.
     pub fn by_name(&self, name: &str) -> Option<(IndexId, &AccessPoint)> {
         let name = name.to_lowercase();
         self.find(|row| row.name == name).or_else(|| {
@@ -121,7 +121,7 @@ impl AccessPoints {
         self.0.get(usize::from(index.0))
     }
 
-    /// Returns the kind of an index; text, if there is no such index.
+    /// Returns the kind of an index; [`Kind::Text`] if the index does not exist.
     pub(in crate::memory) fn kind(&self, index: IndexId) -> Kind {
         self.row(index).map_or(Kind::Text, |row| row.kind)
     }

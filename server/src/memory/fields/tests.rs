@@ -1,4 +1,4 @@
-//! The entries that records make in the indexes.
+//! Tests of the entries of records in the indexes.
 
 use z3950_marc::{Field, MarcRecord};
 

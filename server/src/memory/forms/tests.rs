@@ -1,4 +1,4 @@
-//! One record in every syntax and element set, in UNIMARC and in MARC 21.
+//! Tests of a record in every syntax and element set, in UNIMARC and in MARC 21.
 
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::{self, Oid, UKMARC, UNIMARC, USMARC};
@@ -41,7 +41,7 @@ fn backend(records: impl IntoIterator<Item = MarcRecord>) -> MemoryBackend {
     builder.expect("sound").build()
 }
 
-/// Returns the text of the record in any syntax.
+/// Returns the record as text in any syntax.
 fn shown(backend: &MemoryBackend, syntax: Oid, element_set: &str) -> String {
     let external = record_of(backend, 0, Some(syntax), element_set).expect("a record");
     assert_eq!(external.direct_reference, Some(syntax));

@@ -1,4 +1,4 @@
-//! The part of a set in one segment: a sorted list if it is short, bits if it is long.
+//! The part of a set in one segment: a sorted list if it is short, a bit set if it is long.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,16 +6,16 @@ use std::ops::Range;
 
 /// The maximum number of records in a segment.
 pub(in crate::memory) const SEGMENT: usize = 1 << 16;
-/// The maximum number of records in a list; for more records, bits take less memory.
+/// The maximum number of records in a list; for more records, a bit set takes less memory.
 pub(in crate::memory) const LIST: usize = SEGMENT / 16;
-/// The number of words of bits.
+/// The number of 64-bit words in a bit set.
 const WORDS: usize = SEGMENT / 64;
-/// The number of records of a list that are copied, compared or set in a unit of work.
+/// The number of records in a list that are copied, compared or set per unit of work.
 pub(in crate::memory) const RECORDS_A_UNIT: usize = 16;
-/// The units of work that reading or changing the bits takes.
+/// The units of work for reading or changing a complete bit set.
 pub(in crate::memory) const BITS_UNITS: usize = 16;
 
-/// A set of records of a segment.
+/// A set of records in a segment.
 #[derive(Clone, PartialEq, Eq)]
 pub(in crate::memory) enum Part<'a> {
     /// Up to [`LIST`] records, in ascending order and without duplicates.
@@ -24,7 +24,7 @@ pub(in crate::memory) enum Part<'a> {
     Bits(Cow<'a, Bits>),
 }
 
-/// A bit for each record of a segment, and the number of bits set.
+/// A bit set with a bit for each record of a segment, and the number of bits set.
 #[derive(Clone, PartialEq, Eq)]
 pub(in crate::memory) struct Bits {
     words: Box<[u64; WORDS]>,
@@ -38,7 +38,7 @@ impl fmt::Debug for Part<'_> {
 }
 
 impl<'a> Part<'a> {
-    /// Returns the part with these records, which are ascending and without duplicates.
+    /// Creates a part from records in ascending order and without duplicates.
     pub(in crate::memory) fn of_vec(sorted: Vec<u16>) -> Self {
         match sorted.len() {
             0..=LIST => Self::List(sorted),
@@ -46,12 +46,12 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Returns the records `0..count`.
+    /// Creates a part with the records `0..count`.
     pub(in crate::memory) fn first(count: usize) -> Self {
         Self::between(0..count)
     }
 
-    /// Returns the records of a range.
+    /// Creates a part with the records of a range.
     pub(in crate::memory) fn between(range: Range<usize>) -> Self {
         Self::of_vec((0..=u16::MAX).skip(range.start).take(range.len()).collect())
     }
@@ -67,7 +67,7 @@ impl<'a> Part<'a> {
         self.len() == 0
     }
 
-    /// Returns the units of work that an operator on this part takes.
+    /// Returns the units of work that an operator needs for this part.
     pub(in crate::memory) fn units(&self) -> usize {
         match self {
             Self::List(list) => 1 + list.len() / RECORDS_A_UNIT,
@@ -75,7 +75,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Returns the number of octets of memory, not counting borrowed bits.
+    /// Returns the number of octets that the part owns; borrowed bits are not counted.
     pub(in crate::memory) fn octets(&self) -> usize {
         match self {
             Self::List(list) => size_of_val(list.as_slice()),
@@ -115,7 +115,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Returns the intersection.
+    /// Returns the intersection of both parts.
     pub(in crate::memory) fn and(self, other: &Part<'_>) -> Part<'a> {
         match (self, other) {
             (Self::List(list), Part::List(other)) => Self::List(common(&list, other)),
@@ -131,7 +131,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Returns the union.
+    /// Returns the union of both parts.
     pub(in crate::memory) fn or(self, other: &Part<'_>) -> Part<'a> {
         match (self, other) {
             (Self::List(list), Part::List(other)) if list.len() + other.len() <= LIST => {
@@ -149,7 +149,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Returns the difference.
+    /// Returns the records of `self` that are not in `other`.
     pub(in crate::memory) fn and_not(self, other: &Part<'_>) -> Part<'a> {
         match (self, other) {
             (Self::List(list), other) => {
@@ -166,7 +166,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Returns the size of the intersection.
+    /// Returns the number of records in both parts.
     pub(in crate::memory) fn count_in(&self, other: &Part<'_>) -> usize {
         match (self, other) {
             (Self::List(list), other) => list
@@ -222,7 +222,7 @@ impl Bits {
         word.is_some_and(|word| word & bit(record) != 0)
     }
 
-    /// Adds a record without updating the count.
+    /// Sets the bit of a record, without updating the count.
     pub(in crate::memory) fn set(&mut self, record: u16) {
         if let Some(word) = self.words.get_mut(usize::from(record / 64)) {
             *word |= bit(record);
@@ -253,7 +253,7 @@ impl Bits {
         words.flat_map(|(word, base)| ones(*word, base))
     }
 
-    /// Returns the records in the range of `count` from `first` on, both multiples of 64.
+    /// Returns the `count` bits from record `first` on, as records; both are multiples of 64.
     pub(in crate::memory) fn between(&self, first: u16, count: u16) -> impl Iterator<Item = u16> {
         let words = self.words.iter().zip((0..=u16::MAX).step_by(64));
         let words = words.skip(usize::from(first / 64));
@@ -283,12 +283,12 @@ impl Bits {
     }
 }
 
-/// Collects the union of many lists and parts: a few records as a list, more as bits.
+/// Collects the union of many lists and parts: as a list while there are few records, then as a bit set.
 #[derive(Default)]
 pub(in crate::memory) struct Union {
-    /// The records as an unsorted list.
+    /// The records collected as an unsorted list, while there are few.
     few: Vec<u16>,
-    /// All records, once there are many; the count is not updated.
+    /// All records collected, once there are many; its count is not updated.
     bits: Option<Bits>,
 }
 
@@ -319,7 +319,7 @@ impl Union {
         }
     }
 
-    /// Returns the union.
+    /// Returns the union as a part.
     pub(in crate::memory) fn into_part<'a>(mut self) -> Part<'a> {
         match self.bits {
             Some(bits) => bits.counted().into_part(),
@@ -348,7 +348,7 @@ fn count(words: impl Iterator<Item = u64>) -> usize {
     words.map(|word| word.count_ones() as usize).sum()
 }
 
-/// Returns the records of the bits that are set.
+/// Returns the records for the bits that are set in a word; `base` is the record of its first bit.
 fn ones(mut word: u64, base: u16) -> impl Iterator<Item = u16> {
     std::iter::from_fn(move || {
         let place = (word != 0).then(|| word.trailing_zeros())?;
@@ -365,10 +365,10 @@ fn filtered(list: &[u16], keep: impl Fn(u16) -> bool) -> Vec<u16> {
         .collect()
 }
 
-/// The ratio of lengths at which the longer list is searched instead of scanned.
+/// The ratio of lengths from which the longer list is searched instead of scanned.
 const FAR_LONGER: usize = 16;
 
-/// Returns the intersection of two ascending lists.
+/// Returns the common elements of two ascending lists.
 pub(in crate::memory) fn common<T: Copy + Ord>(left: &[T], right: &[T]) -> Vec<T> {
     let (short, mut long) = if left.len() <= right.len() {
         (left, right)

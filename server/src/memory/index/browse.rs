@@ -1,4 +1,4 @@
-//! The terms of an index , each with the number of records that have it: in order around a starting term, and for facets.
+//! The terms of an index, each with the number of records that have it: in order around a start, and for facets.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use crate::memory::hits::{HitSet, Part};
 pub(in crate::memory) struct Browse<'a> {
     /// The index.
     pub(in crate::memory) terms: Terms,
-    /// The starting term.
+    /// The start term, which need not exist.
     pub(in crate::memory) start: &'a [u8],
     /// The maximum number of terms before the start.
     pub(in crate::memory) before: usize,
@@ -24,15 +24,15 @@ pub(in crate::memory) struct Browse<'a> {
     pub(in crate::memory) after: usize,
     /// The number of terms to skip between two returned terms.
     pub(in crate::memory) step: usize,
-    /// Restricts terms and counts to these records; `None` for all.
+    /// The records to which terms and counts are restricted; `None` for all.
     pub(in crate::memory) within: Option<&'a HitSet<'a>>,
 }
 
 impl Index {
-    /// Returns the terms of an index that any record has.
+    /// Returns the terms in this range that occur in any record.
     ///
     /// # Errors
-    /// If the work is exhausted.
+    /// The work is exhausted.
     pub(in crate::memory) fn browse(
         &self,
         browse: &Browse<'_>,
@@ -86,13 +86,13 @@ impl Index {
 /// A cursor in the dictionary of a segment.
 struct Cursor<'a> {
     dictionary: Dictionary<'a>,
-    /// The records to count; `None` for all.
+    /// The records in which terms are counted; `None` for all.
     within: Option<&'a Part<'a>>,
-    /// The remaining strings.
+    /// The range of strings not visited yet.
     left: Range<u32>,
-    /// Whether the cursor moves from the last of these strings to the first.
+    /// Whether the cursor moves backwards through the strings.
     backwards: bool,
-    /// The next term and its string.
+    /// The next term, as the number of its string and the string.
     next: Option<(u32, &'a [u8])>,
 }
 
@@ -104,7 +104,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// Finds the next term among the remaining strings.
+    /// Moves to the next term in the remaining strings.
     fn advance(&mut self, work: &mut Work) -> Result<(), Exhausted> {
         let before = self.left.len();
         let term = if self.backwards {
@@ -145,7 +145,7 @@ fn taken(
     Ok(terms)
 }
 
-/// Returns the nearest term that any record has. Moves the cursors past it.
+/// Returns the next term, of all cursors, that occurs in any record, and moves the cursors past it.
 fn next(cursors: &mut [Cursor<'_>], work: &mut Work) -> Result<Option<ScanTerm>, Exhausted> {
     let backwards = cursors.first().is_some_and(|cursor| cursor.backwards);
     loop {
@@ -180,10 +180,10 @@ fn next(cursors: &mut [Cursor<'_>], work: &mut Work) -> Result<Option<ScanTerm>,
 }
 
 impl Index {
-    /// Returns the first record that has a term, in its ISO 2709 form; `within` is as in [`Browse`].
+    /// Returns the first record that has a term, in ISO 2709; `within` is as in [`Browse`].
     ///
     /// # Errors
-    /// If the work is exhausted.
+    /// The work is exhausted.
     pub(in crate::memory) fn first_with(
         &self,
         terms: Terms,
@@ -213,11 +213,11 @@ impl Index {
         Ok(None)
     }
 
-    /// Every term of the index that any of the records has, in ascending order, with the number of these records. The work keeps
-    /// the list.
+    /// Returns the terms of the index that occur in any of the records, in ascending order, with the numbers of these records.
+    /// The list is charged to the work.
     ///
     /// # Errors
-    /// If the work is exhausted, or must not keep this much.
+    /// The work is exhausted, or needs too much memory.
     pub(in crate::memory) fn tally(
         &self,
         terms: Terms,

@@ -1,4 +1,4 @@
-//! The terms of a segment with their postings, and the terms of one index among them.
+//! The terms of a segment with their postings, and views of the terms of one index.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,18 +9,18 @@ use super::{Exhausted, Work};
 use crate::memory::fields::{IndexId, IndexSet};
 use crate::memory::hits::{Bits, Part, Union};
 
-/// The terms of all indexes of a segment: strings, and the postings with the same numbers.
+/// The terms of all indexes of a segment: strings, and postings with the same numbers.
 #[derive(Debug, Default)]
 pub(super) struct Lexicon {
     strings: Strings,
     postings: Postings,
-    /// For each [`BLOCK`] of strings, the indexes that have any of them.
+    /// For each block of [`BLOCK`] strings, the indexes of which any string in it is a term.
     blocks: Box<[IndexSet]>,
-    /// The records of terms with many records in several lists, ascending by term and index.
+    /// The precomputed records of terms that have many records in several lists, in ascending order of term and index.
     wholes: Box<[(u32, IndexId, Bits)]>,
 }
 
-/// The number of strings per block.
+/// The number of strings in a block.
 const BLOCK: u32 = 64;
 
 impl Lexicon {
@@ -40,7 +40,7 @@ impl Lexicon {
         }
     }
 
-    /// Adds the records of these terms for each index.
+    /// Precomputes the records of these terms for each index.
     pub(super) fn with_wholes(self, terms: &[u32], classes: &[IndexSet]) -> Self {
         let mut wholes = Vec::new();
         for term in terms {
@@ -60,7 +60,7 @@ impl Lexicon {
         &self.strings
     }
 
-    /// Returns the terms of an index.
+    /// Returns the dictionary of an index.
     pub(super) fn of<'a>(&'a self, classes: &'a [IndexSet], index: IndexId) -> Dictionary<'a> {
         Dictionary {
             lexicon: self,
@@ -70,13 +70,13 @@ impl Lexicon {
     }
 }
 
-/// Returns the indexes of the texts of some lists.
+/// Returns the indexes whose texts have any of the lists.
 fn indexes_of<'a>(lists: impl Iterator<Item = List<'a>>, classes: &[IndexSet]) -> IndexSet {
     let indexes = lists.filter_map(|list| classes.get(usize::from(list.class)));
     indexes.fold(IndexSet::default(), |all, indexes| all.union(*indexes))
 }
 
-/// The terms of one index, identified by the numbers of their strings.
+/// The terms of one index, identified by the numbers of their strings in the lexicon.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dictionary<'a> {
     lexicon: &'a Lexicon,
@@ -94,7 +94,7 @@ impl<'a> Dictionary<'a> {
         self.lexicon.strings.at(term)
     }
 
-    /// Returns the lists of a string in the texts of the index; there are none if the string is not a term of the index.
+    /// Returns the lists of a string that belong to the index; empty if the string is not a term of the index.
     pub(super) fn lists(&self, term: u32) -> impl Iterator<Item = List<'a>> + use<'a> {
         let Self { classes, index, .. } = *self;
         let of_index = move |list: &List<'_>| {
@@ -104,7 +104,7 @@ impl<'a> Dictionary<'a> {
         self.lexicon.postings.lists(term).filter(of_index)
     }
 
-    /// Returns the lists of a string in the texts of any index.
+    /// Returns the lists of a string for all indexes.
     pub(super) fn lists_of_any(&self, term: u32) -> impl Iterator<Item = List<'a>> + use<'a> {
         self.lexicon.postings.lists(term)
     }
@@ -140,7 +140,7 @@ impl<'a> Dictionary<'a> {
         }
     }
 
-    /// Returns whether no string in the block of this string is a term of the index.
+    /// Returns whether the block of this string has no terms of the index, so that it can be skipped.
     fn is_out(&self, string: u32) -> bool {
         let block = self.lexicon.blocks.get((string / BLOCK) as usize);
         block.is_some_and(|indexes| !indexes.contains(self.index))
@@ -180,7 +180,7 @@ impl<'a> Dictionary<'a> {
         wholes.get(place.ok()?).map(|(_, _, bits)| bits)
     }
 
-    /// Returns the units of work that it takes to count the records of a term.
+    /// Returns the units of work needed to count the records of a term.
     pub(super) fn units(&self, term: u32) -> usize {
         let lists = self.lists(term).map(|list| list.units());
         1 + lists.sum::<usize>()
@@ -203,7 +203,7 @@ impl<'a> Dictionary<'a> {
         }
     }
 
-    /// Returns the number of given records that have a term.
+    /// Returns how many of the given records have a term.
     pub(super) fn count_in(&self, term: u32, records: &Part<'_>) -> usize {
         self.part(term).count_in(records)
     }
@@ -211,7 +211,7 @@ impl<'a> Dictionary<'a> {
     /// Returns the records that have any of these terms.
     ///
     /// # Errors
-    /// If the work is exhausted.
+    /// The work is exhausted.
     pub(super) fn union(
         &self,
         terms: impl Iterator<Item = u32>,

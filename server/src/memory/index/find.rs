@@ -1,4 +1,4 @@
-//! Patterns, and the records of terms that match.
+//! Patterns, and the records whose terms match them.
 
 use std::ops::{Bound, Range};
 use std::time::Duration;
@@ -13,10 +13,10 @@ use crate::memory::fields::IndexId;
 use crate::memory::hits::{HitSet, Part};
 
 impl Index {
-    /// Returns the records with a matching term.
+    /// Returns the records with a term that matches the pattern.
     ///
     /// # Errors
-    /// If the work is exhausted.
+    /// The work is exhausted.
     pub(in crate::memory) fn find(
         &self,
         terms: Terms,
@@ -29,10 +29,10 @@ impl Index {
         })
     }
 
-    /// Returns the records that a function finds in each segment.
+    /// Returns the set of records that `find` returns for each segment.
     ///
     /// # Errors
-    /// If the work is exhausted.
+    /// The work is exhausted.
     pub(super) fn parts<'a>(
         &'a self,
         mut of: impl FnMut(&'a Segment) -> Result<Part<'a>, Exhausted>,
@@ -44,10 +44,10 @@ impl Index {
         ))
     }
 
-    /// Returns the records with a text in the index, or with a key if it has no texts.
+    /// Returns the records with a text in the index or, in an index of keys, with a key.
     ///
     /// # Errors
-    /// If the work is exhausted.
+    /// The work is exhausted.
     pub(in crate::memory) fn having(
         &self,
         index: IndexId,
@@ -93,48 +93,48 @@ fn in_segment<'a>(
     }
 }
 
-/// A pattern for terms; texts are folded like terms.
+/// A pattern for terms. Its text is folded like terms.
 #[derive(Clone, Debug)]
 pub enum Pattern {
-    /// The term itself.
+    /// The term equal to this string.
     Exact(String),
-    /// Terms with this beginning.
+    /// The terms that begin with this string.
     Starts(String),
-    /// Terms with this end.
+    /// The terms that end with this string.
     Ends(String),
-    /// Terms that contain this.
+    /// The terms that contain this string.
     Contains(String),
-    /// Terms that the mask matches entirely.
+    /// The terms that a mask matches completely.
     Masked {
-        /// The common beginning of all matches; may be empty.
+        /// The literal beginning of the mask, with which all matches begin; may be empty.
         prefix: String,
-        /// The word with its placeholders.
+        /// The mask, with placeholders as characters.
         mask: String,
     },
-    /// Terms that the expression matches entirely.
+    /// The terms that a regular expression matches completely.
     #[cfg(feature = "regex")]
     Matches {
-        /// The common beginning of all matches; may be empty.
+        /// A string with which all matches begin; may be empty.
         prefix: String,
         /// The expression, anchored on both sides.
         regex: regex::Regex,
-        /// How long it took to compile.
+        /// The time that compiling the expression took.
         compiled_in: Duration,
     },
-    /// Terms in a range, compared by octets.
+    /// The terms in a range, compared by octets.
     Range {
-        /// The beginning.
+        /// The lower bound.
         from: Bound<String>,
-        /// The end.
+        /// The upper bound.
         to: Bound<String>,
     },
-    /// Any term.
+    /// All terms.
     Any,
 }
 
 impl Pattern {
-    /// Returns how long it took to compile the pattern, if it is an expression: this depends on more than the expression's
-    /// length.
+    /// Returns the time that compiling a regular expression took, which cannot be derived from its length; `None` for other
+    /// patterns.
     pub(in crate::memory) fn compiled_in(&self) -> Option<Duration> {
         match self {
             #[cfg(feature = "regex")]
@@ -144,30 +144,31 @@ impl Pattern {
     }
 }
 
-/// Matching strings, in ascending order. Not all of them are terms of the index.
+/// The strings that match a pattern, in ascending order. Some may not be terms of the index.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Matches {
     Range(Range<u32>),
     List(Vec<u32>),
 }
 
-/// A test of whether a term matches.
+/// A function that tests whether a term matches.
 type Test<'t> = &'t dyn Fn(&[u8], &mut Work) -> Result<bool, Exhausted>;
 
-/// The units of work that it takes to find a string in a segment.
+/// The units of work for finding a string in a segment.
 pub(super) const FIND_UNITS: usize = 8;
-/// The number of octets of strings that are searched in a unit of work.
+/// The number of octets of strings that are searched per unit of work.
 const OCTETS_A_UNIT: usize = 64;
-/// The number of characters of a mask that are compared with characters of a term in a unit of work.
+/// The number of comparisons of mask characters with term characters per unit of work.
 const MASK_STEPS_A_UNIT: usize = 32;
 
-/// The first string that is a word, which comes after the marks, such as [`BOUNDARY`].
+/// The lower bound of the strings that are words; marks, such as [`BOUNDARY`], come before it.
 const FIRST_WORD: Bound<&str> = Bound::Included(" ");
 
-/// Returns the strings that match a pattern, including all matching terms of the index. Marks match only [`Pattern::Exact`].
+/// Returns the strings of the segment that match a pattern. Not all are terms of the index. Marks are only matched by
+/// [`Pattern::Exact`].
 ///
 /// # Errors
-/// If the work is exhausted.
+/// The work is exhausted.
 pub(super) fn matches(
     dictionary: &Dictionary<'_>,
     pattern: &Pattern,

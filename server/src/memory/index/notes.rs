@@ -1,8 +1,8 @@
-//! Collects the entries of records, splits texts into words, and finally makes dictionaries of them.
+//! Collects the entries of records, splits texts into words, and builds the dictionaries of a segment.
 //!
-//! A text is split and noted once for all its indexes, which make up its class. The words of a record are numbered through all
-//! its texts, with one number between two texts. After sorting the words, their positions are distributed in portions that fit
-//! the cache.
+//! A text is split and collected once for all its indexes; this set of indexes is the class of the text. Words are numbered
+//! consecutively through all texts of a record, with one number left out between two texts. After the words have been sorted,
+//! their positions are distributed in portions that fit into the processor's cache.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::memory::words::each_word;
 /// The size limit of a key, in octets; longer keys are cut.
 const KEY: usize = 200;
 
-/// What has been noted so far.
+/// The entries collected so far.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     words: Interner,
@@ -25,35 +25,35 @@ pub(super) struct Notes {
     pairs: Noted,
     classes: Classes,
     texts: Vec<Text>,
-    /// The words of all texts, concatenated; [`BEGINS`] marks the first word of a subfield.
+    /// The words of all texts as numbers, one text after the other; [`BEGINS`] marks the first word of a subfield.
     log: Vec<u32>,
     not_filed: Vec<(u32, u8)>,
     record: u16,
-    /// The positions of the record's next word and next key.
+    /// The positions for the next word and the next key of the current record.
     next: (u16, u16),
     cut: CutText,
     builder: PostingsBuilder,
     room: Room,
 }
 
-/// The indexes of a segment, except for the index of docids.
+/// The indexes of a segment, apart from the index of docids.
 #[derive(Debug)]
 pub(super) struct Texts {
-    /// The indexes of each class of texts.
+    /// The sets of indexes that are the classes of texts, by number of the class.
     pub(super) classes: Box<[IndexSet]>,
-    /// Single words of texts, by class.
+    /// The single words of texts, by class.
     pub(super) words: Lexicon,
-    /// The frequent words, in ascending order of their numbers.
+    /// The numbers of frequent words, in ascending order.
     pub(super) frequent: Box<[u32]>,
-    /// Pairs of frequent words that are adjacent in a text, joined by a blank, at the position of the first word.
+    /// Pairs of adjacent frequent words, joined by a space; their position is that of the first word.
     pub(super) pairs: Lexicon,
-    /// Whole entries. The position of an entry is the number of entries before it in the record.
+    /// The complete entries. The position of an entry is the number of entries before it in the record.
     pub(super) keys: Lexicon,
-    /// The positions of keys with nonfiling characters, in ascending order, and the number of octets to skip in sorting.
+    /// The positions of keys with nonfiling characters, in ascending order, with the number of octets to skip in sorting.
     pub(super) not_filed: Box<[(u32, u8)]>,
 }
 
-/// The classes of texts. The first classes are the single indexes, by number; they are added together with the first class.
+/// The classes of texts. The lowest numbers are classes of a single index each; they are added together with the first class.
 #[derive(Debug, Default)]
 struct Classes {
     indexes: Vec<IndexSet>,
@@ -71,7 +71,7 @@ struct Text {
     at: u32,
 }
 
-/// The number of a string and a position, in the order of the lists.
+/// A posting: the number of a string and a packed position, compared in the order of the lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Posting {
     string: u32,
@@ -92,7 +92,7 @@ impl Noted {
         self.postings.push(Posting { string, class, at });
     }
 
-    /// Builds the lexicon of the entries, and clears them. `places` is memory to reuse.
+    /// Builds the lexicon of the collected entries, and clears them. `places` is reused memory.
     fn lexicon(
         &mut self,
         builder: &mut PostingsBuilder,
@@ -121,17 +121,17 @@ impl Noted {
     }
 }
 
-/// The text that was split last. Its strings are reused.
+/// The most recently split text. Its strings are reused.
 #[derive(Debug, Default)]
 struct CutText {
-    /// All words of the text, joined by blanks.
+    /// The folded words of the text, joined by spaces.
     key: String,
-    /// The nonfiling octets of the key.
+    /// The number of nonfiling octets at the beginning of the key.
     not_filed: usize,
     buffer: String,
 }
 
-/// Memory that is reused.
+/// Memory reused for each segment.
 #[derive(Debug, Default)]
 struct Room {
     counts: Vec<u32>,
@@ -140,15 +140,16 @@ struct Room {
     pair: Vec<u8>,
 }
 
-/// Marks the first word of a subfield.
+/// The bit that marks the first word of a subfield in the log.
 const BEGINS: u32 = 1 << 31;
-/// The boundary between texts, and the mark of a subfield, as words that no text contains and that sort first.
+/// The numbers of the marks for the boundary between texts and for subfields. As strings, the marks sort before all words and do
+/// not occur in texts.
 const BOUNDARY_WORD: u32 = 0;
 const MARK_WORD: u32 = 1;
 
 impl Classes {
-    /// Returns the number of a class. If there are too many classes, returns the numbers of its single indexes, each of which is
-    /// a class of its own.
+    /// Returns the number of the class of a set of indexes. If there are too many classes, returns the classes of the single
+    /// indexes instead.
     fn numbers(&mut self, indexes: IndexSet) -> impl Iterator<Item = Class> + use<> {
         self.add_singles();
         let number = self.number(indexes);
@@ -170,7 +171,7 @@ impl Classes {
         })
     }
 
-    /// Adds the single indexes, unless they have been added already.
+    /// Adds the classes of the single indexes, if they have not been added.
     fn add_singles(&mut self) {
         if self.indexes.is_empty() {
             for index in (0..=u8::MAX).take(MAX_INDEXES) {
@@ -179,7 +180,7 @@ impl Classes {
         }
     }
 
-    /// Returns the number after all classes, which stands for the class of no index.
+    /// Returns the number that stands for the class without indexes; it is greater than all classes.
     fn none(&self) -> Class {
         Class::try_from(self.indexes.len()).unwrap_or(Class::MAX)
     }
@@ -192,12 +193,12 @@ impl Notes {
         self.next = (1, 1);
     }
 
-    /// Notes the docid of the record.
+    /// Collects the docid of the record.
     pub(super) fn docid(&mut self, docid: &[u8]) {
         self.docids.note(docid, 0, at(self.record, 0));
     }
 
-    /// Notes a text of the record, and also as a whole entry in the indexes `with_keys`.
+    /// Collects a text of the record; for the indexes `with_keys`, also as a complete entry.
     pub(super) fn text(&mut self, indexes: IndexSet, with_keys: IndexSet, text: &str) {
         let start = self.log.len();
         self.cut.cut(text, &mut self.words, &mut self.log);
@@ -226,7 +227,7 @@ impl Notes {
         }
     }
 
-    /// Notes a key of the record.
+    /// Collects a key of the record.
     pub(super) fn key(&mut self, indexes: IndexSet, key: &str) {
         let (_, next) = &mut self.next;
         let at = at(self.record, *next);
@@ -236,13 +237,13 @@ impl Notes {
         }
     }
 
-    /// Builds the lexicon of the docids, and clears them.
+    /// Builds the lexicon of the collected docids, and clears them.
     pub(super) fn docids(&mut self) -> Lexicon {
         let places = &mut self.room.places;
         self.docids.lexicon(&mut self.builder, places, DOCIDS)
     }
 
-    /// Builds the indexes of the texts, and clears the texts.
+    /// Builds the indexes of the collected texts, and clears these.
     pub(super) fn texts(&mut self) -> Texts {
         self.words.number(BOUNDARY.as_bytes());
         self.words.number(SUBFIELD_MARK.to_string().as_bytes());
@@ -320,16 +321,17 @@ impl CutText {
     }
 }
 
-/// The words of texts with their positions, and the marks between them.
+/// The words of texts in order, with the marks between them.
 struct WordLog<'a> {
     texts: &'a [Text],
     log: &'a [u32],
-    /// The class that has no index.
+    /// The class without indexes.
     none: Class,
 }
 
 impl WordLog<'_> {
-    /// Emits the adjacent pairs among some sorted words, with the position of the first word of each pair.
+    /// Emits the adjacent pairs of words that are both in the sorted list `of`, with the class and the position of the first
+    /// word.
     fn each_pair(&self, of: &[u32], mut give: impl FnMut([u32; 2], Class, u32)) {
         let is_one = |word: &u32| of.binary_search(word).is_ok();
         for text in self.texts {
@@ -346,7 +348,7 @@ impl WordLog<'_> {
         }
     }
 
-    /// Emits all occurrences; the occurrences of one word are in ascending order of positions.
+    /// Emits all words with class and position; the positions of the same word are in ascending order.
     fn each(&self, mut give: impl FnMut(u32, Class, u32)) {
         let mut texts = self.texts.iter().peekable();
         while let Some(text) = texts.next() {
@@ -371,10 +373,10 @@ impl WordLog<'_> {
     }
 }
 
-/// The number of occurrences in a segment above which a word is frequent.
+/// The number of occurrences in a segment from which a word counts as frequent.
 const FREQUENT: u32 = 4096;
 
-/// The number of occurrences per portion.
+/// The number of occurrences in a portion.
 const PORTION: usize = 1 << 18;
 
 impl Room {
@@ -389,7 +391,7 @@ impl Room {
         });
     }
 
-    /// Returns the frequent words, in ascending order.
+    /// Returns the numbers of the frequent words, in ascending order.
     fn frequent(&self) -> Vec<u32> {
         let words = (0..).zip(&self.counts);
         let frequent = words.filter(|(word, count)| *word > MARK_WORD && **count > FREQUENT);
@@ -447,7 +449,7 @@ impl Room {
     }
 }
 
-/// Cuts a key to the size limit.
+/// Cuts off a key at the size limit.
 pub(in crate::memory) fn shortened(key: &str) -> &str {
     let end = (0..=KEY.min(key.len()))
         .rev()

@@ -9,10 +9,10 @@ use crate::backend::RecordId;
 use crate::memory::fields::{IndexId, SUBFIELD_MARK};
 use crate::memory::hits::{HitSet, Part, Union, common, join};
 
-/// What must come before or after a phrase.
+/// The condition on what precedes or follows a phrase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Edge {
-    /// Anything.
+    /// No condition.
     #[default]
     Any,
     /// The edge of a subfield or of the field.
@@ -24,17 +24,17 @@ pub enum Edge {
 /// The required edges of a phrase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Edges {
-    /// The edge before the first word.
+    /// The condition at the first word.
     pub first: Edge,
-    /// The edge after the last word.
+    /// The condition at the last word.
     pub last: Edge,
 }
 
 impl Index {
-    /// Returns the records with adjacent words that match the patterns, in one entry of the index.
+    /// Returns the records with an entry of the index in which adjacent words match the patterns.
     ///
     /// # Errors
-    /// If the work is exhausted.
+    /// The work is exhausted.
     pub(in crate::memory) fn phrase(
         &self,
         index: IndexId,
@@ -50,10 +50,10 @@ impl Index {
         self.parts(|segment| records_in(segment, index, words, edges, work))
     }
 
-    /// Returns the positions of the first words of such phrases in some records, or in all records for `None`.
+    /// Returns the positions of a phrase, as those of its first word, in the given records; `None` stands for all records.
     ///
     /// # Errors
-    /// If the work is exhausted.
+    /// The work is exhausted.
     pub(in crate::memory) fn phrase_places(
         &self,
         index: IndexId,
@@ -77,10 +77,11 @@ impl Index {
         Ok(places)
     }
 
-    /// Returns the boundaries of all texts in some records: the positions between texts, before the first and after the last.
+    /// Returns the boundaries of texts in the given records: the positions before the first text, between texts, and after the
+    /// last text.
     ///
     /// # Errors
-    /// If the work is exhausted.
+    /// The work is exhausted.
     pub(in crate::memory) fn boundaries(
         &self,
         within: &HitSet<'_>,
@@ -99,7 +100,7 @@ impl Index {
     }
 }
 
-/// The lists of a word of the phrase, and its offset from the beginning of the phrase.
+/// The lists of a word of the phrase, and the word's offset from the beginning of the phrase.
 struct PhraseWord<'a> {
     /// The lists, in ascending order of classes.
     lists: Vec<List<'a>>,
@@ -113,7 +114,7 @@ struct InClass<'s, 'a> {
     behind: u16,
 }
 
-/// Returns the records with such phrases.
+/// Returns the records of a segment that have the phrase.
 fn records_in<'a>(
     segment: &'a Segment,
     index: IndexId,
@@ -133,7 +134,8 @@ fn records_in<'a>(
     Ok(Part::of_vec(records))
 }
 
-/// Returns the words of the phrase; there are none if the phrase cannot occur. Two words that are indexed as a pair count as one.
+/// Returns the words of the phrase with their lists; empty if the phrase cannot occur. Two words that are indexed as a pair are
+/// treated as one word.
 fn steps<'a>(
     segment: &'a Segment,
     index: IndexId,
@@ -172,7 +174,7 @@ fn steps<'a>(
     Ok(steps)
 }
 
-/// Returns the positions of the first words of phrases of this many words, packed as in postings.
+/// Returns the positions of the phrase in a segment, as packed positions of its first word.
 fn places_in(
     segment: &Segment,
     index: IndexId,
@@ -204,7 +206,7 @@ fn places_in(
     Ok(starts)
 }
 
-/// Returns the lists of all words that match the pattern, ascending by class.
+/// Returns the lists of all words that match the pattern, in ascending order of classes.
 fn lists_of<'a>(
     dictionary: &Dictionary<'a>,
     word: &Pattern,
@@ -239,7 +241,7 @@ impl<'a> PhraseWord<'a> {
     }
 }
 
-/// Returns the records of lists.
+/// Returns the records of several lists.
 fn part<'a>(lists: &[List<'a>], work: &mut Work) -> Result<Part<'a>, Exhausted> {
     for list in lists {
         work.spend(1 + list.units())?;
@@ -252,7 +254,7 @@ fn part<'a>(lists: &[List<'a>], work: &mut Work) -> Result<Part<'a>, Exhausted> 
     Ok(union.into_part())
 }
 
-/// Returns the positions of first words in texts of one class.
+/// Returns the positions of the phrase in the texts of one class.
 fn in_class(
     mut steps: Vec<InClass<'_, '_>>,
     within: Option<&Part<'_>>,
@@ -292,7 +294,7 @@ fn in_class(
     Ok(starts.unwrap_or_default())
 }
 
-/// Returns the positions of lists in some records, minus `before`; ascending.
+/// Returns the positions in several lists, restricted to some records, minus `before`; in ascending order.
 fn places_of<'a>(
     lists: impl Iterator<Item = List<'a>>,
     records: &Part<'_>,
@@ -318,15 +320,15 @@ fn places_of<'a>(
     Ok(found)
 }
 
-/// The number of positions that are compared or copied in a unit of work.
+/// The number of positions that are compared or copied per unit of work.
 const PLACES_A_UNIT: usize = 16;
-/// The number of positions that are sorted in a unit of work.
+/// The number of positions that are sorted per unit of work.
 const SORTED_A_UNIT: usize = 4;
 
-/// Returns the positions of text boundaries in some records, minus `before`; ascending.
+/// Returns the positions of text boundaries, restricted to some records, minus `before`; in ascending order.
 ///
 /// # Errors
-/// If the work is exhausted.
+/// The work is exhausted.
 fn boundaries(
     dictionary: &Dictionary<'_>,
     records: &Part<'_>,
@@ -340,7 +342,7 @@ fn boundaries(
     places_of(lists, records, before, work)
 }
 
-/// Keeps the starts with an edge `behind` words after them; 0 stands for the edge before the phrase.
+/// Keeps those starts of phrases that have an edge `behind` words later; 0 means an edge before the phrase.
 fn at_edge(
     starts: &mut Vec<u32>,
     dictionary: &Dictionary<'_>,
@@ -377,16 +379,16 @@ fn at_edge(
 
 /// The position of a word.
 ///
-/// Words are counted from 1 over all texts of a record. If indexes have different parts of a field, each part is counted as a
-/// text. Positions are comparable only within a text, where they are consecutive. One position is left out between two texts.
+/// Words are numbered from 1 through all texts of a record. If indexes have different parts of a field, each part is a text of
+/// its own. Positions are comparable only within a text, where they are consecutive. One position is left out between two texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::memory) struct WordPlace {
     pub(in crate::memory) record: RecordId,
-    /// The number of the word.
+    /// The number of the word in the record.
     pub(in crate::memory) position: u32,
 }
 
-/// Positions in ascending order.
+/// Positions of words in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::memory) struct WordPlaces(Vec<WordPlace>);
 
@@ -395,13 +397,13 @@ impl WordPlaces {
         self.0.iter().copied()
     }
 
-    /// Returns the positions of each record.
+    /// Returns the positions grouped by record.
     pub(in crate::memory) fn by_record(&self) -> impl Iterator<Item = (RecordId, &[WordPlace])> {
         let records = self.0.chunk_by(|left, right| left.record == right.record);
         records.filter_map(|places| Some((places.first()?.record, places)))
     }
 
-    /// Adds the positions of a segment after all previous ones.
+    /// Adds the packed positions of a segment, which must come after all previous segments.
     pub(super) fn extend(&mut self, segment: u16, places: &[u32]) {
         let places = places.iter().map(|at| WordPlace {
             record: join(segment, record(*at)),

@@ -1,4 +1,4 @@
-//! The records and positions of terms, packed. A term has a list for each class of texts that it occurs in; a class is a set of
+//! The packed records and positions of terms. A term has a list for each class of texts in which it occurs; a class is a set of
 //! indexes that share texts.
 
 use std::borrow::Cow;
@@ -8,20 +8,19 @@ use crate::memory::hits::{BITS_UNITS, Bits, LIST, Part, RECORDS_A_UNIT, Union};
 
 /// The lists of terms, by number.
 ///
-/// A list begins with a number: its class times four, plus its form.
+/// The first number of a list is its class times four, plus its form.
 ///
 /// | form | contents |
 /// |---|---|
-/// | [`ONE`] | the record and its positions |
-/// | [`MANY`] | the number of records; the octets of the records; the octets of their positions; the records as differences;
-/// positions |
+/// | [`ONE`] | the record; its positions |
+/// | [`MANY`] | the number of records; the octets of both parts; the records as differences; their positions |
 /// | [`DENSE`] | an index in `dense`; the octets of the positions; positions |
 ///
-/// Positions in a record are differences, times two, plus 1 for the last. Numbers are written in groups of seven bits, lowest
-/// first.
+/// A position in a record is written as the difference from the previous one, times two, plus 1 for the last position. Numbers
+/// are written in groups of seven bits, lowest first.
 #[derive(Debug, Default)]
 pub(super) struct Postings {
-    /// The start of each term's lists, and the end of the last.
+    /// The start of each term's lists, and the end of the last list.
     starts: Box<[u32]>,
     octets: Box<[u8]>,
     dense: Box<[Dense]>,
@@ -41,17 +40,17 @@ pub(super) type Class = u16;
 #[derive(Debug)]
 struct Dense {
     bits: Bits,
-    /// The start of the positions of each [`BLOCK`] of records.
+    /// The start of the positions for each block of [`BLOCK`] record numbers.
     blocks: Box<[u32]>,
 }
 
-/// The number of record numbers per block.
+/// The number of record numbers in a block.
 const BLOCK: u16 = 256;
-/// The number of octets of positions that are read in a unit of work.
+/// The number of octets of positions that are read per unit of work.
 const PLACES_A_UNIT: usize = 16;
 
 impl Postings {
-    /// Returns the lists of a term, ascending by class.
+    /// Returns the lists of a term, in ascending order of classes.
     pub(super) fn lists(&self, term: u32) -> Lists<'_> {
         let octets = self.octets.get(span(&self.starts, term as usize));
         Lists {
@@ -73,7 +72,7 @@ pub(super) struct Lists<'a> {
     dense: &'a [Dense],
 }
 
-/// The records of a term in the texts of a class.
+/// The records and positions of a term in the texts of a class.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct List<'a> {
     pub(super) class: Class,
@@ -138,7 +137,7 @@ impl<'a> List<'a> {
         self.count
     }
 
-    /// Returns the units of work that it takes to read the records.
+    /// Returns the units of work needed to read the records.
     pub(super) fn units(&self) -> usize {
         match self.records {
             RecordList::One(_) => 0,
@@ -147,7 +146,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Returns the units of work that it takes to read the positions in some records.
+    /// Returns the units of work needed to read the positions in some records.
     pub(super) fn place_units(&self, records: &Part<'_>) -> usize {
         let octets = match (self.records, records) {
             // Only some blocks of the positions are read.
@@ -159,7 +158,7 @@ impl<'a> List<'a> {
         1 + octets / PLACES_A_UNIT
     }
 
-    /// Returns the records.
+    /// Returns the records as a part of a set.
     pub(super) fn part(&self) -> Part<'a> {
         match self.records {
             RecordList::One(record) => Part::List(vec![record]),
@@ -181,7 +180,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Adds the records to those seen, and returns the number of new ones.
+    /// Adds the records to `seen`, and returns how many of them are new.
     pub(super) fn count_new(&self, seen: &mut Bits) -> usize {
         let mut count = 0;
         let mut see = |record| {
@@ -232,7 +231,7 @@ impl<'a> List<'a> {
     }
 }
 
-/// Returns the records from their differences.
+/// Decodes records that are stored as differences.
 fn deltas(octets: &[u8]) -> impl Iterator<Item = u16> {
     Varints(octets).scan(0_u16, |record, distance| {
         *record = record.wrapping_add(distance as u16);
@@ -240,7 +239,7 @@ fn deltas(octets: &[u8]) -> impl Iterator<Item = u16> {
     })
 }
 
-/// Returns a test of whether records are in a list; the records are tested in ascending order.
+/// Returns a function that tests whether a record is in a list; it must be called in ascending order of records.
 fn among(mut list: &[u16]) -> impl FnMut(u16) -> bool {
     move |record| {
         while let Some((first, rest)) = list.split_first().filter(|(first, _)| **first <= record) {
@@ -253,7 +252,7 @@ fn among(mut list: &[u16]) -> impl FnMut(u16) -> bool {
     }
 }
 
-/// Emits the positions in some of these records.
+/// Emits the positions in some of the records.
 fn read_places(
     records: impl Iterator<Item = u16>,
     places: &[u8],
@@ -278,12 +277,12 @@ fn read_places(
     }
 }
 
-/// Reads numbers in groups of seven bits.
+/// Decodes numbers that are stored in groups of seven bits.
 #[derive(Clone, Debug)]
 struct Varints<'a>(&'a [u8]);
 
 impl<'a> Varints<'a> {
-    /// Returns octets without decoding them.
+    /// Returns the next `count` octets without decoding them.
     fn octets(&mut self, count: u32) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count as usize)?;
         self.0 = rest;
@@ -315,13 +314,14 @@ impl Iterator for Varints<'_> {
     }
 }
 
-/// Postings being built.
+/// A builder of postings.
 #[derive(Debug, Default)]
 pub(super) struct PostingsBuilder {
     starts: Vec<u32>,
     octets: Vec<u8>,
     dense: Vec<Dense>,
-    /// Memory reused for each list: its records, packed records and positions, and where the positions of blocks begin.
+    /// The records of the current list. The lists below it have its packed records and positions, and the starts of the positions
+    /// of blocks; all are reused.
     list: Vec<u16>,
     records: Vec<u8>,
     places: Vec<u8>,
@@ -334,8 +334,8 @@ impl PostingsBuilder {
         self.starts.push(length(self.octets.len()));
     }
 
-    /// Adds a list to the term, in ascending order of classes. `places` are the positions of the list, packed by [`at`] and in
-    /// ascending order.
+    /// Adds a list to the term; lists must be added in ascending order of classes. `places` are the positions, packed by [`at`],
+    /// in ascending order.
     pub(super) fn list(&mut self, class: Class, places: &[u32]) {
         self.list.clear();
         self.records.clear();
@@ -393,7 +393,7 @@ impl PostingsBuilder {
         self.octets.extend_from_slice(&self.places);
     }
 
-    /// Finishes the postings. The builder is then empty.
+    /// Returns the postings, and empties the builder.
     pub(super) fn finish(&mut self) -> Postings {
         self.starts.push(length(self.octets.len()));
         // The postings are copied at their exact size, so that the builder keeps its memory.
@@ -416,7 +416,7 @@ fn write(octets: &mut Vec<u8>, mut number: u32) {
     octets.push(number as u8);
 }
 
-/// Converts a length to 32 bits, into which lengths within a segment fit; see [`super::SegmentBuilder`].
+/// Converts a length to 32 bits, which is enough for lengths within a segment; see [`super::SegmentBuilder`].
 fn length(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
@@ -426,12 +426,12 @@ pub(super) fn record(at: u32) -> u16 {
     (at >> 16) as u16
 }
 
-/// Returns the position of a packed position within its record.
+/// Returns the position within the record of a packed position.
 pub(super) fn place(at: u32) -> u16 {
     at as u16
 }
 
-/// Packs a record and a position.
+/// Packs a record number and a position within the record.
 pub(super) fn at(record: u16, place: u16) -> u32 {
     u32::from(record) << 16 | u32::from(place)
 }

@@ -1,5 +1,5 @@
-//! A segment: some of a backend's records with their own indexes, and how it is built. Docids are indexed immediately, and texts
-//! possibly on first use. A segment never changes after it has been built.
+//! Segments, each of which has some of a backend's records with their own indexes, and their builder. Docids are indexed
+//! immediately, texts possibly on first use. A segment is not changed after it has been built.
 
 use std::mem::take;
 use std::ops::Range;
@@ -22,20 +22,20 @@ pub(in crate::memory) struct Segment {
     pub(super) records: Box<[Stored]>,
     /// The syntaxes of the records.
     pub(in crate::memory) syntaxes: Vec<Oid>,
-    /// The records of each database, by number: in ascending order, and covering all records.
+    /// The ranges of records that belong to each database, in ascending order; together, they cover all records.
     pub(in crate::memory) databases: Vec<(u16, Range<usize>)>,
     pub(super) docids: Lexicon,
     pub(super) fields: Arc<Fields>,
-    /// The texts, made from the records on first use.
+    /// The indexes of texts; built from the records on first use if they were deferred.
     pub(super) texts: OnceLock<Texts>,
-    /// The first key of each record in each index, once records were sorted by that index.
+    /// For each index, the first key of each record; computed when records are first sorted by the index.
     pub(super) first_keys: Box<[OnceLock<Box<[FirstKey]>>]>,
 }
 
-/// The sort key of a record.
+/// The first key of a record in an index, by which records are sorted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FirstKey {
-    /// The number of the key plus 1, or 0 if there is none.
+    /// The number of the key's string plus 1; 0 if the record has no key.
     term: u32,
     /// The number of nonfiling octets of the key.
     not_filed: u8,
@@ -44,9 +44,9 @@ pub(super) struct FirstKey {
 /// A record as it was loaded.
 #[derive(Clone, Debug)]
 pub(super) struct Stored {
-    /// The record in its ISO 2709 form.
+    /// The record in ISO 2709.
     pub(super) octets: Bytes,
-    /// The index of the record's syntax in the segment.
+    /// The position of the record's syntax in the list of syntaxes.
     pub(super) syntax: u8,
 }
 
@@ -55,7 +55,7 @@ impl Segment {
         self.records.len()
     }
 
-    /// Returns a record in its ISO 2709 form, and the syntax of that form.
+    /// Returns a record in ISO 2709, and its syntax.
     pub(in crate::memory) fn record(&self, number: u16) -> Option<(&Bytes, Oid)> {
         let stored = self.records.get(usize::from(number))?;
         let syntax = self.syntaxes.get(usize::from(stored.syntax));
@@ -71,7 +71,7 @@ impl Segment {
         self.databases.get(found).map(|(database, _)| *database)
     }
 
-    /// Returns the indexes of texts, which are made on first use.
+    /// Returns the indexes of texts; builds them on first use.
     pub(super) fn texts(&self) -> &Texts {
         self.texts
             .get_or_init(|| texts(&self.fields, &self.records))
@@ -92,21 +92,21 @@ impl Segment {
         }
     }
 
-    /// Returns the pairs of frequent words, as terms of an index.
+    /// Returns the pairs of frequent words in an index.
     pub(super) fn pairs(&self, index: IndexId) -> Dictionary<'_> {
         let texts = self.texts();
         texts.pairs.of(&texts.classes, index)
     }
 
-    /// Returns whether a word is in [`Texts::frequent`].
+    /// Returns whether a word is frequent, so that its pairs are indexed.
     pub(super) fn is_frequent(&self, word: &str) -> bool {
         let texts = self.texts();
         let term = texts.words.strings().find(word.as_bytes());
         term.is_some_and(|term| texts.frequent.binary_search(&term).is_ok())
     }
 
-    /// Returns the first key of a record in an index, by which records are sorted: without nonfiling characters, unless nothing
-    /// is left without them.
+    /// Returns the first key of a record in an index, by which records are sorted. It does not include nonfiling characters,
+    /// unless there are no others.
     pub(in crate::memory) fn first_key(&self, index: IndexId, number: u16) -> Option<&[u8]> {
         let dictionary = self.dictionary(Terms::Keys(index));
         let column = self.first_keys.get(usize::from(index.0))?;
@@ -117,7 +117,7 @@ impl Segment {
         filed.filter(|filed| !filed.is_empty()).or(Some(key))
     }
 
-    /// Returns whether the first keys of an index are computed.
+    /// Returns whether the first keys of an index have been computed.
     pub(in crate::memory) fn has_first_keys(&self, index: IndexId) -> bool {
         let column = self.first_keys.get(usize::from(index.0));
         column.is_some_and(|column| column.get().is_some())
@@ -152,7 +152,7 @@ impl Segment {
     }
 }
 
-/// Notes the texts of a record.
+/// Collects the texts of a record.
 pub(super) fn note(fields: &Fields, record: &MarcRecord, notes: &mut Notes) {
     fields.entries(record, &mut |entry, indexes, text| match entry {
         EntryKind::Text => notes.text(indexes, fields.of_keys(indexes), text),
@@ -160,7 +160,7 @@ pub(super) fn note(fields: &Fields, record: &MarcRecord, notes: &mut Notes) {
     });
 }
 
-/// Returns the indexes of the records in a segment.
+/// Builds the indexes of records.
 fn texts(fields: &Fields, records: &[Stored]) -> Texts {
     let mut notes = Notes::default();
     for (number, stored) in (0..=u16::MAX).zip(records) {
@@ -173,9 +173,9 @@ fn texts(fields: &Fields, records: &[Stored]) -> Texts {
     notes.texts()
 }
 
-/// A segment being built.
+/// A builder of segments.
 ///
-/// The octets of its records must not exceed some hundred MiB, so that counts within a segment fit into 32 bits.
+/// The total size of a segment's records must not exceed some hundred MiB, so that numbers within a segment fit into 32 bits.
 #[derive(Debug)]
 pub(in crate::memory) struct SegmentBuilder {
     fields: Arc<Fields>,
@@ -199,7 +199,7 @@ impl SegmentBuilder {
         }
     }
 
-    /// Creates a builder of a segment whose texts are indexed on first use, for a small number of records.
+    /// Creates a builder of a segment with few records, whose texts are indexed on first use.
     pub(in crate::memory) fn deferred(fields: Arc<Fields>) -> Self {
         Self {
             is_deferred: true,
@@ -207,7 +207,7 @@ impl SegmentBuilder {
         }
     }
 
-    /// Adds a record of a database, unless the segment is full.
+    /// Adds a record of a database. Does nothing if the segment is full.
     pub(in crate::memory) fn add(&mut self, database: u16, octets: Bytes, record: &MarcRecord) {
         let Ok(number) = u16::try_from(self.records.len()) else {
             return;
@@ -229,7 +229,7 @@ impl SegmentBuilder {
         }
     }
 
-    /// Finishes the segment. The builder is then empty, and keeps its memory.
+    /// Returns the segment. The builder is then empty, but keeps its memory for reuse.
     pub(in crate::memory) fn finish(&mut self) -> Segment {
         let segment = Segment {
             records: self.records.as_slice().into(),

@@ -1,14 +1,14 @@
-//! Sorted strings in a single block of memory, and the interner that numbers strings while they are collected.
+//! Sorted strings in a single block of memory, and an interner that numbers strings while they are collected.
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::{Bound, Range};
 
 use hashbrown::HashTable;
 
-/// Sorted strings without duplicates, identified by index.
+/// Sorted strings without duplicates, identified by their index.
 #[derive(Debug, Default)]
 pub(super) struct Strings {
-    /// Each string, followed by a zero octet.
+    /// The strings, each followed by a zero octet.
     octets: Box<[u8]>,
     /// For each string, the position of its zero octet.
     ends: Box<[u32]>,
@@ -20,12 +20,12 @@ impl Strings {
         u32::try_from(self.ends.len()).unwrap_or(u32::MAX)
     }
 
-    /// Returns the number of octets of all strings.
+    /// Returns the total number of octets of the strings.
     pub(super) fn octets(&self) -> usize {
         self.octets.len()
     }
 
-    /// Returns the string at an index; empty if there is no such string.
+    /// Returns the string at an index; empty if the index is too large.
     pub(super) fn at(&self, place: u32) -> &[u8] {
         let place = place as usize;
         let end = |place: usize| self.ends.get(place).map(|end| *end as usize);
@@ -60,14 +60,14 @@ impl Strings {
         start..end.max(start)
     }
 
-    /// Returns the indexes of the strings with this beginning.
+    /// Returns the indexes of the strings that begin with `start`.
     pub(super) fn beginning_with(&self, start: &str) -> Range<u32> {
         let start = start.as_bytes();
         let from = self.first_from(start);
         from..self.partition(|known| known < start || known.starts_with(start))
     }
 
-    /// Returns the indexes of the strings that contain these octets, which do not include a zero octet.
+    /// Returns the indexes of the strings that contain the given octets, which must not include a zero octet.
     pub(super) fn containing(&self, inner: &[u8]) -> Vec<u32> {
         let mut places: Vec<u32> = Vec::new();
         for found in memchr::memmem::find_iter(&self.octets, inner) {
@@ -100,23 +100,23 @@ impl Strings {
     }
 }
 
-/// Numbers strings from 0, in the order in which they are first seen.
+/// Numbers strings from 0, in the order in which they are first added.
 #[derive(Debug)]
 pub(super) struct Interner {
     octets: Vec<u8>,
     ends: Vec<u32>,
     table: HashTable<Slot>,
     seed: u64,
-    /// The first octets and the numbers of the strings, sorted; this memory is reused.
+    /// The first octets and the number of each string, sorted. The memory is reused.
     order: Vec<(u64, u32)>,
-    /// For each number, the index of its string after sorting.
+    /// For each number, the index of its string in the sorted strings.
     places: Vec<u32>,
 }
 
-/// A string in the table. For most strings, the first octets are the whole string.
+/// An entry of the hash table. Its first octets are the complete string for most strings.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    /// The string's first octets; see [`first_octets`].
+    /// The first octets of the string; see [`first_octets`].
     first: u64,
     length: u32,
     number: u32,
@@ -137,7 +137,7 @@ impl Default for Interner {
 }
 
 impl Interner {
-    /// Returns the number of a string; a new string is added.
+    /// Returns the number of a string, adding the string if it is new.
     pub(super) fn number(&mut self, string: &[u8]) -> u32 {
         let first = first_octets(string);
         let length = u32::try_from(string.len()).unwrap_or(u32::MAX);
@@ -165,7 +165,7 @@ impl Interner {
         number
     }
 
-    /// Returns the string with a number.
+    /// Returns the string with this number.
     pub(super) fn string(&self, number: u32) -> &[u8] {
         numbered(&self.octets, &self.ends, number)
     }
@@ -177,7 +177,7 @@ impl Interner {
         self.table.clear();
     }
 
-    /// Returns the sorted strings. After this, [`Interner::place`] gives the index of each.
+    /// Returns the strings in sorted order. Afterwards, [`Interner::place`] returns their indexes.
     pub(super) fn sorted(&mut self) -> Strings {
         let mut order = std::mem::take(&mut self.order);
         order.clear();
@@ -206,7 +206,7 @@ impl Interner {
         }
     }
 
-    /// Returns the index of a string among the sorted ones.
+    /// Returns the index of a string in the sorted strings, by its number.
     pub(super) fn place(&self, number: u32) -> u32 {
         self.places
             .get(number as usize)
@@ -215,7 +215,7 @@ impl Interner {
     }
 }
 
-/// Returns the string with a number, which begins where the previous string ends.
+/// Returns the string with this number, which begins where the previous string ends.
 fn numbered<'a>(octets: &'a [u8], ends: &[u32], number: u32) -> &'a [u8] {
     let number = number as usize;
     let before = number.checked_sub(1).and_then(|before| ends.get(before));
@@ -224,7 +224,7 @@ fn numbered<'a>(octets: &'a [u8], ends: &[u32], number: u32) -> &'a [u8] {
     octets.get(start as usize..end as usize).unwrap_or_default()
 }
 
-/// Returns the first eight octets as a number that sorts like them, padded with zeros.
+/// Returns the first eight octets, padded with zeros, as a number that sorts in the same order.
 #[inline]
 pub(super) fn first_octets(string: &[u8]) -> u64 {
     if let Some(octets) = string.first_chunk() {

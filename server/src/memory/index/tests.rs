@@ -1,4 +1,4 @@
-//! Lookups in an index of several segments, compared with the records.
+//! Tests of lookups in an index of several segments, compared with a scan of the records.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -11,7 +11,7 @@ use super::*;
 use crate::backend::ScanTerm;
 use crate::memory::fields::Fields;
 
-/// Creates an index of records that each have one text in the index "any", with this many records per segment.
+/// Creates an index with one text per record, in the index `any`, and with `a_segment` records per segment.
 fn index(texts: &[&str], a_segment: usize) -> Index {
     let segments = texts.chunks(a_segment).zip(0..).map(|(texts, chunk)| {
         let mut builder = SegmentBuilder::new(Arc::default());
@@ -43,7 +43,7 @@ const TEXTS: &[&str] = &[
     "and peace and peace",
 ];
 
-/// Returns the places in TEXTS of the records found.
+/// Returns the numbers in TEXTS of the records found.
 fn numbers(index: &Index, hits: &HitSet<'_>) -> Vec<usize> {
     let number = |record| {
         let (segment, number) = index.segment(record).expect("a record");
@@ -53,7 +53,8 @@ fn numbers(index: &Index, hits: &HitSet<'_>) -> Vec<usize> {
     hits.iter().map(number).collect()
 }
 
-/// More than is needed: a regular expression takes units according to its running time, during which other tests run as well.
+/// Returns more work than a query needs, because a regular expression is charged by its running time, in which other tests run
+/// too.
 fn work() -> Work {
     Work::new(1_000_000_000)
 }
@@ -287,7 +288,7 @@ fn terms_are_browsed_and_tallied() {
     }
 }
 
-/// Some thousand texts made from few words, which have long lists and pairs of frequent words.
+/// Checks some thousand texts made from few words, so that lists are long and many words are frequent pairs.
 #[test]
 fn phrases_of_frequent_words_are_found() {
     let mut state = 1_u64;
@@ -354,7 +355,7 @@ fn phrases_of_frequent_words_are_found() {
     }
 }
 
-/// The words of a field, each with whether a subfield begins with it.
+/// The words of a field, each with a flag that is true if the word begins a subfield.
 type FieldWords<'t> = Vec<(&'t str, bool)>;
 
 fn entries(text: &str) -> Vec<FieldWords<'_>> {

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::memory::catalogue::RecordChange;
 
-/// The largest journal that is read, in octets.
+/// The maximum size of a journal that is read, in octets.
 const MAX_JOURNAL: u64 = 4 << 30;
 
 /// The state in which a journal ends.
@@ -23,14 +23,14 @@ const MAX_JOURNAL: u64 = 4 << 30;
 pub(in crate::memory) enum JournalEnd {
     /// The journal was closed.
     Closed,
-    /// The process ended without closing the journal. What a commit had written by then is left out.
+    /// The process ended without closing the journal. A commit in progress at that time is left out.
     Interrupted,
-    /// A commit was begun and is not complete, so that its changes are left out.
+    /// The last commit is incomplete, so its changes are left out.
     Unfinished,
 }
 
 impl JournalEnd {
-    /// Returns what is remarkable about a journal with this number of changes.
+    /// Returns a note for the user about a journal with this number of changes that was not closed properly.
     pub(in crate::memory) fn note(self, changes: usize) -> Option<String> {
         let kept = match changes {
             1 => "1 change is kept".to_owned(),
@@ -54,18 +54,18 @@ impl JournalEnd {
 pub(in crate::memory) struct JournalContents {
     /// The changes, in order.
     pub(in crate::memory) changes: Vec<RecordChange>,
-    /// The number of the last change; 0 if there is none.
+    /// The number of the last change; 0 if there are no changes.
     pub(in crate::memory) last: u64,
-    /// The docid field.
+    /// The docid field of the database when the journal began.
     pub(in crate::memory) docid: String,
-    /// The state of the last commits.
+    /// The state in which the journal ends.
     pub(in crate::memory) end: JournalEnd,
     base: Fingerprint,
     folded: Option<Fingerprint>,
 }
 
 impl JournalContents {
-    /// Reads a journal, which is not changed; returns `None` if the journal does not exist.
+    /// Reads a journal without changing it; returns `None` if it does not exist.
     ///
     /// # Errors
     /// The journal cannot be read, is damaged, or was written by a newer version.
@@ -80,7 +80,7 @@ impl JournalContents {
         Self::of(&octets, path).map(Some)
     }
 
-    /// Reads the contents from a journal's octets; `path` is used in errors.
+    /// Parses the octets of a journal; `path` is used in errors.
     pub(super) fn of(octets: &[u8], path: &Path) -> Result<Self, JournalError> {
         let damaged = |reason: String| JournalError::Damaged {
             path: path.to_owned(),
@@ -147,11 +147,11 @@ impl JournalContents {
         })
     }
 
-    /// Checks that the changes belong to a file with this fingerprint, and that their docids are from this field, if it is known.
-    /// A journal without changes fits any file and field.
+    /// Checks that the changes belong to a file with this fingerprint, and that their docids are from the given field, if any. A
+    /// journal without changes belongs to any file and field.
     ///
     /// # Errors
-    /// The journal belongs to a different file, the file does not exist, or the docids are from a different field.
+    /// The journal belongs to another file, the file does not exist, or the docids are from another field.
     pub(in crate::memory) fn belongs_to(
         &self,
         held: Option<&Fingerprint>,
@@ -187,7 +187,7 @@ impl JournalContents {
     }
 }
 
-/// The rows of a journal.
+/// The changes and facts of a journal, as read from its tables.
 struct Tables {
     facts: Vec<(String, String)>,
     changes: Vec<(u64, RecordChange)>,
@@ -233,20 +233,20 @@ fn tables(octets: &[u8]) -> Result<Tables, redb::Error> {
     Ok(tables)
 }
 
-/// The format of redb's files that this version reads.
+/// The version of redb's file format that can be read.
 const STORE_VERSION: u8 = 3;
 
-/// Returns the format of the store, if it is a newer one. Both commit slots must name it, so that a single damaged octet is not
-/// mistaken for a newer format.
+/// Returns the version of the file format if it is newer. Both commit slots must have the newer version, so that a single damaged
+/// octet is not mistaken for it.
 fn newer_store(octets: &[u8]) -> Option<u8> {
     let [first, second] = SLOTS.map(|slot| octets.get(slot).copied());
     let is_redb = octets.starts_with(b"redb");
     first.filter(|format| is_redb && *format > STORE_VERSION && Some(*format) == second)
 }
 
-/// The offsets of the commit slots. The header is described in redb's design document.
+/// The offsets of the commit slots in the header, which is described in redb's design document.
 const SLOTS: [usize; 2] = [64, 192];
-/// The offset of the flags.
+/// The offset of the flags in the header.
 const FLAGS: usize = 9;
 
 /// Returns whether the journal was not closed, because its process was killed or the power failed.
@@ -257,8 +257,8 @@ fn was_interrupted(octets: &[u8]) -> bool {
         .is_some_and(|flags| flags & RECOVERY_REQUIRED != 0)
 }
 
-/// Returns whether the commit slot that is not current belongs to a later transaction with other data: the process ended, or the
-/// file was damaged, before that slot became current.
+/// Returns whether the slot that is not current has a later transaction with other data. The process ended, or the file was
+/// damaged, before that slot became current.
 fn has_unfinished(octets: &[u8]) -> bool {
     const CURRENT: u8 = 1;
     const ROOT: std::ops::Range<usize> = 8..40;

@@ -4,35 +4,35 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-/// The reason why a journal cannot be used. In that case, the database is not loaded, or the change is not made.
+/// The reason why a journal cannot be used, so that the database is not loaded or the change is not made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JournalError {
     /// The file system refuses to read the journal.
     #[error("cannot read {}", path.display())]
     Unreadable {
-        /// The journal.
+        /// The path of the journal.
         path: PathBuf,
-        /// The reason.
+        /// The error of the file system.
         source: io::Error,
     },
     /// Changes cannot be written to the journal.
     #[error("cannot write {}", path.display())]
     Unwritable {
-        /// The journal.
+        /// The path of the journal.
         path: PathBuf,
-        /// The reason.
+        /// The error that occurred.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The contents of the journal are not as they were written.
+    /// The contents of the journal are damaged.
     #[error(
         "{} is damaged ({reason}): restore it from a copy, or move it away to serve its file without the changes in it",
         path.display()
     )]
     Damaged {
-        /// The journal.
+        /// The path of the journal.
         path: PathBuf,
-        /// What is wrong with the contents.
+        /// A description of the damage.
         reason: String,
     },
     /// The journal was written by a later version of the program.
@@ -41,48 +41,48 @@ pub enum JournalError {
         path.display()
     )]
     Newer {
-        /// The journal.
+        /// The path of the journal.
         path: PathBuf,
-        /// The journal's format, and the format that this version reads.
+        /// The version of the journal's format, and the version that can be read.
         format: String,
     },
-    /// The file is not the one that the journal belongs to.
+    /// The journal belongs to another version of the file.
     #[error(
         "{} was changed by another program, but {} holds {changes} changes of the file as it was: put that file back, or move the journal away to do without them",
         path.display(), journal.display()
     )]
     Foreign {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The journal of the file.
+        /// The path of its journal.
         journal: PathBuf,
         /// The number of changes in the journal.
         changes: u64,
     },
-    /// The file that the journal belongs to does not exist.
+    /// The file to which the journal belongs does not exist.
     #[error(
         "there is no file {}, but {} holds {changes} changes of it: put the file back, or move the journal away to do without them",
         path.display(), journal.display()
     )]
     NoFile {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The journal of the file.
+        /// The path of its journal.
         journal: PathBuf,
         /// The number of changes in the journal.
         changes: u64,
     },
-    /// The docid field has been changed since the journal began.
+    /// The docid field was changed after the journal had been created.
     #[error(
         "the docids in {} are from field {docid}, not {configured}: fold it into its file first (z3950d --fold FILE)",
         journal.display()
     )]
     OtherDocid {
-        /// The journal.
+        /// The path of the journal.
         journal: PathBuf,
-        /// The field that the journal's docids are from.
+        /// The docid field with which the journal was created.
         docid: String,
-        /// The configured field.
+        /// The docid field in the settings.
         configured: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Fingerprints of files, by which a journal recognizes its file.
+//! Fingerprints of files, by which a journal identifies its file.
 
 use std::hash::Hasher;
 use std::io::{self, Read, Write};
@@ -7,7 +7,7 @@ use std::path::Path;
 use twox_hash::XxHash3_64;
 use z3950_asn1::input;
 
-/// Identifies the contents of a file: its length and a hash.
+/// The fingerprint of a file's contents: its length and a hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::memory) struct Fingerprint(pub(super) String);
 
@@ -33,7 +33,7 @@ impl Fingerprint {
     }
 }
 
-/// Passes octets on and computes their fingerprint.
+/// A writer that passes octets on, and computes their fingerprint.
 pub(in crate::memory) struct Hashed<W> {
     output: W,
     length: u64,
@@ -49,7 +49,7 @@ impl<W> Hashed<W> {
         }
     }
 
-    /// Returns the fingerprint of what was written.
+    /// Returns the fingerprint of the octets written so far.
     pub(in crate::memory) fn fingerprint(&self) -> Fingerprint {
         Fingerprint(format!("{} {:016x}", self.length, self.hash.finish()))
     }

@@ -1,31 +1,31 @@
-//! What was done with the journal of a saved file, for the operator.
+//! Counts the commits and folds of journals, for operators.
 
 use std::sync::Mutex;
 use std::time::SystemTime;
 
 use crate::lock::lock;
 
-/// The journal of a saved database, and what was done with it since the start.
+/// The totals of the journal of a saved database since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JournalTotals {
-    /// The database.
+    /// The name of the database.
     pub database: String,
-    /// The octets of the changes that are not in the file yet.
+    /// The octets of the changes that have not been folded into the file.
     pub octets: u64,
     /// The number of octets at which the changes are folded into the file.
     pub limit: u64,
-    /// The number of commits; changes that arrive at the same time share one.
+    /// The number of commits; changes that arrive at the same time share a commit.
     pub commits: u64,
-    /// How often the file was rewritten with the changes.
+    /// The number of times the changes were folded into the file.
     pub folds: u64,
     /// The number of commits and folds that failed.
     pub failures: u64,
-    /// When the last failure occurred.
+    /// The time of the last failure; `None` if there was none.
     pub last_failure: Option<SystemTime>,
 }
 
-/// Counts what is done with a journal. It can be read while the journal is in use.
+/// The totals of a journal, which can be read while the journal is in use.
 #[derive(Debug, Default)]
 pub(in crate::memory) struct JournalTally(Mutex<JournalTotals>);
 
@@ -44,12 +44,12 @@ impl JournalTally {
         }
     }
 
-    /// Notes the octets that are not in the file yet.
+    /// Sets the number of octets that have not been folded into the file.
     pub(in crate::memory) fn holds(&self, octets: u64) {
         lock(&self.0).octets = octets;
     }
 
-    /// Counts a commit, and whether it succeeded. `octets` is the number of octets in the journal afterwards.
+    /// Counts a commit and its success; `octets` is the size of the changes in the journal afterwards.
     pub(in crate::memory) fn committed(&self, has_succeeded: bool, octets: u64) {
         let mut totals = lock(&self.0);
         totals.octets = octets;
@@ -60,7 +60,7 @@ impl JournalTally {
         }
     }
 
-    /// Counts a fold, and whether it succeeded. `octets` is the number of octets in the journal afterwards.
+    /// Counts a fold and its success; `octets` is the size of the changes in the journal afterwards.
     pub(in crate::memory) fn folded(&self, has_succeeded: bool, octets: u64) {
         let mut totals = lock(&self.0);
         totals.octets = octets;

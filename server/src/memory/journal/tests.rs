@@ -1,4 +1,4 @@
-//! Journals that are cut off, damaged, too new, on full disks, and on disks that lose what was not synced.
+//! Tests of journals that are cut off, damaged or too new, on full disks, and on disks that lose unsynced writes.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use super::*;
 use crate::lock::lock;
 use crate::testing::record;
 
-/// A disk in memory. What is written is lost in a power failure unless it is synced.
+/// A disk in memory. A power failure loses writes that have not been synced.
 #[derive(Clone, Debug, Default)]
 struct Disk(Arc<Mutex<DiskState>>);
 
@@ -22,7 +22,7 @@ struct DiskState {
     octets: Vec<u8>,
     /// The writes since the last sync.
     writes: Vec<DiskWrite>,
-    /// The number of writes and syncs that still succeed; `None` for all.
+    /// The number of writes and syncs that still succeed; `None` for no limit.
     left: Option<usize>,
 }
 
@@ -33,7 +33,8 @@ enum DiskWrite {
 }
 
 impl DiskWrite {
-    /// Applies the part of a write within the length; the file system knows a new length before it shows octets there.
+    /// Applies the part of a write that is within the file's length: the file system may have recorded a new length before it
+    /// wrote the octets.
     fn apply(&self, to: &mut Vec<u8>) {
         match self {
             Self::Length(length) => to.resize(*length, 0),
@@ -99,7 +100,7 @@ impl StorageBackend for Disk {
 }
 
 impl Disk {
-    /// Opens the journal on the disk.
+    /// Opens the journal on this disk.
     fn journal(&self) -> Result<Journal, JournalError> {
         let opened = guarded(|| {
             let mut builder = Builder::new();
@@ -113,7 +114,7 @@ impl Disk {
         })
     }
 
-    /// Returns a disk with a journal that has begun.
+    /// Returns a disk with a new journal, and the journal.
     fn begun() -> (Self, Journal) {
         let disk = Self::default();
         let journal = disk.journal().expect("begins");
@@ -121,12 +122,12 @@ impl Disk {
         (disk, journal)
     }
 
-    /// Returns the disk as it is if the process is killed now.
+    /// Returns the contents of the disk if the process is killed now.
     fn killed(&self) -> Vec<u8> {
         lock(&self.0).octets.clone()
     }
 
-    /// Returns the disk as it may be if the power fails now: it has some of the writes that were not synced, and some sectors of
+    /// Returns possible contents of the disk if the power fails now: some of the unsynced writes are applied, and some sectors of
     /// one of them.
     fn cut_off(&self, mut random: impl FnMut(usize) -> usize) -> Vec<u8> {
         const SECTOR: usize = 512;
@@ -181,7 +182,7 @@ fn read(octets: &[u8]) -> Result<JournalContents, JournalError> {
     JournalContents::of(octets, &path())
 }
 
-/// Returns pseudorandom numbers below a bound.
+/// Returns a generator of pseudorandom numbers below a bound.
 fn random(mut state: u64) -> impl FnMut(usize) -> usize {
     move |below| {
         state = state
@@ -257,7 +258,7 @@ fn a_fingerprint_is_that_of_the_octets() {
     }
 }
 
-/// Returns a journal of three commits, as a killed process leaves it, and as it is when closed.
+/// Returns a journal with three commits, as left by a killed process and as left when closed.
 fn three_commits() -> [Vec<u8>; 2] {
     let (disk, journal) = Disk::begun();
     for number in 1..=3 {
@@ -268,7 +269,7 @@ fn three_commits() -> [Vec<u8>; 2] {
     [killed, disk.killed()]
 }
 
-/// Checks that damaged octets are refused, or that everything is there, or that a missing commit is reported.
+/// Checks that a damaged journal is refused, or is read completely, or that a missing commit is reported.
 fn check_damaged(octets: &[u8], what: &str) -> Result<(), String> {
     let contents = read(octets).map_err(|error| error.to_string())?;
     let whole = contents.changes == changes(1..=3);

@@ -1,4 +1,4 @@
-//! Checks files without serving them: reports what loading would repair or leave out.
+//! Checks files without serving them: reports the records that loading would repair or leave out.
 
 use std::path::{Path, PathBuf};
 
@@ -11,28 +11,28 @@ use crate::memory::catalogue::DatabaseFiles;
 #[cfg(feature = "save")]
 use crate::memory::docid::{DocidField, DocidFieldError};
 
-/// What was found in a file of a database.
+/// The result of checking a file of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checked {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
     /// The number of records that would be served.
     pub records: u64,
-    /// The number of served records with structural faults, whether they would be repaired or served as they are.
+    /// The number of records with structural faults that would be served, repaired or unchanged.
     pub faulty: u64,
-    /// The number of served records that would be repaired without loss.
+    /// The number of records that would be served after repairs without loss.
     pub repaired: u64,
-    /// The number of served records with parts missing.
+    /// The number of records that would be served with parts missing.
     pub incomplete: u64,
     /// The number of records that would be left out.
     pub left_out: u64,
 }
 
-/// Checks the files of a database one by one. `note` is called for every repair and every record that would be left out.
+/// Checks the files of a database one by one. `note` is called for each repair and each record that would be left out.
 ///
 /// # Errors
-/// For each file or folder that could not be loaded, the reason.
+/// The reason why a file or folder could not be loaded.
 pub fn check_files(
     database: &DatabaseFiles,
     note: &mut dyn FnMut(&Path, &Note),
@@ -52,23 +52,23 @@ pub fn check_files(
     found
 }
 
-/// The contents of the journal of a saved file.
+/// The result of checking the journal of a saved file.
 #[cfg(feature = "save")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckedJournal {
-    /// The journal.
+    /// The path of the journal.
     pub path: PathBuf,
-    /// The number of changes that are not in the file yet.
+    /// The number of changes that have not been folded into the file.
     pub changes: u64,
-    /// The field that the journal's docids are from.
+    /// The docid field with which the journal was created.
     pub docid: DocidField,
-    /// Anything remarkable about the journal.
+    /// A note if the journal was not closed properly.
     pub note: Option<String>,
 }
 
-/// Checks the journal of a saved file, which must not be in use; returns `None` if there is no journal. Given a docid field, also
-/// checks that the journal's docids are from that field.
+/// Checks the journal of a saved file, which must not be in use; returns `None` if the journal does not exist. If a docid field
+/// is given, checks that the journal was created with it.
 ///
 /// # Errors
 /// The reason why the file could not be loaded with the journal.
@@ -137,7 +137,7 @@ fn of_file(
     }
 }
 
-/// Counts a record; returns what is wrong with it.
+/// Counts a record; returns notes on its damage.
 fn count(record: RawRecord, checked: &mut Checked) -> Vec<Note> {
     let sound = match record.parsed(&mut Arena::default()) {
         Ok(sound) => sound,

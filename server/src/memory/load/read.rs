@@ -1,4 +1,4 @@
-//! Reads files and splits them into the octets of records.
+//! Reads files, and splits them into the octets of records.
 
 use std::fs;
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use z3950_marc::{Iso2709Error, MarcRecord};
 
 use super::{LoadError, Note};
 
-/// The octets of a record, and where they were found.
+/// The octets of a record, and their place in the file.
 #[derive(Debug)]
 pub(super) struct RawRecord {
     pub(super) octets: Bytes,
@@ -20,24 +20,24 @@ pub(super) struct RawRecord {
     pub(super) number: u64,
     /// The offset of the record in the file, in octets.
     pub(super) offset: u64,
-    /// The damage found while reading, which was noted.
+    /// The damage found while splitting the file, for which a note has been made.
     pub(super) damage: Option<Damage>,
 }
 
 /// The damage of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Damage {
-    /// Repaired without loss.
+    /// The record was repaired without loss.
     Repaired,
-    /// Repaired, but part of the record is missing.
+    /// The record was repaired, but part of it is lost.
     Loss,
 }
 
-/// Returns the files of a path: the file itself, or all files with a known extension in the folder and its subfolders, in order,
+/// Returns the files of a path: the file itself; or all files with a known extension in a folder and its subfolders, in order,
 /// without hidden files.
 ///
 /// # Errors
-/// If a folder cannot be read, or does not contain such a file.
+/// A folder cannot be read or does not contain any files with a known extension.
 pub(super) fn files_of(path: &Path) -> Result<Vec<PathBuf>, LoadError> {
     let unreadable = |path: &Path, source| LoadError::Unreadable {
         path: path.to_owned(),
@@ -81,11 +81,11 @@ fn form_of(path: &Path) -> Option<InputForm> {
     InputForm::by_extension(path.extension()?.to_str()?)
 }
 
-/// Reads a file and calls `give` with each record, and before it with the damage of that record. Records in ISO 2709 are not
-/// parsed yet, so that their damage is not known.
+/// Reads a file and calls `give` for each record, and before it for notes on the record's damage. ISO 2709 records are not parsed
+/// yet, so their damage is not known.
 ///
 /// # Errors
-/// If the file cannot be read; or the errors of `give`.
+/// The file cannot be read, or `give` fails.
 pub(super) fn read(
     path: &Path,
     give: &mut dyn FnMut(Result<RawRecord, Note>) -> Result<(), LoadError>,
@@ -168,22 +168,22 @@ pub(super) fn read(
     Ok(())
 }
 
-/// A parsed record, and the octets to serve.
+/// A parsed record, and the octets that will be served.
 pub(super) struct Sound {
     pub(super) octets: Bytes,
     pub(super) record: MarcRecord,
     pub(super) number: u64,
     pub(super) offset: u64,
-    /// The repairs, losses first.
+    /// The repairs made, losses first.
     pub(super) repairs: Vec<Repair>,
     /// The damage found while reading and parsing.
     pub(super) damage: Option<Damage>,
-    /// Whether only numbers were repaired, without loss.
+    /// Whether nothing but numbers was repaired, without loss.
     pub(super) is_whole: bool,
 }
 
 impl Sound {
-    /// Returns the note on a repair and on `more` further ones.
+    /// Returns the note on a repair; `more` is the number of further repairs of the record.
     pub(super) fn note(&self, repair: &Repair, more: usize) -> Note {
         Note::Repaired {
             number: self.number,
@@ -234,8 +234,8 @@ impl RawRecord {
     }
 }
 
-/// Returns whether only a number was wrong: a length, an address, or a digit of the leader. Files that were converted to another
-/// character set are full of such records.
+/// Returns whether a repair only concerns a number: a length, an address, or a digit of the leader. Such repairs are common in
+/// files that were converted to another character set.
 fn is_of_a_number(repair: RepairKind) -> bool {
     matches!(
         repair,
@@ -246,7 +246,7 @@ fn is_of_a_number(repair: RepairKind) -> bool {
     )
 }
 
-/// Memory for the octets of many records, instead of an allocation for each.
+/// A block of memory for the octets of many records, which saves an allocation for each record.
 #[derive(Debug, Default)]
 pub(super) struct Arena(BytesMut);
 

@@ -1,4 +1,4 @@
-//! Records from memory and from files in every form, sound and damaged.
+//! Tests of records loaded from memory and from files of every format, sound and damaged.
 
 use std::fs;
 use std::path::Path;
@@ -184,7 +184,7 @@ fn records_without_an_exchange_form_are_named() {
     );
 }
 
-/// Returns random octets, always the same ones.
+/// Returns pseudorandom octets, the same in each run.
 fn rubbish(count: usize) -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let octets = std::iter::repeat_with(|| {
@@ -258,7 +258,7 @@ fn audit_a7_only_intact_files_replace_the_records_served() {
     }
 }
 
-/// Damage that is already served does not stop a reload; additional damage does.
+/// A reload accepts damage that the served records already have, but not additional damage.
 #[test]
 fn a_reload_takes_damage_that_is_served() {
     let (a, b) = (octets("a"), octets("b"));
@@ -289,7 +289,7 @@ fn a_reload_takes_damage_that_is_served() {
     }
 }
 
-/// Each file with an error is reported on its own line.
+/// Checks that each file with an error is reported on a line of its own.
 #[test]
 fn all_errors_of_files_are_reported() {
     let folder = folder(&[("a.mrc", &rubbish(500)), ("b.mrc", &octets("b"))]);

@@ -1,4 +1,4 @@
-//! Builds segments of records on all processors.
+//! Builds the segments of records, using all processors.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -20,20 +20,21 @@ use crate::memory::fields::Fields;
 use crate::memory::hits::{Part, SEGMENT};
 use crate::memory::index::{Index, Segment, SegmentBuilder};
 
-/// The number of octets below which a second thread does not pay off.
+/// The number of octets below which a second thread is not worthwhile.
 const SMALL: u64 = 4 * 1024 * 1024;
-/// For up to this many octets, texts are indexed on first use, which takes a few hundredths of a second.
+/// The number of octets up to which texts are indexed on first use, which then takes a few hundredths of a second.
 const FEW: u64 = 512 * 1024;
-/// The number of octets of files per segment, chosen so that the working memory for building one segment stays in the cache.
+/// The number of octets of files per segment, chosen so that the working memory of building a segment fits into the processor's
+/// cache.
 const OCTETS: u64 = 20 * 1024 * 1024;
-/// The number of segments beyond which larger ones are built instead, because every search examines each segment.
+/// The number of segments above which larger segments are built, because every search examines each segment.
 const SEGMENTS: u64 = 64;
-/// The maximum number of octets of such a larger segment.
+/// The maximum number of octets of a segment if larger segments are built.
 const MOST_OCTETS: u64 = 64 * 1024 * 1024;
-/// The memory that loading takes at its peak, in quarters of the octets of the files: 2.8 times the octets of the files were
-/// measured, and 3.15 times in address space.
+/// The peak memory of loading, in quarters of the octets of the files. Measurements gave 2.8 times the octets of the files, and
+/// 3.15 times in address space.
 const PEAK_QUARTERS: u64 = 13;
-/// The number of records between calls of `progress`.
+/// The number of records between two calls of `progress`.
 const TELL: u64 = 4096;
 
 /// The records of a segment.
@@ -42,8 +43,8 @@ struct Batch {
     number: usize,
     octets: u64,
     records: usize,
-    /// Records, each with the numbers of its database and input, in lists of at most [`LIST`] records: allocators may keep the
-    /// memory of longer lists.
+    /// Records with the numbers of their database and input. A list has at most [`LIST`] records, because allocators may not
+    /// release the memory of longer lists.
     lists: Vec<Vec<(u16, usize, RawRecord)>>,
 }
 
@@ -54,24 +55,24 @@ const LIST: usize = 1024;
 struct Indexed {
     number: usize,
     segment: Segment,
-    /// The records taken, by input.
+    /// The results so far, by number of the input.
     taken: BTreeMap<usize, Taken>,
 }
 
-/// The outcome for the records of a file.
+/// The result for the records of one input.
 #[derive(Debug, Default)]
 struct Taken {
-    /// The number of records that are served.
+    /// The number of records that will be served.
     records: u64,
-    /// The number of served records that lost nothing.
+    /// The number of these records that are complete.
     whole: u64,
     notes: Vec<Note>,
 }
 
-/// How much of a file can be served.
+/// A summary of the damage of a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::memory) struct FileState {
-    /// The number of records that are served, and the number of these that lost nothing.
+    /// The number of records that will be served.
     records: u64,
     whole: u64,
     /// The number of records that are left out or incomplete.
@@ -79,7 +80,7 @@ pub(in crate::memory) struct FileState {
 }
 
 impl FileState {
-    /// Returns whether this state is worse than another state of the same file.
+    /// Returns whether this state is worse than `other`, which is another state of the same file.
     fn is_worse_than(self, other: Self) -> bool {
         self.losses > other.losses
             || self.records < other.records
@@ -87,17 +88,17 @@ impl FileState {
     }
 }
 
-/// The files that were damaged when they were read.
+/// The damaged files with their states when they were read.
 pub(in crate::memory) type DamagedFiles = HashMap<PathBuf, FileState>;
 
-/// What is being served, and is to be replaced.
+/// The state of the databases being served, which a reload will replace.
 pub(in crate::memory) struct Served<'a> {
     /// The number of records of each database.
     pub(in crate::memory) records: &'a [usize],
     pub(in crate::memory) damaged: &'a DamagedFiles,
 }
 
-/// The records of databases.
+/// Databases that have been loaded.
 #[derive(Debug, Default)]
 pub(in crate::memory) struct Loaded {
     pub(in crate::memory) index: Index,
@@ -105,14 +106,14 @@ pub(in crate::memory) struct Loaded {
     pub(in crate::memory) damaged: DamagedFiles,
 }
 
-/// Records from memory, or a file to read.
+/// An input: records in memory, or a file to read.
 struct LoadInput<'a> {
     database: u16,
-    /// The records from memory; `None` for a file.
+    /// The records in memory; `None` for a file.
     memory: Option<&'a [Bytes]>,
     octets: u64,
     state: FileState,
-    /// The first record that is left out or incomplete.
+    /// A note on the first record that is left out or incomplete.
     loss: Option<Note>,
     may_be_empty: bool,
     is_unreadable: bool,
@@ -134,8 +135,8 @@ impl LoadInput<'_> {
         }
     }
 
-    /// Returns whether some records of the file are lost or incomplete, or none is intact. An empty file is not damaged if it is
-    /// allowed to be empty.
+    /// Returns whether the file is damaged: records are lost or incomplete, or no record is intact. An empty file is only damaged
+    /// if it must not be empty.
     fn is_damaged(&self) -> bool {
         let is_empty = self.state.records == 0 && self.may_be_empty;
         self.loss.is_some() || (self.state.whole == 0 && !is_empty)
@@ -144,12 +145,12 @@ impl LoadInput<'_> {
 
 /// Reads all sources of the databases; `progress` is called from time to time on this thread.
 ///
-/// With `served`, no record may lose anything that is being served, and no database with records may become empty. Without
-/// `served`, damaged records are repaired or left out.
+/// With `served`, a file must not have more damage than the records being served, and a database with records must not become
+/// empty. Without `served`, damaged records are repaired or left out.
 ///
 /// # Errors
-/// See [`LoadError`]; all errors are returned. A file with some valid records is loaded, with notes on the others, unless it
-/// replaces records.
+/// See [`LoadError`]; all errors are returned. A file with any valid records is loaded, with notes on the damaged ones, unless it
+/// replaces records being served.
 pub(in crate::memory) fn load(
     fields: &Arc<Fields>,
     databases: &[DatabaseFiles],
@@ -318,8 +319,8 @@ pub(in crate::memory) fn load(
     })
 }
 
-/// Checks whether there is enough memory to load files of this many octets and still leave a reserve, which never needs to be
-/// larger than the files.
+/// Checks whether there is enough memory to load files of this size and still leave the reserve. The reserve is limited to the
+/// size of the files.
 fn check_memory(octets: u64, reserve: u64, headroom: Headroom) -> Result<(), LoadError> {
     let peak = (octets / 4).saturating_mul(PEAK_QUARTERS);
     let needed = peak.saturating_add(reserve.min(octets));
@@ -330,7 +331,8 @@ fn check_memory(octets: u64, reserve: u64, headroom: Headroom) -> Result<(), Loa
     }
 }
 
-/// Returns the number of octets per segment with which all threads finish at the same time and no segment is too large.
+/// Returns the number of octets per segment for which all threads finish at about the same time, without any segment being too
+/// large.
 fn batch_octets(octets: u64, threads: usize) -> u64 {
     let threads = u64::try_from(threads).unwrap_or(1);
     let most = (octets / SEGMENTS).clamp(OCTETS, MOST_OCTETS);
@@ -338,7 +340,7 @@ fn batch_octets(octets: u64, threads: usize) -> u64 {
     (octets / (threads * rounds) + 1).max(SMALL)
 }
 
-/// Collects records into segments.
+/// Collects records into batches, each of which becomes a segment.
 struct Batcher {
     batches: SyncSender<Batch>,
     next: Batch,
@@ -422,7 +424,8 @@ fn indexed(batch: Batch, builder: &mut SegmentBuilder) -> Indexed {
 mod tests {
     use super::*;
 
-    /// Up to a number of segments, each is as large as the cache; then they grow up to a limit.
+    /// Up to a certain number of segments, each has the size that fits into the cache; with more data, segments are larger, up to
+    /// a limit.
     #[test]
     fn segments_have_a_size_limit() {
         let all = SEGMENTS * MOST_OCTETS;

@@ -1,4 +1,4 @@
-//! The records of a database, written to a draft of its file.
+//! Writes the records of a database to a draft, which can then replace its file.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::SaveError;
 use crate::memory::index::Index;
 use crate::memory::journal::{Fingerprint, Hashed};
 
-/// A draft of a file, with its fingerprint.
+/// A draft and its fingerprint.
 pub(in crate::memory) type DraftedFile = (Draft, Fingerprint);
 
 /// Writes the records of a database to a draft of a file.

@@ -1,4 +1,4 @@
-//! Failures to save changes, logged now and then.
+//! Logs failures to save changes, at most once in a period.
 
 use std::error::Error;
 use std::time::Instant;
@@ -6,17 +6,17 @@ use std::time::Instant;
 use super::SaveError;
 use crate::metrics::PERIOD;
 
-/// Failures to save changes, which are logged at most once in [`PERIOD`] as long as the cause is the same.
+/// The log of failures to save changes. As long as the cause is the same, it is logged at most once in [`PERIOD`].
 #[derive(Debug, Default)]
 pub(super) struct SaveFailures {
-    /// The last failure that was logged.
+    /// The last failure that was logged, and its time.
     logged: Option<(String, Instant)>,
-    /// The number of failures since then.
+    /// The number of failures since the last one that was logged.
     more: u64,
 }
 
 impl SaveFailures {
-    /// Logs a failure unless the same one was just logged, and the first success after a failure.
+    /// Logs a failure, unless the same one was logged recently; also logs the first success after a failure.
     pub(super) fn log(&mut self, outcome: &Result<(), SaveError>, database: &str) {
         let more = self.more;
         let Err(error) = outcome else {

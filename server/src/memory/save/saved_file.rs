@@ -1,4 +1,4 @@
-//! One saved file and its journal: which changes are in which of the two.
+//! A saved file and its journal: keeps track of the changes that each of them contains.
 
 use std::fs;
 use std::io;
@@ -14,37 +14,37 @@ use crate::memory::index::Index;
 use crate::memory::journal::tally::JournalTally;
 use crate::memory::journal::{self, Fingerprint, Journal, JournalContents, JournalError};
 
-/// The octets that a change takes in a journal, in addition to its docid and record.
+/// The octets of a change in a journal in addition to its docid and record.
 const ROW: u64 = 32;
 
-/// A saved file, locked, and its journal.
+/// A saved file, which is locked, and its journal.
 #[derive(Debug)]
 pub(super) struct SavedFile {
     pub(super) path: PathBuf,
-    /// The docid field.
+    /// The docid field of the database.
     docid: String,
-    /// The lock; `None` if the folder does not exist yet.
+    /// The lock of the file; `None` if its folder does not exist yet.
     lock: Option<Lock>,
-    /// The state of the file; `None` if the file did not exist.
+    /// The state of the file when it was last read or written; `None` if it did not exist.
     pub(super) stamp: Option<Stamp>,
     held: Option<Fingerprint>,
-    /// The journal, which is open after the first change.
+    /// The journal; `None` until the first change opens it.
     journal: Option<Journal>,
-    /// The numbers of the last change that is durable and of the last change that is in the file.
+    /// The number of the last change that is durable; [`Self::folded`] is the number of the last change in the file.
     pub(super) last: u64,
     pub(super) folded: u64,
-    /// The octets of the changes in the journal, and the number at which it is folded.
+    /// The octets of the changes in the journal; at [`Self::due`] octets, it is folded.
     pub(super) octets: u64,
     pub(super) due: u64,
-    /// The number of octets by which `due` grows if folding fails.
+    /// The number of octets by which `due` is raised if folding fails.
     pub(super) most: u64,
-    /// Whether the file is being rewritten on another thread.
+    /// Whether another thread is rewriting the file.
     pub(super) is_drafting: bool,
     pub(super) tally: Arc<JournalTally>,
     pub(super) failures: SaveFailures,
 }
 
-/// The state of a file at one time.
+/// The state of a file as found at one time.
 #[derive(Debug)]
 pub(super) struct FoundFile {
     docid: String,
@@ -53,7 +53,7 @@ pub(super) struct FoundFile {
     journal: Option<JournalContents>,
 }
 
-/// The point up to which a file that is being written includes the changes.
+/// The last change that a file being written contains.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::memory) struct FoldPoint {
     pub(super) last: u64,
@@ -63,7 +63,7 @@ pub(in crate::memory) struct FoldPoint {
 }
 
 impl SavedFile {
-    /// Creates the state of a file that has not been read yet. Its journal is folded when it reaches `most` octets.
+    /// Creates the state of a file that has not been read yet. Its journal will be folded when it reaches `most` octets.
     pub(super) fn new(path: &Path, lock: Option<Lock>, most: u64) -> Self {
         Self {
             path: path.to_owned(),
@@ -83,7 +83,7 @@ impl SavedFile {
         }
     }
 
-    /// Returns the path without links.
+    /// Returns the path of the file without symbolic links.
     pub(super) fn target(&self) -> &Path {
         self.lock.as_ref().map_or(&*self.path, Lock::target)
     }
@@ -139,7 +139,7 @@ impl SavedFile {
         changes
     }
 
-    /// Returns whether the file exists, as it was last read or written.
+    /// Returns whether the file existed when it was last read or written.
     ///
     /// # Errors
     /// Another program has changed the file.
@@ -159,7 +159,7 @@ impl SavedFile {
         })
     }
 
-    /// Returns whether the file does not exist, and did not exist when it was read.
+    /// Returns whether the file has never existed.
     ///
     /// # Errors
     /// The same as for [`SavedFile::is_there`].
@@ -196,7 +196,7 @@ impl SavedFile {
         }
     }
 
-    /// Returns the open journal. A journal without changes is replaced by a new one.
+    /// Opens the journal if necessary, and returns it. A journal without changes is replaced by a new one.
     fn opened(&mut self) -> Result<&mut Journal, JournalError> {
         let target = self.lock.as_ref().map_or(&*self.path, Lock::target);
         match (&mut self.journal, &self.held) {
@@ -214,7 +214,7 @@ impl SavedFile {
         }
     }
 
-    /// Rewrites the file with the records of an index that has all changes.
+    /// Rewrites the file with the records of an index that contains all changes.
     pub(super) fn write(&mut self, index: &Index, number: u16) -> Result<(), SaveError> {
         let drafted = drafted(index, number, self.locked()?.target())?;
         self.settle(drafted, self.point())
@@ -228,10 +228,10 @@ impl SavedFile {
         }
     }
 
-    /// Replaces the file with a draft that has the changes up to a point, and removes these changes from the journal.
+    /// Replaces the file by a draft that contains the changes up to a point, and removes these changes from the journal.
     ///
     /// # Errors
-    /// If the file cannot be written, or another program has changed it. A removed file is written again.
+    /// The file cannot be written, or another program has changed it. A removed file is not an error: it is written again.
     pub(super) fn settle(
         &mut self,
         drafted: DraftedFile,

@@ -1,6 +1,6 @@
-//! The display forms of whole entries, in scans and facets: as printed in the first record that has the entry (displayTerm of
-//! TermInfo, Z39.50-2003 §3.2.8.1). The indexes have folded terms only, so the record is read again. Words do not have a display
-//! form: whether the first record prints a word in capitals means nothing.
+//! The display forms of complete entries in scans and facets: as printed in the first record that has the entry (displayTerm of
+//! TermInfo, Z39.50-2003 §3.2.8.1). The indexes only have folded terms, so the record is read again. Words do not have a display
+//! form, because the capitals of a word depend on its place in the sentence.
 
 use bytes::Bytes;
 use z3950_asn1::apdu::Term;
@@ -12,18 +12,18 @@ use crate::memory::hits::HitSet;
 use crate::memory::index::{Exhausted, Index, Terms, Work, shortened};
 use crate::memory::words::words;
 
-/// The maximum number of octets of a display form. Longer texts are not headings.
+/// The maximum number of octets of a display form. Longer texts are not headings, so they are shown folded.
 const MAX_DISPLAY: usize = 1_000;
 
-/// The number of octets of a record that are read in a unit of work.
+/// The number of octets of a record that are read per unit of work.
 const OCTETS_A_UNIT: usize = 8;
 
-/// Adds display forms to whole entries. Codes, dates and numbers do not have a display form.
+/// Adds display forms to complete entries. Codes, dates and numbers do not have a display form.
 ///
 /// `within` are the records that were scanned; `None` for all.
 ///
 /// # Errors
-/// If the work is exhausted. The remaining terms then do not have a display form.
+/// The work is exhausted. The remaining terms then do not have a display form.
 pub(super) fn add(
     all: (&Index, &Fields),
     terms: Terms,
@@ -42,19 +42,19 @@ pub(super) fn add(
     Ok(())
 }
 
-/// The entries of an index as they are printed.
+/// The printed forms of an index's entries.
 pub(super) struct PrintedEntries<'a> {
     index: &'a Index,
     fields: &'a Fields,
     terms: Terms,
     id: IndexId,
     within: Option<&'a HitSet<'a>>,
-    /// The texts of the last record: neighbouring terms often come from one record.
+    /// The texts of the record that was read last, because adjacent terms often are from the same record.
     last: Option<(&'a Bytes, Vec<String>)>,
 }
 
 impl<'a> PrintedEntries<'a> {
-    /// Returns the entries in some records; `None` for words, codes, dates and numbers.
+    /// Creates the printed forms of entries in the given records; `None` for words, codes, dates and numbers.
     pub(super) fn new(
         (index, fields): (&'a Index, &'a Fields),
         terms: Terms,
@@ -73,10 +73,10 @@ impl<'a> PrintedEntries<'a> {
         })
     }
 
-    /// Returns a term as printed in the first record that has it; `None` if the printed form is the same, or too long.
+    /// Returns a term as printed in the first record that has it; `None` if the printed form equals the term, or is too long.
     ///
     /// # Errors
-    /// If the work is exhausted.
+    /// The work is exhausted.
     pub(super) fn of(&mut self, term: &[u8], work: &mut Work) -> Result<Option<String>, Exhausted> {
         let Ok(text) = std::str::from_utf8(term) else {
             return Ok(None);
@@ -99,7 +99,7 @@ impl<'a> PrintedEntries<'a> {
     }
 }
 
-/// Returns the texts of a record in an index; there are none if the record cannot be read.
+/// Returns the texts of a record in an index; empty if the record cannot be read.
 fn texts_of(record: &Bytes, fields: &Fields, index: IndexId) -> Vec<String> {
     let mut texts = Vec::new();
     if let Ok(parsed) = iso2709::parse(record) {
@@ -110,7 +110,7 @@ fn texts_of(record: &Bytes, fields: &Fields, index: IndexId) -> Vec<String> {
     texts
 }
 
-/// Returns the text of a field that folds to a whole entry, without marks and without the punctuation that precedes a further
+/// Returns the text of a field if it folds to this complete entry, without marks and without the punctuation before a further
 /// element.
 fn whole_of(text: &str, term: &str) -> Option<String> {
     // Most texts already differ in the first letter, so it is compared before the whole text.

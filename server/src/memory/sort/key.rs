@@ -1,4 +1,4 @@
-//! The keys of a sort: which parts of a record are compared, and how.
+//! The keys of a sort: the parts of records to compare, and the rules of comparison.
 
 use std::cmp::Ordering;
 
@@ -16,11 +16,11 @@ use crate::memory::fields::{
 };
 use crate::memory::words::words;
 
-/// The order of records by sort keys, for backends that merge sorted lists of other servers.
+/// The order of records by sort keys, for backends that merge sorted lists from other servers.
 #[derive(Debug)]
 pub struct RecordOrder(Vec<Key>);
 
-/// The parts of a record that are compared.
+/// The values of a record for the keys of a [`RecordOrder`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SortValues {
     values: Vec<Option<Vec<u8>>>,
@@ -28,17 +28,17 @@ pub struct SortValues {
 }
 
 impl SortValues {
-    /// Returns whether the record itself has the most significant key.
+    /// Returns whether the record has a value for the most significant key.
     pub fn has_key(&self) -> bool {
         self.has_key
     }
 }
 
-/// The maximum number of octets of a value that [`RecordOrder`] compares: longer than any heading.
+/// The maximum number of octets of a value that [`RecordOrder`] compares, which is more than a heading has.
 const MAX_VALUE: usize = 512;
 
 impl RecordOrder {
-    /// Creates the order by these keys, the most significant first.
+    /// Creates the order for these keys, most significant first.
     ///
     /// # Errors
     /// Condition 207 for a key that cannot be read from records, or is for particular databases; 214 for an order by frequency;
@@ -54,7 +54,7 @@ impl RecordOrder {
         Ok(Self(keys.collect::<Result<_, _>>()?))
     }
 
-    /// Returns the parts of a record that are compared.
+    /// Returns the values of a record for the keys.
     pub fn values(&self, record: &MarcRecord) -> SortValues {
         let found = |key: &Key| {
             let mut value = key.found(&OF_BIB_1, record, key.by(None)?)?;
@@ -70,13 +70,13 @@ impl RecordOrder {
         }
     }
 
-    /// Returns the order of two records.
+    /// Compares the values of two records.
     pub fn compared(&self, left: &SortValues, right: &SortValues) -> Ordering {
         compared(&self.0, &left.values, &right.values)
     }
 }
 
-/// Returns the order of two lists of values. A record without a value comes last.
+/// Compares two lists of values. A record without a value sorts last.
 pub(super) fn compared<V: Ord>(keys: &[Key], left: &[Option<V>], right: &[Option<V>]) -> Ordering {
     let values = left.iter().zip(right);
     let orders = values
@@ -94,29 +94,29 @@ pub(super) fn compared<V: Ord>(keys: &[Key], left: &[Option<V>], right: &[Option
 /// A sort key.
 #[derive(Debug)]
 pub(super) struct Key {
-    /// The values to sort by, for particular databases or all.
+    /// The source of the key's values, for a particular database or for all (`None`).
     pub(super) by: Vec<(Option<u16>, By)>,
     descending: bool,
     pub(super) case_sensitive: bool,
     pub(super) missing: Missing,
 }
 
-/// The source of the values of a key.
+/// The source of a key's values.
 #[derive(Debug)]
 pub(super) enum By {
     Index(IndexId),
-    /// The first field with this tag: all of it, or its first subfield with this code.
+    /// The first field with this tag: the complete field, or its first subfield with this code.
     Field(Tag, Option<u8>),
 }
 
-/// The treatment of records without the key.
+/// The treatment of records without a value for the key.
 #[derive(Debug)]
 pub(super) enum Missing {
-    /// Such records come last in either direction, because the client does not say otherwise.
+    /// Records without a value sort last in either direction, because the client does not request anything else.
     Last,
-    /// The sort fails.
+    /// The sort fails if a record does not have a value.
     Abort,
-    /// This value is used.
+    /// Records without a value sort as if they had this one.
     Value(Vec<u8>),
 }
 
@@ -130,10 +130,10 @@ impl Missing {
 }
 
 impl Key {
-    /// Reads a key; `known` gives the number of a database.
+    /// Converts a key of the request; `known` returns the number of a database.
     ///
     /// # Errors
-    /// Condition 207 for a key that cannot be sorted by, 214 for an order by frequency, or the errors of `known`.
+    /// Condition 207 for an unsupported key, 214 for an order by frequency, or the errors of `known`.
     pub(super) fn read(
         spec: &SortKeySpec,
         fields: &Fields,
@@ -180,7 +180,7 @@ impl Key {
             .map(|(_, by)| by)
     }
 
-    /// Returns the value of a key in a record, if the record has one.
+    /// Returns the value of a key in a record; `None` if the record does not have one.
     pub(super) fn found(&self, fields: &Fields, record: &MarcRecord, by: &By) -> Option<Vec<u8>> {
         let value = value_of(by.text(fields, record)?, self.case_sensitive);
         (!value.is_empty()).then_some(value)
@@ -197,7 +197,7 @@ impl By {
         sort_index(fields, key).map(Self::Index)
     }
 
-    /// Returns the text of a record by which it is sorted.
+    /// Returns the text of a record that is compared.
     fn text(&self, fields: &Fields, record: &MarcRecord) -> Option<String> {
         match self {
             Self::Index(IndexId::DOCID) => {
@@ -251,7 +251,7 @@ fn field(name: &[u8]) -> Option<(Tag, Option<u8>)> {
         .then_some((Tag(*tag), code))
 }
 
-/// Returns a text without its nonfiling characters, unless nothing is left without them.
+/// Returns a text without nonfiling characters, unless it has no others.
 pub(in crate::memory) fn filed(text: &str) -> String {
     let rest = text
         .strip_prefix(NOT_FILED)
@@ -262,7 +262,7 @@ pub(in crate::memory) fn filed(text: &str) -> String {
     }
 }
 
-/// Converts a text to the form that is compared.
+/// Converts a text to the form in which it is compared.
 fn value_of(text: String, case_sensitive: bool) -> Vec<u8> {
     if case_sensitive {
         text.into_bytes()

@@ -1,4 +1,4 @@
-//! Atomic updates and their effect on result sets.
+//! Tests of atomic updates and their effect on result sets.
 
 use bytes::Bytes;
 use z3950_asn1::apdu::External;
@@ -12,7 +12,7 @@ use crate::memory::*;
 use crate::requests::now;
 use crate::testing::record;
 
-/// Makes changes to the database `cat`; returns the outcomes as identifiers or `condition addinfo`.
+/// Makes changes to the database `cat`; returns the results as identifiers or `condition addinfo`.
 pub(super) fn change(
     backend: &MemoryBackend,
     action: UpdateAction,
@@ -50,7 +50,7 @@ pub(super) fn id(id: &'static str) -> UpdateRecord {
     }
 }
 
-/// Returns the titles of the records found, in order.
+/// Searches; returns the titles of the records found, in order.
 pub(super) fn titles(backend: &MemoryBackend, query: &str) -> Vec<String> {
     let hits = hits(backend, query);
     let ids = hits.ids(0..hits.len());
@@ -328,7 +328,7 @@ fn many_changes_give_the_expected_records() {
     assert!(segments < 20, "{segments} segments");
 }
 
-/// Larger changes are made on another thread.
+/// Small changes are made immediately; larger ones, on another thread.
 #[test]
 fn small_changes_are_quick() {
     let of = |octets: usize| UpdateRecord {

@@ -1,4 +1,4 @@
-//! What is refused while memory is short.
+//! Tests of the requests that are refused while memory is short.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! Saved databases and their journals: what is read together, what is refused, and when journals are folded.
+//! Tests of saved databases and their journals: files and journals that belong together or do not, and the times at which
+//! journals are folded.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use crate::testing::record;
 /// The query that finds every record.
 const ALL: &str = "@attr 1=1016 @attr 2=103 x";
 
-/// A saved file with the records `a` and `b`.
+/// A database `cat` saved to a file, with the records `a` and `b`.
 struct SavedCat {
     folder: TempDir,
     path: PathBuf,
@@ -40,7 +41,7 @@ impl SavedCat {
         loaded.map(|(backend, _)| backend)
     }
 
-    /// Loads the file, as soon as the last commit of a backend that was just dropped has released it.
+    /// Loads the file, once a dropped backend has released it after its last commit.
     fn open(&self) -> MemoryBackend {
         let deadline = Instant::now() + Duration::from_secs(10);
         loop {
@@ -66,7 +67,7 @@ impl SavedCat {
         path_of(&self.path)
     }
 
-    /// Returns the titles that are in the file.
+    /// Returns the titles of the records in the file.
     fn in_file(&self) -> Vec<String> {
         let copy = self.folder.path().join("copy.mrc");
         fs::copy(&self.path, &copy).expect("copied");
@@ -85,7 +86,7 @@ fn delete(backend: &MemoryBackend, docid: &'static str) {
     assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
 }
 
-/// Returns a backend with some changes: `b` is replaced, `c` and `d` are new, `c` is deleted again.
+/// Returns a backend with changes in its journal: `b` is replaced, `c` and `d` are added, and `c` is deleted again.
 fn changed(cat: &SavedCat) -> MemoryBackend {
     let backend = cat.open();
     put(&backend, &record("c", "Emma"));
@@ -123,7 +124,7 @@ fn changes_are_in_the_journal_until_it_is_folded() {
     assert_eq!(cat.in_file().len(), 4);
 }
 
-/// Wherever folding is interrupted, after the next start all changes are there, once and in order.
+/// Interrupts folding at each step; after the next start, all changes must have been made once and in order.
 #[test]
 fn interrupted_folding_does_no_harm() {
     let cat = SavedCat::new();
@@ -243,7 +244,7 @@ fn what_is_done_with_a_journal_is_counted() {
     assert_eq!(totals(&backend), (33, (1, 1, 2), true));
 }
 
-/// Changes with the old docids are folded before the records are read with the new field.
+/// The changes have docids of the old field, so they must be folded before the records are read with the new field.
 #[test]
 fn a_reload_with_another_docid_field_keeps_the_changes() {
     let cat = SavedCat::new();
@@ -263,7 +264,7 @@ fn a_reload_with_another_docid_field_keeps_the_changes() {
     assert_eq!(titles(&backend, ALL), CHANGED[1..]);
 }
 
-/// If the journal has changes, an edited file is neither read, written nor mixed with them.
+/// An edited file must neither be read, nor written, nor mixed with changes, as long as its journal has any.
 #[test]
 fn a_hand_edit_beside_a_journal_is_refused() {
     let cat = SavedCat::new();
@@ -323,7 +324,7 @@ fn a_journal_is_folded_at_its_limit() {
     }
 }
 
-/// Inserts records concurrently; the changes wait until `meanwhile` is done, and are then committed together.
+/// Inserts records concurrently. Their changes wait until `meanwhile` is done, and are then committed together.
 async fn together(backend: &MemoryBackend, title: &str, meanwhile: impl FnOnce()) -> usize {
     const UPDATES: usize = 40;
     let insert = |number| {

@@ -1,4 +1,4 @@
-//! Which segments are merged, and what changes in the meantime.
+//! Tests of the choice of segments to merge, and of changes during a merge.
 
 use super::changes::{change, id, marc, titles};
 use crate::backend::{UpdateAction, UpdateRecord};
@@ -9,7 +9,7 @@ use crate::memory::merge::Merge;
 use crate::memory::*;
 use crate::testing::record;
 
-/// Returns the catalogue after an update that is not followed by merges.
+/// Returns the catalogue after an update, without merging its segments.
 fn updated(catalogue: &Catalogue, action: UpdateAction, records: &[UpdateRecord]) -> Catalogue {
     let update = Update {
         database: &DatabaseName::from("cat"),
@@ -25,7 +25,7 @@ fn empty() -> MemoryBackend {
     builder.expect("no records").build()
 }
 
-/// Returns a catalogue with segments of these sizes; record `n` has docid and title `n`, counted from 0.
+/// Returns a catalogue with segments of these sizes. The record with number `n`, from 0, has `n` as its docid and title.
 fn of_segments(sizes: &[usize]) -> Catalogue {
     let mut next = 0;
     let first = updated(&empty().current(), UpdateAction::Insert, &[]);
@@ -36,14 +36,14 @@ fn of_segments(sizes: &[usize]) -> Catalogue {
     })
 }
 
-/// Returns the catalogue with another segment, of the records of these numbers.
+/// Adds a segment with the records of these numbers to a catalogue.
 fn with_segment(catalogue: &Catalogue, numbers: std::ops::Range<usize>) -> Catalogue {
     let new = |number: usize| marc(&record(&number.to_string(), &number.to_string()));
     let records: Vec<_> = numbers.map(new).collect();
     updated(catalogue, UpdateAction::Insert, &records)
 }
 
-/// Returns the catalogue without the records of these numbers.
+/// Deletes the records of these numbers from a catalogue.
 fn without(catalogue: &Catalogue, numbers: impl IntoIterator<Item = usize>) -> Catalogue {
     let gone = |number: usize| UpdateRecord {
         id: Some(number.to_string().into_bytes().into()),
@@ -53,7 +53,7 @@ fn without(catalogue: &Catalogue, numbers: impl IntoIterator<Item = usize>) -> C
     updated(catalogue, UpdateAction::Delete, &gone)
 }
 
-/// Returns, for each segment, its number of records and how many of them are deleted.
+/// Returns the number of records of each segment, and how many of them are deleted.
 fn shape(index: &Index) -> Vec<(usize, usize)> {
     let segments = index.segments();
     segments
@@ -156,7 +156,7 @@ fn other_records_are_not_overwritten() {
     }
 }
 
-/// Segments are merged on another thread.
+/// Merging takes place on another thread, so the test waits for it.
 #[tokio::test]
 async fn updates_have_segments_merged() {
     let backend = empty();

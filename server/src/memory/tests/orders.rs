@@ -1,4 +1,4 @@
-//! Scans and sorts of the backend as a whole.
+//! Tests of scans and sorts of the complete backend.
 
 use futures_util::future::poll_immediate;
 use z3950_asn1::apdu::{
@@ -35,7 +35,7 @@ fn catalogue() -> MemoryBackend {
     databases.expect("sound").build()
 }
 
-/// Returns `before | after`, with an `=` if the starting term is itself in the index; or the condition.
+/// Scans; returns `before | after`, with an `=` if the start is in the index, or the condition.
 fn scan(
     backend: &MemoryBackend,
     databases: &[&str],
@@ -197,7 +197,7 @@ fn key(element: SortElement) -> SortKeySpec {
     }
 }
 
-/// Returns the docids in order, or the condition.
+/// Sorts; returns the docids in order, or the condition.
 fn sorted(backend: &MemoryBackend, inputs: &[Hits], keys: &[SortKeySpec]) -> String {
     let caller = Caller::new();
     match now(backend.sort(Sort {

@@ -1,4 +1,4 @@
-//! Changes that are saved to a file, and reloads.
+//! Tests of changes that are saved to a file, and of reloads.
 
 use std::fs;
 use std::path::Path;
@@ -155,7 +155,7 @@ fn audit_a8_a_hand_edit_is_not_overwritten() {
     }
 }
 
-/// A removed file is written again by the next update; a file that was put back is read and written as before.
+/// The next update writes a removed file again. A file that was put back is read and written as before.
 #[test]
 fn a_removed_saved_file_is_written_again() {
     for back in [true, false] {
@@ -222,7 +222,7 @@ fn a_change_that_cannot_be_saved_is_not_made() {
     assert_eq!(error, "no database nosuch");
 }
 
-/// Databases are added, removed and changed; saved databases stay as they are.
+/// A reload may add, remove and change databases; saved databases are not affected.
 #[test]
 fn a_reload_takes_other_databases() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -305,7 +305,7 @@ fn a_reload_that_fails_changes_nothing() {
     assert_eq!(titles(&backend, "@or war peace"), ["Peace"]);
 }
 
-/// Changes to a database that is not saved are gone after a reload.
+/// The changes to a database that is not saved are lost by a reload, so they are counted for a warning.
 #[test]
 fn changes_that_are_not_saved_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Result sets keep their records after updates, and until the second reload.
+//! Tests that result sets keep their records after updates, and until the second reload.
 
 use std::sync::Weak;
 
@@ -73,7 +73,7 @@ fn result_sets_keep_their_records() {
     assert_eq!(shown, ["War", "Peace"]);
 }
 
-/// After the second reload, sets found before the first are given up, even if updates came in between.
+/// After the second reload, sets found before the first one are dropped, even if updates were made in between.
 #[test]
 fn result_sets_last_until_the_second_reload() {
     let backend = catalogue();

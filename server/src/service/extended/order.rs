@@ -1,5 +1,5 @@
-//! Item Order (Z39.50-2003 Appendix EXT.4): an order is recorded for people to carry out. An order by a position in a result set
-//! keeps the record itself, because the result set ends with the session.
+//! Item Order (Z39.50-2003 Appendix EXT.4): records an order, which people have to fulfil. An order by a position in a result set
+//! is kept with the record itself, because the result set ends with the session.
 
 use z3950_asn1::apdu::External;
 use z3950_asn1::es::TaskStatus;
@@ -13,7 +13,7 @@ use crate::diagnostic::{Condition, Diagnostic, diagnostic};
 /// Records the order.
 ///
 /// # Errors
-/// Condition 1008 for an order of nothing, 30 or 27 for a missing result set, 13 for a position out of range.
+/// Condition 1008 for an order without an item, 30 or 27 for a missing result set, 13 for a position out of range.
 pub(super) async fn answer(
     operation: &Operation,
     parameters: &ItemOrder,

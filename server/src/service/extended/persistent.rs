@@ -1,5 +1,5 @@
-//! Persistent result sets and queries (Z39.50-2003 Appendices EXT.1 and EXT.2): they are kept as they are when the task is
-//! created. A result set keeps its records because it has its own snapshot of the database.
+//! Persistent result sets and queries (Z39.50-2003 Appendices EXT.1 and EXT.2), kept in their state at the creation of the task.
+//! A result set keeps its records, because it has its own snapshot of the database.
 
 use z3950_asn1::es::persistent_query::{self, PersistentQuery};
 use z3950_asn1::es::persistent_result_set::{
@@ -17,8 +17,8 @@ use crate::units::count;
 /// Keeps a result set of the session.
 ///
 /// # Errors
-/// Condition 1008 if no set is named, 30 or 27 if it does not exist, 1057 for `append`: the records of two result sets belong to
-/// two snapshots, which one set cannot hold.
+/// Condition 1008 if no set is named, 30 or 27 if it does not exist. 1057 for `append`, because the records of two result sets
+/// may belong to different snapshots, which one set cannot combine.
 pub(super) fn result_set(
     association: &Association,
     parameters: &PersistentResultSet,
@@ -50,7 +50,7 @@ pub(super) fn result_set(
 /// Keeps a query, or a copy of the query of another package.
 ///
 /// # Errors
-/// Condition 219 if there is no package with that name.
+/// Condition 219 if the named package does not exist.
 pub(super) fn query(
     association: &Association,
     parameters: &PersistentQuery,

@@ -1,4 +1,4 @@
-//! Extended services, request by request: effects, packages, and every diagnostic.
+//! Tests of extended services, request by request: effects, packages, and every diagnostic.
 
 mod packages;
 mod refusals;
@@ -24,8 +24,8 @@ use crate::requests::{init, now, only, present_request, search_request, shown};
 use crate::session::Session;
 use crate::target::Target;
 
-/// A database `books` of texts and their identifiers, which can be updated; a query finds the record with that identifier, or all
-/// records for `all`.
+/// A database `books` of texts with identifiers, which can be updated. A query finds the record whose identifier is the term;
+/// `all` finds all records.
 #[derive(Default)]
 pub(crate) struct Shelf(Mutex<BTreeMap<Bytes, Bytes>>);
 
@@ -243,7 +243,7 @@ fn send(session: &mut Session, request: ExtendedServicesRequest) -> ExtendedServ
     }
 }
 
-/// Returns the status, and the diagnostics with their additional information.
+/// Returns the status and the diagnostics, with their additional information.
 fn told(response: &ExtendedServicesResponse) -> String {
     let diagnostics = response
         .diagnostics
@@ -266,7 +266,7 @@ fn package(response: &ExtendedServicesResponse) -> TaskPackage {
     TaskPackage::from_external(external).expect("a package")
 }
 
-/// Searches for the session's records, in a result set with the given name.
+/// Searches a database into the result set of this name; returns the number of hits.
 fn search_in(session: &mut Session, database: &str, set: &str, pqf: &str) -> i64 {
     let request = SearchRequest {
         database_names: vec![DatabaseName::from(database)],

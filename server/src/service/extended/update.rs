@@ -1,5 +1,5 @@
-//! Database Update in its three versions (Z39.50-2003 Appendix EXT.5): updates either all records of a task or none. If some
-//! cannot be updated, the package has a diagnostic for each of them, and condition 224 for each of the rest.
+//! Database Update in its three versions (Z39.50-2003 Appendix EXT.5): updates either all records of a task or none. If any
+//! record cannot be updated, the package has its diagnostic, and condition 224 for each of the remaining records.
 
 use bytes::Bytes;
 use z3950_asn1::apdu::{
@@ -23,9 +23,9 @@ const MAX_RECORDS: usize = 1_000;
 /// Updates the database.
 ///
 /// # Errors
-/// Condition 1044 for an action that the version does not have, 1045 for an unknown schema, 25 for an unknown element set, 1008
-/// if there is no record and 1046 if there are too many, 1057 for an unsupported parameter, and the reason if the database cannot
-/// be updated at all.
+/// Condition 1044 for an action that does not exist in the version, 1045 for an unknown schema, 25 for an unknown element set,
+/// 1008 without records and 1046 for too many, 1057 for an unsupported parameter, and the reason if the database cannot be
+/// updated at all.
 pub(super) async fn answer(
     operation: &Operation,
     version: Oid,
@@ -85,14 +85,14 @@ pub(super) async fn answer(
     Ok(Outcome::of_update(failure, package))
 }
 
-/// Returns the element that is sent when the record was not requested. The first version does not have this element. In the
-/// others it is an empty list of diagnostics, because yaz-client 5.34 reads the element even if it is absent.
+/// Returns the record element for a client that does not request the record. The first version does not have this element. In
+/// later versions it is an empty list of diagnostics, because yaz-client 5.34 reads the element even if it is absent.
 fn nothing_to_say(version: Oid) -> Option<RecordOrSurDiag> {
     let is_first = version == oid::DATABASE_UPDATE_1;
     (!is_first).then(|| RecordOrSurDiag::SurrogateDiagnostics(Vec::new()))
 }
 
-/// Returns the reason why a record that could have been changed was not: another record of its task failed.
+/// Returns the diagnostic for a record that was not changed because another record of its task failed.
 fn unchanged(id: &[u8], failure: &Diagnostic) -> Diagnostic {
     let id = String::from_utf8_lossy(id);
     let words = format!(
@@ -117,7 +117,7 @@ fn action(version: Oid, action: Action) -> Result<UpdateAction, Diagnostic> {
     })
 }
 
-/// Checks everything that the request asks for besides the update itself.
+/// Checks the parameters of the request, and the number of records.
 fn check(backend: &dyn Backend, request: &EsRequest) -> Result<(), Diagnostic> {
     if let Some(schema) = request.to_keep.schema
         && backend
@@ -144,8 +144,8 @@ fn check(backend: &dyn Backend, request: &EsRequest) -> Result<(), Diagnostic> {
     }
 }
 
-/// Returns the record as the backend updates it. For deletion by identifier, the record's contents are ignored, because peers
-/// send anything there.
+/// Converts a record of the request for the backend. For a deletion by identifier, the contents are ignored, because clients send
+/// arbitrary contents.
 fn wanted(action: UpdateAction, supplied: &SuppliedRecord) -> Result<UpdateRecord, Diagnostic> {
     if supplied.supplemental_id.is_some() {
         // Records do not have versions, by which the server could detect concurrent changes.
@@ -163,7 +163,7 @@ fn wanted(action: UpdateAction, supplied: &SuppliedRecord) -> Result<UpdateRecor
     })
 }
 
-/// Returns the current record with this identifier; `None` if it cannot be retrieved, which does not fail the update.
+/// Returns the current record with this identifier; `None` if it cannot be retrieved, which is not a failure of the update.
 async fn record(
     operation: &Operation,
     backend: &dyn Backend,

@@ -1,5 +1,5 @@
-//! XML ES, 1.2.840.10003.9.1000.105.4: an XML document as a task, with a meaning defined by the server. In this server, a MARCXML
-//! document updates the first database: its records are added, or replace records with the same identifiers.
+//! XML ES, 1.2.840.10003.9.1000.105.4: an XML document as a task, whose meaning is defined by the server. This server accepts a
+//! MARCXML document, which updates the first database: its records are added, or replace records with the same identifiers.
 //!
 //! The package reports the result: `<update status="success"><record id="1"/></update>`.
 
@@ -20,7 +20,7 @@ use crate::diagnostic::Diagnostic;
 /// Updates the first database with the records of the document.
 ///
 /// # Errors
-/// Condition 1057 for a document that is not MARCXML or does not contain a record, and the reason if the database cannot be
+/// Condition 1057 for a document that is not MARCXML or does not contain records, or the reason if the database cannot be
 /// updated.
 pub(super) async fn answer(
     association: &Association,

@@ -1,4 +1,4 @@
-//! Access control: challenges, credentials, and the request that waits for them.
+//! Tests of access control: challenges, credentials, and the request that waits for them.
 
 use std::sync::Arc;
 

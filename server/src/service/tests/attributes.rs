@@ -1,4 +1,4 @@
-//! Checks that the tables of tests search with every attribute value that the memory backend declares.
+//! Checks that the test tables include every attribute value that the memory backend declares.
 
 use z3950_asn1::bib1::attributes::USE;
 

@@ -1,5 +1,5 @@
-//! Every condition of Bib-1 that the server itself sends, with a request that causes it (Z39.50-2003 Appendix DIAG). The test
-//! fails if a condition in the sources does not have a row, or a row does not have a condition in the sources.
+//! Tests of every Bib-1 condition that the server itself sends, with a request that causes it (Z39.50-2003 Appendix DIAG). The
+//! test fails if a condition in the sources does not have a row, or a row is for a condition that is not in the sources.
 
 mod queries;
 mod requests;
@@ -16,7 +16,7 @@ use z3950_asn1::codec::encode;
 use crate::requests::now;
 use crate::session::Session;
 
-/// A condition, and a function that returns an answer with it.
+/// A condition, and a function that returns an answer with this condition.
 type Row = (i64, fn() -> Apdu);
 
 const TABLES: [&[Row]; 4] = [queries::ROWS, requests::ROWS, sessions::ROWS, tasks::ROWS];
@@ -41,7 +41,7 @@ fn every_condition_is_sent_in_some_answer() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Returns the Bib-1 conditions in an answer, wherever they are: each follows the identifier of the diagnostic set.
+/// Returns the Bib-1 conditions anywhere in an answer, which are found by the identifier of the diagnostic set before them.
 fn conditions(answer: &Apdu) -> BTreeSet<i64> {
     const BIB_1_DIAGNOSTICS: [u8; 9] = [0x06, 7, 0x2a, 0x86, 0x48, 0xce, 0x13, 4, 1];
     const INTEGER: u8 = 0x02;
@@ -97,7 +97,7 @@ fn every_condition_that_the_sources_name_has_a_row() {
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
 
-/// Returns the names of conditions and their numbers.
+/// Returns the numbers of conditions by the names of their constants.
 fn constants() -> BTreeMap<String, i64> {
     let list = Path::new(SOURCES).join("../../asn1/src/bib1/diagnostics.rs");
     let text = fs::read_to_string(list).expect("the list of conditions");
@@ -110,7 +110,7 @@ fn constants() -> BTreeMap<String, i64> {
     constants.collect()
 }
 
-/// Calls a function with each source file in a folder, up to the file's tests.
+/// Calls a function with the text of each source file in a folder, without the file's tests.
 fn for_each_source(folder: &Path, take: &mut impl FnMut(&Path, &str)) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -127,7 +127,7 @@ fn for_each_source(folder: &Path, take: &mut impl FnMut(&Path, &str)) {
     }
 }
 
-/// Returns the name or number that a text begins with.
+/// Returns the name or number at the beginning of a text.
 fn word(text: &str) -> &str {
     let end = text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     &text[..end.unwrap_or(text.len())]

@@ -1,4 +1,4 @@
-//! Init: admission, negotiation, and refusals.
+//! Tests of Init: admission, negotiation, and refusals.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn version_2_has_no_options_of_version_3() {
     }
 }
 
-/// Returns the diagnostic in a refusal: userInfo-1 around diag-1 around the default form.
+/// Returns the diagnostic of a refusal, which is nested: userInfo-1, diag-1, default form.
 fn refusal(response: &InitializeResponse) -> String {
     use z3950_asn1::format::diag1::DiagnosticFormat;
     use z3950_asn1::format::user_info1::UserInfo1;

@@ -1,4 +1,4 @@
-//! Present: which records, in which form, and how many.
+//! Tests of Present: the choice of records, their forms, and their number.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -83,7 +83,7 @@ fn a_long_present_lets_others_go_first() {
     }
 }
 
-/// Opens a session that keeps at most this many octets, and searches; returns whether there is room for the result set.
+/// Opens a session with this memory limit, and searches; returns `None` if there is not enough memory for the result set.
 fn found_within(session_octets: usize, sizes: &[usize]) -> Option<Session> {
     let limits = Limits {
         session_octets,
@@ -313,7 +313,7 @@ fn records_are_packed_to_the_sizes_agreed_on() {
     }
 }
 
-/// [`Sizes`] whose records are each made of records of two databases.
+/// Records of [`Sizes`], each of which is merged from the records of two databases.
 struct Named(Sizes);
 
 impl Backend for Named {

@@ -1,4 +1,4 @@
-//! Resource control: stopped operations, questions to the client, and reports.
+//! Tests of resource control: stopped operations, questions to the client, and reports.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ fn trigger(action: RequestedAction, reference_id: Option<&str>) -> Apdu {
     .into()
 }
 
-/// Returns the answer to a request that the client stops while it waits.
+/// Returns the answer to a request that the client cancels while it is in progress.
 pub(super) fn cancelled(session: &mut Session, request: &Apdu) -> Reply {
     let interrupt = session.interrupt();
     let mut answer = pin!(session.answer(request));
@@ -162,7 +162,7 @@ fn a_trigger_gets_a_report_of_the_operation_in_progress() {
     }
 }
 
-/// Opens a session that asks before it answers a search with more than four hits.
+/// Opens a session in which the server asks before it answers a search with more than four hits.
 fn asking() -> Session {
     let offer = Offer {
         ask_above: Some(4),

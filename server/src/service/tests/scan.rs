@@ -1,4 +1,4 @@
-//! Scan: the terms, the position of the starting point among them, and refusals.
+//! Tests of Scan: the terms, the position of the start among them, and refusals.
 
 use std::sync::Arc;
 

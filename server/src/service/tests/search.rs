@@ -1,5 +1,5 @@
-//! Further parts of the answer to a Search: estimates, interruptions, term counts and facets; and services that are not
-//! offered.
+//! Tests of optional parts of the answer to a Search: estimates, interruptions, term counts and facets; and of services that are
+//! not offered.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ fn counts_may_be_estimates_or_those_of_a_subset() {
     }
 }
 
-/// Returns the terms counted in an answer, with their counts.
+/// Returns the terms in an answer that were counted, with their counts.
 fn counted(response: &SearchResponse) -> String {
     let information = response.additional_search_info.as_ref();
     let report = information.and_then(OtherInformation::value::<SearchInfoReport>);

@@ -1,4 +1,4 @@
-//! Segmentation: whole records and fragments of records over several APDUs (Z39.50-2003 §3.3).
+//! Tests of segmentation: complete records and fragments of records in several APDUs (Z39.50-2003 §3.3).
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::session::Session;
 use crate::target::Target;
 
 /// Returns the answer to a Present: each APDU in brackets, with its count and the sizes of its records. Fragments are written
-/// `a(`, `)b(` and `)c`, and diagnostics as their condition.
+/// `a(`, `)b(` and `)c`; a diagnostic is written as its condition.
 fn sent(sizes: &[usize], level: Options, change: &dyn Fn(&mut PresentRequest)) -> String {
     let limits = Limits {
         preferred_message_size: 100,

@@ -1,4 +1,4 @@
-//! Sort: inputs, outputs, and refusals.
+//! Tests of Sort: inputs, outputs, and refusals.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn sorted(session: &mut Session, request: SortRequest) -> SortResponse {
     }
 }
 
-/// Returns a session with sets `a` of two records and `b` of five.
+/// Opens a session with the result sets `a` of two records and `b` of five.
 fn session(limits: Limits) -> Session {
     let mut session = open(Arc::new(Stub), limits);
     for (name, number) in [("a", "2"), ("b", "5")] {

@@ -10,8 +10,9 @@ use crate::backend::{
 };
 use crate::diagnostic::{Condition, diagnostic};
 
-/// Finds as many records as the first term of the query says; the terms `never`, `estimate` and `interrupted` do what their names
-/// say. The backend has the terms `b` to `k` in its index, sorts in reverse order, and never returns the third record.
+/// A backend whose number of hits is the first term of the query. A search for `never` does not end; one for `estimate` returns
+/// an estimate; one for `interrupted` is interrupted. The index has the terms `b` to `k`, sorting reverses the order, and the
+/// third record is never returned.
 pub(super) struct Stub;
 
 impl Backend for Stub {

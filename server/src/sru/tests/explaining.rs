@@ -1,4 +1,4 @@
-//! explain.
+//! Tests of explain.
 
 use z3950_asn1::sru::zeerex::{ZeeRex, ZeeRexMap};
 

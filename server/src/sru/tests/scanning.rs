@@ -1,4 +1,4 @@
-//! scan.
+//! Tests of scan.
 
 use z3950_asn1::sru::WhereInList;
 

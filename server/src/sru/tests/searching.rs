@@ -1,4 +1,4 @@
-//! searchRetrieve.
+//! Tests of searchRetrieve.
 
 use super::*;
 

@@ -1,17 +1,17 @@
-//! Result sets that later requests name, and facets.
+//! Tests of facets, and of result sets that are used in later requests.
 
 use std::time::Duration;
 
 use super::*;
 
-/// Returns the name of a set that was found by the query.
+/// Searches; returns the name of the shared result set.
 async fn shared(session: &mut SruSession, query: &str) -> String {
     let response = search_of(session, &format!("query={query}&resultSetTTL=60")).await;
     assert_eq!(response.result_set_ttl, Some(60));
     response.result_set_id.expect("a name")
 }
 
-/// Returns the number of hits, and the diagnostics without the name of the set.
+/// Searches; returns the number of hits, and the diagnostics without the name of the set.
 async fn found(session: &mut SruSession, parameters: &str) -> (Option<u64>, String) {
     let response = search_of(session, parameters).await;
     let diagnostics = shown(&response.diagnostics);
@@ -110,7 +110,7 @@ async fn a_set_is_kept_only_if_the_client_wants_it() {
     }
 }
 
-/// Returns the facets as `index: term count, …`, separated by semicolons.
+/// Searches; returns the facets as `index: term count, …`, separated by semicolons.
 async fn facets(session: &mut SruSession, parameters: &str) -> String {
     let response = search_of(session, &format!("query=title@war&{parameters}")).await;
     if !response.diagnostics.is_empty() {

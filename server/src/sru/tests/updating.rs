@@ -1,4 +1,4 @@
-//! Record Update.
+//! Tests of Record Update.
 
 use std::net::Ipv4Addr;
 

@@ -1,4 +1,4 @@
-//! The test server over TLS, and the certificates of both sides.
+//! Tests of the test server over TLS, with certificates of both sides.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -10,7 +10,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use super::*;
 use crate::tls::{ClientCertificates, Tls, TlsError};
 
-/// A certificate authority, with a certificate and key for the server and for a client.
+/// A certificate authority, and the certificates and keys that it issued to the server and to a client.
 struct Keys {
     authority: String,
     server: (String, String),
@@ -41,7 +41,7 @@ fn greeted(address: SocketAddr, keys: &Keys, certificate: bool) -> Option<Vec<u8
     answered(address, keys, certificate, &init)
 }
 
-/// Returns the beginning of the answer to some octets over TLS; `None` if the connection fails.
+/// Sends octets over TLS; returns the beginning of the answer, or `None` if the connection fails.
 fn answered(address: SocketAddr, keys: &Keys, certificate: bool, octets: &[u8]) -> Option<Vec<u8>> {
     let mut roots = RootCertStore::empty();
     let chain = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).expect("a certificate");

@@ -7,13 +7,13 @@ use z3950_asn1::sru::is_secret_parameter;
 
 use crate::observer::HttpMessage;
 
-/// The replacement for a secret.
+/// The text that replaces a secret.
 const REDACTED: &str = "*";
 /// Parts of the names of headers that hold secrets; a referring page may have any in its URL.
 const SECRET_HEADERS: [&str; 7] = [
     "auth", "cookie", "key", "password", "referer", "secret", "token",
 ];
-/// Headers in which servers say how to send credentials (RFC 9110 §11.6.1).
+/// Headers in which servers describe the form of credentials (RFC 9110 §11.6.1); they are not secret.
 const CHALLENGES: [&str; 2] = ["www-authenticate", "proxy-authenticate"];
 
 /// A body without secrets.
@@ -23,7 +23,7 @@ pub(super) enum PlainBody {
     Octets(Vec<u8>),
 }
 
-/// Returns the start line and the headers, without secrets.
+/// Returns the start line and the headers without secrets.
 pub(super) fn plain_head(head: &str) -> String {
     let mut lines = head.lines();
     let mut plain = String::with_capacity(head.len());
@@ -60,7 +60,7 @@ fn is_secret_header(name: &str) -> bool {
     !CHALLENGES.contains(&&*name) && SECRET_HEADERS.iter().any(|part| name.contains(part))
 }
 
-/// Replaces the userinfo of an authority without a scheme, as in CONNECT and Host.
+/// Replaces the userinfo of an authority that is not part of a URL, as in CONNECT and Host.
 fn without_user(text: &str) -> String {
     match text.rsplit_once('@') {
         Some((user, host)) if !user.contains('/') => format!("{REDACTED}@{host}"),
@@ -68,7 +68,7 @@ fn without_user(text: &str) -> String {
     }
 }
 
-/// Returns the body without secrets. What a client sends is kept only as XML and as a form, in UTF-8.
+/// Returns the body without secrets. A body from a client is kept only if it is XML or a form, in UTF-8.
 pub(super) fn plain_body(message: &HttpMessage, is_request: bool) -> PlainBody {
     let body = &message.body;
     let text = std::str::from_utf8(body).ok();
@@ -83,7 +83,8 @@ pub(super) fn plain_body(message: &HttpMessage, is_request: bool) -> PlainBody {
     }
 }
 
-/// Returns whether it is known where a request has its secrets. A text in UTF-16 may also be valid UTF-8, with zeros.
+/// Returns whether the format of a request's body is known, and so where it may have secrets. Text in UTF-16 is excluded, because
+/// it may be valid UTF-8 with zeros.
 fn is_known(head: &str, body: &str) -> bool {
     let kind = head.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
@@ -162,8 +163,8 @@ fn local_name(tag: &str) -> &str {
     name.rsplit(':').next().unwrap_or_default()
 }
 
-/// Replaces the userinfo of the URLs in a text, including URLs that are escaped in the text, once or several times. If a URL is
-/// divided wrongly, more than the userinfo may be replaced, but not less.
+/// Replaces the userinfo of all URLs in a text, even of URLs that are percent-encoded, once or several times. If the end of a URL
+/// is misjudged, too much may be replaced, but never too little.
 fn without_userinfo(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut copied = 0;
@@ -197,17 +198,17 @@ fn without_userinfo(text: &str) -> String {
     plain
 }
 
-/// The part of a URL after `//`.
+/// The authority of a URL: the part after `//`.
 struct Authority {
     start: usize,
-    /// How many times the URL is escaped.
+    /// The number of times that the URL is percent-encoded.
     depth: usize,
-    /// The position at which the last `@` begins.
+    /// The position of the last `@`.
     at: Option<usize>,
 }
 
 impl Authority {
-    /// Copies the text up to the userinfo, and the replacement for the userinfo.
+    /// Copies the text up to the userinfo, and then the replacement for the userinfo.
     fn close(&self, text: &str, plain: &mut String, copied: &mut usize) {
         if let Some(at) = self.at {
             *plain += text.get(*copied..self.start).unwrap_or_default();
@@ -217,16 +218,16 @@ impl Authority {
     }
 }
 
-/// Finds `//`.
+/// A matcher that finds `//`, which may be percent-encoded.
 #[derive(Default)]
 struct SlashMark {
-    /// The number of slashes in a row.
+    /// The number of consecutive slashes so far.
     found: usize,
     depth: usize,
 }
 
 impl SlashMark {
-    /// Returns how many times the mark is escaped, if this is its last character.
+    /// Returns the number of times that the `//` is percent-encoded, if this is its last character.
     fn next(&mut self, one: &Character) -> Option<usize> {
         (self.found, self.depth) = match one.octet {
             b'/' => (self.found.saturating_add(1), self.depth.max(one.depth)),
@@ -236,16 +237,16 @@ impl SlashMark {
     }
 }
 
-/// An octet of a text, in which it may be escaped.
+/// An octet of a text, which may be percent-encoded.
 struct Character {
     octet: u8,
-    /// How many times the octet is escaped: 1 for `%40`, 2 for `%2540`.
+    /// The number of times that the octet is percent-encoded: 1 for `%40`, 2 for `%2540`.
     depth: usize,
     start: usize,
     end: usize,
 }
 
-/// Iterates over the octets of a text, without their escapes (RFC 3986 §2.1).
+/// Iterates over the octets of a text, with all percent-encodings decoded (RFC 3986 §2.1).
 fn characters(text: &str) -> impl Iterator<Item = Character> {
     let octets = text.as_bytes();
     let mut start = 0;
@@ -269,7 +270,7 @@ fn characters(text: &str) -> impl Iterator<Item = Character> {
     })
 }
 
-/// Returns the octet of the two hexadecimal digits that a text begins with.
+/// Returns the octet given by the two hexadecimal digits at the beginning.
 fn escape(digits: &[u8]) -> Option<u8> {
     let digits = std::str::from_utf8(digits.get(..2)?).ok()?;
     let are_digits = digits.bytes().all(|digit| digit.is_ascii_hexdigit());

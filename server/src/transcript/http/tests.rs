@@ -1,4 +1,4 @@
-//! Messages as lines, with and without secrets.
+//! Tests of messages as lines, with and without secrets.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Replays: what is answered besides equal requests, what is refused, and what is reported.
+//! Tests of replays: answers to requests that differ from the recorded ones, refusals, and reports.
 
 mod files;
 
@@ -9,7 +9,7 @@ use z3950_asn1::oid::USMARC;
 use super::*;
 use crate::requests::elements;
 
-/// Writes a file with the lines of sessions with these requests.
+/// Writes a recording of sessions with these requests to a file.
 fn file(folder: &tempfile::TempDir, sessions: &[&[Apdu]]) -> PathBuf {
     let text = recording(sessions).to_string();
     written(folder, &text)
@@ -21,7 +21,7 @@ fn written(folder: &tempfile::TempDir, text: &str) -> PathBuf {
     path
 }
 
-/// Creates a Search that asks for records: the bounds, and the number between them.
+/// Returns a Search that requests records by the given small set bound, large set bound and medium set number.
 fn search_for(query: &str, [small, large, medium]: [i64; 3]) -> Apdu {
     let Apdu::SearchRequest(mut request) = search(query) else {
         panic!("a search")
@@ -33,7 +33,7 @@ fn search_for(query: &str, [small, large, medium]: [i64; 3]) -> Apdu {
     (*request).into()
 }
 
-/// Returns a Present of USMARC records.
+/// Returns a Present of records in USMARC.
 fn marc(first: i64, number: i64) -> Apdu {
     let Apdu::PresentRequest(mut request) = present(first, number) else {
         panic!("a Present")
@@ -42,7 +42,7 @@ fn marc(first: i64, number: i64) -> Apdu {
     (*request).into()
 }
 
-/// Returns the records in answers, or the words of the diagnostic.
+/// Returns the records in an output, or the words of its diagnostic.
 fn given(output: &Output) -> Vec<String> {
     let answers = apdus(output);
     let records = answers.iter().map(|answer| match answer {
@@ -69,7 +69,7 @@ fn given(output: &Output) -> Vec<String> {
     records.collect::<Vec<_>>().concat()
 }
 
-/// Returns the same request for a result set with another name.
+/// Changes the name of the result set in a request.
 fn with_set(request: Apdu, name: &str) -> Apdu {
     match request {
         Apdu::SearchRequest(mut search) => {
@@ -120,7 +120,7 @@ fn result_sets_may_have_other_names() {
     assert!(ask(&swapped).not_recorded.is_some());
 }
 
-/// All three records of the search for `war`, as the server gives them.
+/// A query for the three records that `war` finds, in the same order.
 const WAR: &str = "@or @attr 1=1032 id7 @attr 1=1032 dup";
 
 #[test]
@@ -208,7 +208,7 @@ fn a_search_is_found_even_if_its_records_are_not() {
     assert!(played.not_recorded.is_some());
 }
 
-/// As any server would answer: this does not depend on the recording.
+/// Any server would give this answer, so it does not depend on the recording.
 #[test]
 fn presents_beyond_the_result_set_are_out_of_range() {
     let recorded = recording(&[&[init(), search_for(WAR, [0, 1, 0]), marc(1, 3)]]);
@@ -272,7 +272,7 @@ fn a_delete_that_was_not_recorded_fails_and_deletes_nothing() {
     assert_eq!(played(&mut player, &first).not_recorded, None);
 }
 
-/// Returns a session of the recording whose Init is rejected, followed by these requests and answers.
+/// Returns a recorded session whose Init is rejected, followed by these requests and answers.
 fn rejected(after: &[(Apdu, Apdu)]) -> Vec<TranscriptEntry> {
     let no: Apdu = InitializeResponse::default().into();
     let exchanges = [(init(), no)].into_iter().chain(after.iter().cloned());
@@ -322,7 +322,7 @@ fn after_a_rejected_init_only_its_own_session_is_replayed() {
     }
 }
 
-/// As if the server had died, or had closed the connection after a rejected Init.
+/// Covers a server that dies, and one that closes the connection after rejecting Init.
 #[test]
 fn sessions_end_as_the_server_ended_them() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -360,7 +360,7 @@ fn sessions_end_as_the_server_ended_them() {
     }
 }
 
-/// Otherwise, a client would wait for ever.
+/// If they were repeated, a client would wait forever for the missing answer.
 #[test]
 fn requests_whose_answers_did_not_come_are_not_repeated_in_other_sessions() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -418,7 +418,7 @@ fn answers_fit_the_message_size_of_the_client() {
     }
 }
 
-/// Returns the octets of the second and third record of the search, each with its wrapping.
+/// Returns the octets of the second and third record of the search, each with its external wrapper.
 fn size_of_last_two() -> i64 {
     let mut session = Session::new(Arc::new(Target::new(catalogue(), Limits::default())));
     for request in [init(), search_for(WAR, [0, 1, 0])] {
@@ -474,7 +474,7 @@ fn what_is_missing_is_listed_without_secrets() {
     assert!(Recording::parse(&text).is_ok());
 }
 
-/// Waits for a future that needs a runtime.
+/// Runs a future that needs a runtime.
 fn blocking<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     runtime.expect("a runtime").block_on(future)

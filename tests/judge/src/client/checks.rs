@@ -1,4 +1,4 @@
-//! The rules for single requests, with a file for each group of services.
+//! The rules for single requests, in one file per group of services.
 
 mod agreed;
 mod init;
@@ -15,7 +15,7 @@ use super::knowledge::Knowledge;
 use super::rules::RuleId;
 use super::sheet::{Message, Sheet};
 
-/// Judges a request by itself and by the state of the session.
+/// Judges a request by its own contents and by the state of the session.
 pub(super) fn check(
     sheet: &mut Sheet,
     known: &mut Knowledge,
@@ -55,12 +55,12 @@ struct Judged<'a> {
 }
 
 impl Judged<'_> {
-    /// Marks whether the request keeps a rule; `came` describes the request if it does not.
+    /// Records whether the request keeps a rule; `came` describes the request if it does not.
     fn mark(&mut self, rule: RuleId, is_kept: bool, came: impl FnOnce() -> String) {
         self.sheet.mark(self.message, rule, is_kept, came);
     }
 
-    /// Marks whether object identifiers of Z39.50 belong to the class that a parameter requires (Appendix OID).
+    /// Records whether object identifiers of Z39.50 belong to the class that a parameter requires (Appendix OID).
     fn of_class<'b>(
         &mut self,
         class: u32,

@@ -18,7 +18,7 @@ use super::sheet::{Message, Sheet};
 use z3950_server::Peer;
 use z3950_server::metrics::SessionEnd;
 
-/// The maximum number of characters in a client's name.
+/// The maximum number of characters of a client's name.
 const MAX_NAME: usize = 200;
 
 /// A session that is being judged.
@@ -53,7 +53,7 @@ impl Conversation {
         }
     }
 
-    /// Returns whether the client has sent any message that is judged.
+    /// Returns whether the client has sent any message that can be judged.
     pub(super) fn has_spoken(&self) -> bool {
         !self.requests.is_empty()
     }
@@ -135,7 +135,7 @@ impl Conversation {
         self.reactions.unreadable();
     }
 
-    /// Notes that octets of later requests arrived before the answer to an earlier request was sent.
+    /// Records that octets of later requests arrived before the answer to an earlier request was sent.
     pub(super) fn pipelined(&mut self, later: &[u8]) {
         if self.known.client_closed || octets::may_overtake(later) {
             return;
@@ -156,8 +156,8 @@ impl Conversation {
         }
     }
 
-    /// Judges octets that arrived after the server had ended the session. A Close answers the server's Close; requests that
-    /// were already under way are not a fault.
+    /// Judges octets that arrived after the server had ended the session. A Close is the answer to the server's Close; requests
+    /// that the client had sent before are not an error.
     pub(super) fn discarded(&mut self, octets: &[u8], apdu: Result<&Apdu, &DecodeError>) {
         match apdu {
             Ok(apdu) if self.known.client_closed || matches!(apdu, Apdu::Close(_)) => {
@@ -173,18 +173,18 @@ impl Conversation {
         }
     }
 
-    /// Notes that a fault affects the answer to the last request.
+    /// Records a fault in the answer to the last request.
     pub(super) fn struck(&mut self, rule: &str) {
         self.reactions.struck(rule, self.limits.faults);
     }
 
-    /// Notes that the server sends something to the client.
+    /// Records an APDU that the server sends.
     pub(super) fn sent(&mut self, apdu: Option<&Apdu>) {
         self.known.answered(apdu);
         self.reactions.sent();
     }
 
-    /// Notes that the connection has ended; `client_left` says whether the client ended its side.
+    /// Records the end of the connection; `client_left` is true if the client closed its side.
     pub(super) fn ended(&mut self, end: SessionEnd, client_left: bool) {
         self.reactions.ended(end);
         let is_open = self.known.stage == Stage::Open && self.known.version >= 3;
@@ -240,8 +240,7 @@ impl Conversation {
         self.known.granted.contains(concurrent)
     }
 
-    /// Checks the order of requests: which may be in progress at the same time, and with which referenceIds (Z39.50-2003
-    /// §3.1.2, §3.4, §3.5).
+    /// Checks the order of requests: those in progress at the same time, and their referenceIds (Z39.50-2003 §3.1.2, §3.4, §3.5).
     fn in_order(&mut self, message: Message<'_>, request: &Apdu) {
         if self.known.client_closed || octets::may_overtake(message.octets) {
             return;

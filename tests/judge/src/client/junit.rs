@@ -1,5 +1,5 @@
-//! Writes a report as JUnit XML: a test suite for each session, and a test case for each rule. Requirements of the standard
-//! that are not met are failures; hints and rules that did not apply are skipped.
+//! Writes a report as JUnit XML: a test suite for each session, and a test case for each rule. Violations of requirements are
+//! failures; hints and rules that did not apply are reported as skipped.
 
 use crate::hidden::{HIDDEN, digits};
 use crate::junit::{JunitReport, TestCase, TestOutcome, TestSuite};

@@ -1,4 +1,4 @@
-//! The state of a session while it is judged: what was agreed on, the result sets, the requests in progress, and earlier
+//! The state of a session while it is judged: the options agreed on, the result sets, the requests in progress, and earlier
 //! requests.
 
 use std::collections::{HashMap, HashSet};
@@ -11,17 +11,17 @@ use z3950_asn1::apdu::{
 use z3950_asn1::codec;
 use z3950_asn1::oid::PERSISTENT_RESULT_SET;
 
-/// The stage that a session has reached.
+/// The stage of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Nothing was sent, or Init was rejected.
+    /// No Init has been sent, or Init was rejected.
     BeforeInit,
-    /// Init has not been answered yet.
+    /// Init has been sent and not answered yet.
     InInit,
     Open,
 }
 
-/// The known state of a session.
+/// The state of a session, as far as it is known.
 #[derive(Debug)]
 pub(super) struct Knowledge {
     pub(super) stage: Stage,
@@ -33,13 +33,13 @@ pub(super) struct Knowledge {
     sets: HashMap<u64, KnownSet>,
     /// The number of result sets created so far.
     made: u64,
-    /// Whether there may be result sets that have not been remembered.
+    /// Whether there may be result sets that are not in `sets`.
     is_partial: bool,
-    /// The requests in progress, in the order in which they were sent.
+    /// The requests in progress, in the order of arrival.
     pub(super) pending: Vec<Pending>,
     /// The hashes of earlier requests.
     asked: HashSet<u64>,
-    /// The number of the server's requests that have not been answered.
+    /// The number of the server's questions that the client has not answered.
     pub(super) challenges: u64,
     pub(super) controls: u64,
     pub(super) client_closed: bool,
@@ -50,11 +50,11 @@ pub(super) struct Knowledge {
 /// A result set.
 #[derive(Debug, Clone, Copy, Default)]
 struct KnownSet {
-    /// The number of its records, if known.
+    /// The number of records in the set; `None` if it is not known.
     hits: Option<i64>,
     /// The [`key`] of the search that created it.
     search: Option<u64>,
-    /// The number of the set among all sets that were created.
+    /// The number of the set in the order of creation.
     number: u64,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Pending {
     change: Change,
 }
 
-/// The change that a request makes to result sets if it succeeds.
+/// The change to the result sets that a request makes if it succeeds.
 #[derive(Debug)]
 enum Change {
     Nothing,
@@ -105,7 +105,7 @@ impl Knowledge {
         }
     }
 
-    /// Returns whether a result set may exist: it was created, or a request in progress creates it.
+    /// Returns whether a result set may exist: it was created, or a request in progress may create it.
     pub(super) fn may_have(&self, name: &[u8]) -> bool {
         let name = hash(name);
         let is_made = |pending: &Pending| match pending.change {
@@ -125,13 +125,13 @@ impl Knowledge {
         self.sets.get(&hash(name))?.hits
     }
 
-    /// Returns whether a result set of the same search exists and is unchanged.
+    /// Returns whether an unchanged result set of the same search exists.
     pub(super) fn has_searched(&self, request: &Apdu) -> bool {
         let search = Some(search_key(request));
         self.sets.values().any(|set| set.search == search)
     }
 
-    /// Remembers a request about a result set, or about no set; returns whether the same request was made before.
+    /// Remembers a request and the result set that it uses, if any; returns whether the same request was made before.
     pub(super) fn asks_again(&mut self, request: &Apdu, set: Option<&[u8]>) -> bool {
         let known = set.and_then(|name| self.sets.get(&hash(name)));
         let request = hash(&(key(request), known.map(|set| set.number)));
@@ -144,7 +144,7 @@ impl Knowledge {
         false
     }
 
-    /// Notes the beginning of a request.
+    /// Adds a request to those in progress.
     pub(super) fn begin(&mut self, request: &Apdu) {
         let change = match request {
             Apdu::SearchRequest(search) => Change::Make {
@@ -185,7 +185,7 @@ impl Knowledge {
         });
     }
 
-    /// Notes an answer of the server; `None` for octets that are not an APDU, which may be any answer.
+    /// Records an answer of the server; `None` stands for octets that are not an APDU, which may be any answer.
     pub(super) fn answered(&mut self, answer: Option<&Apdu>) {
         let Some(answer) = answer else {
             self.pending.clear();
@@ -283,7 +283,7 @@ impl Knowledge {
     }
 }
 
-/// Returns the hash of a request without its referenceId, by which a repeated request is recognised.
+/// Returns the hash of a request without its referenceId, by which a repeated request is recognized.
 pub(super) fn key(request: &Apdu) -> u64 {
     let mut request = request.clone();
     request.set_reference_id(None);
@@ -291,7 +291,7 @@ pub(super) fn key(request: &Apdu) -> u64 {
     hash(&*codec::encode(&request).unwrap_or_default())
 }
 
-/// Returns the hash of a search, regardless of the name of its result set and the records that it asks for.
+/// Returns the hash of a search, ignoring the name of its result set and the requested records.
 fn search_key(request: &Apdu) -> u64 {
     match request {
         Apdu::SearchRequest(search) => {

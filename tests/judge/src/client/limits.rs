@@ -1,16 +1,16 @@
 //! Limits on the data that a judge keeps.
 
-/// Limits on the data that a judge keeps about sessions; beyond them, sessions and findings are only counted.
+/// Limits on the data that a judge keeps about sessions. Beyond them, sessions and findings are only counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JudgeLimits {
     /// The number of sessions that are reported individually: 500.
     pub sessions: usize,
-    /// The number of octets kept of the message with which a session breaks a rule for the first time: 1024.
+    /// The number of octets that are kept of the message with which a session first breaks a rule: 1024.
     pub octets: usize,
-    /// The number of faults and reactions kept for a session: 100.
+    /// The number of faults and reactions that are kept for a session: 100.
     pub faults: usize,
-    /// The number of result sets, of requests in progress, and of earlier requests remembered for a session: 256 each.
+    /// The number of result sets, of requests in progress, and of earlier requests that are remembered for a session: 256 each.
     pub remembered: usize,
 }
 

@@ -1,12 +1,12 @@
-//! Faults that only the octets of an APDU show (X.690 §8): bit strings without their first octet, tags that no APDU has.
+//! Errors that are only visible in the octets of an APDU (X.690 §8): bit strings without their first octet, and unknown tags.
 
 use z3950_asn1::apdu::Apdu;
 use z3950_asn1::codec::frame::{Header, Length};
 
-/// The tags of the bit strings of Init: protocolVersion and options.
+/// The tags of the bit strings in Init: protocolVersion and options.
 const BIT_STRINGS: [u32; 2] = [3, 4];
 
-/// Returns the contents of the bit strings in an initRequest that do not begin with a number of unused bits.
+/// Returns the bit strings in an initRequest whose first octet is not a valid number of unused bits.
 pub(super) fn bad_bit_strings(octets: &[u8]) -> Vec<&[u8]> {
     let mut bad = Vec::new();
     let mut rest = contents(octets);
@@ -30,7 +30,7 @@ pub(super) fn bad_bit_strings(octets: &[u8]) -> Vec<&[u8]> {
     bad
 }
 
-/// Returns the tag of octets that begin like an APDU, if the standard has no APDU with this tag.
+/// Returns the tag of octets that begin like an APDU, if the standard does not define an APDU with this tag.
 pub(super) fn unknown_tag(octets: &[u8]) -> Option<u32> {
     let header = Header::read(octets).ok()??;
     Apdu::name_of_tag(header.tag)
@@ -38,8 +38,7 @@ pub(super) fn unknown_tag(octets: &[u8]) -> Option<u32> {
         .then_some(header.tag)
 }
 
-/// Returns whether a request with these octets may be sent while another one is in progress: Close, and requests about the
-/// other one.
+/// Returns whether a request may be sent while another one is in progress: a Close, or a request about the one in progress.
 pub(super) fn may_overtake(octets: &[u8]) -> bool {
     let header = Header::read(octets).ok().flatten();
     header.is_some_and(|header| [29, 31, 32, 48].contains(&header.tag))

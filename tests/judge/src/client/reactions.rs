@@ -1,4 +1,4 @@
-//! How a client reacts to faults of the server: what it does next, and after how much time.
+//! The reactions of a client to faults of the server: its next action, and the time until then.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use z3950_asn1::apdu::Apdu;
 use super::knowledge::key;
 use z3950_server::metrics::SessionEnd;
 
-/// The maximum number of characters in a rule.
+/// The maximum number of characters of a rule.
 const MAX_RULE: usize = 200;
 
 /// The reaction of a client to a fault.
@@ -16,23 +16,22 @@ const MAX_RULE: usize = 200;
 pub struct Reaction {
     /// The rule of the fault, as text.
     pub rule: String,
-    /// The request whose answer was affected by the fault.
+    /// The name of the request whose answer the fault affected.
     pub request: &'static str,
-    /// What the client did next: `went on: presentRequest`, `asked again`, `closed the session`, `hung up`, `reset the connection`,
-    /// `stayed silent until …`, `the fault ended the connection`.
+    /// The client's next action: `went on: presentRequest`, `asked again`, `closed the session`, `hung up`, `reset the
+    /// connection`, `stayed silent until …`, `the fault ended the connection`.
     pub reaction: String,
-    /// The time between the last octets of the server and the reaction, or between the request and the reaction if the server
-    /// sent nothing.
+    /// The time from the last octets of the server to the reaction; if the server sent nothing, from the request to the reaction.
     pub time: Option<Duration>,
 }
 
-/// The faults of a session.
+/// The faults of a session, with the client's reactions.
 #[derive(Debug, Default)]
 pub(super) struct Reactions {
     /// The faults to which the client has not reacted yet.
     open: Vec<Struck>,
     done: Vec<Reaction>,
-    /// The number of faults that were not kept.
+    /// The number of faults beyond the limit, which were not kept.
     pub(super) left_out: u64,
     last: Option<(&'static str, u64)>,
     /// The time of the last message from either side.
@@ -47,7 +46,7 @@ struct Struck {
 }
 
 impl Reactions {
-    /// Notes a fault that affects the answer to the last request.
+    /// Records a fault in the answer to the last request.
     pub(super) fn struck(&mut self, rule: &str, most: usize) {
         let Some((request, key)) = self.last else {
             return;
@@ -63,12 +62,12 @@ impl Reactions {
         });
     }
 
-    /// Notes a message of the server.
+    /// Records a message of the server.
     pub(super) fn sent(&mut self) {
         self.heard = Some(Instant::now());
     }
 
-    /// Notes a request of the client.
+    /// Records a request of the client.
     pub(super) fn received(&mut self, request: &Apdu) {
         // Only a session with faults needs the key, but when a fault occurs, the request is no longer available.
         let key = key(request);
@@ -82,13 +81,13 @@ impl Reactions {
         self.sent();
     }
 
-    /// Notes octets of the client that are not an APDU.
+    /// Records octets of the client that are not an APDU.
     pub(super) fn unreadable(&mut self) {
         self.react(|_| "sent something that is no request".to_owned());
         self.sent();
     }
 
-    /// Notes the end of the connection.
+    /// Records the end of the connection.
     pub(super) fn ended(&mut self, end: SessionEnd) {
         self.react(|_| {
             let words = match end {
@@ -103,7 +102,7 @@ impl Reactions {
         });
     }
 
-    /// Returns all reactions, including those of faults to which the client has not reacted yet.
+    /// Returns all faults with the reactions, including faults to which the client has not reacted yet.
     pub(super) fn all(&self) -> Vec<Reaction> {
         let open = self.open.iter().map(|struck| Reaction {
             rule: struck.rule.clone(),

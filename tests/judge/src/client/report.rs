@@ -19,27 +19,27 @@ const VERSION: u32 = 1;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ClientReport {
-    /// The time at which the judge began.
+    /// The time at which the judge was created.
     pub begun: SystemTime,
-    /// The time for which the judge has been watching.
+    /// The time for which the judge has been observing.
     pub time: Duration,
-    /// The number of sessions judged, including those that are not kept.
+    /// The number of sessions judged, including those that are not in [`Self::sessions`].
     pub judged: u64,
-    /// The sessions that are kept: ended sessions in the order in which they ended, and then open sessions.
+    /// The sessions that were kept: first those that have ended, in the order of their ends, and then the open ones.
     pub sessions: Vec<JudgedSession>,
-    /// For each of the [`rules`], the number of sessions that kept it or broke it.
+    /// The counts for each of the [`rules`].
     pub counts: Vec<RuleCount>,
 }
 
-/// The number of sessions that kept or broke a rule.
+/// The numbers of sessions in which a rule was kept or broken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RuleCount {
-    /// The rule applied, and was kept.
+    /// The number of sessions in which the rule was kept.
     pub pass: u64,
-    /// A requirement of the standard was not met.
+    /// The number of sessions that did not meet the rule, if it is a requirement of the standard.
     pub fail: u64,
-    /// A recommendation or good practice was not followed.
+    /// The number of sessions that did not follow the rule, if it is a recommendation or good practice.
     pub hint: u64,
 }
 
@@ -55,13 +55,13 @@ pub struct JudgedSession {
     pub begun: SystemTime,
     /// The duration of the session.
     pub time: Duration,
-    /// implementationId, implementationName and implementationVersion of the client.
+    /// The implementationId, implementationName and implementationVersion of the client.
     pub implementation: Option<String>,
     /// The version in force; 0 if no Init was accepted.
     pub version: u8,
-    /// The number of messages received with each name; `octets` stands for octets that are not APDUs.
+    /// The number of messages received, by name; `octets` stands for octets that are not an APDU.
     pub requests: BTreeMap<&'static str, u64>,
-    /// How the session ended; `None` if it is open.
+    /// The reason for the end of the session; `None` if it is open.
     pub end: Option<SessionEnd>,
     /// The rules that were broken.
     pub findings: Vec<ClientFinding>,
@@ -71,7 +71,7 @@ pub struct JudgedSession {
     pub not_seen: Vec<&'static str>,
     /// The client's reactions to faults of the server.
     pub reactions: Vec<Reaction>,
-    /// The number of faults that are not listed.
+    /// The number of faults beyond the limit, which are not listed.
     pub reactions_left_out: u64,
 }
 
@@ -79,19 +79,19 @@ pub struct JudgedSession {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ClientFinding {
-    /// The rule.
+    /// The rule that was broken.
     pub rule: &'static ClientRule,
     /// The number of times the rule was broken.
     pub times: u64,
-    /// The number of times the rule applied.
+    /// The number of times the rule applied, including those in which it was broken.
     pub of: u64,
-    /// The standard's name of the first APDU that broke the rule, or `octets`.
+    /// The standard's name of the APDU that first broke the rule, or `octets`.
     pub message: &'static str,
-    /// What the client sent instead of what the rule requires.
+    /// A description of what the client sent.
     pub came: String,
-    /// The beginning of that APDU, without credentials; empty if the rule was broken by the lack of a message.
+    /// The first octets of the APDU that broke the rule, without credentials; empty if it was broken by the lack of a message.
     pub octets: Vec<u8>,
-    /// The length of the APDU in octets.
+    /// The length of the APDU that broke the rule, in octets.
     pub length: usize,
 }
 
@@ -124,7 +124,7 @@ impl ClientFinding {
 }
 
 impl JudgedSession {
-    /// Returns the number of requirements of the standard that were not met.
+    /// Returns the number of findings that are violations of the standard.
     pub fn violations(&self) -> usize {
         let findings = self.findings.iter();
         findings.filter(|finding| finding.is_violation()).count()
@@ -195,13 +195,13 @@ impl ClientReport {
         }
     }
 
-    /// Returns the number of sessions that were judged but are not listed.
+    /// Returns the number of sessions that were judged but are not in [`Self::sessions`].
     pub fn left_out(&self) -> u64 {
         let listed = u64::try_from(self.sessions.len()).unwrap_or(u64::MAX);
         self.judged.saturating_sub(listed)
     }
 
-    /// Returns how often rules were kept and broken in all sessions, counting each rule once per session.
+    /// Returns the total counts of kept and broken rules. A rule counts once per session.
     pub fn total(&self) -> RuleCount {
         let mut total = RuleCount::default();
         for count in &self.counts {

@@ -1,4 +1,4 @@
-//! The rules for clients, each with its source.
+//! The rules for clients, with their sources.
 
 pub use crate::level::Level;
 
@@ -6,9 +6,9 @@ pub use crate::level::Level;
 #[derive(Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClientRule {
-    /// The name of the rule; names do not change between versions.
+    /// The name of the rule, which does not change between versions.
     pub name: &'static str,
-    /// How binding the rule is.
+    /// The level of obligation.
     pub level: Level,
     /// The source of the rule.
     pub section: &'static str,
@@ -16,12 +16,12 @@ pub struct ClientRule {
     pub requirement: &'static str,
 }
 
-/// Returns all rules, by service.
+/// Returns all rules, grouped by service.
 pub fn rules() -> &'static [ClientRule] {
     RULES
 }
 
-/// Gives each rule a name in code, which corresponds to its position in the list.
+/// Defines the list of rules, and an enum variant for each of them, whose value is the rule's position in the list.
 macro_rules! rules {
     ($($id:ident $name:literal $level:ident $section:literal: $requirement:literal;)*) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,7 +168,7 @@ rules! {
 }
 
 impl RuleId {
-    /// Returns the position of the rule in the list of rules.
+    /// Returns the position of the rule in the list.
     pub(super) fn place(self) -> usize {
         self as usize
     }

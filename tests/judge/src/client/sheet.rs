@@ -1,10 +1,11 @@
-//! The results of a session for each rule: how often it applied, how often it was broken, and which octets broke it first.
+//! The results of a session for each rule: the number of times that it applied and was broken, and the octets that first broke
+//! it.
 
 use super::report::{ClientFinding, RuleCount};
 use super::rules::{Level, RuleId, rules};
 use z3950_server::transcript::redacted_request;
 
-/// The maximum number of characters in the words of a finding.
+/// The maximum number of characters in the description of a finding.
 const MAX_WORDS: usize = 200;
 
 /// The results of a session, in the order of the rules.
@@ -30,15 +31,15 @@ struct Example {
 /// A message that is being judged.
 #[derive(Clone, Copy)]
 pub(super) struct Message<'a> {
-    /// The standard's name of the message, or `octets`.
+    /// The standard's name of the APDU, or `octets`.
     pub(super) name: &'static str,
     pub(super) octets: &'a [u8],
-    /// The maximum number of octets that are kept of it.
+    /// The maximum number of octets of the message that are kept.
     pub(super) kept: usize,
 }
 
 impl Sheet {
-    /// Marks whether a message keeps a rule; `came` describes what the client sent instead if it does not.
+    /// Records whether a message keeps a rule; `came` describes the message if it does not.
     pub(super) fn mark(
         &mut self,
         message: Message<'_>,
@@ -71,7 +72,7 @@ impl Sheet {
         }
     }
 
-    /// Returns the names of the rules that were kept, and of those that did not apply.
+    /// Returns the names of the rules that were kept, and the names of those that did not apply.
     pub(super) fn names(&self) -> (Vec<&'static str>, Vec<&'static str>) {
         let (mut kept, mut unseen) = (Vec::new(), Vec::new());
         for (place, rule) in rules().iter().enumerate() {
@@ -102,7 +103,7 @@ impl Sheet {
         broken.collect()
     }
 
-    /// Adds the session to the counts of each rule.
+    /// Adds the results of the session to the counts of each rule.
     pub(super) fn count(&self, counts: &mut [RuleCount]) {
         for ((rule, mark), count) in rules().iter().zip(&self.0).zip(counts) {
             match (mark.applied, mark.broken) {

@@ -1,4 +1,4 @@
-//! Tests with conversations over a socket: one conversation breaks each rule, and another breaks none.
+//! Tests of the judge with conversations over a socket: one conversation breaks each rule, and another does not break any.
 
 mod breaches;
 mod faults;
@@ -59,9 +59,8 @@ fn octets(request: impl Into<Apdu>) -> Vec<u8> {
     codec::encode(&request.into()).expect("encodes")
 }
 
-/// Runs a server with a judge and returns the report on the conversations, each on its own connection. At the end, the client
-/// ends its
-/// side and reads to the end.
+/// Runs a server with a judge; returns the report on conversations, each on a connection of its own. At its end, the client
+/// closes its sending side and reads until the connection ends.
 async fn judged(
     limits: JudgeLimits,
     faults: Faults,
@@ -117,7 +116,7 @@ async fn hear(stream: &mut TcpStream, heard: &mut Vec<u8>) {
     }
 }
 
-/// Returns the Init of a client that does nothing wrong.
+/// Returns the Init of a correct client.
 fn good_init(version: ProtocolVersion, options: Options) -> InitializeRequest {
     InitializeRequest {
         options: init_of(version).options | options,
@@ -132,7 +131,7 @@ fn init(options: Options) -> Step {
     ask(good_init(ProtocolVersion::UP_TO_3, options))
 }
 
-/// Sends Init of version 3, without concurrent operations.
+/// Returns the step that opens a session of version 3 without concurrent operations.
 fn open() -> Step {
     init(Options::default())
 }
@@ -274,7 +273,8 @@ fn totals(end: SessionEnd, client_left: bool) -> SessionTotals {
     totals
 }
 
-/// Which side ended a session of version 3 without Close, or after the server's Close, and what is reported about the client.
+/// Each case has the side that ended a session of version 3 without Close, or after the server's Close, and the expected finding
+/// about the client.
 #[test]
 fn clients_are_judged_for_ends_of_their_own() {
     let init = Apdu::from(good_init(ProtocolVersion::UP_TO_3, Options::default()));
@@ -326,7 +326,7 @@ fn sessions_of_the_server_with_itself_are_not_judged() {
     assert_eq!(judge.report().judged, 0);
 }
 
-/// Answers as a replay sends them.
+/// A replay sends its answers as octets.
 #[test]
 fn answers_may_be_octets() {
     let judge = ClientJudge::default();

@@ -6,11 +6,11 @@ use super::report::{ClientFinding, ClientReport, JudgedSession};
 use crate::hidden::{HIDDEN, digits};
 use z3950_server::metrics::SessionEnd;
 
-/// The maximum number of octets of an APDU on a line.
+/// The maximum number of octets of an APDU that are printed on a line.
 const MAX_OCTETS: usize = 64;
 
 impl ClientReport {
-    /// Returns the report as text: a line for each session, followed by its findings. Text from clients is escaped.
+    /// Returns the report as text: a line for each session, followed by lines for its findings. Text from clients is escaped.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         for session in &self.sessions {
@@ -75,7 +75,7 @@ fn put_session(session: &JudgedSession, text: &mut String) {
     }
 }
 
-/// Returns, for example, `1 hint`, `2 hints`.
+/// Returns a number with its noun, such as `1 hint` or `2 hints`.
 fn counted(number: u64, thing: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{number} {thing}{ending}")

@@ -1,4 +1,4 @@
-//! Common parts of answers: diagnostics, records, and numbers that have to agree.
+//! Common parts of answers: diagnostics, records, and numbers that must agree.
 
 use z3950_asn1::apdu::{
     Apdu, DefaultDiagFormat, DiagRec, External, NamePlusRecord, PresentResponse, PresentStatus,
@@ -8,11 +8,11 @@ use z3950_asn1::apdu::{
 use super::trial::summary;
 use super::verdict::{Checked, Verdict, counted, want};
 
-/// The server's reaction to a request for something impossible.
+/// The server's reaction to a request that it cannot fulfil.
 pub(super) enum Reaction {
     /// The request was refused with these diagnostics.
     Refused(Vec<DefaultDiagFormat>),
-    /// The request was carried out.
+    /// The request was accepted.
     Accepted,
 }
 
@@ -21,16 +21,16 @@ pub(super) trait Refusable: Clone + Into<Apdu> {
     /// Returns whether the service succeeded, by its status.
     fn succeeded(&self) -> bool;
 
-    /// Returns the diagnostics in place of the result.
+    /// Returns the diagnostics that are sent instead of a result.
     fn diagnostics(&self) -> Vec<DefaultDiagFormat>;
 
-    /// Returns the response on one line, for messages.
+    /// Formats the response on one line for messages.
     fn summary(&self) -> String {
         summary(&self.clone().into())
     }
 
-    /// Returns whether the request was refused; if so, a diagnostic has to say why (Z39.50-2003 §3.2.2.1.8, §3.2.3.1.6,
-    /// §3.2.8.1.9).
+    /// Returns whether the request was refused or accepted; fails if a refusal does not have a diagnostic (Z39.50-2003
+    /// §3.2.2.1.8, §3.2.3.1.6, §3.2.8.1.9).
     fn reaction(&self) -> Checked<Reaction> {
         let diagnostics = self.diagnostics();
         if self.succeeded() {
@@ -44,7 +44,7 @@ pub(super) trait Refusable: Clone + Into<Apdu> {
         Ok(Reaction::Refused(diagnostics))
     }
 
-    /// Fails unless the request was refused with one of the conditions.
+    /// Fails unless the request was refused with one of these conditions.
     fn refused_with(&self, conditions: &[i64]) -> Checked {
         let codes: Vec<String> = conditions.iter().map(i64::to_string).collect();
         let wanted = format!("a failure with diagnostic {}", codes.join(" or "));
@@ -65,7 +65,8 @@ pub(super) trait Refusable: Clone + Into<Apdu> {
         }
     }
 
-    /// Ends the check if the request was refused with one of the conditions, which say that a feature is not available.
+    /// Ends the check as not offered if the request was refused with one of these conditions, which mean that a feature is not
+    /// available.
     fn not_offered_if(&self, conditions: &[i64]) -> Checked {
         let found = self.diagnostics();
         match found.iter().find(|one| conditions.contains(&one.condition)) {
@@ -117,7 +118,7 @@ impl Refusable for SortResponse {
     }
 }
 
-/// Returns the non-surrogate diagnostics in place of records.
+/// Returns the non-surrogate diagnostics that are sent instead of records.
 fn of_records(records: Option<&Records>) -> Vec<DefaultDiagFormat> {
     match records {
         Some(Records::NonSurrogateDiagnostic(diagnostic)) => vec![diagnostic.clone()],
@@ -140,10 +141,10 @@ pub(super) trait WithRecords: Refusable {
     /// Returns numberOfRecordsReturned.
     fn returned(&self) -> i64;
 
-    /// Returns the records, or the diagnostics in their places.
+    /// Returns the records and surrogate diagnostics.
     fn records(&self) -> &[NamePlusRecord];
 
-    /// Fails unless numberOfRecordsReturned is the number of records (Z39.50-2003 §3.2.2.1.8, §3.2.3.1.7).
+    /// Fails unless numberOfRecordsReturned equals the number of records (Z39.50-2003 §3.2.2.1.8, §3.2.3.1.7).
     fn counted(&self) -> Checked {
         let records = self.records().len();
         let wanted = format!("numberOfRecordsReturned {records}, as many as records came");
@@ -165,7 +166,7 @@ pub(super) trait WithRecords: Refusable {
         self.counted()
     }
 
-    /// Returns the first record; fails if there is none, or if there is a diagnostic in its place.
+    /// Returns the first record; fails if it is missing or a surrogate diagnostic.
     fn first_record(&self) -> Checked<&External> {
         match self.records().first().map(|first| &first.record) {
             Some(Record::RetrievalRecord(external)) => Ok(external),
@@ -173,7 +174,7 @@ pub(super) trait WithRecords: Refusable {
         }
     }
 
-    /// Returns the diagnostics in place of single records.
+    /// Returns the surrogate diagnostics.
     fn surrogates(&self) -> Vec<DefaultDiagFormat> {
         let found = self.records().iter().filter_map(|one| match &one.record {
             Record::SurrogateDiagnostic(diagnostic) => Some(diagnostic.clone()),
@@ -182,7 +183,7 @@ pub(super) trait WithRecords: Refusable {
         in_default_format(&found.collect::<Vec<_>>())
     }
 
-    /// Returns all diagnostics: those in place of single records, and the one in place of all records.
+    /// Returns all surrogate and non-surrogate diagnostics.
     fn all_diagnostics(&self) -> Vec<DefaultDiagFormat> {
         [self.surrogates(), self.diagnostics()].concat()
     }

@@ -1,4 +1,4 @@
-//! Defines checks: a requirement with its source, and a function from a new session to a verdict.
+//! Defines checks: a requirement with its source, and a function that performs the check in a new session.
 
 use std::fmt;
 
@@ -9,11 +9,11 @@ use super::trial::Trial;
 use super::verdict::Checked;
 use z3950::transport::BoxFuture;
 
-/// A requirement, and the procedure that checks it.
+/// A requirement, and the procedure that checks whether a server meets it.
 pub struct Check {
-    /// The name of the check, `service.subject`; names do not change between versions.
+    /// The name of the check, `service.subject`, which does not change between versions.
     pub name: &'static str,
-    /// How binding the requirement is.
+    /// The level of obligation of the requirement.
     pub level: Level,
     /// The source of the requirement.
     pub section: &'static str,
@@ -22,7 +22,7 @@ pub struct Check {
     pub(super) run: Procedure,
 }
 
-/// How a check is carried out: in a Z39.50 session, or with SRU requests.
+/// The procedure of a check: in a Z39.50 session, or with SRU requests.
 pub(super) enum Procedure {
     Z3950(for<'a> fn(&'a mut Trial) -> BoxFuture<'a, Checked>),
     Sru(for<'a> fn(&'a mut SruTrial) -> BoxFuture<'a, Checked>),
@@ -30,7 +30,7 @@ pub(super) enum Procedure {
 
 #[cfg(test)]
 impl Check {
-    /// Returns whether the requirement can be understood without the preceding ones, as reports show it.
+    /// Returns whether the requirement can be understood without the preceding ones, which reports may not show.
     pub(super) fn stands_alone(&self) -> bool {
         let leans = [
             "So ",

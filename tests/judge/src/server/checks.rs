@@ -1,4 +1,4 @@
-//! The checks, with a file for each service.
+//! The checks, in one file per service.
 
 mod close;
 mod delete;
@@ -25,10 +25,10 @@ pub(super) mod updates;
 
 use super::check::Check;
 
-/// The permission that the user has to give before a check is carried out.
+/// The permission of the user that a check needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permission {
-    /// No permission: the check sends what any client may send.
+    /// No permission, because the check only sends what any client may send.
     None,
     /// Permission to send what the standard forbids.
     Hostile,

@@ -8,7 +8,7 @@ use z3950_asn1::apdu::{
     SortResponse,
 };
 
-/// A request, and the type of the response that answers it.
+/// A request with a response, and the type of the response.
 pub(super) trait HasAnswer: Into<Apdu> {
     /// The type of the response.
     type Answer: TryFrom<Apdu, Error = Apdu>;

@@ -17,12 +17,12 @@ pub struct Finding {
     pub check: &'static Check,
     /// The verdict on the server.
     pub verdict: Verdict,
-    /// Whether the check was not judged because of an error: no session began, or the judgement ended early. Of the checks that
-    /// are left out for this reason, only the first one has the error.
+    /// Whether an error prevented the check: no session could be opened, or the judgement ended early. If an error prevents
+    /// several checks, it is reported only for the first one.
     pub is_error: bool,
     /// The duration of the check.
     pub time: Duration,
-    /// The messages that were exchanged.
+    /// The messages of the check.
     pub exchanges: Vec<Exchange>,
 }
 

@@ -1,5 +1,5 @@
-//! A judgement: first what the server offers, then the checks, all within limits that a server cannot exceed by hanging, lying
-//! or flooding.
+//! A judgement, which first determines the server's offer and then runs the checks. Its limits hold even if the server hangs,
+//! lies or floods.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -32,12 +32,12 @@ pub struct Judge {
     findings: Vec<Finding>,
     begun: SystemTime,
     started: Instant,
-    /// Whether a finding says that an error kept checks from being carried out.
+    /// Whether a finding already reports the error that prevents checks.
     has_error: bool,
 }
 
 /// The options that sessions propose. Options that let the server ask questions are left out, as are encapsulation and
-/// negotiation, which change the meaning of other APDUs. Checks that are about an option propose it themselves.
+/// negotiation, which change the meaning of other APDUs. Checks of one of these options propose it themselves.
 const PROPOSED: [Options; 13] = [
     Options::SEARCH,
     Options::PRESENT,
@@ -53,11 +53,11 @@ const PROPOSED: [Options; 13] = [
     Options::DUPLICATE_DETECTION,
     Options::QUERY_TYPE_104,
 ];
-/// The message size that sessions propose, in octets.
+/// The message size proposed in sessions, in octets.
 const SIZE: i64 = 1 << 20;
 
 impl Judge {
-    /// Prepares a judgement of the Z39.50 server that the connector leads to; nothing is sent yet.
+    /// Prepares a judgement of a Z39.50 server, which the connector reaches, without sending anything yet.
     pub fn new(
         connector: Arc<dyn Connect>,
         host: Host,
@@ -121,8 +121,7 @@ impl Judge {
         }
     }
 
-    /// Finds out what the server offers. This is needed once, before the first check. If a database is missing, no check is
-    /// carried out.
+    /// Determines the server's offer. This is needed once, before the first check. If a database is missing, no checks are run.
     pub async fn learn(&mut self) -> Offered<'_> {
         let server = Arc::clone(&self.server);
         let limit = server.options.limits.check_time + server.options.pause * 100;
@@ -163,7 +162,7 @@ impl Judge {
         self.schedule.note_answer(ledger);
     }
 
-    /// Returns the number of sessions that are useful: as many as have something to do while one of them waits for silence.
+    /// Returns the useful number of sessions: with more, none would have anything to do while one of them waits for silence.
     fn useful_sessions(&self) -> usize {
         let options = &self.server.options;
         let useful = QUIET.div_duration_f64(options.pause);
@@ -175,7 +174,7 @@ impl Judge {
         useful.min(options.sessions).min(self.remaining())
     }
 
-    /// Returns what is known about the server.
+    /// Returns the server's offer.
     fn offered(&self) -> Offered<'_> {
         match &self.known {
             JudgedOffer::Z3950(offer) => Offered::Z3950(offer),
@@ -183,22 +182,22 @@ impl Judge {
         }
     }
 
-    /// Returns the result of the next check, in the order of the checks; `None` after the last check. Other checks are carried
-    /// out in the meantime. If the future is dropped, checks that have begun continue when this function is called again.
+    /// Returns the result of the next check, in the order of the checks; `None` after the last check. Later checks run in the
+    /// meantime. If the future is dropped, checks that have begun continue at the next call.
     pub async fn next(&mut self) -> Option<&Finding> {
         let result = self.schedule.next(&self.known).await?;
         self.add(result);
         self.findings.last()
     }
 
-    /// Ends the judgement: all checks without a result are not judged, for the given reason.
+    /// Ends the judgement: the checks without a result are reported as not judged, for this reason.
     pub fn stop(&mut self, reason: &str) {
         for result in self.schedule.stop(reason) {
             self.add(result);
         }
     }
 
-    /// Keeps the result of a check. An error is reported only once for all checks that are left out.
+    /// Adds the result of a check. If an error prevents several checks, it is reported only once.
     fn add(&mut self, result: CheckResult) {
         let CheckResult {
             check,
@@ -228,7 +227,7 @@ impl Judge {
         self.findings.push(finding);
     }
 
-    /// Returns the number of checks that are left.
+    /// Returns the number of checks without a result.
     pub fn remaining(&self) -> usize {
         self.schedule.remaining()
     }

@@ -1,6 +1,5 @@
-//! Writes a report as JUnit XML: a test suite for each service, and a test case for each check. Requirements of the standard
-//! that are not met are failures; checks that could not be carried out are errors; everything that is not a requirement or was
-//! not tried is skipped.
+//! Writes a report as JUnit XML: a test suite for each service, and a test case for each check. Violations of requirements are
+//! failures, and checks that could not be run are errors. Hints and checks that were not tried are reported as skipped.
 
 use crate::junit::{JunitReport, TestCase, TestOutcome, TestSuite};
 
@@ -40,7 +39,7 @@ impl Report<'_> {
     }
 }
 
-/// Returns the service that a check is about: the beginning of its name.
+/// Returns the service of a check: the first part of its name.
 fn service(finding: &Finding) -> &str {
     let name = finding.check.name;
     name.split_once('.').map_or(name, |(service, _)| service)
@@ -79,7 +78,7 @@ fn case(finding: &Finding) -> TestCase {
     }
 }
 
-/// Returns the messages that were exchanged, with a line for each APDU.
+/// Formats the messages of a check, with one line per APDU.
 fn conversation(finding: &Finding) -> String {
     let lines = finding.exchanges.iter().map(|exchange| {
         let mark = if exchange.is_sent { ">" } else { "<" };

@@ -1,4 +1,4 @@
-//! Finds out what a Z39.50 server offers, before it is judged.
+//! Determines what a Z39.50 server offers, before it is judged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,12 +21,12 @@ use super::verdict::Checked;
 use z3950::service::explain::{DATABASE as EXPLAIN_DATABASE, ExplainOptions};
 use z3950::target::adapt::DEFAULT_DATABASE;
 
-/// The maximum number of databases in Explain that are inspected.
+/// The maximum number of databases listed in Explain that are inspected.
 const MOST_LISTED: i64 = 10;
 /// The record syntaxes that are tried.
 pub(super) const SYNTAXES: [Oid; 6] = [USMARC, UNIMARC, XML, SUTRS, GRS_1, OPAC];
 
-/// Finds out what the server offers, within a time limit. Also returns the cost.
+/// Determines the server's offer within a time limit. Also returns the cost.
 pub(super) async fn learn(target: &Arc<JudgedServer>, limit: Duration) -> (Offer, Ledger) {
     let named = &target.options.databases;
     let mut offer = Offer {
@@ -86,10 +86,10 @@ async fn fill(offer: &mut Offer, trial: &mut Trial) -> Checked {
     find_updates(offer, trial).await
 }
 
-/// The codes that say that a database does not exist.
+/// The conditions that mean that a database does not exist.
 const NO_DATABASE: [i64; 3] = [109, 235, 236];
 
-/// Finds a query with hits, preferably few: the given query, or otherwise words in any field, in the title, or without
+/// Finds a query with hits, preferably few: the given query or, without one, words in any field, in the title, or without
 /// attributes.
 async fn find_query(offer: &mut Offer, trial: &mut Trial) -> Checked {
     let (given, terms) = (trial.options().query.clone(), trial.options().terms.clone());
@@ -133,8 +133,8 @@ async fn find_query(offer: &mut Offer, trial: &mut Trial) -> Checked {
     Ok(())
 }
 
-/// Searches, and keeps the query if it is better than the best query so far. Returns why the query was refused; if it was
-/// refused because of the databases, these are recorded as missing.
+/// Searches, and keeps the query if it is the best so far. Returns the reason if the query was refused. If the reason is a
+/// missing database, this is recorded.
 async fn hits_of(offer: &mut Offer, trial: &mut Trial, query: RpnQuery) -> Checked<Option<String>> {
     let request = search(offer.databases.clone(), Query::Type1(query.clone()));
     if offer.query.is_none() {
@@ -166,7 +166,7 @@ async fn hits_of(offer: &mut Offer, trial: &mut Trial, query: RpnQuery) -> Check
     Ok(Some(first.to_string()))
 }
 
-/// Returns the first database of records that the server lists in Explain.
+/// Returns the first database of records that is listed in Explain.
 async fn first_listed(trial: &mut Trial) -> Option<DatabaseName> {
     let mut asked = ExplainOptions::default();
     asked.category = "DatabaseInfo".to_owned();
@@ -188,7 +188,7 @@ async fn first_listed(trial: &mut Trial) -> Option<DatabaseName> {
     None
 }
 
-/// Stores a record and deletes it, if this is allowed.
+/// Tries whether a record can be stored and deleted, if the user has permitted this.
 async fn find_updates(offer: &mut Offer, trial: &mut Trial) -> Checked {
     let Some(database) = trial.options().may_update.clone() else {
         return Ok(());
@@ -202,7 +202,7 @@ async fn find_updates(offer: &mut Offer, trial: &mut Trial) -> Checked {
     Ok(())
 }
 
-/// Asks for the first record in each of the syntaxes.
+/// Requests the first record in each of the syntaxes.
 async fn find_syntaxes(offer: &mut Offer, trial: &mut Trial) -> Checked {
     let Some(query) = offer.query.clone().filter(|_| offer.hits > 0) else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The messages and the cost of a check in either protocol, and the time at which it may send again.
+//! Records the messages and the cost of a check in either protocol, and limits its rate of requests.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -6,15 +6,15 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::{Instant, sleep_until};
 
-/// The maximum number of messages of a check kept for its report.
+/// The maximum number of messages of a check that are kept for its report.
 const MAX_EXCHANGES: usize = 200;
-/// The maximum number of octets of a message kept for the report.
+/// The maximum number of octets of a message that are kept for the report.
 pub(super) const MAX_KEPT: usize = 4096;
 
 /// An APDU, an HTTP message, or other octets, sent or received.
 #[derive(Debug, Clone)]
 pub struct Exchange {
-    /// Whether the judge sent the message, not the server.
+    /// Whether the message was sent by the judge, not by the server.
     pub is_sent: bool,
     /// The first 4096 octets of the message; credentials are replaced by `*`.
     pub octets: Bytes,
@@ -39,17 +39,17 @@ pub(super) struct Ledger {
     pub(super) is_unreachable: bool,
     /// Whether a request was not answered in time.
     pub(super) is_silent: bool,
-    /// Whether the server ended a connection, or rejected a session.
+    /// Whether the server ended a connection or rejected a session.
     pub(super) is_ended: bool,
     next_request: Option<Instant>,
 }
 
-/// The time at which the next request may be sent, in any session.
+/// The time at which the next request may be sent in any of the sessions.
 #[derive(Debug, Default)]
 pub(super) struct Pacer(Mutex<Option<Instant>>);
 
 impl Pacer {
-    /// Takes the first free time from `earliest` on; the next request may follow `pause` later.
+    /// Reserves the first free time from `earliest` on, with a pause after it.
     fn take(&self, earliest: Instant, pause: Duration) -> Instant {
         let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let moment = free.map_or(earliest, |free| free.max(earliest));
@@ -59,7 +59,8 @@ impl Pacer {
 }
 
 impl Ledger {
-    /// Returns whether the server refused, ignored or ended the connection, which it may do because other connections are open.
+    /// Returns whether the server refused, ignored or ended the connection, for which the number of open connections may be the
+    /// reason.
     pub(super) fn is_cut_off(&self) -> bool {
         self.is_unreachable || self.is_silent || self.is_ended
     }
@@ -70,7 +71,7 @@ impl Ledger {
         self.octets = self.octets.saturating_add(other.octets);
     }
 
-    /// Waits until the next request may be sent, and counts the request.
+    /// Waits until a request may be sent, and counts the request.
     pub(super) async fn pace(&mut self, pacer: &Pacer, pause: Duration) {
         let began = Instant::now();
         if let Some(next) = self.next_request {
@@ -82,7 +83,7 @@ impl Ledger {
         self.requests += 1;
     }
 
-    /// Keeps a message for the report; `octets` are its first octets.
+    /// Adds a message to the report; `octets` are its first octets.
     pub(super) fn note(
         &mut self,
         is_sent: bool,

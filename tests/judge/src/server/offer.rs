@@ -1,67 +1,66 @@
-//! The features that a server offers, determined before it is judged: a session, a database, a query that has hits, record
-//! syntaxes.
+//! The offer of a server, determined before it is judged: a session, a database, a query with hits, record syntaxes.
 
 use serde_json::{Value, json};
 use z3950_asn1::apdu::{DatabaseName, InitializeResponse, Options, RpnQuery};
 use z3950_asn1::oid::Oid;
 
-/// Words that occur in most catalogues, in several languages; the last words are for test servers.
+/// Words that occur in most catalogues, in several languages; the last ones are for test servers.
 pub(super) const WORDS: [&str; 14] = [
     "history", "war", "water", "the", "of", "a", "de", "la", "und", "computer", "book", "test",
     "peace", "1",
 ];
-/// The number of hits of a set that can be fetched completely.
+/// The preferred numbers of hits, with which a set can be fetched completely.
 pub(super) const FEW: std::ops::RangeInclusive<i64> = 3..=20;
-/// The note about a server that did not answer while its offer was being determined.
+/// The message if the server did not answer while its offer was being determined.
 pub(super) const TOO_LATE: &str = "the server did not answer in time";
-/// A thing that was requested and does not exist.
+/// A precondition of the judgement that the server does not meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Missing {
-    /// An answer: the server could not be reached, or did not answer the first request.
+    /// The server could not be reached, or did not answer the first request.
     Answer,
-    /// A session: Init was rejected.
+    /// Init was rejected.
     Session,
-    /// A database.
+    /// A database does not exist.
     Database,
-    /// The given query, which was refused.
+    /// The given query was refused.
     Query,
-    /// Hits of the given query.
+    /// The given query has no hits.
     Hits,
-    /// Updates of the database that may be changed.
+    /// The database for updates cannot be updated.
     Updates,
 }
 
-/// The features that a server offers.
+/// The features that a server offers, as determined before it is judged.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Offer {
     /// The server's answer to Init; `None` if there was no answer.
     pub init: Option<InitializeResponse>,
-    /// The version in force; 0 if there is no session.
+    /// The version in force; 0 without a session.
     pub version: u8,
-    /// The options in force.
+    /// The options granted by the server.
     pub granted: Options,
     /// The databases that are judged.
     pub databases: Vec<DatabaseName>,
-    /// Whether the user did not name a database.
+    /// Whether the database is the default one, because the user did not name any.
     pub is_default: bool,
-    /// A query with hits; if no query has hits, the first one tried.
+    /// A query with hits or, if none was found, the first query tried.
     pub query: Option<RpnQuery>,
-    /// The reason why the query was refused, if no query was accepted.
+    /// The reason why the query was refused; `None` if a query was accepted.
     pub refusal: Option<String>,
     /// The number of hits of the query.
     pub hits: i64,
     /// The record syntaxes in which the server returned the first record.
     pub syntaxes: Vec<Oid>,
-    /// The things that were requested and do not exist.
+    /// The preconditions of the judgement that the server does not meet.
     pub missing: Vec<Missing>,
-    /// Features that could not be determined, with the reason.
+    /// Notes on features that could not be determined, with the reason.
     pub notes: Vec<String>,
 }
 
 impl Offer {
-    /// Returns what is known about the server and what was used to judge it, as names and texts.
+    /// Returns the server's properties and the values used to judge it, with their names.
     pub(super) fn used(&self) -> Vec<(String, Value)> {
         let databases: Vec<Value> = self
             .databases
@@ -94,8 +93,8 @@ impl Offer {
     }
 }
 
-/// Returns whether a number of hits is more suitable than another: best is a number in [`FEW`], then the smallest number above
-/// it, then the largest number below it.
+/// Returns whether a number of hits is better suited for the checks than another. Numbers in [`FEW`] are best, then the smallest
+/// above this range, then the largest below it.
 pub(super) fn is_better(hits: i64, than: i64) -> bool {
     match (hits, than) {
         _ if hits <= 0 || FEW.contains(&than) => false,

@@ -1,4 +1,4 @@
-//! How a server is judged, and what the judgement may cost.
+//! The options for judging a server, and the limits on the cost.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,38 +10,38 @@ use z3950_asn1::apdu::{DatabaseName, InitializeRequest, RpnQuery};
 
 use super::ledger::Pacer;
 
-/// How to judge a server.
+/// The options for judging a server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct JudgeOptions {
-    /// The databases that are searched. If none is given, the database is `Default`, or if the Z39.50 server does not have it,
-    /// the first database listed in Explain.
+    /// The databases to search. If empty, this is `Default` or, if the Z39.50 server does not have it, the first database listed
+    /// in Explain.
     pub databases: Vec<DatabaseName>,
-    /// A query that has hits, preferably 3 to 20. No other query is used in its place; without it, common words are tried.
+    /// A query with hits, preferably 3 to 20. If it is given, no other query is tried; with `None`, common words are tried.
     pub query: Option<RpnQuery>,
-    /// The query in CQL, for SRU servers.
+    /// The query in CQL for SRU servers.
     pub cql: Option<String>,
-    /// How requests are sent to an SRU server: additional parameters, and where the credentials of Init travel.
+    /// The form of requests to an SRU server: additional parameters, and the place of the credentials.
     pub sru: SruOptions,
     /// Words to try before the built-in common words.
     pub terms: Vec<String>,
-    /// The values that Init sends: credentials and names. Versions, options and sizes are chosen by the judge.
+    /// The credentials and implementation names for Init. Versions, options and sizes are chosen by the judge.
     pub init: InitializeRequest,
-    /// The maximum times to wait; `answer` is 10 s.
+    /// The maximum times to wait; by default, 10 s for an answer.
     pub timeouts: Timeouts,
-    /// The time to wait between two requests in all sessions together; half a second. The first request of a check does not
-    /// wait.
+    /// The pause between two requests in all sessions together; by default, half a second. It does not apply to the first request
+    /// of a check.
     pub pause: Duration,
-    /// The maximum number of sessions or connections open at a time; 16. There are fewer if the server does not accept more, or
-    /// if the pause would leave them idle.
+    /// The maximum number of concurrent sessions or connections; by default, 16. Fewer are used if the server does not accept
+    /// more, or if the pause would leave some of them idle.
     pub sessions: usize,
-    /// Whether octets that the standard forbids are sent.
+    /// Whether to send octets that the standard forbids.
     pub is_hostile: bool,
-    /// The database in which records may be stored and deleted.
+    /// The database in which records may be stored and deleted; `None` for no updates.
     pub may_update: Option<DatabaseName>,
-    /// Only checks whose names begin with one of these are carried out; all checks if the list is empty.
+    /// The beginnings of the names of checks to run; all checks if the list is empty.
     pub only: Vec<String>,
-    /// The limits on the cost to the server.
+    /// The limits on the cost of the judgement for the server.
     pub limits: JudgeLimits,
 }
 
@@ -49,15 +49,16 @@ pub struct JudgeOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JudgeLimits {
-    /// The number of requests in total; 3000. Checks that are running when a limit on all checks is reached may exceed it.
+    /// The maximum number of requests in total; by default, 3000. Checks that are running when a limit on the total is reached
+    /// may exceed it.
     pub requests: u32,
-    /// The number of octets received in total; 256 MiB.
+    /// The maximum number of octets received in total; by default, 256 MiB.
     pub octets: u64,
-    /// The number of octets received in one check; 16 MiB.
+    /// The maximum number of octets received in one check; by default, 16 MiB.
     pub check_octets: u64,
-    /// The time of a check without its pauses; 60 s.
+    /// The maximum duration of a check without its pauses; by default, 60 s.
     pub check_time: Duration,
-    /// The total time of all checks without their pauses; 30 minutes.
+    /// The maximum duration of all checks without their pauses; by default, 30 minutes.
     pub time: Duration,
 }
 
@@ -93,7 +94,7 @@ impl Default for JudgeOptions {
     }
 }
 
-/// The server that is judged, and the options for judging it.
+/// The server to judge, and the options for judging it.
 pub(super) struct JudgedServer {
     pub(super) connector: Arc<dyn Connect>,
     pub(super) host: Host,

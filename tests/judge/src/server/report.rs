@@ -18,7 +18,7 @@ const VERSION: u32 = 1;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Report<'a> {
-    /// The server's name.
+    /// The name of the server.
     pub name: String,
     /// The time at which the judgement began.
     pub begun: SystemTime,
@@ -28,24 +28,24 @@ pub struct Report<'a> {
     pub requests: u32,
     /// The number of octets received.
     pub octets: u64,
-    /// What the server offers.
+    /// The server's offer.
     pub offer: Offered<'a>,
     /// The findings, in the order of the checks.
     pub findings: &'a [Finding],
     pub(super) secrets: &'a Secrets,
 }
 
-/// The features that a server offers, in the protocol in which it is judged.
+/// The offer of a server in the protocol in which it is judged.
 #[derive(Debug, Clone, Copy)]
 pub enum Offered<'a> {
-    /// The features in a Z39.50 session.
+    /// The offer of a Z39.50 server.
     Z3950(&'a Offer),
-    /// The features in SRU requests.
+    /// The offer of an SRU server.
     Sru(&'a SruOffer),
 }
 
 impl<'a> Offered<'a> {
-    /// Returns whether the server answered at all.
+    /// Returns whether the server answered any request.
     pub fn has_answered(self) -> bool {
         match self {
             Self::Z3950(offer) => offer.init.is_some(),
@@ -53,7 +53,7 @@ impl<'a> Offered<'a> {
         }
     }
 
-    /// Returns the things that were requested and do not exist.
+    /// Returns the preconditions of the judgement that the server does not meet.
     pub fn missing(self) -> &'a [Missing] {
         match self {
             Self::Z3950(offer) => &offer.missing,
@@ -61,7 +61,7 @@ impl<'a> Offered<'a> {
         }
     }
 
-    /// Returns the features that could not be determined, with the reason.
+    /// Returns notes on features that could not be determined, with the reason.
     pub fn notes(self) -> &'a [String] {
         match self {
             Self::Z3950(offer) => &offer.notes,
@@ -81,17 +81,17 @@ impl<'a> Offered<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Count {
-    /// Checks that passed.
+    /// The number of checks that passed.
     pub pass: usize,
-    /// Checks in which a requirement of the standard is not met.
+    /// The number of checks that failed because of a requirement of the standard.
     pub fail: usize,
-    /// Checks in which a recommendation, or a feature that clients depend on, is not met.
+    /// The number of checks that failed because of a recommendation, or a feature on which clients depend.
     pub advice: usize,
-    /// Checks of a feature that the server does not have.
+    /// The number of checks of features that the server does not offer.
     pub not_offered: usize,
-    /// Checks without a verdict about the server.
+    /// The number of checks without a verdict on the server.
     pub not_judged: usize,
-    /// The number of these that an error kept from being carried out; see [`Finding::is_error`].
+    /// The number of checks without a verdict that an error prevented; see [`Finding::is_error`].
     pub errors: usize,
 }
 
@@ -141,7 +141,7 @@ impl Report<'_> {
         })
     }
 
-    /// Returns what is known about the server and what was used to judge it, as names and texts.
+    /// Returns the server's properties and the values used to judge it, with their names.
     pub fn used(&self) -> Vec<(String, Value)> {
         let mut used = self.offer.used();
         for (_, value) in &mut used {

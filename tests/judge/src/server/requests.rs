@@ -1,4 +1,4 @@
-//! The requests that checks begin with, and the response type of each request (Z39.50-2003 §4.1).
+//! The basic requests of checks, and the response type of each request (Z39.50-2003 §4.1).
 
 use z3950_asn1::apdu::{
     AttributeElement, AttributesPlusTerm, DatabaseName, DeleteFunction, DeleteResultSetRequest,
@@ -11,15 +11,15 @@ use z3950_asn1::oid::BIB_1;
 use super::trial::Trial;
 use super::verdict::{Checked, Preparation, Verdict, counted};
 
-/// The result set that most checks use: even servers without named result sets have it (Z39.50-2003 §3.2.2.1.3).
+/// The result set of most checks, which even servers without named result sets support (Z39.50-2003 §3.2.2.1.3).
 pub(super) const DEFAULT: &str = "default";
-/// A term that no record has.
+/// A term that does not occur in any record.
 pub(super) const NOWHERE: &str = "zqxjkvzzqwv";
-/// The largest upper bound or number that every implementation can hold.
+/// The largest number that every implementation supports.
 pub(super) const MAX: i64 = i32::MAX as i64;
 
 impl Trial {
-    /// Returns the query that has hits, or if no query has hits, one that is accepted.
+    /// Returns the query with hits or, if none was found, a query that the server accepts.
     pub(super) fn query(&self) -> Checked<RpnQuery> {
         if let Some(words) = &self.offer.refusal {
             return Err(Verdict::not_judged(format!(
@@ -30,7 +30,7 @@ impl Trial {
         query.ok_or_else(|| Verdict::not_judged("no session began in which to search"))
     }
 
-    /// Returns the query that has hits, if it has at least this many hits.
+    /// Returns the query with hits; the check ends if it has fewer hits than this.
     pub(super) fn query_with(&self, hits: i64) -> Checked<RpnQuery> {
         match self.offer.hits {
             found if found >= hits => self.query(),
@@ -42,25 +42,25 @@ impl Trial {
         }
     }
 
-    /// Returns a query with a term that no record has, and with the attributes of the query that has hits.
+    /// Returns a query for a term that does not occur in any record, with the attributes of the query with hits.
     pub(super) fn query_without_hits(&self) -> Checked<RpnQuery> {
         let attributes = self.attributes()?;
         Ok(RpnQuery::bib1(RpnStructure::term(attributes, NOWHERE)))
     }
 
-    /// Returns the attributes of the first term of the query that has hits.
+    /// Returns the attributes of the first term in the query with hits.
     pub(super) fn attributes(&self) -> Checked<Vec<AttributeElement>> {
         Ok(self.term()?.attributes)
     }
 
-    /// Returns the first term of the query that has hits.
+    /// Returns the first term in the query with hits.
     pub(super) fn term(&self) -> Checked<AttributesPlusTerm> {
         let query = self.query()?;
         let term = query.rpn.terms().next().cloned();
         term.ok_or_else(|| Verdict::not_judged("the query has no term"))
     }
 
-    /// Returns the term of the query with another list of attributes.
+    /// Returns a query for the term of the query with hits, with other attributes.
     pub(super) fn query_by(&self, attributes: Vec<AttributeElement>) -> Checked<RpnQuery> {
         let term = AttributesPlusTerm {
             attributes,
@@ -70,7 +70,7 @@ impl Trial {
         Ok(RpnQuery::bib1(rpn))
     }
 
-    /// Returns the query with one additional attribute, which replaces the attribute of the same type.
+    /// Returns a query for the term of the query with hits, with one attribute added or replaced.
     pub(super) fn query_with_attribute(&self, kind: i64, value: i64) -> Checked<RpnQuery> {
         let mut attributes = self.attributes()?;
         attributes.retain(|attribute| attribute.attribute_type != kind);
@@ -78,13 +78,13 @@ impl Trial {
         self.query_by(attributes)
     }
 
-    /// Returns the databases that are judged.
+    /// Returns the databases to search.
     pub(super) fn databases(&self) -> Vec<DatabaseName> {
         self.offer.databases.clone()
     }
 
-    /// Returns a search into the default result set, without records in the answer. If the caller asks for records, they are in
-    /// a syntax that the server has.
+    /// Returns a search into the default result set that does not request records. Its preferred syntax is one that the server
+    /// supports.
     pub(super) fn search(&self, query: RpnQuery) -> SearchRequest {
         SearchRequest {
             preferred_record_syntax: self.offer.syntaxes.first().copied(),
@@ -92,7 +92,7 @@ impl Trial {
         }
     }
 
-    /// Returns a request for records of the default result set, in a syntax that the server has.
+    /// Returns a request for records of the default result set, in a syntax that the server supports.
     pub(super) fn present(&self, start: i64, number: i64) -> PresentRequest {
         PresentRequest {
             preferred_record_syntax: self.offer.syntaxes.first().copied(),
@@ -100,13 +100,13 @@ impl Trial {
         }
     }
 
-    /// Returns a search that has hits.
+    /// Returns a search with hits.
     pub(super) fn good_search(&self) -> Checked<SearchRequest> {
         Ok(self.search(self.query()?))
     }
 
-    /// Creates the default result set with the query that has hits, in a new session if there is none yet. Returns the number
-    /// of records in it.
+    /// Creates the default result set from the query with hits, opening a session if necessary. Returns its number of records;
+    /// the check ends if there are fewer than `least`.
     pub(super) async fn hits(&mut self, least: i64) -> Checked<i64> {
         let query = self.query_with(least)?;
         if self.version == 0 {
@@ -116,7 +116,7 @@ impl Trial {
         self.found(request, least).await
     }
 
-    /// Creates a result set, for a check that is not about the search.
+    /// Creates a result set of at least `least` records as a precondition; if this fails, the check ends.
     pub(super) async fn found(&mut self, request: SearchRequest, least: i64) -> Checked<i64> {
         let response = self.ask(request).await.given()?;
         match response.result_count {
@@ -129,7 +129,7 @@ impl Trial {
         }
     }
 
-    /// Returns a scan of five terms from the term of the query on.
+    /// Returns a scan of five terms, starting with the query's term.
     pub(super) fn scan(&self) -> Checked<ScanRequest> {
         let mut start = self.term()?;
         if start.attributes.is_empty() {
@@ -151,7 +151,7 @@ impl Trial {
     }
 }
 
-/// Returns a search into the default result set, without records in the answer.
+/// Returns a search into the default result set that does not request records.
 pub(super) fn search(databases: Vec<DatabaseName>, query: Query) -> SearchRequest {
     SearchRequest {
         reference_id: None,

@@ -1,7 +1,7 @@
-//! The order of a judgement. Checks that only read are carried out in parallel, so that a check that has to wait for silence
-//! does not delay others. Checks that store records or send what the standard forbids run alone. A check whose connection the
-//! server ended, refused or ignored while others were open is repeated alone: only then does the result say something about the
-//! check. Results are returned in the order of the checks.
+//! The schedule of a judgement. Checks that only read run in parallel, so that a check that waits for silence does not delay
+//! others. Checks that store records or send forbidden octets run alone. If the server ended, refused or ignored a check's
+//! connection while others were open, the check is repeated alone, because the other connections may have been the reason.
+//! Results are returned in the order of the checks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use super::trial::{MAX_UNASKED, Trial, seconds};
 use super::verdict::{Checked, Verdict, counted};
 use z3950::transport::BoxFuture;
 
-/// After this many consecutive checks without an answer from the server, it is tested whether the server still answers.
+/// The number of consecutive checks without an answer after which the judge tests whether the server still answers.
 const MAX_UNANSWERED: u32 = 5;
 
 /// The maximum time that a server may take to accept one more session.
@@ -33,7 +33,7 @@ const ACCEPTANCE: Duration = Duration::from_secs(2);
 /// The maximum time that a server may take to notice that sessions have ended.
 const SETTLING: Duration = Duration::from_secs(1);
 
-/// The features that the server offers, in either protocol.
+/// The server's offer in either protocol.
 #[derive(Clone)]
 pub(super) enum JudgedOffer {
     Z3950(Arc<Offer>),
@@ -59,30 +59,30 @@ pub(super) struct Schedule {
     /// The number of results that have been returned.
     returned: usize,
     running: FuturesUnordered<BoxFuture<'static, CheckResult>>,
-    /// Whether the check that is running is alone on the server.
+    /// Whether the running check must be the only one.
     is_alone: bool,
-    /// Results that will be returned after the results of earlier checks.
+    /// Results that cannot be returned before those of earlier checks.
     ended: BTreeMap<usize, CheckResult>,
-    /// The check that has to be repeated alone.
+    /// The check that must be repeated alone.
     repeated: Option<usize>,
-    /// The number of checks that run in parallel.
+    /// The maximum number of checks that run in parallel.
     sessions: usize,
-    /// Whether the server accepts fewer sessions than would be useful.
+    /// Whether the server accepts fewer sessions than the judge would use.
     has_limit: bool,
     cost: Cost,
     /// The number of consecutive checks without an answer.
     unanswered: u32,
-    /// The reason why the remaining checks are not judged.
+    /// The reason why the remaining checks are left out; `None` if they are not.
     stopped: Option<String>,
 }
 
-/// The cost of all checks.
+/// The total cost of all checks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cost {
     pub(super) requests: u32,
     /// The number of octets received.
     pub(super) octets: u64,
-    /// The time of the checks without their pauses.
+    /// The duration of the checks without their pauses.
     time: Duration,
 }
 
@@ -109,7 +109,7 @@ impl CheckResult {
         }
     }
 
-    /// Returns whether other sessions may be the reason why the check did not pass.
+    /// Returns whether other open sessions may be the reason why the check did not pass.
     fn is_doubtful(&self) -> bool {
         !self.was_alone && self.verdict != Verdict::Pass && self.ledger.is_cut_off()
     }
@@ -137,8 +137,8 @@ impl Schedule {
         }
     }
 
-    /// Finds out how many sessions the server accepts at a time, up to `most`, and carries out that many checks in parallel
-    /// from now on. If the server has a limit, half of it is used, which leaves room for other clients.
+    /// Determines the number of concurrent sessions that the server accepts, up to `most`, and sets the number of parallel checks
+    /// accordingly. If the server has a limit, only half of it is used, which leaves room for other clients.
     pub(super) async fn find_sessions(&mut self, known: &JudgedOffer, most: usize) {
         if most < 2 {
             return;
@@ -170,7 +170,7 @@ impl Schedule {
         self.count(&cost, began.elapsed());
     }
 
-    /// Returns the number of results that are left.
+    /// Returns the number of results that have not been returned.
     pub(super) fn remaining(&self) -> usize {
         self.checks.len() - self.returned
     }
@@ -180,7 +180,7 @@ impl Schedule {
         self.cost
     }
 
-    /// Returns why checks are left out, if they are.
+    /// Returns the reason why checks are left out; `None` if they are not.
     pub(super) fn stopped(&self) -> Option<&str> {
         self.stopped.as_deref()
     }
@@ -190,7 +190,7 @@ impl Schedule {
         self.stopped.get_or_insert_with(|| reason.to_owned());
     }
 
-    /// Leaves out all checks that have not ended. Returns the results that have not been returned yet.
+    /// Leaves out all checks that have not ended. Returns the remaining results.
     pub(super) fn stop(&mut self, reason: &str) -> Vec<CheckResult> {
         self.leave_out(reason);
         self.running.clear();
@@ -209,8 +209,8 @@ impl Schedule {
         results.collect()
     }
 
-    /// Returns the result of the next check; `None` after the last check. If the future is dropped, checks wait until the next
-    /// call, while their time limits continue to run.
+    /// Returns the result of the next check; `None` after the last check. If the future is dropped, checks are suspended until
+    /// the next call, but their time limits continue.
     pub(super) async fn next(&mut self, known: &JudgedOffer) -> Option<CheckResult> {
         loop {
             match self.ended.remove(&self.returned) {
@@ -240,7 +240,7 @@ impl Schedule {
         }
     }
 
-    /// Returns the result without a verdict if it is doubtful and cannot be repeated because the remaining checks are left out.
+    /// Removes the verdict of a doubtful result that cannot be checked again because the remaining checks are left out.
     fn without_doubt(&self, result: CheckResult) -> CheckResult {
         let is_judged = !matches!(result.verdict, Verdict::NotJudged { .. });
         match &self.stopped {
@@ -251,7 +251,7 @@ impl Schedule {
         }
     }
 
-    /// Begins as many checks as may run now.
+    /// Starts as many checks as may run now.
     fn begin(&mut self, known: &JudgedOffer) {
         loop {
             let number = self.repeated.unwrap_or(self.begun);
@@ -308,7 +308,7 @@ impl Schedule {
         }
     }
 
-    /// Returns why a check is not carried out.
+    /// Returns the reason why a check must not run; `None` if it may.
     fn obstacle(&self, permission: Permission) -> Option<String> {
         let options = &self.server.options;
         match permission {
@@ -322,7 +322,7 @@ impl Schedule {
         }
     }
 
-    /// Counts the cost of a check or a preparation; the remaining checks are left out if a limit is reached.
+    /// Adds the cost of a check or a preparation. If this reaches a limit, the remaining checks are left out.
     pub(super) fn count(&mut self, ledger: &Ledger, time: Duration) {
         let limits = self.server.options.limits;
         let cost = &mut self.cost;
@@ -341,7 +341,7 @@ impl Schedule {
         self.leave_out(&format!("the limit of {reached} is reached"));
     }
 
-    /// Leaves out the remaining checks if searches are no longer answered.
+    /// Leaves out the remaining checks if the server has stopped answering searches.
     async fn ask_again(&mut self, known: &JudgedOffer) {
         let began = Instant::now();
         let mut trial = known.trial(&self.server);
@@ -359,7 +359,7 @@ impl Schedule {
         }
     }
 
-    /// Notes whether the server answered.
+    /// Records whether the server answered the check.
     pub(super) fn note_answer(&mut self, ledger: &Ledger) {
         if ledger.is_unreachable || ledger.is_silent {
             self.unanswered += 1;
@@ -369,7 +369,7 @@ impl Schedule {
     }
 }
 
-/// Carries out a check within its time limit.
+/// Runs a check within its time limit.
 async fn carry_out(
     server: Arc<JudgedServer>,
     mut trial: AnyTrial,
@@ -434,7 +434,7 @@ impl AnyTrial {
         }
     }
 
-    /// Returns whether the server still answers a request that it has answered before.
+    /// Returns whether the server still answers a request that it answered before.
     async fn is_answered(&mut self) -> bool {
         match self {
             Self::Z3950(trial) => trial.is_answered().await,
@@ -442,7 +442,7 @@ impl AnyTrial {
         }
     }
 
-    /// Begins a session. Returns whether the server accepts it.
+    /// Opens a session. Returns whether the server accepts it.
     async fn begin(&mut self) -> bool {
         match self {
             Self::Z3950(trial) => trial.session().await.is_ok(),
@@ -450,7 +450,7 @@ impl AnyTrial {
         }
     }
 
-    /// Returns whether the server has kept the session.
+    /// Returns whether the session is still open.
     async fn is_kept(&mut self) -> bool {
         match self {
             Self::Z3950(trial) => match trial.good_search() {
@@ -461,7 +461,7 @@ impl AnyTrial {
         }
     }
 
-    /// Ends the session. Returns whether the server stopped sending as well.
+    /// Ends the session. Returns whether the server stopped sending.
     async fn leave(&mut self) -> bool {
         match self {
             Self::Z3950(trial) => trial.leave().await,

@@ -1,4 +1,4 @@
-//! Replaces credentials in what a server sent back: in reports, each of their octets is a `*`.
+//! Hides credentials that a server sent back: in reports, each of their octets is replaced by `*`.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -11,18 +11,18 @@ use super::sru::parameters::escaped;
 use super::verdict::Verdict;
 use z3950::sru::login;
 
-/// The minimum length of names that are hidden. Shorter names of users and groups are parts of other words, and are not
-/// changed.
+/// The minimum length of names that are hidden. Shorter names of users and groups often are parts of other words, so they are not
+/// hidden.
 const MIN_NAME: usize = 4;
-/// The headers whose values are not shown.
+/// The headers whose values are hidden.
 const HEADERS: [&[u8]; 3] = [b"cookie", b"set-cookie", b"proxy-authorization"];
 
-/// The text that reports do not show: the credentials of the judgement, as they travel and as messages quote them.
+/// The octets to hide in reports: the credentials in every form in which requests contain or messages quote them.
 #[derive(Debug, Default)]
 pub(super) struct Secrets(Vec<Vec<u8>>);
 
 impl Secrets {
-    /// Returns the secrets of a judgement.
+    /// Returns the secrets in the options of a judgement.
     pub(super) fn of(options: &JudgeOptions) -> Self {
         let mut values: Vec<Vec<u8>> = Vec::new();
         let identity = options.init.id_authentication.as_ref();
@@ -48,7 +48,7 @@ impl Secrets {
         Self(forms)
     }
 
-    /// Hides the secrets in everything that a report shows of a check.
+    /// Hides the secrets in all parts of a finding.
     pub(super) fn hide(&self, finding: &mut Finding) {
         match &mut finding.verdict {
             Verdict::Pass => {}
@@ -69,7 +69,7 @@ impl Secrets {
         }
     }
 
-    /// Hides the secrets in a text, which may have been cut off at `…`.
+    /// Hides the secrets in a text that may be cut off with `…`.
     pub(super) fn hide_in(&self, text: &mut String) {
         const CUT: &str = "…";
         let mut octets = std::mem::take(text).into_bytes();
@@ -98,7 +98,7 @@ impl Secrets {
         hide_headers(octets);
     }
 
-    /// Hides the beginning of a secret at the end of octets that were cut off.
+    /// Hides the beginning of a secret at the end of octets that are cut off.
     fn hide_beginning(&self, octets: &mut [u8]) {
         let longest = |form: &Vec<u8>| {
             let lengths = (1..form.len()).rev();
@@ -112,7 +112,7 @@ impl Secrets {
     }
 }
 
-/// Returns a value as it is sent, and as it is written in URLs, XML, JSON and messages.
+/// Returns the forms of a value: as it is sent, and as it is written in URLs, XML, JSON and messages.
 fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     let latin_1: String = value.iter().map(|octet| char::from(*octet)).collect();
     let mut forms = vec![value.to_vec(), latin_1.clone().into_bytes()];
@@ -139,7 +139,7 @@ fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     forms
 }
 
-/// Returns the offset of a part.
+/// Returns the offset of `part` in `octets`.
 fn position(octets: &[u8], part: &[u8]) -> Option<usize> {
     octets.windows(part.len()).position(|window| window == part)
 }
@@ -148,7 +148,7 @@ fn fill(octets: &mut [u8], from: usize, to: usize) {
     octets.get_mut(from..to).unwrap_or_default().fill(b'*');
 }
 
-/// Hides user and password in URLs: the part between `://` and `@`.
+/// Hides the user and password in URLs, between `://` and `@`.
 fn hide_userinfo(octets: &mut [u8]) {
     let mut from = 0;
     while let Some(at) = position(octets.get(from..).unwrap_or_default(), b"://") {
@@ -164,7 +164,7 @@ fn hide_userinfo(octets: &mut [u8]) {
     }
 }
 
-/// Hides the values of HTTP headers that would identify a client.
+/// Hides the values of HTTP headers that could identify a client.
 fn hide_headers(octets: &mut [u8]) {
     let mut from = 0;
     while let Some(length) = position(octets.get(from..).unwrap_or_default(), b"\r\n") {

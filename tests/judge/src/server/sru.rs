@@ -1,13 +1,13 @@
-//! Judges SRU servers: SRU 1.1 and 1.2 of the Library of Congress, and 2.0 of OASIS (searchRetrieve 1.0). Each check has its
-//! own connection and inspects the XML itself, since tolerant readers, such as those of clients, ignore order and namespaces.
+//! Judges SRU servers: SRU 1.1 and 1.2 of the Library of Congress, and 2.0 of OASIS (searchRetrieve 1.0). Each check has its own
+//! connection and inspects the XML itself, because tolerant readers, such as those of clients, ignore order and namespaces.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
-//! | `checks` | the checks, a file for each subject |
-//! | `offer` | what the server offers; `learn` determines it |
+//! | `checks` | the checks, in one file per subject |
+//! | `offer` | the server's offer, which `learn` determines |
 //! | `trial` | a check in progress: requests and their answers |
 //! | `answer` | an answer: its numbers, records, terms and diagnostics |
-//! | `model` | which elements have which children, and in which order |
+//! | `model` | the children of each element, and their order |
 //! | `parameters` | a request as names and values |
 //! | `tree` | XML as a tree with namespaces, within limits |
 //! | `tap` | the octets of a connection, counted, limited and kept for the report |
@@ -22,7 +22,7 @@ mod tap;
 mod tree;
 pub(super) mod trial;
 
-/// The maximum number of requests in a check. Checks of explain search each index.
+/// The maximum number of requests in a check, which is high because the checks of explain search each index.
 pub(super) const MAX_REQUESTS: u32 = 300;
 
 #[cfg(test)]

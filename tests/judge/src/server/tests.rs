@@ -1,4 +1,4 @@
-//! Tests of the judge with a server in the same process: the options in force, and the limits of the judge.
+//! Tests of the judge with a server in the same process: its options and limits.
 
 mod limits;
 mod missing;
@@ -34,7 +34,7 @@ fn judge(address: SocketAddr, change: impl FnOnce(&mut JudgeOptions)) -> Judge {
     Judge::new(Arc::new(Tcp::new(address)), host, address.port(), options)
 }
 
-/// Returns the verdict of one check.
+/// Returns the verdict of a single check.
 async fn verdict(judge: &mut Judge) -> Verdict {
     let finding = judge.next().await.expect("a check");
     finding.verdict.clone()

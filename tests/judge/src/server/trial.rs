@@ -1,4 +1,4 @@
-//! A check in progress: a connection on which any octets can be sent, with limits on the cost to the server.
+//! A check in progress: a connection on which arbitrary octets can be sent, with limits on the cost to the server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,30 +28,31 @@ use super::verdict::{Checked, Preparation, Verdict, counted, want};
 use z3950::error::chain;
 use z3950::transport::{BoxStream, Connect};
 
-/// The maximum number of characters of an APDU in a message.
+/// The maximum number of characters of an APDU that are quoted in a message.
 const MAX_SUMMARY: usize = 400;
-/// The number of APDUs after which a server is considered not to stop: it sends them at the end of a session, instead of Close.
+/// The number of unexpected APDUs, sent instead of Close at the end of a session, after which the server is considered not to
+/// stop.
 pub(super) const MAX_UNASKED: usize = 100;
-/// How long the judge listens to a server that should send nothing.
+/// The time for which the judge listens when the server should not send anything.
 pub(super) const QUIET: Duration = Duration::from_secs(1);
 
 /// A check in progress.
 pub(super) struct Trial {
-    /// What is known about the server.
+    /// The server's offer.
     pub(super) offer: Arc<Offer>,
     target: Arc<JudgedServer>,
     stream: Option<Framed<BoxStream, ApduCodec>>,
-    /// The options in force in the session.
+    /// The options granted in the session.
     pub(super) granted: Options,
     /// The version in force; 0 before Init.
     pub(super) version: u8,
     pub(super) ledger: Ledger,
 }
 
-/// What the server sent next.
+/// The next item received from the server.
 pub(super) enum Received {
     Apdu(Box<Apdu>),
-    /// Octets that are not an APDU, or more octets than the limit.
+    /// Octets that are not an APDU, or too many octets.
     Malformed(String),
     /// The end of the connection.
     End(String),
@@ -71,12 +72,12 @@ impl Trial {
         }
     }
 
-    /// Returns how the server is judged.
+    /// Returns the options of the judgement.
     pub(super) fn options(&self) -> &JudgeOptions {
         &self.target.options
     }
 
-    /// Returns whether a connection is open, as far as known.
+    /// Returns whether a connection is open, as far as the judge knows.
     pub(super) fn is_connected(&self) -> bool {
         self.stream.is_some()
     }
@@ -102,18 +103,18 @@ impl Trial {
         Ok(())
     }
 
-    /// Returns what every session proposes: all versions and options, and the credentials of the target.
+    /// Returns the Init of ordinary sessions, with all versions and options, and the credentials for the target.
     pub(super) fn base_init(&self) -> InitializeRequest {
         self.target.options.init.clone()
     }
 
-    /// Opens a session for a check that is not about Init.
+    /// Opens a session as a precondition; if this fails, the check ends.
     pub(super) async fn session(&mut self) -> Checked<InitializeResponse> {
         let init = self.base_init();
         self.session_with(init).await
     }
 
-    /// Opens a session with another Init, for a check that is not about the answer.
+    /// Opens a session with another Init as a precondition; if this fails, the check ends.
     pub(super) async fn session_with(
         &mut self,
         init: InitializeRequest,
@@ -128,7 +129,7 @@ impl Trial {
         }
     }
 
-    /// Connects and sends Init. The session has the version and the options of the answer.
+    /// Connects and sends Init. The version and options in the answer apply to the session.
     pub(super) async fn opened(&mut self, init: InitializeRequest) -> Checked<InitializeResponse> {
         self.connect().await?;
         self.init(init).await
@@ -145,7 +146,7 @@ impl Trial {
         Ok(response)
     }
 
-    /// Ends the check unless the option is in force.
+    /// Ends the check unless the option was granted.
     pub(super) fn needs(&self, option: Options) -> Checked {
         if self.granted.contains(option) {
             return Ok(());
@@ -166,14 +167,14 @@ impl Trial {
         }
     }
 
-    /// Sends a request, and fails unless its answer comes next.
+    /// Sends a request; fails unless its answer is received next.
     pub(super) async fn ask<R: HasAnswer>(&mut self, request: R) -> Checked<R::Answer> {
         self.send(&request.into()).await?;
         self.answer_to::<R>().await
     }
 
-    /// Sends a request that may end the session, and fails unless its answer or this end comes next; returns `None` for the
-    /// end.
+    /// Sends a request that may end the session; fails unless its answer or the end of the session is received next. Returns
+    /// `None` for the end.
     pub(super) async fn ask_or_end<R: HasAnswer>(
         &mut self,
         request: R,
@@ -199,7 +200,7 @@ impl Trial {
         self.send_octets(octets).await
     }
 
-    /// Sends any octets in one write.
+    /// Sends arbitrary octets in one write.
     pub(super) async fn send_octets(&mut self, octets: impl Into<Bytes>) -> Checked {
         let octets = octets.into();
         let JudgedServer { pacer, options, .. } = &*self.target;
@@ -286,19 +287,19 @@ impl Trial {
         }
     }
 
-    /// Returns what the server sends within a second although nothing was requested.
+    /// Returns what the server sends unasked within a second.
     pub(super) async fn unasked(&mut self) -> Received {
         self.receive_within(QUIET).await
     }
 
-    /// Fails unless the server sends nothing for a second and keeps the connection.
+    /// Fails if the server sends anything within a second, or ends the connection.
     pub(super) async fn silence(&mut self) -> Checked {
         let received = self.unasked().await;
         let holds = matches!(received, Received::Silence(_));
         want(holds, "nothing", || received.to_string())
     }
 
-    /// Returns whether the server stops sending, APDUs or other octets: the connection ends, or a second passes.
+    /// Returns whether the server stops sending: the connection ends, or nothing arrives for a second.
     pub(super) async fn stops(&mut self) -> bool {
         let most = self.target.options.limits.check_octets;
         let Some(stream) = &mut self.stream else {
@@ -314,7 +315,7 @@ impl Trial {
         true
     }
 
-    /// Returns whether a session begins, and a search in it is answered.
+    /// Returns whether a session can be opened and a search in it is answered.
     pub(super) async fn is_answered(&mut self) -> bool {
         if self.session().await.is_err() {
             return false;
@@ -325,8 +326,8 @@ impl Trial {
         }
     }
 
-    /// Closes the connection like a client that has finished, and waits a moment for the server to do the same, so that the
-    /// server never has two connections. Returns whether the server stopped sending.
+    /// Closes the connection like a client that is done, and waits a moment for the server to do the same, so that the server
+    /// never has two connections of the check. Returns whether the server stopped sending.
     pub(super) async fn leave(&mut self) -> bool {
         let Some(mut stream) = self.stream.take() else {
             return true;
@@ -353,7 +354,7 @@ impl Trial {
         unasked < MAX_UNASKED
     }
 
-    /// Ends the connection without sending Close.
+    /// Closes the connection without sending Close.
     pub(super) fn hang_up(&mut self) {
         self.stream = None;
     }
@@ -377,7 +378,7 @@ impl Trial {
 }
 
 impl Received {
-    /// Returns whether the session is over, by Close or by the end of the connection.
+    /// Returns whether the session has ended, by Close or by the end of the connection.
     pub(super) fn is_over(&self) -> bool {
         match self {
             Self::End(_) => true,
@@ -406,12 +407,12 @@ impl fmt::Display for Received {
     }
 }
 
-/// Returns the octets of an APDU that the judge sends.
+/// Encodes an APDU of the judge.
 pub(super) fn encoded(apdu: &Apdu) -> Checked<Vec<u8>> {
     codec::encode(apdu).map_err(|error| Verdict::not_judged(error.to_string()))
 }
 
-/// Returns an APDU on one line: its name, and its elements in JSON, shortened.
+/// Formats an APDU on one line: its name, and its elements in JSON, shortened.
 pub(super) fn summary(apdu: &Apdu) -> String {
     let text = format!("{} {}", apdu.name(), decoded::to_json(apdu));
     match text.char_indices().nth(MAX_SUMMARY) {
@@ -427,7 +428,7 @@ fn summary_of(octets: &[u8]) -> String {
     }
 }
 
-/// Returns the octets of a request as they may be shown: in Init, credentials are replaced by others of the same length.
+/// Returns the octets of a request for the report. In Init, credentials are replaced by others of the same length.
 fn without_credentials(octets: &Bytes) -> Bytes {
     let Ok(Apdu::InitializeRequest(mut init)) = codec::decode(octets) else {
         return octets.clone();
@@ -451,7 +452,7 @@ pub(super) fn contents(octets: &[u8]) -> &[u8] {
     })
 }
 
-/// Returns contents under a tag of one octet.
+/// Encodes contents with a tag of one octet.
 pub(super) fn tagged(tag: u8, contents: &[u8]) -> Vec<u8> {
     let length = contents.len();
     let length = match u8::try_from(length) {
@@ -464,7 +465,7 @@ pub(super) fn tagged(tag: u8, contents: &[u8]) -> Vec<u8> {
     [&[tag][..], &length, contents].concat()
 }
 
-/// Returns an APDU in which the contents of the first element with this one-octet tag are replaced.
+/// Replaces the contents of the first element with this one-octet tag in an APDU.
 pub(super) fn replaced(octets: &[u8], tag: u8, other: &[u8]) -> Vec<u8> {
     let mut rest = contents(octets);
     let mut changed = Vec::new();

@@ -1,25 +1,25 @@
-//! The verdict of a check, which is an error unless the check passes, so that `?` ends the check.
+//! The verdict of a check. Any verdict other than a pass is an error, so that `?` ends the check.
 
 /// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// The server does what is required.
+    /// The server does what the requirement says.
     Pass,
-    /// The server does not do what is required.
+    /// The server does not do what the requirement says.
     Fail {
-        /// What was required of the answer.
+        /// The expected answer.
         wanted: String,
-        /// What the server returned instead.
+        /// The actual answer.
         came: String,
     },
-    /// The server does not have the optional feature to which the requirement refers.
+    /// The server does not have the optional feature of the requirement.
     NotOffered {
-        /// How this was determined.
+        /// The answer that shows this.
         reason: String,
     },
-    /// No statement about the server is possible.
+    /// The check does not allow a verdict on the server.
     NotJudged {
-        /// The reason.
+        /// The reason why there is no verdict.
         reason: String,
     },
 }
@@ -64,12 +64,12 @@ impl Verdict {
     }
 }
 
-/// The result of a check or a part of it: the verdict is an error unless it is [`Verdict::Pass`], so that `?` ends the check.
+/// The result of a check or of a part of it. Any verdict other than [`Verdict::Pass`] is an error, so that `?` ends the check.
 pub(super) type Checked<T = ()> = Result<T, Verdict>;
 
-/// A part of a check that only prepares the check.
+/// A part of a check that only prepares it.
 pub(super) trait Preparation {
-    /// If the part fails, the check cannot be judged, because another check tests that part.
+    /// Converts a failure to "not judged", because another check tests this part.
     fn given(self) -> Self;
 }
 
@@ -84,17 +84,17 @@ impl<T> Preparation for Checked<T> {
     }
 }
 
-/// The reason why the hits of a query are not judged if the server invents their number.
+/// The reason for not judging the hits of a query if their number is not constant.
 pub(super) const CHANGING: &str = "the number of hits changes from search to search";
 
-/// Returns a number and what it counts: `1 record`, `2 records`.
+/// Formats a number with its noun: `1 record`, `2 records`.
 pub(super) fn counted(number: impl TryInto<i128>, thing: &str) -> String {
     let number = number.try_into().unwrap_or(i128::MAX);
     let ending = if number == 1 { "" } else { "s" };
     format!("{number} {thing}{ending}")
 }
 
-/// Fails unless the condition holds.
+/// Fails unless the condition is true.
 pub(super) fn want(
     holds: bool,
     wanted: impl Into<String>,

@@ -1,4 +1,4 @@
-//! Findings about credentials in URLs and in plans.
+//! Tests for findings about credentials in URLs and in plans.
 
 use serde_json::json;
 use z3950_tests::program::{Ran, path, run, z3950, z3950_fed};
@@ -6,7 +6,7 @@ use z3950_tests::surroundings::command;
 
 use super::value;
 
-/// RFC 1736 §4.5: URLs are printed with their credentials, so that they still work; a caution points these out, and
+/// RFC 1736 §4.5: URLs are printed with their credentials, so that they still work. A caution points the credentials out, and
 /// `--redact` removes them.
 #[test]
 fn audit_b4_urls_are_written_with_their_passwords() {
@@ -99,7 +99,7 @@ fn audit_b4_urls_are_written_with_their_passwords() {
     }
 }
 
-/// RFC 1736 §5: `plan` shows which server would get which credentials, before anything is sent.
+/// RFC 1736 §5: `plan` shows the credentials that each server would get, before anything is sent.
 #[test]
 fn audit_b5_a_plan_says_whose_identity_goes_where() {
     let url = "z39.50r://lib.example:2100/cat?x";

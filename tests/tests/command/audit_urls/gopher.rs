@@ -1,4 +1,4 @@
-//! Findings about Gopher.
+//! Tests for findings about Gopher.
 
 use z3950_tests::program::z3950;
 
@@ -46,7 +46,7 @@ fn audit_b10_refused_selectors_say_why() {
     }
 }
 
-/// The program does not wait for a server that keeps the connection open.
+/// The program must not wait for a server that keeps the connection open.
 #[test]
 fn audit_b17_a_dot_ends_a_text_while_the_connection_is_open() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a loopback port");

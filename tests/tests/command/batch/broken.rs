@@ -1,4 +1,4 @@
-//! Batches that lose their sessions or are ended by a signal.
+//! Tests of batches that lose their sessions or are ended by a signal.
 
 use std::fs;
 use std::path::Path;
@@ -164,7 +164,7 @@ fn wait_for_five_searches(server: &TestServer) {
     });
 }
 
-/// Starts the batch without a report, and returns when its draft has the records of four inputs and it waits for the fifth.
+/// Starts the batch without a report. Returns when its draft has the records of four inputs, while it waits for the fifth answer.
 fn waiting_with_a_draft(server: &TestServer, folder: &Path) -> Child {
     let mut arguments = arguments(server, folder);
     arguments.retain(|argument| argument != "--resume");
@@ -232,7 +232,7 @@ fn a_closed_pipe_is_an_error_for_a_batch_with_files() {
     }
 }
 
-/// A file with missing records is not given its final name, even if the server refuses the search of a new session.
+/// A file with missing records must not get its final name, even if the server refuses the search in a new session.
 #[test]
 fn a_search_refused_after_a_loss_leaves_a_draft() {
     let records = (1..=60).map(|number| record(&format!("id{number}"), "War"));

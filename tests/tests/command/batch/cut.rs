@@ -1,4 +1,4 @@
-//! A batch that is killed at random, and a batch whose files were truncated: no record is lost or duplicated.
+//! Tests of batches that are killed at random, and of batches whose files were truncated: no record may be lost or duplicated.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use z3950_tests::surroundings::command;
 
 use super::rows;
 
-/// One input in this many does not have a record.
+/// The interval of inputs without a record: one of this many.
 const MISSING: usize = 7;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The output files with their octets, and some columns of each line of the report.
+/// The output files with their octets, and some columns of the report.
 type State = (Vec<(String, Vec<u8>)>, Vec<[String; 6]>);
 
 struct Batch {
@@ -82,7 +82,7 @@ impl Batch {
         files
     }
 
-    /// Returns the parts that do not depend on how often a run was interrupted: the output, and the report except for times.
+    /// Returns the parts that do not depend on the number of interruptions: the output, and the report without times.
     fn state(&self, report: &str) -> State {
         let files = self.state_of_output();
         let text = fs::read_to_string(self.path(report)).expect("a report");

@@ -1,5 +1,5 @@
-//! A batch against zebrasrv, killed repeatedly and resumed each time: every input is in the report once, and every delivered
-//! record is in the output once.
+//! Runs a batch against zebrasrv, killing and resuming it repeatedly. Every input must be in the report once, and every delivered
+//! record in the output once.
 
 use std::collections::HashSet;
 use std::fs;
@@ -15,15 +15,15 @@ use z3950_tests::surroundings::command;
 
 use super::rows;
 
-/// One input in this many does not have a record.
+/// The interval of inputs without a record: one of this many.
 const MISSING: usize = 20;
 
-/// Starts zebrasrv with a catalogue of generated records; returns `None` with a message if something is missing.
+/// Starts zebrasrv with a catalogue of generated records; returns `None`, with a message, if a program is missing.
 fn zebra(records: usize) -> Option<Server> {
     peer::zebrasrv(&catalogue::generated(records)?)
 }
 
-/// Returns the docid of an input, and whether a record has it.
+/// Returns the docid of an input, and whether a record with it exists.
 fn id(position: usize) -> (String, bool) {
     let is_there = !position.is_multiple_of(MISSING);
     let prefix = if is_there { "rec" } else { "none" };
@@ -69,7 +69,7 @@ impl Batch {
         command
     }
 
-    /// Starts the batch and kills it when its report has reached `length`.
+    /// Starts the batch, and kills it when its report is `length` octets long.
     fn kill_at(&self, length: u64) {
         let mut child = self
             .command()
@@ -86,7 +86,7 @@ impl Batch {
         child.wait().expect("it has ended");
     }
 
-    /// Kills the batch this many times at random moments, then lets it run to its end.
+    /// Kills the batch this many times at random moments, and then runs it to its end.
     fn killed(&self, times: usize, random: &mut Random) {
         let per_run = self.inputs / (times + 1);
         // The approximate length of a report line, in octets.
@@ -107,7 +107,7 @@ impl Batch {
         );
     }
 
-    /// Returns the inputs and outcomes in the report.
+    /// Returns the inputs in the report with their outcomes.
     fn reported(&self) -> Vec<[String; 2]> {
         let text = fs::read_to_string(&self.report).expect("a report");
         if self

@@ -1,4 +1,4 @@
-//! Batches that can be resumed, and batches that cannot.
+//! Tests of batches that can be resumed, and of batches that cannot.
 
 use std::fs;
 
@@ -174,7 +174,7 @@ fn a_full_disk_ends_the_run_with_a_message() {
     assert_eq!(text(&folder, "report.tsv").lines().count(), 1);
 }
 
-/// The answers after these inputs are restored, and not requested again.
+/// Answers to later inputs are restored from the output, so they are not requested again.
 #[test]
 fn inputs_without_an_answer_in_the_middle_are_asked_again() {
     let inputs = "docid:pg1342\ndocid:pg84\ndocid:nosuch\ndocid:pg2600\ndocid:pg11\n";
@@ -253,7 +253,7 @@ fn files(folder: &TempDir, output: &str) -> Vec<(String, String)> {
     files
 }
 
-/// Returns the lines of a report without milliseconds.
+/// Returns the lines of a report without the column of milliseconds.
 fn without_times(report: &str) -> Vec<String> {
     let lines = report.lines().map(|line| {
         if line.starts_with('{') {
@@ -270,7 +270,7 @@ fn without_times(report: &str) -> Vec<String> {
     lines.collect()
 }
 
-/// An `@` does not end a password, except in a URL.
+/// An `@` ends a password only in a URL.
 #[test]
 fn reports_have_the_whole_input() {
     for (inputs, other, shown) in [

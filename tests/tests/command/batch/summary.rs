@@ -1,4 +1,4 @@
-//! The summary of a batch, and the outcome of each input in its report.
+//! Tests of the summary of a batch, and of the outcome of each input in its report.
 
 use serde_json::Value;
 

@@ -1,16 +1,16 @@
-//! Judges real servers; for the rules that each violates, see `tests/PEERS.md`.
+//! Judges real servers. `tests/PEERS.md` lists the rules that each of them violates.
 
 use z3950_tests::peer;
 use z3950_tests::program::z3950;
 
 use super::Findings;
 
-/// Asserts which rules a real server violates. These were verified by hand; see `tests/PEERS.md`.
+/// Asserts that a real server violates exactly these rules. The violations were verified by hand; see `tests/PEERS.md`.
 fn assert_violations(server: Option<peer::Server>, wanted: &[&str]) {
     assert_violations_of("", server, wanted);
 }
 
-/// Asserts which rules a real server violates over SRU.
+/// Asserts that a real server violates exactly these rules over SRU.
 fn assert_violations_of_sru(server: Option<peer::Server>, wanted: &[&str]) {
     assert_violations_of("http://", server, wanted);
 }
@@ -93,7 +93,7 @@ fn zebrasrv_is_judged_over_sru() {
     );
 }
 
-/// Returns some records with a word in common.
+/// Returns records that have a word in common.
 fn catalogue() -> Vec<bytes::Bytes> {
     let record = |number: usize| {
         let text = format!(

@@ -1,4 +1,4 @@
-//! Reports of judgements: their forms, and that they are always written.
+//! Tests of the reports of judgements: their forms, and that they are always written.
 
 use z3950_tests::surroundings::command;
 
@@ -76,7 +76,7 @@ fn reports_are_json_and_xml_of_junit() {
     assert_eq!(forced.code, Some(0), "{forced:?}");
 }
 
-/// Fails if xmllint is installed and the file does not conform to the schema that viewers of CI services use.
+/// Asserts that a file conforms to the schema used by viewers of CI services, if xmllint is installed.
 pub(super) fn assert_is_junit(file: &Path) {
     if let Some(xmllint) = peer::find("xmllint") {
         let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/junit.xsd");
@@ -149,7 +149,7 @@ fn an_interrupted_judgement_is_reported() {
     assert_eq!(checks[1]["reason"], "interrupted");
 }
 
-/// Returns a command that judges the books of a server and writes a report.
+/// Returns a command that judges the database `books` of a server and writes a report.
 fn judging(server: &Daemon, only: &[&str], report: &Path) -> Command {
     let mut command = command(path("z3950"));
     command

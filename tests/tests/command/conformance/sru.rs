@@ -1,8 +1,8 @@
-//! Judges SRU servers: ours passes all checks, faults fail the corresponding checks, and reports are written.
+//! Tests of judging SRU servers: ours passes all checks, faults fail the corresponding checks, and reports are written.
 
 use super::*;
 
-/// Judges the books of a server over SRU.
+/// Judges the database `books` of a server over SRU.
 fn judged_by_sru(server: &Daemon, arguments: &[&str]) -> Ran {
     let target = format!("http://{}/books", server.address());
     let own = ["probe", "--conformance", "--json", &target];

@@ -26,7 +26,7 @@ impl Shelf {
         Self { folder }
     }
 
-    /// Returns a command that runs a shell line in the folder, without input; `None` if a program in the line is missing.
+    /// Returns a command that runs a line in a shell in the folder, without input; `None` if a program in the line is missing.
     pub(super) fn command(&self, line: &str) -> Option<Command> {
         if line.starts_with("tshark ") {
             peer::find("tshark")?;
@@ -54,7 +54,7 @@ impl Shelf {
     }
 }
 
-/// Returns the files by name.
+/// Returns the names and contents of the files.
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     let init = encode(&init::offer().into()).expect("encodes");
     vec![
@@ -91,7 +91,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Returns the log of z3950d about a session.
+/// Returns a transcript of a session written by z3950d.
 fn transcript() -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("said.jsonl");
@@ -109,7 +109,7 @@ fn records(target: &str, query: &str) -> Vec<u8> {
     found.octets
 }
 
-/// Returns a capture file with one packet, which carries these octets to port 210: libpcap's format, raw IPv4.
+/// Returns a capture file with one packet that carries these octets to port 210, in libpcap's format with raw IPv4.
 fn packet(octets: &[u8]) -> Vec<u8> {
     let length = u16::try_from(40 + octets.len()).expect("a packet");
     let mut file = Vec::new();

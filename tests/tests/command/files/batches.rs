@@ -1,4 +1,4 @@
-//! Output files and reports of batches: all records, in order, and one run at a time.
+//! Tests of the output files and reports of batches: they have all records, in order, and only one run at a time writes them.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Output files written at the prompt.
+//! Tests of output files written at the prompt.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Scripts at the prompt: sessions that the server ends, exit codes, mistyped commands.
+//! Tests of scripts at the prompt: sessions that the server ends, exit codes, mistyped commands.
 
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
@@ -6,7 +6,7 @@ use z3950_tests::program::z3950_fed;
 
 use super::demo;
 
-/// RFC 2056 §3: the session is left open for the user, and no command is dropped if the server ends it.
+/// RFC 2056 §3: the session stays open for the user. If the server ends it, no command may be lost.
 #[test]
 fn audit_b1_commands_after_a_lost_session_are_carried_out_or_refused() {
     let server = TestServer::builder()
@@ -298,7 +298,7 @@ fn a_misspelt_name_gets_a_suggestion() {
     }
 }
 
-/// `find` sorts by the `sortby` of CQL, as `search` does.
+/// `find` sorts by `sortby` in CQL, like `search`.
 #[test]
 fn find_sorts_as_cql_says() {
     let found = |order: &str| {

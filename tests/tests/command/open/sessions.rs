@@ -1,4 +1,4 @@
-//! `z3950 open`: several sessions, lost sessions, and the information from Init.
+//! Tests of `z3950 open`: several sessions, lost sessions, and the information from Init.
 
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
@@ -151,7 +151,7 @@ fn answers_can_be_waited_for_later() {
     assert_eq!(ran.stdout.lines().count(), 100, "{ran:?}");
 }
 
-/// A request that was sent is not lost, and neither is its answer.
+/// A request that was sent and its answer must not be lost.
 #[test]
 fn pending_requests_are_waited_for_before_their_session_is_closed() {
     for (end, code) in [

@@ -1,4 +1,4 @@
-//! `z3950 open`: result sets, which are named, sorted, saved and deleted, and indexes.
+//! Tests of `z3950 open`: indexes, and result sets that are named, sorted, saved and deleted.
 
 use z3950_tests::program::z3950_fed;
 

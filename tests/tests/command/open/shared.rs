@@ -1,4 +1,4 @@
-//! Commands shared by the prompt and the command line: they have the same options and use the open session.
+//! Tests of commands shared by the prompt and the command line: they have the same options, and use the open session.
 
 use std::io::Write;
 
@@ -22,7 +22,7 @@ fn server() -> TestServer {
     TestServer::builder().database("cat", records).start()
 }
 
-/// The output of a command does not depend on how the command was given.
+/// The output of a command must not depend on how the command was given.
 #[test]
 fn a_command_prints_the_same_at_the_prompt_and_on_the_command_line() {
     let server = server();
@@ -175,7 +175,7 @@ fn wrong_options_are_reported_like_wrong_commands() {
     assert!(without.stderr.contains("no session is open"), "{without:?}");
 }
 
-/// A line quoted as for a shell also works at the prompt.
+/// A line that is quoted for a shell also works at the prompt.
 #[test]
 fn quotes_around_a_query_are_those_of_a_shell() {
     let server = server();
@@ -252,7 +252,7 @@ fn files_and_documents_keep_their_form() {
     assert!(ran.stderr.contains("session closed\nnote: at "), "{ran:?}");
 }
 
-/// `show` never presents the records of another search.
+/// `show` must not present the records of another search.
 #[test]
 fn a_deleted_result_set_is_no_longer_current() {
     let server = server();

@@ -1,4 +1,4 @@
-//! `z3950 search`: the number of requests that it sends, and what it can continue.
+//! Tests of `z3950 search`: the number of requests that it sends, and the searches that it can continue.
 
 use serde_json::Value;
 use z3950_server::fault::{Fault, When};

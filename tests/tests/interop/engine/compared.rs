@@ -1,5 +1,5 @@
-//! 400 queries find the same number of records in the engine, in memory and, apart from explained differences, in Zebra. They
-//! search made-up records, and 20,000 generated ones.
+//! Compares the number of hits of 400 queries in the engine, in memory and, apart from explained differences, in Zebra. The
+//! records are made-up ones, and 20,000 generated ones.
 
 use z3950_marc::{MarcRecord, iso2709};
 use z3950_tests::random::Random;
@@ -11,7 +11,8 @@ use super::{
     yaz_client, zoomsh,
 };
 
-/// Checks that the queries find the same number of records as in memory and, apart from explained differences, as in Zebra.
+/// Checks that the queries have the same number of hits in the engine as in memory and, apart from explained differences, in
+/// Zebra.
 fn assert_compared(
     served: &Served,
     records: &[MarcRecord],
@@ -33,7 +34,7 @@ fn assert_compared(
     assert!(other.is_empty(), "{other:#?}");
 }
 
-/// The reasons why Zebra, with its rules for MARC 21, counts differently for queries with this part.
+/// The reasons why Zebra, with its rules for MARC 21, has other numbers of hits for queries that contain a given part.
 const EXPLAINED: [(&str, &str); 4] = [
     ("@attr 2=6", "it has no relation 6"),
     ("@attr 3=1", "it takes each subfield for a field"),
@@ -44,7 +45,7 @@ const EXPLAINED: [(&str, &str); 4] = [
     ),
 ];
 
-/// The reasons for realistic records, with notes and dates in several fields.
+/// The additional reasons for realistic records, with notes and dates in several fields.
 const EXPLAINED_GENERATED: [(&str, &str); 3] = [
     ("@attr 1=1016", "it leaves out notes"),
     ("@attr 1=31", "it has the date of 008 alone, as a text"),
@@ -60,7 +61,7 @@ fn queries_find_what_they_find_in_memory_and_in_zebra() {
     }
 }
 
-/// Returns terms of the records, in random order.
+/// Returns terms of random records.
 fn terms_of(records: &[MarcRecord], random: &mut Random) -> Terms {
     loop {
         let record = random.pick(records);

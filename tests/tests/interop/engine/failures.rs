@@ -1,4 +1,4 @@
-//! Distributors and nodes that are down or hang: other servers take over, or the answer says what is missing.
+//! Tests of distributors and nodes that are down or hang: other servers must take over, or the answer must say what is missing.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use super::made_up::records;
 use super::sets::{all_of, connected, everything, id};
 use super::{BOOKS, EVERYTHING, Served, found, served, start, write, yaz_client};
 
-/// Returns the results of a search for three records that is repeated, so that each replica has its turn.
+/// Repeats a search with three hits so that each replica has its turn; returns the results.
 fn counts(place: &str) -> Vec<String> {
     found(place, &vec!["@attr 1=4 war".to_owned(); 4])
 }
@@ -54,7 +54,7 @@ fn replicas_take_over() {
     assert_eq!(counts(&place), ["3"; 4]);
 }
 
-/// The page has a line that names the missing node, and with `--strict`, a diagnostic names it.
+/// The page must have a line with the name of the missing node; with `--strict`, a diagnostic must name it.
 #[test]
 fn the_page_names_a_node_that_is_gone() {
     let records = mrk::parse_all(BOOKS).expect("records");
@@ -76,7 +76,7 @@ fn the_page_names_a_node_that_is_gone() {
     assert_eq!(counts(&place), ["[109]"; 4]);
 }
 
-/// `/metrics` reports which servers answer.
+/// `/metrics` must report the servers that answer.
 #[test]
 fn nodes_that_do_not_answer_are_counted() {
     let records = mrk::parse_all(BOOKS).expect("records");
@@ -110,8 +110,8 @@ fn nodes_that_do_not_answer_are_counted() {
     assert_eq!(down(), Vec::<String>::new());
 }
 
-/// If the order of the nodes differed from that of the load, nodes would get updates of records that are on other nodes; and
-/// nodes that the distributor does not query would be missing.
+/// If the order of the nodes differed from that of the load, updates would go to nodes that do not have the records. If the
+/// distributor did not query a node, its records would be missing.
 #[test]
 fn other_nodes_than_those_of_the_engine_are_refused() {
     let records = mrk::parse_all(BOOKS).expect("records");
@@ -167,7 +167,7 @@ fn load_again(engine: &Engine, settings: &Path) -> Ran {
     run(&mut command, "")
 }
 
-/// With other indexes or another docid field, searches would not find the records that were loaded earlier.
+/// With other indexes or another docid field, searches would not find the loaded records.
 #[test]
 fn settings_other_than_those_of_the_load_are_refused() {
     let records = mrk::parse_all(BOOKS).expect("records");
@@ -204,7 +204,7 @@ fn settings_other_than_those_of_the_load_are_refused() {
     }
 }
 
-/// An engine that is down at the start is checked as soon as it answers.
+/// An engine that is down at the start must be checked as soon as it answers.
 #[test]
 fn an_engine_that_comes_up_with_other_records_is_refused() {
     let records = mrk::parse_all(BOOKS).expect("records");
@@ -246,7 +246,7 @@ fn an_engine_that_comes_up_with_other_records_is_refused() {
     }
 }
 
-/// If a node hangs, its records are missing, and the answer takes the time that the distributor allows for it.
+/// If a node hangs, its records are missing, and the answer takes as long as the distributor waits for the node.
 #[test]
 fn answers_come_without_a_node_that_hangs() {
     if peer::find("yaz-client").is_none() {
@@ -288,7 +288,7 @@ fn answers_come_without_a_node_that_hangs() {
     assert!((0..20).any(|_| count() == "20"));
 }
 
-/// If a node fails after a search, and comes back, all other records keep their positions.
+/// If a node fails after a search and comes back, all other records must keep their positions.
 #[tokio::test]
 async fn positions_stay_without_a_node() {
     let all = records(1800);
@@ -330,7 +330,7 @@ async fn positions_stay_without_a_node() {
     }
 }
 
-/// Each search uses all nodes, however many searches run at once, even if a node has just been restarted.
+/// Each search must use all nodes, however many searches run at once, even if a node has just been restarted.
 #[tokio::test]
 async fn many_searches_at_once_use_a_node_that_comes_back() {
     let all = records(60);

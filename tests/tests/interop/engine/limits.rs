@@ -1,5 +1,5 @@
-//! Queries at the limits of what the engine can express give the same results as in memory: ranges of numbers, words far apart,
-//! and words longer than those that the engine keeps.
+//! Tests of queries at the limits of what the engine can express, which must give the same results as in memory: ranges of
+//! numbers, words far apart, and words that are longer than the engine stores.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use z3950_tests::random::Random;
 
 use super::{assert_same, found, records, served};
 
-/// Returns a record for each of the fields.
+/// Returns one record for each of the fields.
 fn records_with(fields: impl IntoIterator<Item = String>) -> Vec<MarcRecord> {
     let mut text = String::new();
     for (at, field) in fields.into_iter().enumerate() {
@@ -21,7 +21,7 @@ fn records_with(fields: impl IntoIterator<Item = String>) -> Vec<MarcRecord> {
     mrk::parse_all(&text).expect("records")
 }
 
-/// Each number is compared with all others of its kind, and with numbers that no record has.
+/// Each number is compared with all others of its kind, and with numbers that do not occur in any record.
 #[test]
 fn ranges_of_numbers_are_those_of_memory() {
     let isbns = [
@@ -81,7 +81,7 @@ fn ranges_of_numbers_are_those_of_memory() {
     assert_same(&served.daemon, &queries);
 }
 
-/// Returns a title of this many words: some are common, most are not.
+/// Returns a title of this many words, some of them common but most not.
 fn title(random: &mut Random, words: usize) -> String {
     let words = (0..words).map(|_| match random.below(12) {
         0 => "war".to_owned(),
@@ -92,7 +92,7 @@ fn title(random: &mut Random, words: usize) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Operands that find the same words, that overlap, and that are at edges.
+/// The operands find the same words, overlap, or are at edges.
 #[test]
 fn words_far_apart_are_those_of_memory() {
     let mut random = Random::new("distances");
@@ -135,7 +135,7 @@ fn words_far_apart_are_those_of_memory() {
     assert_same(&served.daemon, &queries);
 }
 
-/// Wherever a wildcard is, a word or a phrase is found at the edge that the query asks for.
+/// A word or phrase with a wildcard must be found at the edge that the query requires.
 #[test]
 fn truncated_words_are_at_the_edges_of_memory() {
     let Some(served) = served(&records(1000), "") else {
@@ -195,7 +195,7 @@ fn truncated_words_are_at_the_edges_of_memory() {
     }
 }
 
-/// No two-letter ending matches the marker for the end of a long word, or for a letter that the engine does not know.
+/// A two-letter ending must not match the mark for the end of a long word, or for a letter that is unknown to the engine.
 #[test]
 fn truncation_finds_letters_of_words_only() {
     let long = |number: usize| "xyz".repeat(14) + &"uvw".repeat(number);

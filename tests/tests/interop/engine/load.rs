@@ -1,5 +1,5 @@
-//! Loads: updates, deletions, and loads that are killed, run at the same time, or meet a full disk. The contents of the engine
-//! are then compared with memory.
+//! Tests of loads: updates, deletions, and loads that are killed, run at the same time, or find the disk full. Afterwards, the
+//! contents of the engine are compared with memory.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -17,10 +17,10 @@ use z3950_tests::surroundings::command;
 use super::made_up::{number, queries, records, records_of};
 use super::{assert_same, start, write};
 
-/// The number of records in tests that do not depend on it.
+/// The number of records in tests for which it does not matter.
 const FEWER: usize = 4000;
 
-/// Checks what the program prints about a load that succeeded.
+/// Checks the output of a load that succeeded.
 fn assert_loaded(ran: &Ran, expected: &str) {
     assert!(
         ran.code == Some(0) && ran.stderr.contains(expected),
@@ -28,7 +28,7 @@ fn assert_loaded(ran: &Ran, expected: &str) {
     );
 }
 
-/// Returns the records in which some are replaced by others with the same identifiers.
+/// Replaces every `every`th record by one with the same identifier.
 fn replaced(records: Vec<MarcRecord>, by: &[MarcRecord], every: usize) -> Vec<MarcRecord> {
     let mut others = by.iter().cloned();
     let records = records.into_iter().enumerate();
@@ -39,7 +39,7 @@ fn replaced(records: Vec<MarcRecord>, by: &[MarcRecord], every: usize) -> Vec<Ma
     records.collect()
 }
 
-/// Every second record is replaced, and every fifth is deleted. A node has so little memory that it writes its index in many
+/// Every second record is replaced, and every fifth is deleted. One node has so little memory that it writes its index in many
 /// parts.
 #[test]
 fn updates_and_deletions_leave_what_memory_has() {
@@ -90,7 +90,7 @@ fn updates_and_deletions_leave_what_memory_has() {
     assert_same(&start(&engine, &left, ""), &queries(number));
 }
 
-/// Waits until a load has noted that a file is complete.
+/// Waits until a load has saved that a file is complete.
 fn wait_for_note(state: &Path, load: &mut Child) {
     let begun = Instant::now();
     while !fs::read_to_string(state).is_ok_and(|text| text.contains("\nall ")) {
@@ -174,7 +174,7 @@ fn count_of(ran: &Ran) -> Option<usize> {
     before.rsplit(' ').next()?.parse().ok()
 }
 
-/// Sends the signal when the load has begun, while its node is stopped.
+/// The signal is sent after the load has begun, while its node is stopped.
 #[tokio::test]
 async fn a_load_that_is_interrupted_goes_on_where_it_was() {
     let Some(engine) = Engine::start(1) else {
@@ -261,7 +261,7 @@ fn records_that_are_left_out_are_named() {
     }
 }
 
-/// Without a terminal, lines report the progress of the load.
+/// Without a terminal, lines of text report the progress of the load.
 #[test]
 fn a_long_load_counts_its_records() {
     let Some(engine) = Engine::start(1) else {
@@ -314,7 +314,7 @@ fn the_first_hundred_repaired_records_are_named() {
     }
 }
 
-/// A file that is cut off does not damage the record in the engine; records that only needed repair are loaded.
+/// A record that is cut off in the file must not replace the one in the engine; records that only needed repairs are loaded.
 #[tokio::test]
 async fn no_record_is_replaced_by_a_part_of_it() {
     let Some(engine) = Engine::start(1) else {
@@ -382,8 +382,8 @@ fn loads_at_once_leave_what_memory_has() {
     assert_same(&start(&engine, &all, ""), &queries(number));
 }
 
-/// After a crash, Sphinx may treat parts of its index as newer than parts that are written later, and lose words of replaced
-/// records, unless the indexes are in the right order in its configuration.
+/// After a crash, Sphinx may treat old parts of its index as newer than parts written later, and lose words of replaced records,
+/// unless its configuration has the indexes in the right order.
 #[tokio::test]
 async fn records_are_replaced_after_a_crash() {
     let Some(mut engine) = Engine::start(1) else {
@@ -430,8 +430,8 @@ async fn records_are_replaced_after_a_crash() {
     }
 }
 
-/// A node that can no longer write ends, and its last data cannot be trusted: it starts again from the beginning. The load
-/// names the node.
+/// A node that cannot write any more ends, and its last data cannot be trusted, so it starts again from the beginning. The load
+/// must name the node.
 #[test]
 fn a_full_disk_ends_a_load_until_there_is_room() {
     if peer::find("yaz-client").is_none() {

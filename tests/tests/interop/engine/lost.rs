@@ -1,4 +1,4 @@
-//! Scans and sorts while a node is gone: no term and no record is lost without a message.
+//! Tests of scans and sorts while a node is down: terms and records must not be lost without a message.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ async fn everything(database: &EngineDatabase) -> Hits {
     found.expect("hits").hits
 }
 
-/// Returns the number of records in a sorted set, or the diagnostic if sorting fails.
+/// Sorts a set; returns its number of records, or the diagnostic if sorting fails.
 async fn sorted(
     database: &EngineDatabase,
     inputs: &[Hits],

@@ -1,4 +1,4 @@
-//! Records and queries that repeat a few words, so that different queries find many records.
+//! Made-up records and queries from a small set of words, so that different queries find many records.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use z3950_tests::random::Random;
 
 use super::EVERYTHING;
 
-/// The words of titles; common words first.
+/// The words of titles, the most common ones first.
 const WORDS: [&str; 24] = [
     "war",
     "peace",
@@ -45,7 +45,7 @@ const NAMES: [&str; 8] = [
     "Толстой, Лев",
 ];
 
-/// Returns the number of records: as many as CI has time for.
+/// Returns the number of records, which is limited by the time available in CI.
 pub(super) fn number() -> usize {
     match std::env::var("Z3950_PEERS").as_deref() {
         Ok("required") => 20_000,
@@ -53,12 +53,12 @@ pub(super) fn number() -> usize {
     }
 }
 
-/// Returns records with titles, names, subjects and years that repeat.
+/// Returns records whose titles, names, subjects and years repeat.
 pub(super) fn records(number: usize) -> Vec<MarcRecord> {
     records_of("engine", 1..=number)
 }
 
-/// Returns other records for another seed.
+/// Returns the records for a seed and these numbers.
 pub(super) fn records_of(seed: &str, numbers: impl IntoIterator<Item = usize>) -> Vec<MarcRecord> {
     let mut random = Random::new(seed);
     let mut text = String::new();
@@ -90,11 +90,11 @@ pub(super) fn records_of(seed: &str, numbers: impl IntoIterator<Item = usize>) -
     mrk::parse_all(&text).expect("records")
 }
 
-/// The terms for queries.
+/// The terms of a record for queries.
 pub(super) struct Terms {
-    /// A word of at least three letters: without its first letter, at least two remain, as the engine requires.
+    /// A word of at least three letters. Without its first letter, it still has the two letters that the engine requires.
     pub(super) one: String,
-    /// Another word like `one`.
+    /// Another word of at least three letters.
     pub(super) two: String,
     /// A word of a name.
     pub(super) name: String,
@@ -122,7 +122,7 @@ pub(super) fn queries(number: usize) -> Vec<String> {
     })
 }
 
-/// Returns 400 queries of each kind. A refused query is refused by both the engine and memory.
+/// Returns 400 queries of each kind. If a query is refused, both the engine and memory must refuse it.
 pub(super) fn queries_of(ids: &[String], mut terms: impl FnMut() -> Terms) -> Vec<String> {
     let mut random = Random::new("engine queries");
     // This query has more terms than the engine counts at once.

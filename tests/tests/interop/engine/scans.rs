@@ -1,4 +1,4 @@
-//! Scans return the same terms as in memory, even if thousands begin with the same letters.
+//! Tests of scans, which must return the same terms as in memory, even if thousands of terms begin with the same letters.
 
 use std::fmt::Write;
 
@@ -9,10 +9,10 @@ use z3950_tests::random::Random;
 
 use super::served;
 
-/// The number of records: slightly more than the engine reads for one side of a scan.
+/// The number of records, which is slightly more than the engine reads for one side of a scan.
 const RECORDS: usize = 5400;
 
-/// Returns three letters of an alphabet for a number.
+/// Converts a number to three letters of an alphabet.
 fn letters(alphabet: &str, number: usize) -> String {
     let alphabet: Vec<char> = alphabet.chars().collect();
     let places = [number / 400 % 20, number / 20 % 20, number % 20];

@@ -1,5 +1,5 @@
-//! Result sets: records that are added and deleted between search and present, sets of thousands of records, orders by several
-//! keys.
+//! Tests of result sets: records that are added and deleted between search and present, sets of thousands of records, sorts by
+//! several keys.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ fn delete(served: &Served, records: &[MarcRecord]) {
     assert_eq!(deleted.code, Some(0), "{deleted:?}");
 }
 
-/// After the second page of a small set has been read, every third record is deleted, and others are added.
+/// After the second page of a small set has been read, every third record is deleted, and other records are added.
 #[tokio::test]
 async fn records_that_vanish_are_diagnostics_in_their_places() {
     let all = records(60);
@@ -100,7 +100,7 @@ async fn records_that_vanish_are_diagnostics_in_their_places() {
     }
 }
 
-/// The positions of a thousand records are kept; in a larger set, later records move up.
+/// Up to a thousand records keep their positions; in a larger set, later records move up.
 #[tokio::test]
 async fn sets_of_a_thousand_records_keep_their_numbers() {
     let all = records(1001);
@@ -130,7 +130,8 @@ async fn sets_of_a_thousand_records_keep_their_numbers() {
     assert_ne!(id(&record.marc().expect("MARC")), id(&withdrawn[1]));
 }
 
-/// A set of thousands of records is read with its query: page by page, each record once, and in ranges that are far apart.
+/// A set of thousands of records is read by repeating its query: page by page, with each record once, and in ranges that are far
+/// apart.
 #[tokio::test]
 async fn large_sets_are_read_to_their_end() {
     let all = records(2500);
@@ -167,7 +168,7 @@ async fn large_sets_are_read_to_their_end() {
     assert_eq!(shown.collect::<Vec<_>>(), expected);
 }
 
-/// Sorting by two keys, each ascending or descending, gives the same order as in memory.
+/// A sort by two keys, each ascending or descending, must give the same order as in memory.
 #[tokio::test]
 async fn several_keys_order_records_as_in_memory() {
     let all = records(400);
@@ -221,7 +222,7 @@ async fn several_keys_order_records_as_in_memory() {
     assert!(error.to_string().contains("sort keys"), "{error}");
 }
 
-/// Each term is counted if the client asks for it; otherwise, a search causes only one search in the engine.
+/// Each term is counted if the client requests it; otherwise, a search must cause only one search in the engine.
 #[tokio::test]
 async fn terms_are_counted_if_the_client_asks() {
     let Some(served) = served(&records(60), "") else {

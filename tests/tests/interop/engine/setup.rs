@@ -1,4 +1,4 @@
-//! The page on search engines, `server/docs/engine.md`, followed from an empty folder, with other ports.
+//! Tests the page on search engines, `server/docs/engine.md`, by following it in an empty folder, with other ports.
 
 use std::fs;
 use std::path::Path;
@@ -13,14 +13,14 @@ use super::{BOOKS, EVERYTHING, found, write};
 
 const PAGE: &str = include_str!("../../../../server/docs/engine.md");
 
-/// Returns the first block of this kind under a heading.
+/// Returns the first code block of this kind under a heading.
 fn block(heading: &str, kind: &str) -> &'static str {
     let (_, section) = PAGE.split_once(heading).expect(heading);
     let (_, block) = section.split_once(&format!("```{kind}\n")).expect(kind);
     block.split_once("```").expect("an end").0
 }
 
-/// A folder with servers of an engine, which are stopped at the end.
+/// A folder with the servers of an engine, which are stopped when the value is dropped.
 struct SetUp(tempfile::TempDir);
 
 impl Drop for SetUp {
@@ -95,7 +95,7 @@ fn the_page_is_followed() {
     }
 }
 
-/// Returns what `engine-config` and `load` print when run in a folder.
+/// Runs `engine-config` or `load` in a folder, which must fail; returns what it prints.
 fn refused(folder: &Path, arguments: &[&str]) -> String {
     let mut command = command(program::path("z3950d"));
     let ran = run(command.args(arguments).current_dir(folder), "");

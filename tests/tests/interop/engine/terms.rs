@@ -1,5 +1,5 @@
-//! Terms made of operators, quotes, comments, control characters and very long text: they give the same results in the engine
-//! as in memory, or the same diagnostic.
+//! Tests of terms with operators, quotes, comments, control characters and very long text, which must give the same results or
+//! the same diagnostic in the engine as in memory.
 
 use z3950::{Client, Error};
 use z3950_asn1::apdu::{RpnQuery, Term};
@@ -8,7 +8,7 @@ use z3950_marc::mrk;
 
 use super::{BOOKS, served};
 
-/// A record whose identifier, title and code contain special characters of the engine's languages.
+/// A record whose identifier, title and code contain characters that are special in the engine's languages.
 const HOSTILE: &str = "\
 =LDR  00000nam a2200000 a 4500
 =001  a'b\\\\\"/*c*/--#;
@@ -17,7 +17,7 @@ const HOSTILE: &str = "\
 
 ";
 
-/// Returns the number of records that a query finds, or its condition.
+/// Returns the number of hits of a query, or the condition of its diagnostic.
 async fn outcome(target: &str, query: &RpnQuery) -> Result<u64, Option<i64>> {
     let connection = Client::new().connect(target).await.expect("a session");
     let found = connection.search(query.clone()).await;

@@ -1,10 +1,10 @@
 //! The families of samples on the page `/metrics`: their names, kinds and help.
 
-/// A family of samples.
+/// The description of a family of samples.
 #[derive(Clone, Copy)]
 pub(super) struct Family {
     pub(super) name: &'static str,
-    /// The kind, as in the text format: `gauge`, `counter` or `histogram`.
+    /// The kind as named in the text format: `gauge`, `counter` or `histogram`.
     pub(super) kind: &'static str,
     pub(super) help: &'static str,
 }

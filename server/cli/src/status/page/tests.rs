@@ -1,4 +1,4 @@
-//! The page of a server with databases, reloads and long searches.
+//! Tests of the page of a server with databases, reloads and long searches.
 
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Waker};
@@ -114,7 +114,7 @@ fn the_last_reload_is_told() {
     }
 }
 
-/// Two long searches in one session, only one of which may run at a time.
+/// Runs two long searches in one session, of which only one may run at a time.
 #[test]
 fn long_searches_are_jobs() {
     let backend = backend("cat", &"a ".repeat(3000));

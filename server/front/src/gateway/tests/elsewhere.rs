@@ -1,4 +1,4 @@
-//! Servers elsewhere: which are asked, over which addresses, and how they fail.
+//! Tests of other servers: the permission to contact them, their addresses, and their failures.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use z3950_server::testing::{TestServer, record};
 use super::{SOON, Site};
 use crate::gateway::{Gateway, GatewayOptions};
 
-/// Names that all lead to one address.
+/// A resolver that resolves each name to the same address.
 struct LeadsTo(SocketAddr);
 
 impl Resolve for LeadsTo {
@@ -30,7 +30,7 @@ impl Resolve for LeadsTo {
     }
 }
 
-/// Returns a site whose names lead to `address`.
+/// Returns a gateway whose resolver resolves each name to `address`.
 fn site(address: SocketAddr, targets: &[&str], is_open: bool) -> Site {
     let mut options = GatewayOptions {
         time: SOON,
@@ -91,7 +91,7 @@ async fn named_servers_are_asked_and_others_only_at_public_addresses() {
     assert_eq!(other.transcript().len(), asked, "nothing was sent");
 }
 
-/// The header Host repeats the host of the URL, as RFC 9112 §3.2.2 asks for, and is not mistaken for the gateway's own name.
+/// The Host header repeats the host of the URL, as RFC 9112 §3.2.2 requires, and must not be taken for a name of the gateway.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_host_of_a_whole_url_is_not_the_gateway() {
     let other = TestServer::builder()
@@ -255,7 +255,7 @@ async fn gopher_items_are_fetched_and_never_run() {
     assert!(without.is_none());
 }
 
-/// Describes an error with its causes.
+/// Formats an error with its causes.
 fn words_of(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();
@@ -288,7 +288,7 @@ async fn several_records_elsewhere_are_300() {
     assert!(found.starts_with("200 "), "{found}");
 }
 
-/// Requests that come at the same time keep to the server's pace, as if one client had made all of them.
+/// Concurrent requests must keep the pause of the server's profile, as if one client had sent them.
 #[tokio::test(flavor = "multi_thread")]
 async fn pauses_of_profiles_hold_across_requests() {
     let pause = Duration::from_millis(150);

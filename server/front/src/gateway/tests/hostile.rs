@@ -1,4 +1,4 @@
-//! Hostile records, and mutated URLs.
+//! Tests of hostile records, and of mutated URLs.
 
 use z3950_server::web::http::Uri;
 
@@ -22,7 +22,7 @@ async fn text_of_records_is_escaped_on_pages() {
     assert!(!body.contains("<script"), "{body}");
 }
 
-/// A sequence of numbers by xorshift, the same in each run.
+/// Xorshift random numbers, the same in each run.
 struct Numbers(u64);
 
 impl Numbers {

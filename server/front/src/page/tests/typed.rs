@@ -1,8 +1,8 @@
-//! What is typed: URLs, hints, and forms that keep what was typed.
+//! Tests of typed text: URLs, hints, and forms that keep the text.
 
 use super::*;
 
-/// A page with a gateway, for two catalogues at other servers: one of Z39.50, and one of SRU.
+/// A page with a gateway to two catalogues at other servers: one of Z39.50, and one of SRU.
 struct Site {
     server: TestServer,
     catalogue: TestServer,

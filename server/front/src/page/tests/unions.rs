@@ -1,4 +1,4 @@
-//! Databases made of several catalogues, as people choose, search and download them.
+//! Tests of databases made of several catalogues: how they are chosen, searched and downloaded.
 
 use z3950_server::marc::{Field, MarcRecord};
 
@@ -43,7 +43,7 @@ fn the_targets_of_a_remote_database_are_chosen_and_answer_one_by_one() {
     assert!(shown.contains(&url), "{url}: {shown}");
 }
 
-/// Returns a book of 1868 with a copy in this state.
+/// Returns a book of 1868 with a copy in this state of circulation.
 fn copy(docid: &str, title: &str, state: &str) -> MarcRecord {
     let mut book = record(docid, title);
     let author = Field::data(b"100", "1 ", [("a", "Tolstoy, Leo")]);
@@ -132,7 +132,7 @@ fn a_merged_database_is_searched_as_one_and_names_its_sources() {
     assert!(alone.contains("1 record</span>"), "{alone}");
 }
 
-/// Starts a catalogue with these records; also returns where it is.
+/// Starts a catalogue with these records; returns the server and its address.
 fn catalogue(records: &[(&str, &str)]) -> (TestServer, String) {
     let records = records.iter().map(|(id, title)| {
         let mut book = record(id, title);

@@ -1,10 +1,10 @@
-//! Other ways of searching, the best record, and the records of identifiers beyond the first ones.
+//! Tests of alternative searches, of the best record, and of identifiers with many records.
 
 use z3950_server::marc::{Field, MarcRecord};
 
 use super::*;
 
-/// Returns a book with this ISBN, catalogued by an agency.
+/// Returns a book with this ISBN, cataloged by the given agency.
 fn book(docid: &str, agency: &str) -> MarcRecord {
     let mut book = record(docid, &format!("War {docid}"));
     let isbn = Field::data(b"020", "  ", [("a", "9780141439587")]);
@@ -37,7 +37,8 @@ fn other_ways_are_taken_on_request_and_told() {
     assert!(file.contains("Austen"), "{file}");
 }
 
-/// The terms that narrow a search are not searched for in other ways: the link leads to as many records as it says.
+/// Alternative searches are not made for the terms that narrow a search, so a facet link must find as many records as it
+/// announces.
 #[test]
 fn what_was_found_in_other_ways_is_narrowed_exactly() {
     let server = demo();

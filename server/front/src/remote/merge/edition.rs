@@ -13,31 +13,31 @@ const MAX_IDENTIFIERS: usize = 32;
 /// The properties that identify the edition of a bibliographic record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edition {
-    /// The record type and bibliographic level of the leader, as classes: text, score, sound …; serial or not.
+    /// The record type and bibliographic level of the leader, reduced to classes: text, score, sound …; serial or not.
     form: [u8; 2],
-    /// Whether the resource is read online.
+    /// Whether the resource is an online resource.
     is_online: bool,
     language: Option<String>,
     /// The title proper.
     title: String,
     /// The remainder of the title.
     remainder: String,
-    /// The number and name of the part.
+    /// The number and name of the part of a work.
     part: String,
     author: Vec<String>,
     publisher: Vec<String>,
     years: BTreeSet<u16>,
-    /// The number of the edition, or the words of the edition statement.
+    /// The number of the edition, or the words of the edition statement; `None` without a statement.
     statement: Option<String>,
     isbns: BTreeSet<String>,
     issns: BTreeSet<String>,
     lccns: BTreeSet<String>,
     runs: TitleRuns,
-    /// Everything that records of the same edition can have in common, by which they are found.
+    /// The keys by which records of the same edition are found; they have at least one key in common.
     keys: Vec<String>,
 }
 
-/// The titles in the form in which they are compared.
+/// The titles, prepared for comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct TitleRuns {
     title: TextRuns,
@@ -90,7 +90,7 @@ const UNIMARC: Tags = Tags {
 };
 
 impl Edition {
-    /// Returns the edition that a record in UTF-8 describes; `None` if it has no title.
+    /// Returns the edition described by a record in UTF-8; `None` if the record has no title.
     pub fn of(record: &MarcRecord) -> Option<Self> {
         let is_marc_21 = record.fields_by_tag(MARC_21.title).next().is_some();
         let tags = if is_marc_21 { &MARC_21 } else { &UNIMARC };
@@ -163,24 +163,25 @@ impl Edition {
         })
     }
 
-    /// Returns what records of the same edition can have in common: two records without a common key are not of the same edition.
+    /// Returns the keys of the record. Two records without a common key are not of the same edition, so they need not be
+    /// compared.
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
         self.keys.iter().map(String::as_str)
     }
 
-    /// Returns whether both records describe one edition: they do not contradict each other, and have in common an identifier, or
-    /// else title, author and year.
+    /// Returns whether both records describe the same edition: they do not contradict each other, and share an identifier, or
+    /// title, author and year.
     pub fn is_same(&self, other: &Self) -> bool {
         !self.contradicts(other) && self.agrees(other)
     }
 
-    /// Returns whether the records have in common an identifier, or title, author and year.
+    /// Returns whether the records share an identifier, or title, author and year.
     pub(super) fn agrees(&self, other: &Self) -> bool {
         self.shares_identifier(other) || self.has_same_description(other)
     }
 
-    /// Returns whether the records cannot be of one edition: their form, language, part, edition statement or years differ, their
-    /// numbers of the same kind are disjoint, or their titles are not similar.
+    /// Returns whether the records cannot be of the same edition: their form, language, part, edition statement or years differ,
+    /// their numbers of the same kind are disjoint, or their titles are not similar.
     pub fn contradicts(&self, other: &Self) -> bool {
         let is_serial = self.form[1] == b's';
         let other_year = |most: u16| match (self.years.is_empty(), other.years.is_empty()) {
@@ -204,7 +205,7 @@ impl Edition {
             || self.has_other_remainder(other) && !shared
     }
 
-    /// Returns whether the titles are similar, with or without the text that follows the title proper.
+    /// Returns whether the titles are similar, with or without the remainder of the title.
     fn has_similar_title(&self, other: &Self) -> bool {
         self.runs.title.is_similar(&other.runs.title)
             || self.runs.whole.is_similar(&other.runs.whole)
@@ -229,7 +230,8 @@ impl Edition {
             .any(|key| other.keys.contains(key))
     }
 
-    /// Returns whether title, author and year are the same, and the publisher may be the same.
+    /// Returns whether the records share the title, the edition statement and a year, and their authors and publishers do not
+    /// differ.
     fn has_same_description(&self, other: &Self) -> bool {
         let is_written = !self.author.is_empty() && !other.author.is_empty();
         let is_published = !self.publisher.is_empty() && !other.publisher.is_empty();
@@ -243,7 +245,8 @@ impl Edition {
 }
 
 fn lossy(octets: &[u8]) -> String {
-    /// The maximum number of octets compared: more than any number or heading needs. Titles are compared by their beginnings.
+    /// The maximum number of octets that are compared, which is more than an identifier or a heading needs. Of a longer title,
+    /// only the beginning is compared.
     const MAX_OCTETS: usize = 2000;
     let begin = octets.get(..MAX_OCTETS).unwrap_or(octets);
     String::from_utf8_lossy(begin).into_owned()
@@ -256,7 +259,7 @@ fn valid(kind: NumberKind, text: &str) -> Vec<String> {
     valid.map(|number| number.normal).collect()
 }
 
-/// Returns the subfields with these codes, folded.
+/// Returns the subfields with these codes, joined and folded.
 fn joined(field: &Field, codes: &[&str]) -> String {
     let subfields = field.subfields();
     let wanted = subfields.filter(|one| codes.iter().any(|code| code.as_bytes() == one.code));
@@ -264,8 +267,8 @@ fn joined(field: &Field, codes: &[&str]) -> String {
     folded(&texts.join(" "))
 }
 
-/// Returns the title without its initial article: as many characters as the second indicator says (MARC 21), or a known article
-/// if it says nothing.
+/// Returns the title without its initial article. The second indicator has the length of the article (MARC 21); without it, known
+/// articles are removed.
 fn title_proper(heading: &Field, is_marc_21: bool) -> String {
     let title = heading.subfield("a").map(lossy).unwrap_or_default();
     let skipped = heading.indicators().get(1).filter(|_| is_marc_21);
@@ -297,7 +300,7 @@ fn is_online(record: &MarcRecord, heading: &Field) -> bool {
         || medium.to_lowercase().contains("electronic")
 }
 
-/// Returns the language code, if it stands for a language.
+/// Returns the language code; `None` for a code that does not name a language.
 fn language(record: &MarcRecord, is_marc_21: bool) -> Option<String> {
     let code = if is_marc_21 {
         record.fields_by_tag("008").next()?.value()?.get(35..38)?
@@ -323,7 +326,7 @@ fn author(record: &MarcRecord, tags: &Tags) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// Returns the words that distinguish publishers from each other.
+/// Returns the words that distinguish the publisher from others.
 fn publisher(record: &MarcRecord, tags: &Tags) -> Vec<String> {
     const COMMON: [&str; 16] = [
         "and",
@@ -357,7 +360,7 @@ fn has_begin_in_common(one: &[String], other: &[String]) -> bool {
         .any(|word| other.iter().any(|long| is_begin(word, long)))
 }
 
-/// Returns the years of publication, from the statement or, if there is none, from the fixed field.
+/// Returns the years of publication from the publication statement or, without one, from the fixed field.
 fn years(record: &MarcRecord, tags: &Tags, is_marc_21: bool) -> BTreeSet<u16> {
     let fields = tags
         .publications
@@ -390,7 +393,7 @@ fn years_in(text: &str) -> Vec<u16> {
         .collect()
 }
 
-/// Returns the number of an edition, or the words of its statement.
+/// Returns the number of an edition, or the words of the edition statement.
 fn statement_of(text: &str) -> Option<String> {
     const ORDINALS: [(&str, u32); 12] = [
         ("first", 1),
@@ -423,17 +426,17 @@ fn statement_of(text: &str) -> Option<String> {
     }
 }
 
-/// Returns the edition statement; a record without a statement counts as the first edition.
+/// Returns the edition statement; a record without one is taken to be of the first edition.
 fn statement_of_first(edition: &Edition) -> &str {
     edition.statement.as_deref().unwrap_or("1")
 }
 
-/// Returns whether both values are known and different.
+/// Returns whether both values are present and differ.
 fn differ(one: &Option<String>, other: &Option<String>) -> bool {
     one.is_some() && other.is_some() && one != other
 }
 
-/// Returns whether both records have numbers, and none in common.
+/// Returns whether both records have identifiers but share none.
 fn are_disjoint(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
     !one.is_empty() && !other.is_empty() && one.is_disjoint(other)
 }

@@ -1,4 +1,4 @@
-//! Which records are of one edition, case by case.
+//! Tests of records that are, or are not, of the same edition.
 
 use z3950_server::marc::{Field, Leader, MarcRecord};
 
@@ -33,7 +33,7 @@ const EMMA: [&str; 5] = [
     "260 aLondon :$bPenguin Books,$c2003.",
 ];
 
-/// Returns the lines of a book, some of which are replaced, by tag; a line without subfields is removed.
+/// Returns the lines of a book with some lines replaced, by tag; a replacement without subfields removes the line.
 fn changed(changes: &[&'static str]) -> Vec<&'static str> {
     let tags: Vec<&str> = changes.iter().map(|line| &line[..3]).collect();
     let kept = EMMA.into_iter().filter(|line| !tags.contains(&&line[..3]));

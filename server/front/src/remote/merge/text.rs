@@ -1,15 +1,14 @@
-//! The texts of records in the form in which they are compared: letters and digits without marks, in lower case, one blank
-//! between words.
+//! Prepares text of records for comparison: letters and digits without diacritics, in lower case, with one space between words.
 
 use std::ops::RangeInclusive;
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// The maximum number of characters of a text that are compared.
+/// The maximum number of characters of a string that are compared.
 const MAX_CHARACTERS: usize = 300;
 
-/// Returns the first characters of the text, without marks, punctuation and case.
+/// Returns the first [`MAX_CHARACTERS`] characters without diacritics, punctuation and case.
 pub(super) fn folded(text: &str) -> String {
     let mut folded = String::new();
     let letters = text.nfkd().filter(|letter| !is_combining_mark(*letter));
@@ -26,7 +25,7 @@ pub(super) fn folded(text: &str) -> String {
     words.join(" ")
 }
 
-/// The runs of three characters in a folded text, in ascending order, each once.
+/// The trigrams of a folded string, sorted and without duplicates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TextRuns(Vec<[char; 3]>);
 
@@ -40,7 +39,7 @@ impl TextRuns {
         Self(runs)
     }
 
-    /// Returns whether two texts have most of their runs in common, like texts that differ by a slip.
+    /// Returns whether two strings share most of their trigrams, as strings do that differ by a typing error.
     pub(super) fn is_similar(&self, other: &Self) -> bool {
         let (one, two) = (&self.0, &other.0);
         let mut others = two.iter().peekable();
@@ -53,10 +52,10 @@ impl TextRuns {
     }
 }
 
-/// Returns whether two folded texts are equal, or differ in one word made of letters, by one letter or by two letters that have
-/// changed places.
+/// Returns whether two folded strings are equal, or differ by a typing error in one word: one letter, or two letters exchanged.
 pub(super) fn are_equal_but_for_a_slip(one: &str, other: &str) -> bool {
-    /// Shorter words distinguish parts: *Henry IV* and *Henry V*; longer ones take long to compare.
+    /// The length of words in which an error is tolerated. Shorter words distinguish parts, such as *Henry IV* and *Henry V*;
+    /// longer words take long to compare.
     const LETTERS: RangeInclusive<usize> = 4..=40;
     let is_long = |word: &str| {
         LETTERS.contains(&word.chars().count()) && word.chars().all(char::is_alphabetic)
@@ -80,7 +79,7 @@ pub(super) fn are_equal_but_for_a_slip(one: &str, other: &str) -> bool {
     }
 }
 
-/// Returns whether each word of the shorter list begins a word of the longer list, or the other way round: `j` and `jane`, `univ`
+/// Returns whether each word of one list is an abbreviation of a word of the longer list, or the reverse: `j` and `jane`, `univ`
 /// and `university`.
 pub(super) fn are_abbreviated(one: &[String], other: &[String]) -> bool {
     let (few, many) = if one.len() <= other.len() {
@@ -92,7 +91,7 @@ pub(super) fn are_abbreviated(one: &[String], other: &[String]) -> bool {
         .all(|word| many.iter().any(|long| is_begin(word, long)))
 }
 
-/// Returns whether one of the words is the beginning of the other.
+/// Returns whether one of the two words begins with the other.
 pub(super) fn is_begin(one: &str, other: &str) -> bool {
     one.starts_with(other) || other.starts_with(one)
 }

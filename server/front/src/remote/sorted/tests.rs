@@ -1,4 +1,4 @@
-//! Lists of titles that are merged as they are read.
+//! Tests of lists of titles that are merged while they are read.
 
 use z3950_server::asn1::apdu::{External, MissingValueAction, SortRelation};
 use z3950_server::asn1::oid::{SUTRS, USMARC};
@@ -6,7 +6,7 @@ use z3950_server::marc::{Field, MarcRecord, iso2709};
 
 use super::*;
 
-/// Returns the order by title.
+/// Returns a sort order by title.
 fn by_title(relation: SortRelation, missing: Option<MissingValueAction>) -> RecordOrder {
     let mut key = z3950::service::sort::key_by_field("245", relation);
     key.missing_value_action = missing;
@@ -22,8 +22,8 @@ fn list(order: RecordOrder, parts: &[&[&str]], most: u64) -> SortedList {
     SortedList::new(order, counts, most)
 }
 
-/// Returns a record with a title, without a title for `-`, without MARC for `?`, or a failure for `!`. The part after `|` is
-/// filed.
+/// Returns a record with a title; `-` is a record without a title, `?` one without MARC, and `!` a failure. A title after `|` is
+/// the one under which the target files the record.
 fn record(title: &str) -> Result<Record, Diagnostic> {
     let marc = |fields: Vec<Field>| {
         let record = MarcRecord {
@@ -46,10 +46,10 @@ fn record(title: &str) -> Result<Record, Diagnostic> {
     }
 }
 
-/// The records of a part at some ranks.
+/// A page of records of a part.
 type PageOfPart = std::future::Ready<Option<Vec<Result<Record, Diagnostic>>>>;
 
-/// Reads records of these parts, a number at a time.
+/// Returns a function that reads records of these parts, a fixed number at a time.
 fn reader<'a>(
     parts: &'a [&'a [&'a str]],
     at_once: u64,
@@ -61,7 +61,7 @@ fn reader<'a>(
     }
 }
 
-/// Returns the titles in order, with failures in brackets.
+/// Returns the titles of the list in order, with failures in brackets.
 fn shown(list: &SortedList, parts: &[&[&str]]) -> String {
     let positions = 0..list.total();
     let titles = positions.map(

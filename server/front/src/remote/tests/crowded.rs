@@ -1,10 +1,10 @@
-//! Several databases at one server, which together need more sessions than it allows.
+//! Tests of several databases at one server that together need more sessions than it allows.
 
 use z3950::profile::Profiles;
 
 use super::*;
 
-/// Creates a server for each of these names of a database at another server, with which they may have one session together.
+/// Creates a server for each of these databases at `at`. Their profiles allow only one session with `at`, which they share.
 fn crowded(at: &TestServer, databases: &[(&str, &str, Duration)]) -> Vec<TestServer> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("targets.toml");

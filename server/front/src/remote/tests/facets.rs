@@ -1,4 +1,4 @@
-//! Facets of all targets, summed; and targets that do not count facets, refuse, or lie.
+//! Tests of facets that are summed over all targets, and of targets that do not support facets, refuse, or lie.
 
 use z3950::asn1::format::facets::{FacetField, FacetList};
 use z3950_server::asn1::apdu::Term;
@@ -18,7 +18,7 @@ fn by(prefix: &str, authors: &[&str]) -> TestServerBuilder {
     TestServer::builder().database("cat", books.collect::<Vec<_>>())
 }
 
-/// Returns the authors of the records found with their counts, and what the answer says about targets.
+/// Searches; returns the authors of the records found with their counts, and the remarks on targets in the answer.
 async fn authors(front: &TestServer, field: FacetField) -> (Vec<(String, i64)>, Vec<String>) {
     let connection = connected(front, "union").await;
     let connection = connection.with_facets(FacetList(vec![field]));
@@ -98,7 +98,7 @@ async fn targets_without_facets_keep_their_hits() {
     assert_eq!(self::found(&front, "shared").await.0, 4);
 }
 
-/// A catalogue of two records that reports whatever counts it likes.
+/// A catalogue of two records that reports arbitrary counts.
 struct Liar(Vec<(Term, usize)>);
 
 impl Backend for Liar {

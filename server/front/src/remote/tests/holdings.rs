@@ -1,4 +1,4 @@
-//! Holdings of targets: asked for with the records, without further requests, and not if a target has failed at them.
+//! Tests of holdings from targets. They are requested together with the records, unless the target has recently failed at them.
 
 use bytes::Bytes;
 use z3950::{Holding, RecordForm};
@@ -12,7 +12,7 @@ use z3950_server::marc::{Field, iso2709};
 
 use super::*;
 
-/// A catalogue whose OPAC records contain what its MARC records do not.
+/// A catalogue whose OPAC records contain holdings that are not in its MARC records.
 struct Library {
     records: Vec<MarcRecord>,
     /// The holding of each record.
@@ -54,7 +54,7 @@ impl Backend for Library {
     }
 }
 
-/// Returns an available copy at a place.
+/// Returns an available copy at a location.
 pub(super) fn copy(place: &str) -> HoldingsAndCircData {
     let item = CircRecord {
         available_now: true,
@@ -75,7 +75,7 @@ pub(super) fn library(records: Vec<MarcRecord>, holding: HoldingsAndCircData) ->
     }))
 }
 
-/// Returns the records that a search finds as OPAC records: their titles and the places of their copies.
+/// Searches for OPAC records; returns their titles and the locations of their copies.
 async fn copies(front: &TestServer, term: &str) -> Vec<String> {
     let connection = connected(front, "union").await;
     let connection = connection.with_form(RecordForm::new(Some(OPAC), None));

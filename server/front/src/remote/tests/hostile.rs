@@ -1,5 +1,5 @@
-//! Targets that break the protocol, in one way at a time: the records of other targets still come, soon, and nothing is mistaken
-//! for something else.
+//! Tests of targets that each break the protocol in one way. The records of other targets must still arrive without delay, and
+//! the broken answer must not be misread.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -74,7 +74,7 @@ async fn whatever_a_target_does_the_others_answer() {
     }
 }
 
-/// Returns an SRU server whose only record has this title, whatever it is asked; it closes each connection.
+/// Returns the address of an SRU server that answers each request with one record of this title, and closes the connection.
 async fn scripted(title: &str) -> String {
     let record = format!(
         "<record xmlns=\"http://www.loc.gov/MARC21/slim\"><leader>00000nam a2200000   4500</leader>\

@@ -1,11 +1,11 @@
-//! Databases with `merge`: records of one edition at several targets are one hit.
+//! Tests of databases with `merge`, in which records of one edition at several targets are one hit.
 
 use z3950_server::asn1::oid::OPAC;
 use z3950_server::marc::Field;
 
 use super::*;
 
-/// Creates a book of 1815 with a location, and notes that make its record longer.
+/// Creates a book of 1815 with a location; `notes` makes the record longer.
 pub(super) fn book(docid: &str, title: &str, notes: usize) -> MarcRecord {
     let mut book = record(docid, title);
     let published = Field::data(b"260", "  ", [("b", "Murray"), ("c", "1815")]);
@@ -25,7 +25,7 @@ fn merging(targets: impl IntoIterator<Item = String>) -> TestServer {
     front_with(targets, |options| options.merge = true)
 }
 
-/// Returns two libraries that both have *Shared Emma*, and one other book each.
+/// Returns two libraries that both have *Shared Emma*, and each one book that the other library does not have.
 fn two_libraries() -> (TestServerBuilder, TestServerBuilder) {
     (
         library([book("a1", "Shared Emma", 0), book("a2", "Shared Sense", 0)]),

@@ -1,4 +1,4 @@
-//! Earlier result sets as operands of a query at several targets.
+//! Tests of earlier result sets as operands of a query at several targets.
 
 use z3950::Session;
 use z3950::service::search::SearchOptions;
@@ -6,7 +6,8 @@ use z3950_server::asn1::apdu::{DiagRec, Query as ApduQuery, SortRelation, SortRe
 
 use super::*;
 
-/// Returns what each target found, as `2+1`, with `!` for a failure; or the condition of a failed search.
+/// Returns the number of records from each target, as `2+1`, with `!` for a target that failed; or the condition of a failed
+/// search.
 async fn search(session: &Session, database: &str, set: &str, pqf: &str) -> String {
     let mut options = SearchOptions::default();
     options.databases = vec![database.into()];

@@ -1,4 +1,4 @@
-//! Scans of several targets, which write and order their terms as they like, or fail.
+//! Tests of scans of several targets whose terms differ in form and order, or that fail.
 
 use z3950::asn1::apdu::{DiagRec, ScanStatus};
 use z3950::service::scan::ScanOptions;

@@ -1,4 +1,4 @@
-//! Sorted result sets of several targets, which sort, refuse to sort, or do not do what they say.
+//! Tests of sorted result sets of several targets, some of which refuse to sort or claim an order that their records do not have.
 
 use z3950::{ResultSet, SortKey};
 use z3950_server::asn1::apdu::DiagRec;
@@ -28,7 +28,7 @@ fn keys(text: &str) -> Vec<SortKey> {
     text.split(' ').map(|key| key.parse().expect(key)).collect()
 }
 
-/// Returns the titles from a position onwards, or the condition in the place of each record.
+/// Returns the titles from a position onwards; for a record that is a diagnostic, its condition.
 async fn titles(hits: &ResultSet, from: u64) -> String {
     let mut shown = Vec::new();
     let mut records = hits.range(from..);
@@ -162,7 +162,7 @@ async fn a_target_that_cannot_sort_is_named() {
     }
 }
 
-/// A catalogue that says that it sorts, and does not.
+/// A catalogue that claims to sort but does not change the order.
 struct Unsorting(MemoryBackend);
 
 impl Backend for Unsorting {
@@ -346,7 +346,7 @@ async fn several_sets_become_one() {
     let sorted = async |inputs: &[Hits]| database.sorted(Sort::new(inputs, keys)).await;
     assert_eq!(sorted(&inputs).await.expect("sorted").len(), 3);
     assert_eq!(sorted(&inputs[2..]).await.expect("sorted").len(), 0);
-    /// A list from another database.
+    /// A list of hits that belongs to another database.
     struct Foreign;
     impl HitList for Foreign {
         fn len(&self) -> usize {

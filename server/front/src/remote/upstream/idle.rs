@@ -1,5 +1,5 @@
-//! Sessions and result sets that are not in use: they are given up after a while, or at once if others wait for a session with
-//! the server.
+//! Closes sessions and deletes result sets that are not in use: after a while, or immediately if another user is waiting for a
+//! session with the server.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -11,11 +11,11 @@ use z3950_server::backend::Caller;
 use super::{HeldSet, SessionSlot, SlotState, Upstream};
 use crate::lock::lock;
 
-/// How long a session or a result set may be idle before it is given up at the target.
+/// The time after which an idle session is closed and an unused result set is deleted at the target.
 const IDLE: Duration = Duration::from_secs(60);
 
 impl Upstream {
-    /// Starts to look after sessions and sets, once, until the database is gone.
+    /// Starts the task that closes idle sessions and deletes unused sets, unless it is running. It ends with the database.
     pub(super) fn tend(self: &Arc<Self>) {
         if self.is_tended.swap(true, Ordering::Relaxed) {
             return;
@@ -44,7 +44,8 @@ impl Upstream {
         self.slots.iter().any(SessionSlot::is_open)
     }
 
-    /// Gives up the session that has been idle for the longest time, or else the first one that becomes idle, if others still wait.
+    /// Closes the session that has been idle for the longest time or, if all are in use, the first one that becomes idle while
+    /// another user is still waiting.
     async fn give_way(&self) {
         let open = self.slots.iter().enumerate();
         let open = open.filter(|(_, slot)| slot.is_open());
@@ -88,7 +89,7 @@ impl Upstream {
         }
     }
 
-    /// Gives up all sessions that are not in use, with their result sets.
+    /// Closes all sessions that are not in use, with their result sets.
     pub(in crate::remote) fn retire(&self) {
         self.forget_sets(|_| true);
         for slot in &self.slots {
@@ -99,7 +100,7 @@ impl Upstream {
         }
     }
 
-    /// Gives up the sets at the target that are not in use.
+    /// Deletes the unused sets at the target for which `is_one` is true.
     fn forget_sets(&self, is_one: impl Fn(&HeldSet) -> bool) {
         let mut sets = lock(&self.held);
         sets.retain(|set| set.strong_count() > 0);
@@ -118,7 +119,7 @@ impl SessionSlot {
         self.is_open.load(Ordering::Acquire)
     }
 
-    /// Drops the session, which ends when no result set needs it any longer.
+    /// Drops the connection of a slot. The session ends when no result set needs it any more.
     pub(super) fn close(&self, state: &mut SlotState) {
         state.open = None;
         self.is_open.store(false, Ordering::Release);

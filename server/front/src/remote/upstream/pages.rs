@@ -1,5 +1,5 @@
-//! Pages of the records that were found at a target. Each page is kept for a moment. A set that the target has dropped is
-//! searched again.
+//! Pages of records found at a target. The records are cached for a short time. If the target has dropped a result set, the
+//! search is repeated.
 
 use std::ops::RangeInclusive;
 
@@ -15,12 +15,12 @@ use crate::remote::form::{SourceForm, is_usable};
 use crate::remote::queue::SessionTurn;
 use crate::remote::set::{HeldSet, RemoteSet};
 
-/// The number of octets of a page after which the rest is left for later: more than a response may have by default.
+/// The number of octets after which a page ends, which is more than a response may have by default.
 const PAGE_OCTETS: usize = 8 << 20;
 
 impl Upstream {
-    /// Returns records of a set, by rank from 1, in order; there are fewer if they have too many octets for one response. Each
-    /// record is kept for a moment.
+    /// Returns records of a set in order, by rank from 1, and caches them for a short time. There are fewer than requested if
+    /// they are too large for one response.
     pub(in crate::remote) async fn page(
         &self,
         set: &RemoteSet,
@@ -45,7 +45,7 @@ impl Upstream {
     }
 
     /// # Errors
-    /// The reason why no more records than those of `page` can be fetched.
+    /// The reason why no records beyond those in `page` can be fetched.
     async fn fetch(
         &self,
         set: &RemoteSet,
@@ -145,7 +145,7 @@ impl Upstream {
         }
     }
 
-    /// Keeps the records that came with the search.
+    /// Caches the records that were sent with the search.
     pub(super) async fn keep_first(&self, set: &RemoteSet) {
         let held = set.held.lock().await;
         let Some(result) = &held.result else { return };
@@ -178,7 +178,7 @@ impl Upstream {
     }
 }
 
-/// Creates the diagnostic for a target that sends fewer records than it counted.
+/// Creates the diagnostic for a target that sends fewer records than it reported.
 fn fewer() -> Diagnostic {
     let words = "the server has fewer records than it counted";
     diagnostic(Condition::SYSTEM_ERROR_PRESENTING, words)

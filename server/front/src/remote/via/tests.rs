@@ -1,4 +1,4 @@
-//! Fronts that lead to each other, over both protocols.
+//! Tests of servers that are each other's targets, over both protocols.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use z3950_server::testing::{TestServer, record};
 use super::super::RemoteDatabase;
 use super::*;
 
-/// The addresses of servers by name, some of which start only after others that lead to them.
+/// The addresses of servers by name. A server may be named as a target before it starts.
 #[derive(Clone, Default)]
 struct Names(Arc<Mutex<HashMap<String, SocketAddr>>>);
 
@@ -44,7 +44,8 @@ impl Connect for Names {
     }
 }
 
-/// Returns the hits of a search at a front, and the failures of its targets. The search must not take as long as a target may.
+/// Searches through a front server; returns the number of hits and the failures of targets. Asserts that the search takes less
+/// than the time limit of a target.
 async fn found(front: &TestServer, name: &str) -> (u64, Vec<String>) {
     let search = async {
         let target = format!("{}/{name}", front.addr());

@@ -1,4 +1,4 @@
-//! Every value of the attributes other than Use.
+//! Tests of every value of the attributes other than Use.
 
 use z3950_asn1::bib1::attributes::{STRUCTURE, TRUNCATION, USE};
 

@@ -1,4 +1,4 @@
-//! Every diagnostic that a query can be refused with, and its additional information.
+//! Tests of every diagnostic with which a query can be refused, and its additional information.
 
 use z3950_asn1::apdu::{
     AttributeElement, AttributeValue, AttributesPlusTerm, ComplexAttribute, IntUnit, Operand,

@@ -1,4 +1,4 @@
-//! Facets over the records that a query finds.
+//! Tests of facets over the records found.
 
 use z3950_asn1::apdu::{
     AttributeElement, AttributeList, AttributeValue, ComplexAttribute, StringOrNumeric, Term,
@@ -145,7 +145,7 @@ fn whole_entries_are_shown_as_printed_up_to_a_length() {
     assert_eq!(shown(&mut Work::new(MOST_WORK)), [printed, folded]);
 }
 
-/// Returns a catalogue of 6,000 different words, the octets that count for a facet of them, and the facet.
+/// Returns a catalogue of 6,000 different words, the octets charged for a facet of these words, and the facet.
 fn many_words() -> (Catalogue, usize, FacetRequest) {
     let words = |from: usize| (from..from + 500).map(|word| format!("w{word} "));
     let records = (0..12).map(|number| record("id", &words(number * 500).collect::<String>()));
@@ -166,7 +166,7 @@ fn many_words() -> (Catalogue, usize, FacetRequest) {
     (catalogue, 2 * step, request)
 }
 
-/// Returns the number of facets, or `None` if the work is exhausted, and the units that are left.
+/// Returns the number of facets, or `None` if the work is exhausted, and the units of work that are left.
 fn facets_with(
     catalogue: &Catalogue,
     requests: &[FacetRequest],

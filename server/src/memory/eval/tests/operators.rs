@@ -1,4 +1,4 @@
-//! And, or, not, proximity; counts of terms; and limits.
+//! Tests of and, or, not and proximity, of the counts of terms, and of limits.
 
 use z3950_asn1::apdu::DatabaseName;
 use z3950_marc::MarcRecord;
@@ -66,14 +66,14 @@ fn proximity() {
     ]);
 }
 
-/// Returns a record with a title of these words, each repeated.
+/// Returns a record whose title has these words, each repeated the given number of times.
 fn titled(docid: &str, words: &[(&str, usize)]) -> MarcRecord {
     let words = words.iter();
     let words = words.map(|(word, count)| format!("{word} ").repeat(*count));
     record(docid, &words.collect::<String>())
 }
 
-/// Checks the records found, or the condition.
+/// Checks the result of a query: the records found, or the condition.
 fn check_answer(records: &[MarcRecord], query: &str, expected: Result<&str, &str>) {
     let catalogue = Catalogue::of(records, Fields::default());
     let answer = catalogue.answer(&pqf(query));

@@ -1,4 +1,4 @@
-//! Random queries on random records, compared with a scan of the records.
+//! Tests of random queries on random records, compared with a scan of the records.
 
 use proptest::prelude::*;
 use z3950_asn1::apdu::{
@@ -10,10 +10,10 @@ use z3950_marc::{Field, MarcRecord};
 use super::{Catalogue, pqf};
 use crate::memory::fields::Fields;
 
-/// A record: fields, each a list of words.
+/// A record as a list of fields, each a list of words.
 type Record = Vec<Vec<u8>>;
 
-/// A query of words in notes.
+/// A query for words in notes.
 #[derive(Clone, Debug)]
 enum Query {
     Word(u8),
@@ -154,7 +154,7 @@ fn query() -> impl Strategy<Value = Query> {
     })
 }
 
-/// Returns attributes of the six types and of others, with supported and unsupported values.
+/// Generates attributes of the six types of Bib-1 and of other types, with supported and unsupported values.
 fn attributes() -> impl Strategy<Value = Vec<AttributeElement>> {
     let uses = prop::sample::select(vec![
         4, 7, 8, 9, 12, 31, 54, 55, 63, 1003, 1016, 1032, 1211, 9999,
@@ -171,7 +171,7 @@ fn attributes() -> impl Strategy<Value = Vec<AttributeElement>> {
     })
 }
 
-/// Returns terms of letters, digits, masks, characters of regular expressions, and octets that are not text.
+/// Generates terms of letters, digits, mask characters, characters of regular expressions, and octets that are not text.
 fn term() -> impl Strategy<Value = Vec<u8>> {
     let text = "[a-d0-9#?*.()|{}\\[\\]^$+ /\u{301}\u{df}\u{130}\u{7d05}-]{0,12}";
     prop_oneof![

@@ -1,4 +1,4 @@
-//! Every Use value finds the contents of its field.
+//! Tests that each Use value finds the contents of its field.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::{Catalogue, pqf};
 use crate::memory::attributes::infos;
 use crate::memory::fields::Fields;
 
-/// A Use value, a field, and the term that finds it; `%` is a word that no other row has.
+/// A Use value, a field, and the term that finds the field; `%` stands for a word that is unique to the row.
 type Row = (i64, &'static str, &'static str);
 
 #[rustfmt::skip]

@@ -1,4 +1,4 @@
-//! Packages: who finds, changes and deletes them, and their limits.
+//! Tests of packages: their limits, and the users who may find, change and delete them.
 
 use super::*;
 use crate::access::{Access, User};

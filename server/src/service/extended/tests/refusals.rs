@@ -1,4 +1,4 @@
-//! Every diagnostic with which a request is refused; none of them changes anything.
+//! Tests of every diagnostic that refuses a request; a refused request must not change anything.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Updates in each version and as XML documents: their effects, and the report on each record in the package.
+//! Tests of updates in each version and as XML documents: their effects, and the report on each record in the package.
 
 use super::*;
 use z3950_asn1::es::update::UpdateStatus;

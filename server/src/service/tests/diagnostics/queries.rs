@@ -1,4 +1,4 @@
-//! The diagnostics for queries (Z39.50-2003 §3.7).
+//! Tests of the diagnostics for queries (Z39.50-2003 §3.7).
 
 use std::sync::Arc;
 
@@ -141,7 +141,7 @@ fn found_under(profile: Profile, pqf: &str) -> Apdu {
     answer(&mut session, search(pqf))
 }
 
-/// Returns the answer of the imitation of yaz-ztest.
+/// Returns the answer of the yaz-ztest imitation to a query in PQF.
 fn imitating(database: &str, pqf: &str) -> Apdu {
     let request = SearchRequest {
         database_names: vec![DatabaseName::from(database)],

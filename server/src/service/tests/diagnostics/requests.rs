@@ -1,4 +1,5 @@
-//! The diagnostics for Search, Present, Scan and Sort, except those for queries (Z39.50-2003 §3.2.2, §3.2.3, §3.2.7, §3.2.8).
+//! Tests of the diagnostics for Search, Present, Scan and Sort, other than those for queries (Z39.50-2003 §3.2.2, §3.2.3, §3.2.7,
+//! §3.2.8).
 
 use std::sync::Arc;
 
@@ -247,7 +248,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-/// A backend with the default methods of the trait.
+/// A backend that only has the default methods of the trait.
 struct Nothing;
 
 impl Backend for Nothing {}

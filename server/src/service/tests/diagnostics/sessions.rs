@@ -1,4 +1,4 @@
-//! The diagnostics for credentials and addresses (Z39.50-2003 §3.2.1.1.2, §3.2.5).
+//! Tests of the diagnostics for credentials and addresses (Z39.50-2003 §3.2.1.1.2, §3.2.5).
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -83,7 +83,7 @@ fn introduced(credentials: Option<IdAuthentication>) -> Apdu {
     introduced_to(&guarded(), credentials)
 }
 
-/// Returns a server for the listed users.
+/// Returns a target with a list of users.
 fn guarded() -> Arc<Target> {
     let access = Access {
         users: users(),
@@ -100,7 +100,7 @@ fn introduced_to(target: &Arc<Target>, credentials: Option<IdAuthentication>) ->
     )
 }
 
-/// Opens a session of a client that must authenticate, with these options and Search.
+/// Opens a session in which the client must authenticate; its options are these and Search.
 fn asked(options: Options) -> Session {
     let access = Access {
         users: users(),

@@ -1,4 +1,4 @@
-//! The diagnostics for extended services (Z39.50-2003 §3.2.9, Appendix EXT).
+//! Tests of the diagnostics for extended services (Z39.50-2003 §3.2.9, Appendix EXT).
 
 use std::sync::Arc;
 
@@ -188,7 +188,7 @@ fn function(
     request
 }
 
-/// Opens a session with a database `books` of one record, which is in the set `default`.
+/// Opens a session with a database `books`, whose only record is in the set `default`.
 fn on_shelf() -> Session {
     let mut session = open_on(target(&shelf(&["a"])));
     let all = SearchRequest {

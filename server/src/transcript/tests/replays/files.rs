@@ -1,4 +1,4 @@
-//! Files of recordings: what is refused, what is doubtful, and limits.
+//! Tests of recordings in files: errors, doubtful lines, and limits.
 
 use std::io::Write as _;
 
@@ -60,7 +60,7 @@ fn files_are_refused_with_the_line() {
     assert!(Replay::open(folder.path()).is_err());
 }
 
-/// Lines that were deleted or moved are found by what is then missing.
+/// Deleted or moved lines are detected by the gaps that they leave.
 #[test]
 fn doubtful_lines_are_told() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Rules about what was agreed on in Init: services, versions, sizes (Z39.50-2003 §3.2.1.1, §4.1).
+//! Rules about what was agreed on at Init: services, versions, sizes (Z39.50-2003 §3.2.1.1, §4.1).
 
 use z3950_asn1::apdu::{
     Apdu, AttributeElement, AttributeValue, Operand, Options, PresentRequest, Query,
@@ -8,7 +8,7 @@ use z3950_asn1::apdu::{
 use super::Judged;
 use crate::client::rules::RuleId;
 
-/// The name of result sets if the option for other names is not in force.
+/// The only name of a result set that is allowed if the option namedResultSets is not in force.
 const DEFAULT: &[u8] = b"default";
 
 impl Judged<'_> {
@@ -52,7 +52,7 @@ impl Judged<'_> {
     }
 }
 
-/// Returns the option by which Init grants a service.
+/// Returns the option that permits a service.
 fn option(request: &Apdu) -> Option<Options> {
     Some(match request {
         Apdu::SearchRequest(_) => Options::SEARCH,
@@ -77,7 +77,7 @@ fn made(request: &Apdu) -> Option<&[u8]> {
     }
 }
 
-/// Returns an element of a request that only version 3 has, according to the comments in the ASN.1.
+/// Returns an element of a request that exists only in version 3, according to the comments in the ASN.1.
 fn of_version_3(request: &Apdu) -> Option<&'static str> {
     match request {
         Apdu::SearchRequest(search) => match &search.query {

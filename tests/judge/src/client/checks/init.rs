@@ -7,7 +7,7 @@ use super::Judged;
 use crate::client::octets;
 use crate::client::rules::RuleId;
 
-/// The positions of the options that the standard names; 9 is reserved.
+/// The positions of the options defined by the standard; 9 is reserved.
 const OPTIONS: std::ops::RangeInclusive<u8> = 0..=21;
 const RESERVED: u8 = 9;
 

@@ -1,4 +1,4 @@
-//! Breaks each rule once.
+//! Conversations that break each rule once.
 
 use z3950_asn1::apdu::{
     AccessControlResponse, AttributeElement, CloseReason, DatabaseName, ExtendedServicesRequest,
@@ -26,7 +26,7 @@ fn search(change: impl FnOnce(&mut SearchRequest)) -> Vec<Step> {
     then(find("@attr 1=4 war", change))
 }
 
-/// Returns the steps for a request after a search with hits in the set default.
+/// Returns the steps for a request after a search that has hits in the set `default`.
 fn found(request: impl Into<Apdu>) -> Vec<Step> {
     vec![open(), ask(find("@attr 1=4 war", |_| {})), ask(request)]
 }
@@ -38,14 +38,14 @@ fn trigger(action: RequestedAction) -> TriggerResourceControlRequest {
     }
 }
 
-/// Returns octets in which some octets are replaced by others.
+/// Replaces some octets by others.
 fn replaced(octets: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     let at = octets.windows(from.len()).position(|part| part == from);
     let at = at.expect("there");
     [&octets[..at], to, &octets[at + from.len()..]].concat()
 }
 
-/// Returns conversations that break the rules over a socket.
+/// Returns the conversations, each with the rule that it breaks.
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn breaches() -> Vec<(&'static str, Vec<Step>)> {
     let mut overlapping = present_request(1, 1);
@@ -328,7 +328,7 @@ async fn each_rule_can_be_broken() {
     }
 }
 
-/// A conversation that breaks a rule breaks no other requirement, apart from the consequences.
+/// A conversation that breaks a rule must not break any other requirement, apart from the consequences.
 #[tokio::test]
 async fn a_breach_breaks_no_other_demand() {
     for (name, steps) in breaches() {
@@ -350,7 +350,7 @@ async fn a_breach_breaks_no_other_demand() {
     }
 }
 
-/// Concurrent requests are judged without a server here, so that their order does not depend on its speed.
+/// These concurrent requests are judged without a server, so that their order does not depend on its speed.
 #[test]
 fn concurrent_requests_have_their_own_reference_ids() {
     let with_id = |id: Option<&[u8]>| {

@@ -1,9 +1,9 @@
-//! Tests for what clients do after faults.
+//! Tests of the reactions of clients to faults.
 
 use super::*;
 use z3950_server::fault::{Fault, Rule, When};
 
-/// Returns the reactions to the rule by a client that searches and then performs these steps.
+/// Runs a client that searches and then performs these steps, at a server with the rule; returns its reactions.
 async fn reactions(
     rule: &str,
     steps: Vec<Step>,

@@ -1,4 +1,4 @@
-//! Tests for the known state of a session: result sets, requests in progress, earlier requests.
+//! Tests of the state of a session: result sets, requests in progress, earlier requests.
 
 use z3950_asn1::apdu::{
     DeleteResultSetResponse, DeleteSetStatus, ExtendedServicesRequest, ExtendedServicesResponse,
@@ -45,7 +45,8 @@ fn what_is_remembered_of_a_session_is_bounded() {
     assert_eq!(known.pending.len(), 2);
 }
 
-/// After each answer to a search or a task: whether a Present may name the set `a`, and how many records the set has.
+/// Each case has the answer to a search or task, whether a Present may then name the set `a`, and the number of records in the
+/// set.
 #[test]
 fn which_result_sets_exist_follows_from_the_answers() {
     let search = || Apdu::from(find("war", |search| search.result_set_name = "a".into()));
@@ -122,7 +123,7 @@ fn which_result_sets_exist_follows_from_the_answers() {
     }
 }
 
-/// A request in progress already counts, since its answer may come first.
+/// A set that a request in progress creates may be named, because the answer may arrive before.
 #[test]
 fn a_result_set_that_is_being_made_may_be_named() {
     let mut known = Knowledge::new(10);

@@ -87,7 +87,7 @@ async fn then_end(trial: &mut Trial) -> Checked {
     over(trial, "the end of the connection").await
 }
 
-/// Fails if the server sends anything.
+/// Fails if the server sends anything more.
 async fn over(trial: &mut Trial, wanted: &str) -> Checked {
     let next = trial.unasked().await;
     let holds = matches!(next, Received::End(_) | Received::Silence(_));
@@ -111,7 +111,7 @@ async fn after_search(trial: &mut Trial) -> Checked {
         .map(drop)
 }
 
-/// Reads until the session ends; a search may be answered before that.
+/// Reads until the session ends; `answers` searches may be answered before.
 async fn ends(trial: &mut Trial, answers: usize) -> Checked {
     for _ in 0..=answers {
         match trial.receive().await {
@@ -148,7 +148,7 @@ async fn new_session(trial: &mut Trial) -> Checked {
     begins(trial).await
 }
 
-/// Fails unless a session begins and can be used.
+/// Fails unless a session can be opened and used.
 async fn begins(trial: &mut Trial) -> Checked {
     let search = trial.good_search()?;
     let init = trial.base_init();

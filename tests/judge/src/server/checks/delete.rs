@@ -12,7 +12,7 @@ use crate::server::verdict::{Checked, Preparation, Verdict, want};
 
 const STATUS: &str = "Z39.50-2003 §3.2.4.1.3";
 const LIST: &str = "Z39.50-2003 §3.2.4.1.4";
-/// The name of a result set that no session has.
+/// A name that is not used for any result set.
 const NO_SET: &str = "z3950-conformance-none";
 
 pub(super) const CHECKS: &[Check] = checks! {
@@ -54,7 +54,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         => unknown_function;
 };
 
-/// Creates the default result set, if deletion was granted.
+/// Creates the default result set; the check ends if Delete was not granted.
 async fn ready(trial: &mut Trial) -> Checked {
     trial.session().await?;
     trial.needs(Options::DELETE)?;

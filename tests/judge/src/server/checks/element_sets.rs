@@ -10,7 +10,7 @@ use crate::server::trial::Trial;
 use crate::server::verdict::{Checked, Preparation, Verdict, counted, want};
 
 const NAMES: &str = "Z39.50-2003 §3.6.2";
-/// The codes that say that element sets, or this element set, are not available.
+/// The conditions that mean that element sets, or the requested one, are not available.
 const NOT_THERE: [i64; 4] = [14, 24, 25, 26];
 
 pub(super) const CHECKS: &[Check] = checks! {
@@ -122,7 +122,7 @@ async fn long(trial: &mut Trial) -> Checked {
     odd(trial, &name).await
 }
 
-/// Names an element set for one database only.
+/// Returns an element set name for one database only.
 fn specific(database: DatabaseName) -> ElementSetNames {
     ElementSetNames::DatabaseSpecific(vec![DatabaseSpecificElementSet {
         db_name: database,

@@ -1,4 +1,4 @@
-//! Explain: whether a server does what it says about itself (Z39.50-2003 §3.2.10).
+//! Explain: compares the server's description of itself with its behaviour (Z39.50-2003 §3.2.10).
 
 use z3950_asn1::apdu::{Options, SearchResponse};
 use z3950_asn1::oid::EXPLAIN;
@@ -14,7 +14,7 @@ use z3950::service::explain::{DATABASE, ExplainOptions, ExplainUse};
 use z3950::target::adapt::DEFAULT_DATABASE;
 
 const EXPLAIN_FACILITY: &str = "Z39.50-2003 §3.2.10";
-/// The codes that say that the database does not exist.
+/// The conditions that mean that the database does not exist.
 const NO_EXPLAIN: [i64; 6] = [109, 235, 236, 23, 121, 3];
 
 pub(super) const CHECKS: &[Check] = checks! {
@@ -41,7 +41,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         => named_sets;
 };
 
-/// Searches the Explain database. Servers without this database are detected before anything is judged.
+/// Searches the Explain database; the check ends if the server does not have this database.
 async fn explained(
     trial: &mut Trial,
     category: &str,

@@ -1,5 +1,5 @@
-//! Octets that the standard forbids: a server may send Close or hang up, but must neither carry out such requests nor stop
-//! serving other clients (Z39.50-2003 §4.2; X.690). Undefined values of closeReason are not covered here.
+//! Octets that the standard forbids: a server may send Close or end the connection, but must neither perform such requests nor
+//! stop serving other clients (Z39.50-2003 §4.2; X.690). Undefined values of closeReason are checked elsewhere.
 
 use z3950_asn1::apdu::{Apdu, InitializeRequest, Operator, RpnQuery, RpnStructure, SearchRequest};
 use z3950_asn1::codec::frame::{Header, Length};
@@ -97,10 +97,10 @@ pub(super) const CHECKS: &[Check] = checks! {
         => connections;
 };
 
-/// The tag of a search's query, which is the last element of these searches.
+/// The tag of the query, which is the last element of the searches here.
 const QUERY: u8 = 0xb5;
 
-/// Fails unless a new session begins and searches as before.
+/// Fails unless a new session can be opened and a search in it has the same result as before.
 async fn still_serves(trial: &mut Trial) -> Checked {
     let search = trial.good_search()?;
     let init = trial.base_init();
@@ -121,7 +121,7 @@ async fn still_serves(trial: &mut Trial) -> Checked {
     }
 }
 
-/// Sends octets on a new connection: the server may answer or hang up, but not begin a session.
+/// Sends octets on a new connection. The server may answer or end the connection, but must not open a session.
 async fn first(trial: &mut Trial, octets: &'static [u8]) -> Checked {
     trial.connect().await?;
     trial.send_octets(octets).await?;
@@ -141,7 +141,7 @@ async fn first(trial: &mut Trial, octets: &'static [u8]) -> Checked {
     still_serves(trial).await
 }
 
-/// Sends octets on a new connection, which the server has to end.
+/// Sends octets on a new connection. The server has to end it.
 async fn first_ends(trial: &mut Trial, octets: &'static [u8]) -> Checked {
     trial.connect().await?;
     trial.send_octets(octets).await?;
@@ -165,7 +165,7 @@ async fn response_first(trial: &mut Trial) -> Checked {
     .await
 }
 
-/// Sends half an APDU and hangs up.
+/// Sends half of an APDU and closes the connection.
 async fn truncated(trial: &mut Trial, in_session: bool) -> Checked {
     let octets = if in_session {
         trial.session().await?;
@@ -185,7 +185,7 @@ async fn truncated(trial: &mut Trial, in_session: bool) -> Checked {
     still_serves(trial).await
 }
 
-/// Sends octets in a session, which the server has to end with Close or by ending the connection.
+/// Sends octets in a session. The server has to end it, with Close or by ending the connection.
 async fn ends(trial: &mut Trial, octets: Vec<u8>) -> Checked {
     trial.session().await?;
     trial.send_octets(octets).await?;
@@ -195,7 +195,7 @@ async fn ends(trial: &mut Trial, octets: Vec<u8>) -> Checked {
     still_serves(trial).await
 }
 
-/// Sends the octets of a search in a session; any answer is acceptable, and so is the end of the session.
+/// Sends the octets of a search in a session. Any answer is acceptable, including the end of the session.
 async fn survives(trial: &mut Trial, octets: Vec<u8>) -> Checked {
     trial.session().await?;
     trial.send_octets(octets).await?;
@@ -292,7 +292,7 @@ async fn long_integer(trial: &mut Trial) -> Checked {
     still_serves(trial).await
 }
 
-/// Returns a search whose preferredRecordSyntax, which it otherwise does not have, has these octets.
+/// Returns the octets of a search whose preferredRecordSyntax, which other searches omit, has these octets.
 fn with_syntax(trial: &Trial, oid: &[u8]) -> Checked<Vec<u8>> {
     let search = SearchRequest {
         preferred_record_syntax: None,

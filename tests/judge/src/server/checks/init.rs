@@ -111,7 +111,7 @@ async fn answered(trial: &mut Trial) -> Checked {
     trial.opened(init).await.map(drop)
 }
 
-/// Sends Init with these versions.
+/// Sends an Init with these versions.
 async fn init_with(trial: &mut Trial, bits: &[u8]) -> Checked<InitializeResponse> {
     let mut init = trial.base_init();
     init.protocol_version = ProtocolVersion(Bits::of(bits));
@@ -196,7 +196,7 @@ async fn named(trial: &mut Trial, name: Option<&str>) -> Checked {
     accepted(trial, init).await
 }
 
-/// Fails unless the server accepts this Init, as it accepts one without the odd value.
+/// Fails unless the server accepts this Init as it accepts one without the unusual value.
 async fn accepted(trial: &mut Trial, init: InitializeRequest) -> Checked {
     trial.session().await?;
     let response = trial.opened(init).await?;
@@ -215,7 +215,7 @@ async fn accepted_octets(trial: &mut Trial, octets: Vec<u8>) -> Checked {
     })
 }
 
-/// Returns a user that no server has.
+/// Returns the credentials of a user who does not exist.
 fn open_id() -> IdAuthentication {
     IdAuthentication::Open("z3950-conformance/none".into())
 }
@@ -247,7 +247,7 @@ async fn rejection_says_why(trial: &mut Trial) -> Checked {
     })
 }
 
-/// Returns an object identifier that nobody has registered.
+/// Returns an object identifier that is not registered.
 fn unregistered() -> Oid {
     Oid::z3950(&[10, 1000, 9999, 1])
 }
@@ -321,7 +321,7 @@ async fn task_before_init(trial: &mut Trial) -> Checked {
     before_init(trial, task.into()).await
 }
 
-/// Fails unless a request before Init has no effect: the server ends the connection, sends Close, or refuses the request.
+/// Fails if a request before Init has an effect: the server must end the connection, send Close, or refuse the request.
 async fn before_init(trial: &mut Trial, request: Apdu) -> Checked {
     trial.session().await?;
     trial.connect().await?;

@@ -1,4 +1,4 @@
-//! Values that are agreed on in Init: options, sizes, character sets (Z39.50-2003 §3.2.1.1.3, §3.2.1.1.4, §4.3).
+//! Values agreed on at Init: options, sizes, character sets (Z39.50-2003 §3.2.1.1.3, §3.2.1.1.4, §4.3).
 
 use z3950_asn1::apdu::{InitializeResponse, Options, OtherInformation, ProtocolVersion};
 use z3950_asn1::format::charset_negotiation::{CharSetandLanguageNegotiation, OriginProposal};
@@ -74,7 +74,7 @@ pub(super) const CHECKS: &[Check] = checks! {
 
 const SIZE: i64 = 1 << 20;
 
-/// Returns the answer to Init with other options, from a server that accepts the usual options.
+/// Sends an Init with unusual options, to a server that accepts the usual options; returns the answer.
 async fn proposing(trial: &mut Trial, options: Options) -> Checked<InitializeResponse> {
     trial.session().await?;
     let mut init = trial.base_init();
@@ -157,7 +157,7 @@ async fn not_proposed(trial: &mut Trial, option: Options) -> Checked {
     })
 }
 
-/// Returns the answer to Init with other sizes, from a server that accepts the usual sizes.
+/// Sends an Init with unusual sizes, to a server that accepts the usual sizes; returns the answer.
 async fn sized(trial: &mut Trial, preferred: i64, exceptional: i64) -> Checked<InitializeResponse> {
     trial.session().await?;
     let mut init = trial.base_init();

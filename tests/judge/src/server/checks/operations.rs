@@ -1,5 +1,5 @@
-//! Operations: one after the other, and several at a time if this was granted (Z39.50-2003 §3.4, §3.5); and services that were
-//! not granted (§3.2.1.1.3).
+//! Operations: serial, or concurrent if this was granted (Z39.50-2003 §3.4, §3.5); and services that were not granted
+//! (§3.2.1.1.3).
 
 use std::collections::HashSet;
 
@@ -62,7 +62,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         => fewer_duplicates;
 };
 
-/// Returns searches, each with its own referenceId and result set.
+/// Returns searches with different referenceIds and result sets.
 fn searches(trial: &Trial, number: usize) -> Checked<Vec<SearchRequest>> {
     let query = trial.query()?;
     let requests = (0..number).map(|index| {
@@ -81,7 +81,7 @@ async fn granted(trial: &mut Trial) -> Checked {
     trial.needs(Options::NAMED_RESULT_SETS)
 }
 
-/// Reads this many answers, each with a different one of the referenceIds.
+/// Reads an answer for each request; fails unless each has a different referenceId of the requests.
 async fn answers(trial: &mut Trial, requests: &[Option<ReferenceId>]) -> Checked {
     let mut waiting: HashSet<Option<ReferenceId>> = requests.iter().cloned().collect();
     while !waiting.is_empty() {
@@ -161,7 +161,7 @@ async fn idle(trial: &mut Trial) -> Checked {
     trial.ask(search).await.map(drop)
 }
 
-/// Opens a session with only search and present, and uses another service.
+/// Opens a session with nothing but search and present, and uses another service.
 async fn not_granted(trial: &mut Trial, option: Options) -> Checked {
     let mut init = trial.base_init();
     init.options = Options::SEARCH.union(Options::PRESENT);

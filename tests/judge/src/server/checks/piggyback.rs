@@ -77,10 +77,10 @@ pub(super) const CHECKS: &[Check] = checks! {
         => set_after_unknown_syntax;
 };
 
-/// Diagnostics that say that the server does not return records with a search.
+/// The conditions that mean that the server does not return records with a search.
 const NO_PIGGYBACK: [i64; 2] = [1005, 1006];
 
-/// Searches with other bounds. The verdict is "not offered" if the server says that it never sends records with a search.
+/// Searches with other bounds. The check ends as not offered if the server never returns records with a search.
 async fn bounded(
     trial: &mut Trial,
     small: i64,
@@ -100,8 +100,7 @@ async fn asked(trial: &mut Trial, search: SearchRequest) -> Checked<SearchRespon
     Ok(response)
 }
 
-/// Returns the number of hits of the query; the check ends if this number changes, or exceeds the number of records fetched for
-/// a check.
+/// Returns the number of hits of the query. The check ends if the number has changed, or is not between `least` and `most`.
 async fn hits(trial: &mut Trial, least: i64, most: i64) -> Checked<i64> {
     let hits = trial.hits(least).await?;
     if hits != trial.offer.hits {
@@ -118,7 +117,7 @@ async fn hits(trial: &mut Trial, least: i64, most: i64) -> Checked<i64> {
 /// The maximum number of records fetched at once.
 const MOST: i64 = 20;
 
-/// Fails unless this many records were returned, or fewer because of their sizes, in which case presentStatus has to say so.
+/// Fails unless this number of records was returned, or fewer with a presentStatus that says so.
 fn came(response: &SearchResponse, number: i64) -> Checked {
     let is_partial = matches!(
         response.present_status,
@@ -256,7 +255,7 @@ async fn element_set(trial: &mut Trial) -> Checked {
     response.first_record().map(drop)
 }
 
-/// Searches with a record syntax that nobody has registered.
+/// Searches with a record syntax that is not registered.
 async fn with_unknown_syntax(trial: &mut Trial) -> Checked<SearchResponse> {
     let hits = hits(trial, 1, MAX - 2).await?;
     let mut search = trial.good_search()?;

@@ -104,7 +104,7 @@ async fn first(trial: &mut Trial) -> Checked {
     of_hits(trial, 1, 1).await?.has_records(1)
 }
 
-/// Fails unless all records were returned, or fewer if presentStatus says so.
+/// Fails unless all requested records were returned, or fewer with a presentStatus that says so.
 fn complete(response: &PresentResponse, number: i64) -> Checked {
     let is_partial = !matches!(
         response.present_status,
@@ -201,7 +201,7 @@ async fn database(trial: &mut Trial) -> Checked {
     }
 }
 
-/// Fails unless the whole Present, or each of its records, was refused.
+/// Fails unless the complete Present, or each of its records, was refused.
 fn all_refused(response: &PresentResponse) -> Checked {
     let surrogates = response.surrogates().len();
     if surrogates > 0 && surrogates == response.records().len() {
@@ -235,7 +235,7 @@ async fn coded_from_end(trial: &mut Trial, after: i64, number: i64) -> Checked {
     all_refused_with(&trial.ask(trial.present(hits + after, number)).await?, 13)
 }
 
-/// Fails unless an answer to a request for more records than there are shows that some are missing.
+/// Fails unless the answer to a request for too many records indicates that some are missing.
 fn honest(response: &PresentResponse, asked: i64) -> Checked {
     let records = i64::try_from(response.records().len()).unwrap_or(i64::MAX);
     let is_success = response.present_status == PresentStatus::SUCCESS;

@@ -133,16 +133,16 @@ pub(super) const CHECKS: &[Check] = checks! {
         => docid_of_record;
 };
 
-/// An operand used in the checks.
+/// An operand in the checks of operators.
 #[derive(Clone, Copy)]
 enum Side {
     /// The query that has hits.
     Good,
-    /// A term that no record has.
+    /// A term that does not occur in any record.
     Nothing,
 }
 
-/// The hits of the good query that are found.
+/// The expected share of the good query's hits.
 #[derive(Clone, Copy)]
 enum Share {
     All,
@@ -156,7 +156,7 @@ fn side(trial: &Trial, side: Side) -> Checked<RpnStructure> {
     })
 }
 
-/// Searches with this tree as the query.
+/// Searches with this query tree.
 async fn searched(trial: &mut Trial, rpn: RpnStructure) -> Checked<SearchResponse> {
     let set = trial.query()?.attribute_set;
     let search = trial.search(RpnQuery {
@@ -166,7 +166,7 @@ async fn searched(trial: &mut Trial, rpn: RpnStructure) -> Checked<SearchRespons
     trial.ask(search).await
 }
 
-/// Makes sure that a term that no record has finds nothing on this server.
+/// Checks that the term for no records does not find any on this server; otherwise the check ends.
 async fn nothing_is_found(trial: &mut Trial) -> Checked {
     let query = trial.query_without_hits()?;
     let search = trial.search(query);
@@ -199,7 +199,7 @@ async fn combined(
     has_hits(&response, wanted)
 }
 
-/// Opens a session in which the query finds the same number of hits twice.
+/// Opens a session, and checks that the query has the same number of hits twice.
 async fn stable_hits(trial: &mut Trial) -> Checked<i64> {
     let hits = trial.hits(1).await?;
     if hits == trial.offer.hits {
@@ -214,7 +214,7 @@ fn has_hits(response: &SearchResponse, hits: i64) -> Checked {
     want(holds, counted(hits, "hit"), || response.summary())
 }
 
-/// Tests (A or-nothing) and-not A, and A and-not (nothing or A): both find nothing, and other groupings find A.
+/// Checks (A or-nothing) and-not A, and A and-not (nothing or A). Both must find nothing, while other groupings find A.
 async fn nested(trial: &mut Trial, is_left: bool) -> Checked {
     let hits = stable_hits(trial).await?;
     nothing_is_found(trial).await?;
@@ -243,7 +243,7 @@ async fn deep(trial: &mut Trial) -> Checked {
     evaluated(&response, hits)
 }
 
-/// Fails unless a search was refused with a diagnostic, or has this many hits.
+/// Fails unless a search was refused with a diagnostic or has this number of hits.
 fn evaluated(response: &SearchResponse, hits: i64) -> Checked {
     match response.reaction()? {
         Reaction::Refused(_) => Ok(()),
@@ -267,10 +267,10 @@ async fn proximity(trial: &mut Trial) -> Checked {
     evaluated(&response, 0)
 }
 
-/// The codes that say that result sets are not supported as operands, or not in this way.
+/// The conditions that mean that result sets are not supported as operands, or not in this way.
 const NO_OPERANDS: [i64; 4] = [3, 18, 19, 20];
 
-/// Creates a named result set with the good query; the search that refers to it uses another set.
+/// Creates a named result set with the good query, to which a search into another set will refer.
 async fn named_set(trial: &mut Trial) -> Checked<(i64, RpnStructure)> {
     let hits = stable_hits(trial).await?;
     trial.needs(Options::NAMED_RESULT_SETS)?;
@@ -305,7 +305,7 @@ async fn unknown_result_set(trial: &mut Trial) -> Checked {
     response.refused_with(&[30, 27, 128, 3, 18, 19, 20])
 }
 
-/// Sends a private query: NULL.
+/// Sends a query of type 0 (private) that contains NULL.
 async fn private_query(trial: &mut Trial) -> Checked {
     let null = Any::new(vec![5, 0]).ok_or_else(|| Verdict::not_judged("NULL has no octets"))?;
     query_type(trial, Query::Type0(null)).await
@@ -421,7 +421,7 @@ fn docid(docid: &[u8]) -> RpnQuery {
     RpnQuery::bib1(RpnStructure::term(attributes.into(), docid))
 }
 
-/// The codes that say that docids are not supported.
+/// The conditions that mean that docids are not supported.
 const NO_DOCIDS: [i64; 5] = [114, 118, 123, 116, 3];
 
 async fn unknown_docid(trial: &mut Trial) -> Checked {

@@ -91,8 +91,8 @@ async fn unknown_format(trial: &mut Trial) -> Checked {
     reported(trial, request).await.map(drop)
 }
 
-/// Sends a trigger, which has no answer, and then a search. If two requests arrive together, some servers do not read the
-/// second one until further octets arrive, so the search waits.
+/// Sends a trigger, which is not answered, and after a pause a search. The pause is needed because some servers read the second
+/// of two requests that arrive together only when further octets arrive.
 async fn triggered(trial: &mut Trial, trigger: TriggerResourceControlRequest) -> Checked {
     trial.session().await?;
     trial.needs(Options::TRIGGER_RESOURCE_CONTROL)?;

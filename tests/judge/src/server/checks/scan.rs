@@ -128,7 +128,7 @@ async fn scanned(
     trial.ask(request).await
 }
 
-/// Returns terms of the index, for a check that is about something else.
+/// Returns at least `least` terms of the index as a precondition; if this fails, the check ends.
 async fn terms_given(trial: &mut Trial, least: usize) -> Checked<Vec<Term>> {
     let response = scanned(trial, |_| {}).await.given()?;
     let terms = terms(&response);
@@ -254,8 +254,8 @@ async fn position_of(trial: &mut Trial, position: i64) -> Checked {
     })
 }
 
-/// Asks for four terms around the fourth term of a list, with a different position. The server may choose its own position, but
-/// has to state it.
+/// Requests four terms around the fourth term of a list, with another preferred position. The server may choose a different
+/// position, but has to state it.
 async fn around_fourth(trial: &mut Trial, position: i64) -> Checked<(Vec<Term>, ScanResponse)> {
     let list = scanned(trial, |scan| scan.number_of_terms_requested = 6)
         .await

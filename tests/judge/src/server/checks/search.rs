@@ -7,7 +7,7 @@ use crate::server::check::{Check, checks};
 use crate::server::trial::Trial;
 use crate::server::verdict::{CHANGING, Checked, Preparation, Verdict, counted, want};
 
-/// A database that no server has.
+/// The name of a database that does not exist.
 const NO_DATABASE: &str = "z3950-conformance-none";
 
 pub(super) const CHECKS: &[Check] = checks! {
@@ -129,7 +129,7 @@ async fn same_count_later(trial: &mut Trial) -> Checked {
     same(count, &response)
 }
 
-/// Fails unless a search has this many hits, or states that the number is an estimate.
+/// Fails unless a search has this number of hits, or says that the number is an estimate.
 fn same(count: i64, response: &SearchResponse) -> Checked {
     if response.result_set_status == Some(ResultSetStatus::ESTIMATE) {
         return Err(Verdict::not_judged(

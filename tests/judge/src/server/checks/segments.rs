@@ -56,10 +56,10 @@ pub(super) const CHECKS: &[Check] = checks! {
 
 /// The maximum number of segments in an answer.
 const MAX_SEGMENTS: usize = 1000;
-/// The number of octets that a record takes in an APDU in addition to its own octets.
+/// The number of octets of a record in an APDU in addition to its own.
 const ROOM: usize = 64;
 
-/// Returns the sizes of the first records, as they are returned without limits.
+/// Returns the sizes of the first records in an answer without size limits.
 async fn record_sizes(trial: &mut Trial, number: i64) -> Checked<Vec<usize>> {
     let hits = trial.hits(number).await?;
     let response = trial
@@ -82,12 +82,12 @@ async fn record_sizes(trial: &mut Trial, number: i64) -> Checked<Vec<usize>> {
     }
 }
 
-/// Returns a Present for the first records in the most common syntax that the server offers.
+/// Returns a Present of the first records in the most common syntax that the server offers.
 fn request(trial: &Trial, number: i64) -> PresentRequest {
     trial.present(1, number)
 }
 
-/// Opens a session with these sizes and additional options. The check ends if the server agrees to other sizes.
+/// Opens a session with these sizes and additional options. The check ends if the server does not agree to these sizes.
 async fn sized(trial: &mut Trial, preferred: usize, exceptional: usize, more: Options) -> Checked {
     let as_sent = |size: usize| i64::try_from(size).unwrap_or(i64::MAX);
     let mut init = trial.base_init();
@@ -108,7 +108,7 @@ async fn sized(trial: &mut Trial, preferred: usize, exceptional: usize, more: Op
     }
 }
 
-/// Returns the answer in a session whose messages can hold all records except one, and the sizes of the records.
+/// Returns the answer in a session whose message size is one octet too small for all records, and the sizes of the records.
 async fn short(trial: &mut Trial) -> Checked<(PresentResponse, Vec<usize>)> {
     let sizes = record_sizes(trial, 2).await?;
     let fits: usize = sizes.iter().sum::<usize>() - 1;
@@ -170,7 +170,7 @@ async fn exceptional(trial: &mut Trial) -> Checked {
     response.first_record().map(drop)
 }
 
-/// Returns the answer in a session whose records may have half the size of the first record.
+/// Returns the answer in a session whose maximum record size is half the size of the first record.
 async fn half(trial: &mut Trial) -> Checked<PresentResponse> {
     let sizes = record_sizes(trial, 1).await?;
     let first = sizes.first().copied().unwrap_or(0);
@@ -205,7 +205,7 @@ async fn not_granted(trial: &mut Trial) -> Checked {
 
 /// A segmented answer.
 struct Segmented {
-    /// For each segment, the number of records that it states, and the records themselves.
+    /// The segments: the number of records that each states, and its records.
     segments: Vec<(i64, Vec<NamePlusRecord>)>,
     /// Whether all segments have the referenceId of the request.
     is_referenced: bool,
@@ -271,7 +271,7 @@ async fn segmented(
     }
 }
 
-/// Checks that with level 1 of segmentation, records come whole and all records requested are returned.
+/// Checks that segmentation of level 1 returns complete records, and all the requested ones.
 async fn level_1(trial: &mut Trial) -> Checked {
     let answer = segmented(trial, Options::SEGMENTATION_1, 1, None).await?;
     answer.response.reaction()?;

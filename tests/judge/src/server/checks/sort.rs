@@ -1,4 +1,4 @@
-//! Sort: keys, sets, and what a failed sort must not change (Z39.50-2003 §3.2.7.1).
+//! Sort: keys, result sets, and the effects of a failed sort (Z39.50-2003 §3.2.7.1).
 
 use z3950_asn1::apdu::{
     AttributeElement, CaseSensitivity, MissingValueAction, Options, Record, SortKeySpec,
@@ -72,7 +72,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         => set_after_failure;
 };
 
-/// Returns the key that most checks use: the title, ascending.
+/// Returns the key of most checks: the title, ascending.
 pub(in crate::server) fn by_title() -> Vec<SortKeySpec> {
     vec![title(SortRelation::ASCENDING)]
 }
@@ -81,13 +81,13 @@ fn title(relation: SortRelation) -> SortKeySpec {
     key_by_attributes(vec![AttributeElement::numeric(USE, USE_TITLE)], relation)
 }
 
-/// Creates a result set and returns the answer to a sort of it.
+/// Creates a result set and sorts it; returns the answer.
 async fn sorted(trial: &mut Trial, keys: Vec<SortKeySpec>) -> Checked<SortResponse> {
     ready(trial, 1).await?;
     trial.ask(SortRequest::in_place(DEFAULT, keys)).await
 }
 
-/// Creates a result set of at least this many records, if sort was granted.
+/// Creates a result set of at least this many records; the check ends if this or Sort is not possible.
 async fn ready(trial: &mut Trial, least: i64) -> Checked<i64> {
     trial.session().await?;
     trial.needs(Options::SORT)?;
@@ -98,7 +98,7 @@ async fn answered(trial: &mut Trial) -> Checked {
     sorted(trial, by_title()).await?.reaction().map(drop)
 }
 
-/// Sorts, for a check that is about the sorted set.
+/// Sorts as a precondition; if this fails, the check ends.
 async fn given_sort(trial: &mut Trial, keys: Vec<SortKeySpec>) -> Checked {
     let response = trial
         .ask(SortRequest::in_place(DEFAULT, keys))

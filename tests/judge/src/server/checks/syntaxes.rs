@@ -70,7 +70,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         => second_choice;
 };
 
-/// Returns the answer to a request for the first record in this syntax.
+/// Requests the first record in this syntax; returns the answer.
 async fn first_in(trial: &mut Trial, syntax: Oid) -> Checked<PresentResponse> {
     let mut request = trial.present(1, 1);
     request.preferred_record_syntax = Some(syntax);
@@ -178,7 +178,7 @@ async fn labelled(trial: &mut Trial) -> Checked {
     )
 }
 
-/// Returns the answer to a request for a record in a syntax that does not exist; the answer must not claim success.
+/// Requests a record in a syntax that does not exist; fails if the answer claims success.
 async fn in_none(trial: &mut Trial, syntax: Oid) -> Checked<PresentResponse> {
     trial.hits(1).await?;
     let response = first_in(trial, syntax).await?;
@@ -218,7 +218,7 @@ async fn after_refusal(trial: &mut Trial) -> Checked {
     trial.ask(trial.present(1, 1)).await?.has_records(1)
 }
 
-/// Returns the answer to a request for the first record by a compSpec with these syntaxes.
+/// Requests the first record by a compSpec with these syntaxes; returns the answer.
 async fn composed(trial: &mut Trial, syntaxes: &[Oid]) -> Checked<PresentResponse> {
     trial.hits(1).await?;
     trial.needs_version_3()?;

@@ -1,5 +1,5 @@
-//! Database Update: the judge stores, finds and deletes its own record (Z39.50-2003 §3.2.9.1.5). These checks are carried out
-//! only in a database that the user has named.
+//! Database Update: stores, finds and deletes a record of the judge (Z39.50-2003 §3.2.9.1.5). These checks run only in a database
+//! that the user has named for them.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -47,7 +47,7 @@ pub(super) const CHECKS: &[Check] = checks! {
         => damaged;
 };
 
-/// A record with a number and a title that no other record has.
+/// A record of the judge, with a unique number and title.
 struct Own {
     title: String,
     octets: Vec<u8>,
@@ -99,7 +99,7 @@ async fn updated(
     trial.ask(task).await
 }
 
-/// Returns whether the update was done.
+/// Returns whether an update was performed.
 fn outcome(response: &ExtendedServicesResponse) -> Checked<bool> {
     let has_diagnostic = response
         .diagnostics
@@ -114,7 +114,7 @@ fn outcome(response: &ExtendedServicesResponse) -> Checked<bool> {
     Ok(false)
 }
 
-/// Returns why an update was refused: the first diagnostic.
+/// Returns the reason for refusing an update: its first diagnostic.
 fn refusal(response: ExtendedServicesResponse) -> String {
     let listed = in_default_format(response.diagnostics.as_deref().unwrap_or_default());
     listed.first().map_or_else(String::new, ToString::to_string)
@@ -134,7 +134,7 @@ async fn stored(trial: &mut Trial) -> Checked<Own> {
     }
 }
 
-/// Checks whether a record can be stored; the record is deleted at once.
+/// Checks whether a record can be stored; the record is deleted immediately.
 pub(in crate::server) async fn tried(trial: &mut Trial) -> Checked {
     let own = stored(trial).await?;
     remove(trial, &own).await.map(drop)
@@ -145,7 +145,7 @@ async fn remove(trial: &mut Trial, own: &Own) -> Checked<ExtendedServicesRespons
     updated(trial, Action::RECORD_DELETE, target, &own.octets).await
 }
 
-/// Returns the number of records that have the title.
+/// Returns the number of records with the title of the judge's record.
 async fn hits(trial: &mut Trial, own: &Own) -> Checked<i64> {
     let database = database(trial)?;
     let attributes = trial.attributes()?;

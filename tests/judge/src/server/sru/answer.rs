@@ -23,7 +23,7 @@ pub(super) struct JudgedReply {
     pub(super) tree: XmlTree,
 }
 
-/// An answer that is not XML, and why.
+/// An HTTP answer that cannot be read as XML, with the reason.
 #[derive(Debug)]
 pub(super) struct Unread {
     pub(super) http: HttpReply,
@@ -37,7 +37,7 @@ impl From<Box<Unread>> for Verdict {
     }
 }
 
-/// A diagnostic of an answer.
+/// A diagnostic in an answer.
 #[derive(Debug)]
 pub(super) struct Reported<'a> {
     pub(super) uri: &'a str,
@@ -46,14 +46,14 @@ pub(super) struct Reported<'a> {
 }
 
 impl Reported<'_> {
-    /// Returns the number, if the diagnostic belongs to the list of SRU.
+    /// Returns the number of the diagnostic if it is in SRU's list of diagnostics.
     pub(super) fn number(&self) -> Option<u16> {
         self.uri.strip_prefix(DIAGNOSTIC_SET)?.parse().ok()
     }
 }
 
 impl HttpReply {
-    /// Returns the header Content-Type; empty if there is none.
+    /// Returns the Content-Type header; empty if it is missing.
     pub(super) fn content_type(&self) -> String {
         let value = self.headers.get(CONTENT_TYPE);
         value.map_or_else(String::new, |value| {
@@ -68,7 +68,7 @@ impl HttpReply {
         essence.trim().to_ascii_lowercase()
     }
 
-    /// Returns the status and the type, for messages.
+    /// Returns the HTTP status and the type for messages.
     pub(super) fn summary(&self) -> String {
         format!(
             "status {}, {:?}, {}",
@@ -83,7 +83,7 @@ impl JudgedReply {
     /// Reads the XML of an answer, with or without a SOAP envelope.
     ///
     /// # Errors
-    /// The error says what is wrong with the answer.
+    /// The answer is not well-formed; the error says why.
     pub(super) fn read(http: HttpReply) -> Result<Self, Box<Unread>> {
         match XmlTree::read(&http.body) {
             Ok(mut tree) => {
@@ -108,8 +108,8 @@ impl JudgedReply {
         self.root().name == response
     }
 
-    /// Returns whether the answer is in this version, judging by namespaces and the element `version`. An answer that does not
-    /// name a version counts as being in the version of the request; other checks test for this.
+    /// Returns whether the answer has this version, judging by namespaces and the element `version`. An answer without any
+    /// version is taken to have the requested one, because other checks test this.
     pub(super) fn is_in(&self, version: Version) -> bool {
         let root = self.root();
         let is_new = root.namespace.contains("search-ws");
@@ -120,12 +120,12 @@ impl JudgedReply {
         }
     }
 
-    /// Returns numberOfRecords; `None` if it is missing or not a number.
+    /// Returns numberOfRecords; `None` if it is missing or invalid.
     pub(super) fn hits(&self) -> Option<u64> {
         self.number("numberOfRecords")
     }
 
-    /// Returns the number in a child of the root.
+    /// Returns the number in a child element of the root.
     pub(super) fn number(&self, name: &str) -> Option<u64> {
         self.root().text_of(name)?.parse().ok()
     }
@@ -146,7 +146,7 @@ impl JudgedReply {
         terms.filter_map(|term| term.text_of("value")).collect()
     }
 
-    /// Returns the diagnostics of the request as a whole.
+    /// Returns the non-surrogate diagnostics.
     pub(super) fn diagnostics(&self) -> Vec<Reported<'_>> {
         let listed = self.root().list("diagnostics").iter();
         listed.map(reported).collect()
@@ -158,7 +158,7 @@ impl JudgedReply {
         found.any(|one| one.number().is_some_and(|number| numbers.contains(&number)))
     }
 
-    /// Returns the answer on one line, for messages.
+    /// Formats the answer on one line for messages.
     pub(super) fn summary(&self) -> String {
         let mut words = vec![self.root().name.clone()];
         for name in ["version", "numberOfRecords", "nextRecordPosition"] {
@@ -192,7 +192,8 @@ impl JudgedReply {
         Ok(self)
     }
 
-    /// Ends the check if the request was refused with one of these diagnostics, which say that a feature is not available.
+    /// Ends the check as not offered if the request was refused with one of these diagnostics, which mean that a feature is not
+    /// available.
     pub(super) fn not_offered_if(self, numbers: &[u16]) -> Checked<Self> {
         let found = self.diagnostics().into_iter().find(|one| {
             let number = one.number();
@@ -220,7 +221,7 @@ impl JudgedReply {
         want(holds, wanted, || self.summary())
     }
 
-    /// Returns the number of records; fails if there is none.
+    /// Returns numberOfRecords; fails if it is missing or invalid.
     pub(super) fn counted(&self) -> Checked<u64> {
         let hits = self.hits();
         hits.ok_or_else(|| Verdict::fail("numberOfRecords, a number", self.summary()))
@@ -247,10 +248,10 @@ fn shown(one: &Reported<'_>) -> String {
     }
 }
 
-/// The maximum number of characters of an answer in a message.
+/// The maximum number of characters of an answer that are quoted in a message.
 const MAX_SUMMARY: usize = 400;
 
-/// Returns a text shortened for a message.
+/// Shortens a text for a message.
 pub(super) fn shortened(text: &str) -> String {
     match text.char_indices().nth(MAX_SUMMARY) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
@@ -258,7 +259,7 @@ pub(super) fn shortened(text: &str) -> String {
     }
 }
 
-/// Returns the root of a record's data: an element, or the root of the escaped text.
+/// Returns the root element of a record's data, which may be an element or escaped text.
 pub(super) fn data_of(record: &XmlNode) -> Option<XmlNode> {
     let data = record.child("recordData")?;
     let text = data.text();

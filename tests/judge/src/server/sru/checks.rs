@@ -1,5 +1,5 @@
-//! The checks of SRU, a file for each subject. Most checks are carried out in each version that the server supports; the
-//! version is then the end of their names.
+//! The checks of SRU, in one file per subject. Most checks run in each version that the server supports, and have the version at
+//! the end of their names.
 
 mod diagnostics;
 mod echo;
@@ -19,7 +19,7 @@ mod versions;
 use crate::server::check::Check;
 use crate::server::checks::Permission;
 
-/// The source of a requirement, as named in a version.
+/// Expands to the source of a requirement for a version of SRU.
 macro_rules! source {
     (V1_1 search $what:literal) => {
         concat!("SRU 1.1 searchRetrieve, ", $what)

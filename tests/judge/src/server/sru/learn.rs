@@ -1,4 +1,4 @@
-//! Finds out what an SRU server offers, before it is judged.
+//! Determines what an SRU server offers, before it is judged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::server::options::JudgedServer;
 use crate::server::requests::NOWHERE;
 use crate::server::verdict::{Checked, Verdict};
 
-/// Finds out what the server offers, within a time limit. Also returns the cost.
+/// Determines the server's offer within a time limit. Also returns the cost.
 pub(in crate::server) async fn learn(
     server: &Arc<JudgedServer>,
     limit: Duration,
@@ -70,11 +70,11 @@ async fn fill(offer: &mut SruOffer, trial: &mut SruTrial) -> Checked {
     find_scan(offer, trial, main).await
 }
 
-/// The diagnostic that says that a database does not exist.
+/// The diagnostic that means that a database does not exist.
 const NO_DATABASE: u16 = 235;
 
-/// Tries a search in a version; 2.0 is tried again with the name of the version, which some servers require. Returns whether
-/// the answer was that the database does not exist.
+/// Tries a search in a version. 2.0 is tried again with the parameter `version`, which some servers require. Returns whether the
+/// answer is that the database does not exist.
 async fn find_version(
     offer: &mut SruOffer,
     trial: &mut SruTrial,
@@ -119,7 +119,7 @@ async fn find_version(
     Ok(is_absent)
 }
 
-/// Asks for the server's description.
+/// Requests the server's description.
 async fn describe(offer: &mut SruOffer, trial: &mut SruTrial, main: Version) -> Checked {
     let explain = SruParameters::explain(main, offer.names_version);
     let reply = match trial.ask(&explain).await {
@@ -147,7 +147,7 @@ async fn describe(offer: &mut SruOffer, trial: &mut SruTrial, main: Version) -> 
     Ok(())
 }
 
-/// Finds a query with hits, preferably few: the given query, or otherwise words alone and in titles.
+/// Finds a query with hits, preferably few: the given query or, without one, words without an index and in titles.
 async fn find_query(
     offer: &mut SruOffer,
     trial: &mut SruTrial,
@@ -186,7 +186,7 @@ async fn find_query(
     Ok(())
 }
 
-/// Searches, and keeps the query if it is better than the best query so far. Returns the answer if the query was refused.
+/// Searches, and keeps the query if it is the best so far. Returns the answer if the query was refused.
 async fn try_query(
     offer: &mut SruOffer,
     trial: &mut SruTrial,

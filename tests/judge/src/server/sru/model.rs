@@ -1,22 +1,22 @@
-//! The children of each SRU element, and their order (srw-types.xsd of SRU 1.1 and 1.2; sruResponse.xsd, scan.xsd and
-//! diagnostic.xsd of OASIS searchRetrieve 1.0).
+//! The model of SRU answers: the children of each element, and their order (srw-types.xsd of SRU 1.1 and 1.2; sruResponse.xsd,
+//! scan.xsd and diagnostic.xsd of OASIS searchRetrieve 1.0).
 
 use z3950_asn1::sru::Version;
 
 use super::tree::XmlNode;
 
-/// The namespaces of 1.1 and 1.2.
+/// The namespace of 1.1 and 1.2, which also is the beginning of the namespace of diagnostics.
 pub(super) const OLD: &str = "http://www.loc.gov/zing/srw/";
 const OLD_DIAGNOSTIC: &str = "http://www.loc.gov/zing/srw/diagnostic/";
-/// The namespaces of 2.0.
+/// The common prefix of the namespaces of 2.0.
 pub(super) const NEW: &str = "http://docs.oasis-open.org/ns/search-ws/sruResponse";
 const NEW_SCAN: &str = "http://docs.oasis-open.org/ns/search-ws/scan";
 const NEW_DIAGNOSTIC: &str = "http://docs.oasis-open.org/ns/search-ws/diagnostic";
 /// The namespace of descriptions (ZeeRex 2.0).
 pub(super) const ZEEREX: &str = "http://explain.z3950.org/dtd/2.0/";
 
-/// The children of each element. `?` marks children that may be missing, `*` and `+` those that may be repeated; `...` stands
-/// for elements of other namespaces.
+/// The elements of 1.1 with their children. `?` marks children that may be missing, `*` and `+` those that may be repeated; `...`
+/// stands for elements of other namespaces.
 const MODELS_1_1: &[(&str, &str)] = &[
     (
         "searchRetrieveResponse",
@@ -54,7 +54,7 @@ const MODELS_1_1: &[(&str, &str)] = &[
     ),
 ];
 
-/// The differences in 1.2.
+/// The elements of 1.2 that differ from 1.1.
 const MODELS_1_2: &[(&str, &str)] = &[(
     "record",
     "recordSchema recordPacking recordData recordIdentifier? recordPosition? extraRecordData?",
@@ -93,7 +93,7 @@ const MODELS_2_0: &[(&str, &str)] = &[
     ),
 ];
 
-/// The models for all versions.
+/// The elements that are the same in all versions.
 const DIAGNOSTICS: &[(&str, &str)] = &[
     ("diagnostics", "diagnostic+"),
     ("diagnostic", "uri details? message?"),
@@ -112,7 +112,7 @@ const OPEN: &[&str] = &[
     "searchResultAnalysis",
 ];
 
-/// Returns the namespace of a response, with that of its diagnostics.
+/// Returns the namespaces of a response and of its diagnostics.
 pub(super) fn namespaces(version: Version, response: &str) -> (&'static str, &'static str) {
     match (version, response) {
         (Version::V2_0, "scanResponse") => (NEW_SCAN, NEW_DIAGNOSTIC),
@@ -132,8 +132,8 @@ fn model(version: Version, name: &str) -> Option<&'static str> {
         .map(|(_, children)| *children)
 }
 
-/// Returns the first element below a node that is in the wrong place, missing or repeated, as the expected and the actual
-/// elements. With `only`, only elements with this name are checked.
+/// Returns the expected and the actual children of the first element below a node with children that are misplaced, missing or
+/// repeated. With `only`, only elements of this name are checked.
 pub(super) fn order_fault(
     version: Version,
     node: &XmlNode,
@@ -153,7 +153,7 @@ pub(super) fn order_fault(
     children.find_map(|child| order_fault(version, child, only))
 }
 
-/// Returns what is wrong with the children of an element.
+/// Returns a description of the error in an element's children; `None` if they are correct.
 fn misplaced(node: &XmlNode, model: &str) -> Option<String> {
     let mut children = node.children.iter().peekable();
     for word in model.split_ascii_whitespace() {
@@ -188,17 +188,17 @@ fn misplaced(node: &XmlNode, model: &str) -> Option<String> {
     ))
 }
 
-/// Returns the names of an element's children.
+/// Lists the names of an element's children.
 fn list(node: &XmlNode) -> String {
     let names: Vec<&str> = node.children.iter().map(|child| &*child.name).collect();
     let names = names.get(..names.len().min(MAX_NAMES)).unwrap_or_default();
     format!("{}: {}", node.name, names.join(" "))
 }
 
-/// The maximum number of names listed in a message.
+/// The maximum number of names in a list for a message.
 const MAX_NAMES: usize = 24;
 
-/// Returns the first SRU element below a node that is in a wrong namespace, as the expected and the actual namespace.
+/// Returns the expected and the actual namespace of the first SRU element below a node that has a wrong one.
 pub(super) fn namespace_fault(
     node: &XmlNode,
     (own, of_diagnostics): (&str, &str),

@@ -1,5 +1,4 @@
-//! The features that an SRU server offers, determined before it is judged: versions, a description, a query that has hits, an
-//! index to scan.
+//! The offer of an SRU server, determined before it is judged: versions, a description, a query with hits, an index to scan.
 
 use serde_json::{Value, json};
 use z3950_asn1::sru::Version;
@@ -7,34 +6,34 @@ use z3950_asn1::sru::zeerex::{ZeeRex, ZeeRexMap};
 
 use crate::server::offer::Missing;
 
-/// The versions in order.
+/// The versions of SRU, earliest first.
 pub(super) const VERSIONS: [Version; 3] = [Version::V1_1, Version::V1_2, Version::V2_0];
 
-/// The features that an SRU server offers.
+/// The features that an SRU server offers, as determined before it is judged.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct SruOffer {
-    /// Whether the server sent an SRU answer, in any version.
+    /// Whether the server sent an SRU answer in any version.
     pub has_answered: bool,
     /// The path of the database.
     pub path: String,
-    /// The versions in which the server answers, earliest first.
+    /// The versions that the server supports, earliest first.
     pub versions: Vec<Version>,
-    /// Whether the server answers in 2.0 only if the request names the version, although 2.0 does not have this parameter.
+    /// Whether the server supports 2.0 only if the request has the parameter `version`, which does not exist in 2.0.
     pub names_version: bool,
-    /// The server's description of itself.
+    /// The server's description of itself; `None` if it does not send one.
     pub description: Option<ZeeRex>,
-    /// A query with hits, in CQL; if no query has hits, the first one tried.
+    /// A CQL query with hits or, if none was found, the first query tried.
     pub query: Option<String>,
     /// The number of hits of the query.
     pub hits: u64,
-    /// Whether the server has an index: it finds no hits for a word that occurs nowhere.
+    /// Whether the server really searches: it has no hits for a word that does not occur anywhere.
     pub has_index: bool,
-    /// A scan clause whose index has terms.
+    /// A clause for scanning an index with terms.
     pub scan_clause: Option<String>,
-    /// The things that were requested and do not exist.
+    /// The preconditions of the judgement that the server does not meet.
     pub missing: Vec<Missing>,
-    /// Features that could not be determined, with the reason.
+    /// Notes on features that could not be determined, with the reason.
     pub notes: Vec<String>,
 }
 
@@ -68,8 +67,8 @@ impl SruOffer {
         .into()
     }
 
-    /// Returns the CQL names, with their prefixes, of the description's indexes for which `keeps` returns true: one name for
-    /// each index.
+    /// Returns the CQL names, with prefixes, of the indexes in the description for which `keeps` returns true; one name per
+    /// index.
     pub(super) fn indexes(
         &self,
         keeps: impl Fn(&z3950_asn1::sru::zeerex::ZeeRexIndex) -> bool,
@@ -85,7 +84,7 @@ impl SruOffer {
         names.collect()
     }
 
-    /// Returns the term of the query: its last word.
+    /// Returns the last word of the query, which is its term.
     pub(super) fn term(&self) -> &str {
         let query = self.query.as_deref().unwrap_or_default();
         let word = query.rsplit(['=', ' ']).next().unwrap_or_default();

@@ -5,15 +5,15 @@ use std::fmt::Write as _;
 
 use z3950_asn1::sru::Version;
 
-/// The names and values of a request.
+/// The parameters of a request: names and values.
 #[derive(Clone, Debug)]
 pub(super) struct SruParameters {
     pairs: Vec<(String, String)>,
 }
 
 impl SruParameters {
-    /// Returns a search for the first record of a query. 2.0 has neither version nor operation; with `names_version`, they are
-    /// sent anyway, for servers that require them.
+    /// Returns a search for the first record of a query. In 2.0, the parameters version and operation do not exist, but are sent
+    /// if `names_version`, for servers that require them.
     pub(super) fn search(version: Version, names_version: bool, query: &str) -> Self {
         Self::operation(version, names_version, "searchRetrieve")
             .with("query", query)
@@ -42,7 +42,7 @@ impl SruParameters {
         }
     }
 
-    /// Returns the same request with another value of a parameter, or with an additional parameter.
+    /// Sets the value of a parameter, adding the parameter if necessary.
     pub(super) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
         let value = value.into();
         match self.pairs.iter_mut().find(|(known, _)| known == name) {
@@ -52,19 +52,19 @@ impl SruParameters {
         self
     }
 
-    /// Returns the same request with an additional parameter, even if there already is one with this name.
+    /// Adds a parameter, even if one of this name exists.
     pub(super) fn adding(mut self, name: &str, value: &str) -> Self {
         self.pairs.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Returns the same request without a parameter.
+    /// Removes a parameter.
     pub(super) fn without(mut self, name: &str) -> Self {
         self.pairs.retain(|(known, _)| known != name);
         self
     }
 
-    /// Returns the same request in reverse order.
+    /// Reverses the order of the parameters.
     pub(super) fn reversed(mut self) -> Self {
         self.pairs.reverse();
         self
@@ -81,7 +81,7 @@ impl SruParameters {
         &self.pairs
     }
 
-    /// Returns the request as the query string of a URL, or as a form.
+    /// Encodes the parameters as the query string of a URL or as a form.
     pub(super) fn encoded(&self) -> String {
         let pairs = self.pairs.iter();
         let pairs = pairs.map(|(name, value)| format!("{}={}", escaped(name), escaped(value)));
@@ -89,7 +89,7 @@ impl SruParameters {
     }
 }
 
-/// Percent-encodes all characters that are not unreserved (RFC 3986 §2.3).
+/// Percent-encodes all characters other than unreserved ones (RFC 3986 §2.3).
 pub(in crate::server) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for octet in text.bytes() {

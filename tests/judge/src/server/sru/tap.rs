@@ -1,4 +1,4 @@
-//! The octets of a connection, which are counted, limited, and kept for the report.
+//! Logs the octets of a connection: counts and limits them, and keeps their beginning for the report.
 
 use std::io;
 use std::pin::Pin;
@@ -10,10 +10,10 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::server::ledger::MAX_KEPT;
 use z3950::transport::BoxStream;
 
-/// The octets that passed in one direction since they were last taken.
+/// The octets that passed in one direction since the last call of [`SharedLog::take`].
 #[derive(Debug, Default)]
 pub(super) struct PassedOctets {
-    /// The first of these octets.
+    /// The first octets, for the report.
     pub(super) kept: Vec<u8>,
     /// The number of octets.
     pub(super) length: u64,
@@ -28,7 +28,7 @@ impl PassedOctets {
     }
 }
 
-/// The octets that passed in both directions.
+/// The octets that passed in both directions, and the limit.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     pub(super) sent: PassedOctets,
@@ -37,12 +37,12 @@ pub(super) struct Log {
     pub(super) left: u64,
 }
 
-/// A log that is written by a stream and read by a check.
+/// A log, written by a stream and read by a check.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SharedLog(Arc<Mutex<Log>>);
 
 impl SharedLog {
-    /// Creates a log of a connection that may receive this many octets.
+    /// Creates a log for a connection that may receive this many octets.
     pub(super) fn new(left: u64) -> Self {
         Self(Arc::new(Mutex::new(Log {
             left,
@@ -50,7 +50,7 @@ impl SharedLog {
         })))
     }
 
-    /// Returns the octets that passed since the last call, and whether the limit has been reached.
+    /// Removes and returns the octets that passed since the last call, with a flag that says whether the limit was reached.
     pub(super) fn take(&self) -> (PassedOctets, PassedOctets, bool) {
         self.with(|log| {
             let passed = (

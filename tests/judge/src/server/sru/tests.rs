@@ -1,5 +1,5 @@
-//! Tests of the SRU judge with a server in the same process, and with a peer between them that breaks one rule, to show that
-//! each check can fail.
+//! Tests of the SRU judge with a server in the same process. Between them, a peer breaks one rule at a time, to show that each
+//! check can fail.
 
 mod rules;
 
@@ -18,26 +18,26 @@ use crate::server::{Judge, JudgeOptions, Missing, Verdict};
 use z3950::transport::Tcp;
 use z3950::url::{Host, Mode};
 
-/// The changes that a peer makes to requests and answers on their way.
+/// The changes that a peer makes to requests or answers.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
     /// Changes nothing.
     Faithful,
-    /// Replaces a text in each request.
+    /// Replaces text in each request.
     Asked(&'static str, &'static str),
-    /// Replaces a text in each answer.
+    /// Replaces text in each answer.
     Answered(&'static str, &'static str),
-    /// Replaces a text in each answer to a request that contains another text.
+    /// Replaces text in each answer to a request that contains a given text.
     AnsweredTo(&'static str, &'static str, &'static str),
-    /// Closes the connection when a request contains a text, and refuses all connections from then on.
+    /// Closes the connection on a request that contains a given text, and refuses all further connections.
     Dies(&'static str),
-    /// Sends octets without end.
+    /// Sends octets endlessly.
     Floods,
-    /// Sends nothing.
+    /// Does not send anything.
     Hangs,
 }
 
-/// A peer in front of a server.
+/// A peer between the judge and a server.
 struct Peer {
     address: SocketAddr,
     task: tokio::task::JoinHandle<()>,
@@ -64,7 +64,7 @@ impl Peer {
     }
 }
 
-/// Passes requests and answers on, until one side ends.
+/// Passes requests and answers on until one side closes the connection.
 async fn pass(
     mut client: TcpStream,
     server: SocketAddr,
@@ -109,7 +109,7 @@ fn holds(message: &[u8], text: &str) -> bool {
     String::from_utf8_lossy(message).contains(text)
 }
 
-/// Returns an HTTP message with a text replaced and its length corrected. `¤` becomes an octet that is not UTF-8.
+/// Replaces text in an HTTP message and corrects its length. `¤` becomes an octet that is not UTF-8.
 fn changed(message: &[u8], from: &str, to: &str) -> Vec<u8> {
     let text = String::from_utf8_lossy(message).replace(from, to);
     let (head, body) = text.split_once("\r\n\r\n").expect("a head");
@@ -134,7 +134,7 @@ fn changed(message: &[u8], from: &str, to: &str) -> Vec<u8> {
     made
 }
 
-/// Reads the next HTTP message: a head, and a body of the length stated in the head, unless the message is `bare`.
+/// Reads the next HTTP message: a head and, unless the message is `bare`, a body of the length given in the head.
 async fn message(stream: &mut TcpStream, bare: bool) -> Option<Vec<u8>> {
     let mut octets = Vec::new();
     let end = loop {
@@ -171,7 +171,7 @@ fn judge(address: SocketAddr, change: impl FnOnce(&mut JudgeOptions)) -> Judge {
     Judge::of_sru(Arc::new(Tcp::new(address)), host, address.port(), options)
 }
 
-/// Returns the verdicts of the checks that the judge carries out.
+/// Runs the judge; returns the verdicts of its checks.
 async fn verdicts(judge: &mut Judge) -> Vec<(&'static str, Verdict)> {
     judge.learn().await;
     let mut found = Vec::new();
@@ -198,7 +198,7 @@ async fn the_server_of_this_project_passes_all() {
     }
 }
 
-/// Returns the names of the checks that a row is about: in one version, or in all versions.
+/// Returns the names of the checks in a row of the tables: of one version if the row names it, otherwise of all versions.
 fn named(name: &str) -> BTreeSet<&'static str> {
     let all = all().map(|(_, check)| check.name);
     let found: BTreeSet<_> = all

@@ -1,4 +1,4 @@
-//! XML as a tree of elements with their namespaces (XML 1.0, Namespaces in XML 1.0), within limits.
+//! Reads XML as a tree of elements with namespaces (XML 1.0, Namespaces in XML 1.0), within limits.
 
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::{BytesStart, Event};
@@ -7,13 +7,13 @@ use quick_xml::reader::NsReader;
 
 /// The maximum number of elements in a document.
 pub(super) const MAX_ELEMENTS: usize = 200_000;
-/// The maximum depth of elements.
+/// The maximum nesting depth of elements.
 pub(super) const MAX_DEPTH: usize = 128;
 
-/// An element.
+/// An XML element.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct XmlNode {
-    /// The identifier of the element's namespace; empty if it has none.
+    /// The identifier of the element's namespace; empty without one.
     pub(super) namespace: String,
     /// The name of the element without its prefix.
     pub(super) name: String,
@@ -23,18 +23,18 @@ pub(super) struct XmlNode {
     text: String,
 }
 
-/// A document.
+/// An XML document.
 #[derive(Debug, Default)]
 pub(super) struct XmlTree {
     pub(super) root: XmlNode,
-    /// The encoding named in the declaration.
+    /// The encoding in the XML declaration.
     pub(super) encoding: Option<String>,
     /// The processing instructions before the root.
     pub(super) instructions: Vec<String>,
 }
 
 impl XmlNode {
-    /// Returns the element's text, without blanks around it.
+    /// Returns the element's text without surrounding spaces.
     pub(super) fn text(&self) -> &str {
         self.text.trim_ascii()
     }
@@ -56,10 +56,10 @@ impl XmlNode {
 }
 
 impl XmlTree {
-    /// Reads a document. Octets that are not UTF-8 are replaced.
+    /// Parses a document. Octets that are not UTF-8 are replaced.
     ///
     /// # Errors
-    /// The error says in words what is not well-formed, that there is a document type, or that a limit is exceeded.
+    /// The document is not well-formed, has a document type declaration, or exceeds a limit; the message says why.
     pub(super) fn read(octets: &[u8]) -> Result<Self, String> {
         let text = String::from_utf8_lossy(octets);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -169,7 +169,7 @@ fn put_text(text: &mut String, event: &Event<'_>) {
     }
 }
 
-/// Returns whether an event outside the root is only blanks or a comment.
+/// Returns whether an event outside the root is white space or a comment.
 fn is_blank(event: &Event<'_>) -> bool {
     match event {
         Event::Text(part) => part.xml10_content().trim_ascii().is_empty(),

@@ -1,4 +1,5 @@
-//! A check in progress: HTTP requests on its own connection, which is kept as long as the server keeps it, within limits.
+//! A check in progress: sends HTTP requests within limits, on a connection of its own that stays open as long as the server keeps
+//! it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,24 +30,24 @@ use crate::server::verdict::{Checked, Preparation, Verdict, counted};
 use z3950::error::chain;
 use z3950::sru::{login, path};
 
-/// The media types of answers that are accepted.
+/// The media types in the Accept header.
 const ACCEPTED: &str = "application/sru+xml, text/xml, application/xml, */*;q=0.5";
-/// The media type of a form.
+/// The media type of forms.
 pub(super) const FORM: &str = "application/x-www-form-urlencoded";
-/// The media type of a request in SOAP.
+/// The media type of SOAP requests.
 pub(super) const SOAP: &str = "text/xml; charset=utf-8";
 
 /// A check in progress.
 pub(in crate::server) struct SruTrial {
-    /// What is known about the server.
+    /// The server's offer.
     pub(super) offer: Arc<SruOffer>,
     server: Arc<JudgedServer>,
     connection: Option<TappedConnection>,
-    /// The messages that were exchanged, and their cost.
+    /// The messages of the check and their cost.
     pub(in crate::server) ledger: Ledger,
 }
 
-/// An open connection, whose task ends with it.
+/// An open connection, whose task ends when the value is dropped.
 struct TappedConnection {
     sender: http1::SendRequest<Full<Bytes>>,
     task: AbortHandle,
@@ -64,10 +65,10 @@ impl Drop for TappedConnection {
 #[derive(Clone, Debug)]
 pub(super) struct SentRequest {
     pub(super) method: Method,
-    /// The path with its parameters.
+    /// The path and query string.
     pub(super) path: String,
     pub(super) accepted: &'static str,
-    /// The media type and the octets of a body.
+    /// The body with its media type; `None` without a body.
     pub(super) body: Option<(&'static str, Bytes)>,
 }
 
@@ -90,11 +91,11 @@ impl SentRequest {
     }
 }
 
-/// The reason why a request was not answered.
+/// The reason why a request has no answer.
 enum NoReply {
-    /// The connection ended before the answer began.
+    /// The connection ended before the beginning of the answer.
     Lost(String),
-    /// Any other reason.
+    /// Another reason, which is a verdict.
     Other(Verdict),
 }
 
@@ -108,19 +109,19 @@ impl SruTrial {
         }
     }
 
-    /// Returns how the server is judged.
+    /// Returns the options of the judgement.
     pub(super) fn options(&self) -> &JudgeOptions {
         &self.server.options
     }
 
-    /// Returns the path of the database that is judged.
+    /// Returns the path of the database.
     pub(super) fn base(&self) -> String {
         let first = self.options().databases.first();
         let name = first.map_or_else(String::new, |name| name.0.to_string_lossy().into_owned());
         path(&name)
     }
 
-    /// Ends the check unless the server answers in this version.
+    /// Ends the check unless the server supports this version.
     pub(super) fn offered(&self, version: Version) -> Checked {
         if self.offer.versions.contains(&version) {
             Ok(())
@@ -134,13 +135,13 @@ impl SruTrial {
         }
     }
 
-    /// Returns the version for checks that are not about a version: the latest that the server supports.
+    /// Returns the version for checks that do not depend on it: the latest one that the server supports.
     pub(super) fn main(&self) -> Checked<Version> {
         let version = self.offer.versions.last().copied();
         version.ok_or_else(|| Verdict::not_judged("no answer of SRU came"))
     }
 
-    /// Returns the query that has hits, if it has at least this many hits.
+    /// Returns the query with hits; the check ends if it has fewer than this number.
     pub(super) fn query(&self, hits: u64) -> Checked<String> {
         if self.offer.missing.contains(&Missing::Query) {
             return Err(Verdict::not_judged("the query that was given is refused"));
@@ -154,7 +155,7 @@ impl SruTrial {
         }
     }
 
-    /// Ends the check if the server finds records without an index, as test servers do.
+    /// Ends the check if the server finds records for any word, as test servers do.
     pub(super) fn indexed(&self) -> Checked {
         if self.offer.has_index {
             Ok(())
@@ -163,17 +164,17 @@ impl SruTrial {
         }
     }
 
-    /// Returns a search for the first record of the query that has hits.
+    /// Returns a search for the first record of the query with hits.
     pub(super) fn search(&self, version: Version) -> Checked<SruParameters> {
         Ok(self.search_for(version, &self.query(1)?))
     }
 
-    /// Returns a search for the first record.
+    /// Returns a search for the first record of a query.
     pub(super) fn search_for(&self, version: Version, query: &str) -> SruParameters {
         SruParameters::search(version, self.offer.names_version, query)
     }
 
-    /// Returns a scan of five terms from the term of the query on.
+    /// Returns a scan of five terms, starting with the query's term.
     pub(super) fn scan(&self, version: Version) -> Checked<SruParameters> {
         match &self.offer.scan_clause {
             Some(clause) => Ok(SruParameters::scan(
@@ -190,13 +191,13 @@ impl SruTrial {
         SruParameters::explain(version, self.offer.names_version)
     }
 
-    /// Sends a request by GET, and fails unless an SRU answer is returned.
+    /// Sends a request by GET; fails unless there is an SRU answer.
     pub(super) async fn ask(&mut self, parameters: &SruParameters) -> Checked<JudgedReply> {
         let message = SentRequest::get(self.path_of(parameters));
         self.ask_by(message).await
     }
 
-    /// Sends a request by GET, for a check that is not about this request.
+    /// Sends a request by GET as a precondition; if it fails, the check ends.
     pub(super) async fn given(&mut self, parameters: &SruParameters) -> Checked<JudgedReply> {
         self.ask(parameters)
             .await
@@ -204,7 +205,7 @@ impl SruTrial {
             .given()
     }
 
-    /// Sends any request, and fails unless an SRU answer is returned.
+    /// Sends a request by any method; fails unless there is an SRU answer.
     pub(super) async fn ask_by(&mut self, message: SentRequest) -> Checked<JudgedReply> {
         let reply = self.exchange(message).await?;
         Ok(JudgedReply::read(reply)?)
@@ -221,7 +222,7 @@ impl SruTrial {
         }
     }
 
-    /// Returns a request with the additional parameters that the server requires.
+    /// Adds the parameters that the options require for this server.
     pub(super) fn whole(&self, parameters: &SruParameters) -> SruParameters {
         let mut whole = parameters.clone();
         let options = &self.options().sru;
@@ -239,7 +240,7 @@ impl SruTrial {
         login(identity).map(|login| (login.user, login.password))
     }
 
-    /// Sends a request, on the connection of the previous request if the server keeps it.
+    /// Sends a request, on the previous connection if it is still open.
     pub(super) async fn exchange(&mut self, message: SentRequest) -> Checked<HttpReply> {
         self.pace().await;
         let is_used = self.connection.as_ref().is_some_and(|open| open.is_used);
@@ -277,7 +278,7 @@ impl SruTrial {
         reply
     }
 
-    /// Returns whether a search is answered with HTTP.
+    /// Returns whether a search gets an HTTP answer.
     pub(in crate::server) async fn is_answered(&mut self) -> bool {
         let version = self.main().unwrap_or(Version::V1_2);
         let query = self.query(0).unwrap_or_else(|_| "a".to_owned());
@@ -294,7 +295,7 @@ impl SruTrial {
         }
     }
 
-    /// Sends any octets on a new connection, and returns the beginning of what the server sends until it closes the connection
+    /// Sends arbitrary octets on a new connection. Returns the beginning of what the server sends, until it closes the connection
     /// or stops sending.
     pub(super) async fn send_octets(&mut self, octets: &[u8], most: usize) -> Checked<Vec<u8>> {
         let (mut tap, log) = self.send_on_new(octets).await?;
@@ -321,7 +322,7 @@ impl SruTrial {
         }
     }
 
-    /// Sends any octets on a new connection, and closes it.
+    /// Sends arbitrary octets on a new connection, and closes it.
     pub(super) async fn send_and_hang_up(&mut self, octets: &[u8]) -> Checked {
         let (mut tap, log) = self.send_on_new(octets).await?;
         // An error means that the server has already closed the connection.
@@ -348,7 +349,7 @@ impl SruTrial {
         self.note(&sent, &received, None);
     }
 
-    /// Ends the connection.
+    /// Closes the connection.
     pub(in crate::server) fn hang_up(&mut self) {
         self.connection = None;
     }
@@ -459,7 +460,7 @@ impl SruTrial {
         request.body(Full::new(body)).map_err(unusable)
     }
 
-    /// Returns the credentials of the header Authorization (RFC 7617).
+    /// Returns the value of the Authorization header (RFC 7617).
     fn basic(&self) -> Option<String> {
         let (user, password) = self.login().filter(|_| !self.options().sru.login_in_url)?;
         Some(STANDARD.encode(format!("{user}:{password}")))
@@ -481,7 +482,7 @@ impl SruTrial {
         self.connection.as_ref().map(|open| open.log.take())
     }
 
-    /// Keeps the exchanged messages for the report.
+    /// Adds the messages to the report.
     fn note(&mut self, sent: &PassedOctets, received: &PassedOctets, reply: Option<&HttpReply>) {
         self.ledger.octets = self.ledger.octets.saturating_add(received.length);
         for (is_sent, passed) in [(true, sent), (false, received)] {
@@ -500,7 +501,7 @@ impl SruTrial {
     }
 }
 
-/// Returns the first line of a message, and the beginning of a body.
+/// Returns the first line of a message, and the beginning of its body.
 fn first_line(octets: &[u8]) -> String {
     let text = String::from_utf8_lossy(octets);
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
@@ -511,7 +512,7 @@ fn first_line(octets: &[u8]) -> String {
     }
 }
 
-/// Returns an answer on one line: its SRU content, or otherwise its status and type.
+/// Formats an answer on one line: its SRU contents or, if it has none, its status and type.
 fn reply_summary(reply: &HttpReply) -> String {
     let root = XmlTree::read(&reply.body).ok().map(|tree| tree.root.name);
     match root {

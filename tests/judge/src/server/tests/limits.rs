@@ -1,5 +1,5 @@
-//! Tests with servers that die, hang, flood or hang up: the judgement ends, says what is missing, and passes no check that
-//! depends on it.
+//! Tests with servers that die, hang, flood or close connections. The judgement must end, say what is missing, and must not pass
+//! checks that depend on it.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -9,7 +9,7 @@ use super::scripted::{Does, granting, judged};
 use super::*;
 use crate::answers::{encode, found};
 
-/// Returns the findings of a whole judgement: name, verdict, and whether it is an error.
+/// Runs a complete judgement; returns the name of each check, its verdict, and whether it is an error.
 async fn findings(judge: &mut Judge) -> Vec<(&'static str, Verdict, bool)> {
     judge.learn().await;
     let mut found = Vec::new();
@@ -74,7 +74,7 @@ async fn a_server_that_dies_is_an_error_of_the_report() {
     }
 }
 
-/// A server may accept fewer sessions than the judge would like to open.
+/// A server may accept fewer sessions than the judge would use.
 #[tokio::test(start_paused = true)]
 async fn sessions_that_a_server_refuses_are_no_fault_of_it() {
     // On a server with one session, each check runs alone; on a server that lowers its limit later, checks are repeated.
@@ -142,7 +142,7 @@ async fn results_come_in_the_order_of_the_checks() {
     assert!(side_by_side.1 * 2 < alone.1, "{side_by_side:?}");
 }
 
-/// With a pause, requests of all sessions take turns, except for the first request of each session.
+/// With a pause, the requests of all sessions take turns, apart from the first request of each session.
 #[tokio::test(start_paused = true)]
 async fn a_pause_lies_between_the_requests_of_all_sessions() {
     let pause = Duration::from_millis(400);
@@ -207,7 +207,7 @@ async fn a_service_that_is_silent_does_not_end_the_judgement() {
     }
 }
 
-/// Checks that ended while the judge was waiting for an earlier one keep their results.
+/// Checks that end while the judge waits for an earlier one must keep their results.
 #[tokio::test(start_paused = true)]
 async fn a_stop_loses_no_result() {
     let mut judge = judged(
@@ -280,10 +280,10 @@ async fn a_trigger_arrives_alone() {
     }
 }
 
-/// Whether an APDU is the one that a check sends in addition to the requests of every session.
+/// Returns whether an APDU is specific to a check, not common to all sessions.
 type Meant = fn(&Apdu) -> bool;
 
-/// Checks that accept the end of a session, and the request that leads to this end.
+/// Checks that accept the end of a session, with the request that causes it.
 const ENDING: &[(&str, Meant)] = &[
     (
         "init.version.none",

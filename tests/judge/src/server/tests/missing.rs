@@ -1,4 +1,5 @@
-//! Tests for things that the user requested and that do not exist, and for secrets that must not be in a report.
+//! Tests of databases, queries and updates that the user requests but the server lacks, and of secrets that must not be in a
+//! report.
 
 use z3950_asn1::apdu::{Apdu, IdAuthentication, IdPass, InitializeResponse};
 use z3950_asn1::hex;
@@ -9,7 +10,7 @@ use super::*;
 use crate::answers::{diagnostic, encode, found, search_failed};
 use crate::server::{Missing, Offer};
 
-/// Returns the features of a Z39.50 server that were determined.
+/// Returns the offer of a Z39.50 server.
 async fn learned(judge: &mut Judge) -> Offer {
     match judge.learn().await {
         Offered::Z3950(offer) => offer.clone(),

@@ -1,4 +1,4 @@
-//! A server in the test's own task: it answers Init, Search and Close, unless the test tells it to do something else.
+//! A scripted server in the test's own task. It answers Init, Search and Close, unless the test's rule says otherwise.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,24 +23,24 @@ use z3950::url::{Host, Mode};
 
 /// The server's reaction to an APDU.
 pub(super) enum Does {
-    /// Answers the APDU.
+    /// Sends the usual answer.
     Answers,
-    /// Sends these octets instead.
+    /// Sends these octets instead of an answer.
     Says(Vec<u8>),
-    /// Sends these octets without end.
+    /// Sends these octets endlessly.
     Floods(Vec<u8>),
-    /// Sends nothing.
+    /// Does not send anything.
     Nothing,
-    /// Ends the connection.
+    /// Closes the connection.
     HangsUp,
-    /// Ends the connection, and refuses all further connections.
+    /// Closes the connection, and refuses all further connections.
     Dies,
-    /// Sends nothing, and overlooks the APDU that arrives right after it, like servers that handle only one APDU whenever
-    /// octets arrive.
+    /// Does not send anything, and overlooks the next APDU if it arrives immediately, like servers that handle only one APDU each
+    /// time they read.
     Overlooks,
 }
 
-/// A server that follows a rule.
+/// A server whose reactions are given by a rule.
 pub(super) struct Scripted<R> {
     rule: Arc<R>,
     is_dead: Arc<AtomicBool>,
@@ -64,7 +64,7 @@ impl<R: Fn(&Apdu) -> Does + Send + Sync + 'static> Connect for Scripted<R> {
     }
 }
 
-/// Serves until one side ends.
+/// Serves until one side closes the connection.
 async fn serve(
     stream: DuplexStream,
     rule: &impl Fn(&Apdu) -> Does,
@@ -100,7 +100,7 @@ async fn serve(
     Some(())
 }
 
-/// Returns the answer of a server that grants everything and finds four records, none of which it sends.
+/// Returns the answer of a server that grants all options and finds four records, without sending any of them.
 fn usual(apdu: &Apdu) -> Option<Apdu> {
     Some(match apdu {
         Apdu::InitializeRequest(init) => granting(init.options).into(),
@@ -111,7 +111,7 @@ fn usual(apdu: &Apdu) -> Option<Apdu> {
     })
 }
 
-/// Returns an accepting answer to Init.
+/// Returns an answer that accepts Init.
 pub(super) fn granting(options: z3950_asn1::apdu::Options) -> InitializeResponse {
     InitializeResponse {
         options,
@@ -119,7 +119,7 @@ pub(super) fn granting(options: z3950_asn1::apdu::Options) -> InitializeResponse
     }
 }
 
-/// Prepares a judgement of such a server with the checks whose names begin like these.
+/// Prepares a judgement of a scripted server, with the checks whose names begin with one of these.
 pub(super) fn judged(
     only: &[&str],
     change: impl FnOnce(&mut JudgeOptions),

@@ -1,4 +1,4 @@
-//! Checks of refusals: parameters that are refused, and the content of an answer with diagnostics.
+//! Checks of refusals: the parameters that must be refused, and the contents of an answer with diagnostics.
 
 use z3950_asn1::sru::Version;
 
@@ -130,7 +130,7 @@ async fn order(trial: &mut SruTrial, version: Version) -> Checked {
     })
 }
 
-/// A search that fails because the index does not exist.
+/// A search that fails because its index does not exist.
 const FAILING: &str = "dc.z3950conformance=a";
 
 async fn count_of_failure(trial: &mut SruTrial, version: Version) -> Checked {

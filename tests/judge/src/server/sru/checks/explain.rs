@@ -1,4 +1,4 @@
-//! Explain: whether a server does what it says about itself (ZeeRex 2.0).
+//! Explain: compares the server's description of itself with its behaviour (ZeeRex 2.0).
 
 use z3950_asn1::sru::zeerex::ZeeRex;
 use z3950_asn1::sru::{ExplainResponse, Version};
@@ -205,7 +205,7 @@ async fn context_sets(trial: &mut SruTrial, _: Version) -> Checked {
 /// The maximum number of indexes for which a check sends requests.
 const MAX_INDEXES: usize = MAX_REQUESTS as usize - 20;
 
-/// Fails if any of the names is refused; each name is tested in its own request.
+/// Tests each name in a request of its own, and fails if any is refused.
 async fn refused(
     trial: &mut SruTrial,
     names: Vec<String>,
@@ -234,7 +234,8 @@ async fn refused(
     })
 }
 
-/// A term may have to be a number, a date or a word that is not a stop word, and `=` may not suit the index.
+/// The diagnostics that concern the term, which may have to be a number, a date or a word that is not a stop word, or the
+/// relation `=`, which the index may not support.
 const OF_TERM: [u16; 6] = [24, 35, 36, 19, 22, 31];
 
 async fn searched(trial: &mut SruTrial, version: Version) -> Checked {

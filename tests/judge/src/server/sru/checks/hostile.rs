@@ -1,5 +1,5 @@
-//! Checks with requests that the standards forbid: afterwards, the server still answers, and has not been deceived by them.
-//! They are sent only with permission.
+//! Checks with requests that the standards forbid. Afterwards, the server must still answer, and must not have been misled by
+//! them. They need the user's permission.
 
 use hyper::Method;
 use z3950_asn1::sru::Version;
@@ -90,7 +90,7 @@ async fn goes_on(trial: &mut SruTrial, version: Version) -> Checked {
     }
 }
 
-/// The maximum number of octets that are read of an answer to something that is not a request.
+/// The maximum number of octets of an answer that are read if the request is not a valid one.
 const MOST: usize = 64 << 10;
 
 async fn octets(trial: &mut SruTrial, version: Version, octets: &[u8]) -> Checked {
@@ -120,7 +120,7 @@ async fn long_header(trial: &mut SruTrial, version: Version) -> Checked {
     octets(trial, version, line.as_bytes()).await
 }
 
-/// Sends a query as a form, and fails unless an answer with any status is returned.
+/// Sends a query as a form; fails unless there is an answer, with any status.
 async fn in_form(trial: &mut SruTrial, version: Version, query: &str) -> Checked {
     goes_on(trial, version).await.given()?;
     let search = trial.whole(&trial.search_for(version, query));
@@ -142,7 +142,7 @@ async fn many_booleans(trial: &mut SruTrial, version: Version) -> Checked {
     in_form(trial, version, &vec!["a"; 5000].join(" or ")).await
 }
 
-/// Sends a query without encoding it; no encoding would produce this text.
+/// Sends the text of a query without encoding it, because no encoding would produce this text.
 async fn raw_query(trial: &mut SruTrial, version: Version, query: &str) -> Checked {
     goes_on(trial, version).await.given()?;
     let search = trial.search_for(version, "Z3950CONFORMANCE");

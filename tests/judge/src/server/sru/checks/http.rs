@@ -160,7 +160,7 @@ async fn keep_alive(trial: &mut SruTrial, version: Version) -> Checked {
     })
 }
 
-/// Ends the check if the status says that a way of sending requests is not offered.
+/// Ends the check if the status means that the method of the request is not supported.
 fn offered(reply: &HttpReply) -> Checked {
     match reply.status {
         404 | 405 | 406 | 411 | 415 | 501 => Err(Verdict::not_offered(reply.summary())),
@@ -185,7 +185,7 @@ async fn by_form(trial: &mut SruTrial, version: Version) -> Checked {
     same(&by_url, &read(reply)?)
 }
 
-/// Fails unless the number and the first record are the same.
+/// Fails unless both answers have the same number of records and the same first record.
 fn same(one: &JudgedReply, other: &JudgedReply) -> Checked {
     let record = |reply: &JudgedReply| reply.records().is_empty();
     let first = |reply: &'_ JudgedReply| {
@@ -285,7 +285,7 @@ async fn empty_parameter(trial: &mut SruTrial, version: Version) -> Checked {
     want(holds, "a record, or a diagnostic", || reply.summary())
 }
 
-/// Fails unless the status is an error.
+/// Fails unless the HTTP status is an error.
 fn refused(reply: &HttpReply, wanted: &str) -> Checked {
     want(reply.status >= 400, wanted, || reply.summary())
 }

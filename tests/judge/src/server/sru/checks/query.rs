@@ -1,4 +1,4 @@
-//! CQL: queries that every server reads, and queries that are refused.
+//! Checks of CQL: queries that every server must accept, and queries that must be refused.
 
 use z3950_asn1::sru::Version;
 
@@ -136,15 +136,15 @@ pub(super) const CHECKS: &[&[Check]] = sru_checks! {
         => refused("a and/z3950none b", &[]);
 };
 
-/// Fails unless the query in another form finds the same number of records. The form is made from the query and a query that
-/// finds nothing.
+/// Fails unless the query in another form finds the same number of records. `form` makes it from the query with hits and a query
+/// without hits.
 async fn same(trial: &mut SruTrial, version: Version, form: fn(&str, &str) -> String) -> Checked {
     let query = trial.query(1)?;
     let nowhere = super::search::nowhere(trial)?;
     counts(trial, version, &form(&query, &nowhere)).await
 }
 
-/// Fails unless the query finds the same number of records as the query that has hits.
+/// Fails unless the query finds as many records as the query with hits.
 async fn counts(trial: &mut SruTrial, version: Version, query: &str) -> Checked {
     trial.indexed()?;
     let hits = trial
@@ -161,7 +161,7 @@ async fn counts(trial: &mut SruTrial, version: Version, query: &str) -> Checked 
     })
 }
 
-/// Returns the query with its word written in another form.
+/// Returns the query with its word in another form.
 fn rewritten(trial: &SruTrial, form: impl Fn(&str) -> String) -> Checked<String> {
     let query = trial.query(1)?;
     let term = trial.offer.term();
@@ -234,8 +234,8 @@ async fn all_records(trial: &mut SruTrial, version: Version) -> Checked {
     )
 }
 
-/// Fails unless the query is refused with one of the diagnostics, which say that something is not offered, or finds at least
-/// `least` records.
+/// Fails unless the query finds at least `least` records, or is refused with one of the diagnostics, which mean that a feature is
+/// not offered.
 async fn at_least(
     trial: &mut SruTrial,
     version: Version,
@@ -293,7 +293,7 @@ async fn proximity(trial: &mut SruTrial, version: Version) -> Checked {
     reply.counted().map(drop)
 }
 
-/// Returns an index that is searched: the index of the query, or cql.serverChoice.
+/// Returns the index and the term of the query; without an index, cql.serverChoice.
 fn index_and_term(trial: &SruTrial) -> (String, String) {
     let query = trial.offer.query.as_deref().unwrap_or_default();
     let index = match query.split_once('=') {

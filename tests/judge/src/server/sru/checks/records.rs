@@ -1,4 +1,4 @@
-//! Record schemas, and diagnostics in place of records.
+//! Checks of record schemas and of surrogate diagnostics.
 
 use z3950_asn1::sru::{SruRecord, Version};
 

@@ -1,4 +1,4 @@
-//! Which records are returned: startRecord, maximumRecords, numberOfRecords, recordPosition and nextRecordPosition.
+//! Checks of the choice of records: startRecord, maximumRecords, numberOfRecords, recordPosition and nextRecordPosition.
 
 use z3950_asn1::sru::Version;
 
@@ -113,7 +113,7 @@ async fn count(trial: &mut SruTrial, version: Version) -> Checked {
     )
 }
 
-/// Returns a query for a word that occurs nowhere, with the index of the query that has hits.
+/// Returns a query for a word that does not occur in any record, in the index of the query with hits.
 pub(super) fn nowhere(trial: &SruTrial) -> Checked<String> {
     let query = trial.query(0)?;
     Ok(match query.rsplit_once('=') {
@@ -205,7 +205,7 @@ async fn beyond(trial: &mut SruTrial, version: Version, more: u64, numbers: &[u1
     }
 }
 
-/// Asks for some records, and fails unless at least one is returned.
+/// Requests some records; fails unless at least one is returned.
 async fn some(
     trial: &mut SruTrial,
     version: Version,
@@ -221,7 +221,7 @@ async fn some(
     Ok(reply)
 }
 
-/// Returns the data of the first record.
+/// Returns the data of the first record in an answer.
 fn first_data(reply: &JudgedReply) -> Option<&super::super::tree::XmlNode> {
     reply.records().first()?.child("recordData")
 }

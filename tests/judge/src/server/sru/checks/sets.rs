@@ -1,4 +1,5 @@
-//! Result sets that the server keeps: resultSetTTL, resultSetId, and `cql.resultSetId` in queries; facets of 2.0.
+//! Checks of result sets that the server keeps: resultSetTTL, resultSetId, and `cql.resultSetId` in queries; and of the facets of
+//! 2.0.
 
 use z3950_asn1::sru::Version;
 
@@ -42,7 +43,7 @@ pub(super) const CHECKS: &[&[Check]] = sru_checks! {
         => facet_counts;
 };
 
-/// Sends a search whose result set is kept. Returns the name of the set and the answer.
+/// Sends a search with resultSetTTL; returns the name of the result set, and the answer.
 async fn kept(trial: &mut SruTrial, version: Version) -> Checked<(String, JudgedReply)> {
     let search = trial.search(version)?.with("resultSetTTL", "60");
     let reply = trial

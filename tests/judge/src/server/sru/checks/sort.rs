@@ -1,4 +1,4 @@
-//! Sorting: `sortby` in the query of 1.2 and 2.0, `sortKeys` of 1.1.
+//! Checks of sorting: `sortby` in the query in 1.2 and 2.0, `sortKeys` in 1.1.
 
 use z3950_asn1::sru::Version;
 
@@ -35,12 +35,12 @@ pub(super) const CHECKS: &[&[Check]] = sru_checks! {
         => unknown_key;
 };
 
-/// The diagnostics of a server that does not sort, or not in this way.
+/// The diagnostics that mean that the server does not sort, or not in this way.
 const NOT_SORTED: [u16; 15] = [15, 16, 48, 80, 81, 82, 83, 84, 86, 87, 88, 89, 90, 91, 92];
-/// The maximum number of records in a result that is compared as a whole.
+/// The maximum number of records in a result whose order is compared.
 const MOST: u64 = 50;
 
-/// Returns the index to sort by: the first one named in the description, or dc.title.
+/// Returns the index to sort by: the first sortable one in the description, or dc.title.
 fn index(trial: &SruTrial) -> String {
     let named = trial.offer.indexes(|index| index.sort == Some(true));
     let title = named.iter().find(|name| name.ends_with("title"));
@@ -57,7 +57,7 @@ async fn sorted(trial: &mut SruTrial, version: Version, modifiers: &str) -> Chec
     reply.not_offered_if(&NOT_SORTED)?.accepted()
 }
 
-/// Returns the data of each record.
+/// Returns the data of each record in an answer.
 fn data(reply: &JudgedReply) -> Vec<&super::super::tree::XmlNode> {
     let records = reply.records().iter();
     records

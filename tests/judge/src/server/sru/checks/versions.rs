@@ -1,5 +1,4 @@
-//! Versions and operations: the version of the server's answers, and its reaction to versions and operations that it does not
-//! know.
+//! Checks of versions and operations: the version of answers, and the reaction to unknown versions and operations.
 
 use z3950_asn1::sru::Version;
 

@@ -1,17 +1,17 @@
-//! Breaks each rule once: the change that a peer makes to requests or answers, and the checks that notice it.
+//! Breaks each rule once. A row has the change that the peer makes to requests or answers, and the checks that must fail.
 
 mod services;
 
 pub(super) use self::services::SERVICES;
 use super::Rule::{self, Answered, AnsweredTo, Asked};
 
-/// The end of a search for one record that has no additional parameter.
+/// The end of the URL of a search for one record without additional parameters.
 const PLAIN: &str = "maximumRecords=1 ";
 pub(super) const RECORD: &str = "<leader>";
 pub(super) const NINE: &str = "numberOfRecords>9<";
 pub(super) const EIGHT: &str = "numberOfRecords>8<";
 
-/// Checks named without a version stand for the checks in all versions.
+/// Rules about searches. A check without a version stands for this check in all versions.
 pub(super) const SEARCHING: &[(Rule, &[&str])] = &[
     // Rules about the form of answers.
     (
@@ -487,7 +487,7 @@ pub(super) const SEARCHING: &[(Rule, &[&str])] = &[
     ),
 ];
 
-/// Checks that none of the rules can make fail: a server would have to answer differently each time, or end when a connection
+/// Checks that none of the changes can make fail, because the server would have to change its answers, or end when a connection
 /// is cut.
 pub(super) const NEVER: &[&str] = &[
     "scan.answered.2-0",

@@ -1,9 +1,9 @@
-//! Breaks each rule of scan, explain, result sets, the echo and HTTP once.
+//! Breaks each rule about scan, explain, result sets, the echo and HTTP once.
 
 use super::super::Rule::{self, Answered, AnsweredTo, Asked, Dies};
 use super::{EIGHT, NINE, RECORD};
 
-/// Checks named without a version stand for the checks in all versions.
+/// Rules about services. A check without a version stands for this check in all versions.
 pub(in super::super) const SERVICES: &[(Rule, &[&str])] = &[
     // Rules about Scan.
     (Answered("zs:value>", "zs:word>"), &["scan.terms"]),
