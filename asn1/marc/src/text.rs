@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 
-use super::record::{FIELD_TERMINATOR, RECORD_TERMINATOR, SUBFIELD_DELIMITER};
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 /// Shows octets as text: valid UTF-8 is unchanged, and every other octet becomes `\xNN` (with capital hexadecimal
@@ -33,10 +32,7 @@ pub(crate) fn without_separators(text: &str, stand_in: &str) -> Option<String> {
 
 /// Whether the octet is a separator of ISO 2709.
 pub(crate) fn is_separator(octet: u8) -> bool {
-    matches!(
-        octet,
-        RECORD_TERMINATOR | FIELD_TERMINATOR | SUBFIELD_DELIMITER
-    )
+    matches!(octet, 0x1D..=0x1F)
 }
 
 /// What a reader says of them.

@@ -27,7 +27,6 @@ use self::chunks::Chunks;
 pub(crate) use self::cursor::Cursor;
 use self::forms::is_unusable;
 pub(crate) use self::forms::{is_empty, is_too_large};
-pub(crate) use self::refusals::is_of_form;
 use self::refusals::{
     OF_ONE_RECORD, OF_SYNTAX, TOO_MANY, has_any, is_in_no_such_syntax, is_of_one_record,
     is_syntax_refused, is_timeout,

@@ -221,7 +221,7 @@ impl Backend for YazZtest {
                 XML | OPAC | GRS_1 => self.of_catalogue(position, syntax).await,
                 _ => self.of_catalogue(position, USMARC).await,
             };
-            Ok(Retrieved::new(DatabaseName::from(name), record))
+            Ok(Retrieved::new(DatabaseName::from(name), record).written_here())
         })
     }
 

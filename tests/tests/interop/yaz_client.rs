@@ -93,7 +93,10 @@ fn unavailable_features_are_refused_with_diagnostics() {
         ("find @attr 9=1 x", "[113]"),
         ("find @attrset gils x", "[121]"),
         ("find @attr 1=1032 pg1342\nformat ukmarc\nshow 1", "[239]"),
-        ("find @attr 1=1032 pg1342\nelements X\nshow 1", "[25]"),
+        (
+            "find @attr 1=1032 pg1342\nformat xml\nelements X\nshow 1",
+            "[25]",
+        ),
         ("find @set nosuch", "[30]"),
         ("querytype ccl\nfind (", "[108]"),
         ("querytype cql\nfind title=", "[108]"),

@@ -205,9 +205,12 @@ mod tests {
     use crate::record::Leader;
     use serde_json::json;
 
+    /// The tag and the subfields of a field.
+    type Given<'a> = (&'a [u8; 3], &'a [(&'a str, &'a str)]);
+
     #[test]
     fn audit_r_a10_a_title_that_stands_only_in_880() {
-        let of = |fields: &[(&[u8; 3], &[(&str, &str)])]| {
+        let of = |fields: &[Given<'_>]| {
             let fields = fields.iter();
             let fields = fields.map(|(tag, data)| Field::data(*tag, "1 ", data.iter().copied()));
             let record = MarcRecord {
@@ -217,9 +220,8 @@ mod tests {
             let Citation { title, author, .. } = Citation::of(&record);
             (title.unwrap_or_default(), author.unwrap_or_default())
         };
-        let linked: (&[u8; 3], &[(&str, &str)]) =
-            (b"880", &[("6", "245-01/$1"), ("a", "紅樓夢 /")]);
-        let author: (&[u8; 3], &[(&str, &str)]) = (b"880", &[("6", "100-02/$1"), ("a", "曹雪芹")]);
+        let linked: Given<'_> = (b"880", &[("6", "245-01/$1"), ("a", "紅樓夢 /")]);
+        let author: Given<'_> = (b"880", &[("6", "100-02/$1"), ("a", "曹雪芹")]);
         for (fields, title, name) in [
             (&[linked][..], "紅樓夢", ""),
             (

@@ -90,8 +90,10 @@ mod tests {
         text[place + 9] = coding;
         let found = RecordReader::new(&text[..], form).next().expect("a record");
         let record = found.expect("in memory").record.expect("a record");
-        let mut options = Options::default();
-        options.charset = named;
+        let options = Options {
+            charset: named,
+            ..Options::default()
+        };
         let converted = to_utf8(&record, &options);
         let field = &converted.record.fields[0];
         let shown = field.subfield("a").map(String::from_utf8_lossy);

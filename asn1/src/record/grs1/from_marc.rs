@@ -96,10 +96,13 @@ mod tests {
                 "{line:?} in\n{text}"
             );
         }
-        assert!(text.contains("title: War and peace caf\\xE9\n"), "{text}");
+        assert!(
+            text.contains("title: War and peace caf\u{FFFD}\n"),
+            "{text}"
+        );
         assert!(
             text.ends_with(
-                "001: id7 \n100:\n  1 :\n    a: Tolstoy, Leo.\n245:\n  10:\n    a: War and peace\n    b: caf\\xE9\n"
+                "001: id7 \n100:\n  1 :\n    a: Tolstoy, Leo.\n245:\n  10:\n    a: War and peace\n    b: caf\u{FFFD}\n"
             ),
             "{text}"
         );

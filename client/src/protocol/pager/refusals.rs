@@ -1,7 +1,6 @@
 //! The meaning of refusals of records, and the refusals that another request may avoid.
 
 use z3950_asn1::apdu::DiagRec;
-use z3950_asn1::bib1::diagnostics::Condition;
 
 use crate::error::{Cause, Diagnostics, Error};
 use crate::protocol::service::ResultRecord;
@@ -26,15 +25,6 @@ pub(super) fn has_any(diagnostics: &Diagnostics, conditions: &[i64]) -> bool {
 /// Whether a diagnostic concerns a single record.
 pub(super) fn is_of_one_record(diagnostic: &DiagRec) -> bool {
     is_one_of(diagnostic, &OF_ONE_RECORD)
-}
-
-/// Whether a diagnostic concerns the form in which records are asked for: a Present in the same form has it again.
-pub(crate) fn is_of_form(diagnostic: &DiagRec) -> bool {
-    let of_element_set = [
-        Condition::ELEMENT_SET_NAME.0,
-        Condition::GENERIC_ELEMENT_SET_NAME_ONLY.0,
-    ];
-    is_one_of(diagnostic, &OF_SYNTAX) || is_one_of(diagnostic, &of_element_set)
 }
 
 fn is_one_of(diagnostic: &DiagRec, conditions: &[i64]) -> bool {

@@ -160,8 +160,10 @@ fn audit_r_y2_an_unknown_element_set_is_answered_in_full_unless_the_server_is_st
         (false, Some(USMARC), "", "usmarc F 4"),
         (false, Some(USMARC), "b", "usmarc b 4"),
     ] {
-        let mut offer = Offer::default();
-        offer.strict_element_sets = is_strict;
+        let offer = Offer {
+            strict_element_sets: is_strict,
+            ..Offer::default()
+        };
         let target = Target::new(Arc::new(Sizes(vec![4])), Limits::default()).with_offer(offer);
         let mut session = open_on(target);
         now(session.answer(&search("x")));
