@@ -251,7 +251,8 @@ impl Record {
                             .map(|subfield| String::from_utf8_lossy(subfield.data).into_owned()),
                     ),
                     (None, None) => {
-                        let texts = subfields.map(|subfield| String::from_utf8_lossy(subfield.data));
+                        let texts =
+                            subfields.map(|subfield| String::from_utf8_lossy(subfield.data));
                         found.push(texts.collect::<Vec<_>>().join(" "));
                     }
                 }
