@@ -4,6 +4,8 @@ use z3950_asn1::apdu::DiagRec;
 
 use crate::error::{Cause, Diagnostics, Error};
 use crate::protocol::service::ResultRecord;
+pub(super) use crate::protocol::service::diagnostics::OF_SYNTAX;
+use crate::protocol::service::diagnostics::is_one_of;
 use crate::protocol::service::present::PresentResult;
 
 pub(super) fn is_timeout(error: &Error) -> bool {
@@ -26,16 +28,6 @@ pub(super) fn has_any(diagnostics: &Diagnostics, conditions: &[i64]) -> bool {
 pub(super) fn is_of_one_record(diagnostic: &DiagRec) -> bool {
     is_one_of(diagnostic, &OF_ONE_RECORD)
 }
-
-fn is_one_of(diagnostic: &DiagRec, conditions: &[i64]) -> bool {
-    match diagnostic {
-        DiagRec::DefaultFormat(diagnostic) => conditions.contains(&diagnostic.condition),
-        DiagRec::ExternallyDefined(_) => false,
-    }
-}
-
-/// Conditions that another record syntax may avoid.
-pub(super) const OF_SYNTAX: [i64; 3] = [227, 238, 239];
 
 /// Returns whether the first record was refused because of the record syntax.
 pub(super) fn is_syntax_refused(result: &Result<PresentResult, Error>) -> bool {

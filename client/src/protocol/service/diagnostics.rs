@@ -10,6 +10,28 @@ use z3950_asn1::format::diag1::DiagnosticFormat;
 use super::ResultRecord;
 use crate::error::Diagnostics;
 
+/// Conditions that another record syntax may avoid.
+pub(crate) const OF_SYNTAX: [i64; 3] = [227, 238, 239];
+
+/// Conditions that another element set may avoid.
+const OF_ELEMENT_SET: [i64; 2] = [
+    Condition::ELEMENT_SET_NAME.0,
+    Condition::GENERIC_ELEMENT_SET_NAME_ONLY.0,
+];
+
+/// Returns whether a diagnostic concerns the form in which records are requested: a Present in the same form has it again.
+pub(crate) fn is_of_form(diagnostic: &DiagRec) -> bool {
+    is_one_of(diagnostic, &OF_SYNTAX) || is_one_of(diagnostic, &OF_ELEMENT_SET)
+}
+
+/// Returns whether a diagnostic has one of these conditions.
+pub(crate) fn is_one_of(diagnostic: &DiagRec, conditions: &[i64]) -> bool {
+    match diagnostic {
+        DiagRec::DefaultFormat(diagnostic) => conditions.contains(&diagnostic.condition),
+        DiagRec::ExternallyDefined(_) => false,
+    }
+}
+
 /// Adds diagnostics to additional information, where a response has no other room for them.
 pub(crate) fn inform(
     information: &mut Option<OtherInformation>,

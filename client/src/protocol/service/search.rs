@@ -1,11 +1,9 @@
 //! Search: sends a query, and returns the number of hits and possibly the first records (Z39.50-2003 §3.2.2).
 
 use z3950_asn1::apdu::{
-    Close, CloseReason, DatabaseName, DiagRec, ElementSetNames, External, Options,
-    OtherInformation, PresentStatus, Query, ResultSetStatus, SearchRequest, SearchResponse,
-    SortKeySpec,
+    Close, CloseReason, DatabaseName, ElementSetNames, External, Options, OtherInformation,
+    PresentStatus, Query, ResultSetStatus, SearchRequest, SearchResponse, SortKeySpec,
 };
-use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::codec::encode_value;
 use z3950_asn1::error::EncodeError;
 use z3950_asn1::format::facets::FacetList;
@@ -14,7 +12,7 @@ use z3950_asn1::format::sources::SearchSources;
 use z3950_asn1::oid::{CQL, Oid};
 use z3950_asn1::types::{Any, InternationalString};
 
-use super::diagnostics::{is_refusal, of_failure, with_information};
+use super::diagnostics::{is_of_form, is_refusal, of_failure, with_information};
 use super::{DEFAULT_RESULT_SET, ResultRecord, separate};
 use crate::error::{Diagnostics, Error, Phase, ProtocolFault};
 use crate::protocol::session::Session;
@@ -280,19 +278,5 @@ impl Session {
             additional_search_info: response.additional_search_info,
             other_info: response.other_info,
         })
-    }
-}
-/// Returns whether a diagnostic concerns the form in which records are requested: a Present in the same form has it again.
-fn is_of_form(diagnostic: &DiagRec) -> bool {
-    let of_form = [
-        Condition::ELEMENT_SET_NAME.0,
-        Condition::GENERIC_ELEMENT_SET_NAME_ONLY.0,
-        227,
-        238,
-        239,
-    ];
-    match diagnostic {
-        DiagRec::DefaultFormat(diagnostic) => of_form.contains(&diagnostic.condition),
-        DiagRec::ExternallyDefined(_) => false,
     }
 }
