@@ -362,12 +362,28 @@ registered! {
     POSTSCRIPT = "postscript" [5, 109, 2],
     /// Record syntax HTML document.
     HTML = "html" [5, 109, 3],
+    /// Record syntax TIFF image.
+    TIFF = "tiff" [5, 109, 4],
+    /// Record syntax GIF image.
+    GIF = "gif" [5, 109, 5],
+    /// Record syntax JPEG image.
+    JPEG = "jpeg" [5, 109, 6],
+    /// Record syntax PNG image.
+    PNG = "png" [5, 109, 7],
+    /// Record syntax MPEG film.
+    MPEG = "mpeg" [5, 109, 8],
     /// Record syntax SGML document.
     SGML = "sgml" [5, 109, 9],
     /// Record syntax XML document.
     XML = "xml" [5, 109, 10],
     /// Record syntax application/xml, a MIME type.
     APPLICATION_XML = "application-xml" [5, 109, 11],
+    /// Record syntax TIFF-B image.
+    TIFF_B = "tiff-b" [5, 110, 1],
+    /// Record syntax WAV sound.
+    WAV = "wav" [5, 110, 2],
+    /// Record syntax SQL-RS, the answer to an SQL query.
+    SQL_RS = "sql-rs" [5, 111],
     /// Resource report format resource-1.
     RESOURCE_1 = "resource-1" [7, 1],
     /// Resource report format resource-2.

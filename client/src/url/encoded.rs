@@ -41,6 +41,15 @@ impl Encoded {
         Encoded(text)
     }
 
+    /// Encodes words that `+` separates (RFC 1630). A plus within a word is escaped.
+    pub fn of_words<T: AsRef<[u8]>>(words: impl IntoIterator<Item = T>) -> Self {
+        let word = |word: T| {
+            let pieces = word.as_ref().split(|&octet| octet == b'+');
+            Self::joined(pieces.map(Self::of_data), "%2B")
+        };
+        Self::joined(words.into_iter().map(word), "+")
+    }
+
     /// Joins encoded parts with `delimiter`.
     pub(crate) fn joined(pieces: impl IntoIterator<Item = Encoded>, delimiter: &str) -> Self {
         let pieces: Vec<String> = pieces.into_iter().map(|piece| piece.0).collect();

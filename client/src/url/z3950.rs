@@ -10,6 +10,7 @@ use std::str::FromStr;
 
 use super::caution::Caution;
 use super::common::{self, Class, Mode};
+use super::encoded::Encoded;
 use super::error::UrlError;
 use super::host::Host;
 use super::octets::Octets;
@@ -58,7 +59,7 @@ impl fmt::Display for Kind {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Extension {
     keyword: String,
-    value: Octets,
+    value: Encoded,
 }
 
 impl Extension {
@@ -68,8 +69,14 @@ impl Extension {
         &self.keyword
     }
 
-    /// Returns the value. It may be empty, and contains no control characters.
-    pub fn value(&self) -> &Octets {
+    /// Returns the decoded value. It may be empty, and contains no control characters.
+    pub fn value(&self) -> Octets {
+        self.value.decode()
+    }
+
+    /// Returns the value with its escapes. Whether a plus separates, as in `rs`, or is data depends on the keyword, so
+    /// `+` and `%2B` are kept apart.
+    pub fn encoded(&self) -> &Encoded {
         &self.value
     }
 }
@@ -195,8 +202,8 @@ impl Z3950Url {
     /// it](Host::is_strict).
     ///
     /// Scheme, host and keywords are in lower case. Port 210 is omitted, but never the slash. Letters, digits and
-    /// `$-_.!*'(),` are literal, and all other octets are escaped, including a plus that is data. `esn` comes before
-    /// `rs`, and both come before the extensions. Source: RFC 2056 §5, RFC 1738 §2.2.
+    /// `$-_.!*'(),` are literal, and all other octets are escaped, including a plus that is data; in an extension, a plus
+    /// is kept as it was written. `esn` comes before `rs`, and both come before the extensions. Source: RFC 2056 §5, RFC 1738 §2.2.
     pub fn canonical(&self) -> String {
         self.to_string()
     }
@@ -264,8 +271,7 @@ impl fmt::Display for Parts {
             write_list(f, ";rs=", &self.record_syntaxes)?;
         }
         for Extension { keyword, value } in &self.extensions {
-            write!(f, ";{keyword}=")?;
-            write_data(f, value)?;
+            write!(f, ";{keyword}={value}")?;
         }
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! Tests for the findings of the audit of the RFCs, by id; further tests are the rows in `fixtures/urls` with these ids.
 
 use z3950::url::{
-    Caution, GopherUrl, Locator, Mode, OpaqueUri, PlusWire, ResolveMode, Url, generic, resolve,
+    Caution, GopherUrl, Locator, Mode, OpaqueUri, PlusWire, ResolveMode, Url, Z3950Url, generic,
+    resolve,
 };
 
 fn read(text: &str) -> Locator {
@@ -264,4 +265,94 @@ fn audit_b19_an_octet_0_is_in_the_request_in_both_modes() {
             [Caution::EscapedControl]
         );
     }
+}
+
+/// RFC 1738 §5: the type of a Gopher item is an `xchar`, which may be an escape.
+#[test]
+fn audit_r_e3_a_gopher_type_may_be_escaped() {
+    let url = |path: &str, mode| GopherUrl::parse(format!("gopher://h.example/{path}"), mode);
+    for (escaped, literal) in [
+        ("%30x", "0x"),
+        ("%49/p", "I/p"),
+        ("%2B/x", "+/x"),
+        ("%37find%09cat", "7find%09cat"),
+        ("%31", ""),
+    ] {
+        let strict = url(escaped, Mode::Strict).unwrap();
+        assert_eq!(
+            Ok(&strict),
+            url(literal, Mode::Strict).as_ref(),
+            "{escaped}"
+        );
+        assert_eq!(
+            Ok(&strict),
+            url(escaped, Mode::Lenient).as_ref(),
+            "{escaped}"
+        );
+    }
+    assert!(url("%68x", Mode::Strict).is_err());
+    assert_eq!(url("%68x", Mode::Lenient), url("hx", Mode::Lenient));
+}
+
+/// RFC 1630: in a search, a plus separates words, so an escaped plus is another search.
+#[test]
+fn audit_r_e4_a_plus_separates_the_words_of_a_wais_search() {
+    let searches = [
+        ("a+b", &["a", "b"][..]),
+        ("a%2Bb", &["a+b"]),
+        ("a%20b", &["a b"]),
+        ("a;b", &["a;b"]),
+        ("a%3Bb", &["a;b"]),
+        ("", &[""]),
+    ];
+    for (index, (search, words)) in searches.iter().enumerate() {
+        let locator = read(&format!("wais://h.example/db?{search}"));
+        let Url::Wais(url) = locator.url() else {
+            panic!("{locator}");
+        };
+        let found: Vec<String> = url
+            .words()
+            .unwrap()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(found, *words, "{search}");
+        assert_eq!(locator.canonical(), format!("wais://h.example/db?{search}"));
+        for (other, _) in &searches[..index] {
+            assert!(!locator.same_locator(&read(&format!("wais://h.example/db?{other}"))));
+        }
+    }
+}
+
+/// RFC 2056 §5, RFC 1736 §4.9: what a plus means in a parameter that is not known is not known either, so it is kept.
+#[test]
+fn audit_r_e5_a_plus_in_an_unknown_parameter_is_kept() {
+    let url = |value: &str| {
+        let text = format!("z39.50r://h.example/db?x;foo={value}");
+        Z3950Url::parse(text, Mode::Strict).unwrap()
+    };
+    for (value, canonical, decoded) in [
+        ("a+b", "a+b", "a+b"),
+        ("a%2Bb", "a%2Bb", "a+b"),
+        ("a%2bb+%63", "a%2Bb+c", "a+b+c"),
+        ("+", "+", "+"),
+        ("", "", ""),
+    ] {
+        let read = url(value);
+        assert!(
+            read.canonical().ends_with(&format!(";foo={canonical}")),
+            "{read}"
+        );
+        let extension = &read.extensions()[0];
+        assert_eq!(extension.encoded().as_str(), canonical);
+        assert_eq!(extension.value().to_string(), decoded);
+        assert_eq!(url(canonical), read);
+    }
+    assert_ne!(url("a+b"), url("a%2Bb"));
+    // The builder takes data, in which a plus separates nothing.
+    let built = url("")
+        .to_builder()
+        .without_extensions()
+        .extension("foo", "a+b");
+    assert_eq!(built.build(), Ok(url("a%2Bb")));
 }

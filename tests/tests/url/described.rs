@@ -102,10 +102,14 @@ fn parts(locator: &Locator, expected: &str) -> String {
             let mut line = format!(" database={}", quoted(url.database()));
             match url.target() {
                 WaisTarget::Database => {}
-                WaisTarget::Search(search) => write!(line, " search={}", quoted(search)).unwrap(),
+                WaisTarget::Search(search) => write!(line, " search={search}").unwrap(),
                 WaisTarget::Document { wtype, wpath } => {
                     write!(line, " wtype={} wpath={}", quoted(wtype), quoted(wpath)).unwrap();
                 }
+            }
+            if expected.contains(" words=") {
+                let words = url.words().expect("a search");
+                write!(line, " words={}", list(&words)).unwrap();
             }
             if expected.contains(" fields=") {
                 let fields = url.fields().map(|fields| {

@@ -59,6 +59,37 @@ fn accepted(url: &GopherUrl) -> String {
     line + &format!(" wire={}", quoted(&url.request(PlusWire::Draft).into()))
 }
 
+/// G-2.2, A-28: strict mode takes the types of the draft, lenient mode every character of a URL, each escaped or not.
+#[test]
+fn g_2_2_every_character_is_a_type_or_refused() {
+    const LISTED: &[u8] = b"0123456789+IgT";
+    for octet in 0..=u8::MAX {
+        let is_of_url = octet.is_ascii_alphanumeric() || b"$-_.+!*'(),;/?:@&=".contains(&octet);
+        let literal = [&b"gopher://gopher.example/"[..], &[octet], b"s%09q"].concat();
+        let [upper, lower] = [format!("{octet:02X}"), format!("{octet:02x}")]
+            .map(|digits| format!("gopher://gopher.example/%{digits}s%09q").into_bytes());
+        for text in [literal, upper, lower] {
+            for (mode, is_type) in [
+                (Mode::Strict, LISTED.contains(&octet)),
+                (Mode::Lenient, is_of_url),
+            ] {
+                let case = format!("{mode:?} {}", text.escape_ascii());
+                match GopherUrl::parse(&text, mode) {
+                    Ok(url) => {
+                        assert!(is_type, "{case}");
+                        assert_eq!(url.item_type().as_char(), char::from(octet), "{case}");
+                        assert_eq!(url.selector().as_bytes(), b"s", "{case}");
+                    }
+                    Err(refusal) => {
+                        assert!(!is_type, "{case}");
+                        assert_eq!(refusal.offset(), 24, "{case}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn canonical_forms() {
     for [row, mode, text, expected] in rows(CANON) {

@@ -9,9 +9,9 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use z3950::url::{
-    FtpPath, FtpUrl, Host, HostPort, HttpUrl, Locator, Login, MailtoUrl, MessageId, Mode, NewsUrl,
-    Newsgroup, OpaqueUri, ProsperoField, ProsperoUrl, ResolveMode, TypeCode, Url, UrlErrorKind,
-    Userinfo, WaisTarget, WaisUrl, generic, resolve, uri_kind,
+    Encoded, FtpPath, FtpUrl, Host, HostPort, HttpUrl, Locator, Login, MailtoUrl, MessageId, Mode,
+    NewsUrl, Newsgroup, OpaqueUri, ProsperoField, ProsperoUrl, ResolveMode, TypeCode, Url,
+    UrlErrorKind, Userinfo, WaisTarget, WaisUrl, generic, resolve, uri_kind,
 };
 use z3950_tests::random::{Random, mutations};
 
@@ -225,7 +225,7 @@ pub(crate) fn url() -> impl Strategy<Value = Url> {
     let mailto = string().prop_map(|address| Url::Mailto(MailtoUrl::new(address).expect("fine")));
     let target = prop_oneof![
         Just(WaisTarget::Database),
-        data().prop_map(|search| WaisTarget::Search(search.into())),
+        vec(data(), 0..4).prop_map(|words| WaisTarget::Search(Encoded::of_words(words))),
         (string(), data()).prop_map(|(wtype, wpath)| WaisTarget::Document {
             wtype: wtype.into(),
             wpath: wpath.into(),

@@ -244,8 +244,8 @@ fn parts_give_a_url_or_a_refusal() {
     };
     check(wais("d/b", WaisTarget::Database), "wais://h.example/d%2Fb");
     check(
-        wais("d", WaisTarget::Search("a?b;".into())),
-        "wais://h.example/d?a%3Fb;",
+        wais("d", WaisTarget::Search(Encoded::of_words(["a?b;", "c+"]))),
+        "wais://h.example/d?a%3Fb%3B+c%2B",
     );
     let document = |wtype: &str| WaisTarget::Document {
         wtype: wtype.into(),

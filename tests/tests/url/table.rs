@@ -75,7 +75,7 @@ pub(crate) fn accepted(url: &Z3950Url) -> String {
     }
     if !url.extensions().is_empty() {
         let extensions = url.extensions().iter();
-        let each = extensions.map(|each| format!("{}={}", each.keyword(), quoted(each.value())));
+        let each = extensions.map(|each| format!("{}={}", each.keyword(), quoted(&each.value())));
         write!(line, " ext=[{}]", each.collect::<Vec<_>>().join(",")).unwrap();
     }
     if let Some(fragment) = url.fragment() {

@@ -33,9 +33,10 @@ pub(super) fn parse(text: &[u8], mode: Mode) -> Result<GopherUrl, UrlError> {
         plus: None,
     };
     if let Some((_, path)) = path.split_first()
-        && let Some((_, fields)) = path.split_first()
+        && !path.is_empty()
     {
-        read.item_type = item_type(path, mode)?;
+        let (item_type, fields) = item_type(path, mode)?;
+        read.item_type = item_type;
         let (selector, search) = split(fields);
         read.selector = line(selector, mode)?;
         if let Some((search, plus)) = search.map(split) {
@@ -50,12 +51,22 @@ pub(super) fn parse(text: &[u8], mode: Mode) -> Result<GopherUrl, UrlError> {
     Ok(read)
 }
 
-/// Parses the character before the selector. It cannot be escaped, because it is not data.
-fn item_type(path: Span<'_>, mode: Mode) -> Result<GopherType, UrlError> {
-    path.first()
+/// Parses the character before the selector, and returns the text after it. It may be escaped, like every `xchar` (RFC
+/// 1738 §5).
+fn item_type(path: Span<'_>, mode: Mode) -> Result<(GopherType, Span<'_>), UrlError> {
+    let (character, rest) = match path.first() {
+        Some(b'%') => {
+            let octet = common::escaped_octet(path);
+            let octet = octet.ok_or_else(|| path.fail(UrlErrorKind::BadPercentEscape))?;
+            (Some(octet), path.split_at(3).1)
+        }
+        first => (first, path.split_at(1).1),
+    };
+    let item_type = character
         .and_then(GopherType::new)
-        .filter(|item_type| mode == Mode::Lenient || item_type.is_listed())
-        .ok_or_else(|| path.fail(UrlErrorKind::InvalidGopherType))
+        .filter(|item_type| mode == Mode::Lenient || item_type.is_listed());
+    let item_type = item_type.ok_or_else(|| path.fail(UrlErrorKind::InvalidGopherType))?;
+    Ok((item_type, rest))
 }
 
 /// Splits the fields at the first escaped tab.

@@ -61,12 +61,8 @@ impl<const DEFAULT_PORT: u16> HttpUrl<DEFAULT_PORT> {
     /// Sets a search for these words, joined by `+` (RFC 1630).
     #[must_use]
     pub fn with_words<T: AsRef<[u8]>>(self, words: impl IntoIterator<Item = T>) -> Self {
-        let word = |word: T| {
-            let pieces = word.as_ref().split(|&octet| octet == b'+');
-            Encoded::joined(pieces.map(Encoded::of_data), "%2B")
-        };
         HttpUrl {
-            search: Some(Encoded::joined(words.into_iter().map(word), "+")),
+            search: Some(Encoded::of_words(words)),
             ..self
         }
     }

@@ -9,6 +9,7 @@ use std::fmt;
 
 use super::super::authority::HostPort;
 use super::super::common::{self, Content, Mode};
+use super::super::encoded::{Characters, Encoded};
 use super::super::error::UrlError;
 use super::super::octets::Octets;
 use super::super::span::Span;
@@ -27,8 +28,9 @@ pub struct WaisUrl {
 pub enum WaisTarget {
     /// The database itself.
     Database,
-    /// The result of a search in the database.
-    Search(Octets),
+    /// The result of a search in the database, whose words are separated by `+` (RFC 1630);
+    /// [`Encoded::of_words`] makes it of words.
+    Search(Encoded),
     /// A document in the database.
     Document {
         /// The type of the document, such as `TEXT`. It contains no control characters.
@@ -77,6 +79,14 @@ impl WaisUrl {
         &self.target
     }
 
+    /// Returns the decoded words of a search, which are separated by `+` (RFC 1630); `None` if there is no search.
+    pub fn words(&self) -> Option<Vec<Octets>> {
+        match &self.target {
+            WaisTarget::Search(search) => Some(search.split('+').collect()),
+            _ => None,
+        }
+    }
+
     /// Returns the fields of a document's identifier, if it has the form `digits=value;…` (RFC 1630).
     pub fn fields(&self) -> Option<Vec<(u64, Octets)>> {
         let WaisTarget::Document { wpath, .. } = &self.target else {
@@ -95,7 +105,7 @@ impl WaisUrl {
         let (database, rest) = path.cut(b"/?");
         let database = string.decode(database)?;
         let target = if let Some(search) = rest.strip_prefix(b"?") {
-            WaisTarget::Search(opaque.decode_with(search, SEARCH)?)
+            WaisTarget::Search(Encoded::parse(search, opaque, SEARCH)?)
         } else if let Some(document) = rest.strip_prefix(b"/") {
             let (wtype, rest) = document.cut(b"/");
             let wtype = string.decode(wtype)?;
@@ -113,8 +123,13 @@ impl WaisUrl {
     }
 }
 
-/// Reserved characters that are data in a search (RFC 1738 §5).
-const SEARCH: &[u8] = b";:@&=";
+/// The rules for a search, as in HTTP: a reserved character may have a meaning at the server, and `+` separates words
+/// (RFC 1738 §5, RFC 1630).
+const SEARCH: Characters = Characters {
+    reserved: b";:@&=",
+    free: b"",
+    kept: b"+",
+};
 
 impl fmt::Display for WaisUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -122,10 +137,7 @@ impl fmt::Display for WaisUrl {
         write_data(f, &self.database, b"")?;
         match &self.target {
             WaisTarget::Database => Ok(()),
-            WaisTarget::Search(search) => {
-                f.write_str("?")?;
-                write_data(f, search, SEARCH)
-            }
+            WaisTarget::Search(search) => write!(f, "?{search}"),
             WaisTarget::Document { wtype, wpath } => {
                 f.write_str("/")?;
                 write_data(f, wtype, b"")?;

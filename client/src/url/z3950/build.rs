@@ -1,5 +1,6 @@
 //! Builds or changes a URL of RFC 2056. Parts are escaped as necessary. Only parts that no URL can express are refused.
 
+use super::super::encoded::Encoded;
 use super::super::error::BuildError;
 use super::super::host::Host;
 use super::super::octets::Octets;
@@ -97,7 +98,7 @@ impl Z3950UrlBuilder {
         keyword.make_ascii_lowercase();
         self.parts.extensions.push(Extension {
             keyword,
-            value: value.into(),
+            value: Encoded::of_words([value.into()]),
         });
         self
     }
@@ -168,7 +169,7 @@ fn check(parts: &Parts) -> Result<(), BuildError> {
             let message = format!("{keyword:?} is not a valid parameter keyword: {rule}");
             return refuse("InvalidKeyword", &message);
         }
-        no_controls(value, &format!("the parameter {keyword}"))?;
+        no_controls(&value.decode(), &format!("the parameter {keyword}"))?;
     }
     BuildError::bounded(&parts.to_string())
 }

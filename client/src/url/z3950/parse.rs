@@ -7,6 +7,7 @@
 
 use super::super::caution::Caution;
 use super::super::common::{self, Content, Mode};
+use super::super::encoded::{Characters, Encoded};
 use super::super::error::{UrlError, UrlErrorKind};
 use super::super::host;
 use super::super::octets::Octets;
@@ -135,7 +136,7 @@ impl Parts {
                 }
                 _ => {
                     warnings.push(Caution::UnknownParameter(keyword.clone()));
-                    let value = content.decode(value)?;
+                    let value = Encoded::parse(value, content, EXTENSION)?;
                     self.extensions.push(Extension { keyword, value });
                 }
             }
@@ -158,6 +159,14 @@ impl Parts {
         }
     }
 }
+
+/// The rules for the value of a parameter that RFC 2056 does not define: a plus may separate, so it is kept apart from an
+/// escaped one.
+const EXTENSION: Characters = Characters {
+    reserved: b"",
+    free: b"",
+    kept: b"+",
+};
 
 /// Returns the keyword in lower case and the value.
 fn split_parameter(parameter: Span<'_>) -> Option<(String, Span<'_>)> {

@@ -73,7 +73,7 @@ fn fields(locator: &Locator) -> Value {
             };
             json!({
                 "database": text(url.database()),
-                "search": search.map(text),
+                "search": search.map(ToString::to_string),
                 "wtype": document.map(|(wtype, _)| text(wtype)),
                 "wpath": document.map(|(_, wpath)| text(wpath)),
             })
