@@ -378,6 +378,7 @@ mod tests {
             "query explain war",
             "url parse x:y",
             "url canon x:y",
+            "url compare x:y x:z",
             "url wrap x:y",
             "url resolve x:y z",
             "url extract",

@@ -13,7 +13,6 @@
 mod bare;
 #[cfg(feature = "html")]
 mod html;
-#[cfg(feature = "html")]
 mod link;
 mod marc;
 mod wrap;
@@ -23,10 +22,12 @@ use std::ops::Range;
 
 use z3950_marc::text_lossless;
 
-use super::common;
+use super::common::{self, Mode};
+use super::error::UrlError;
+use super::locator::Locator;
 #[cfg(feature = "html")]
 pub use html::{HtmlUrl, HtmlUrls, in_html};
-pub use marc::{RecordUrl, in_record};
+pub use marc::{RecordUrl, RecordUrls, SkipReason, SkippedLink, in_record};
 pub use wrap::{MAX_WRAP_WIDTH, MIN_WRAP_WIDTH, wrap};
 
 /// The maximum number of alternative readings of a found URL.
@@ -79,6 +80,12 @@ pub enum FaultKind {
 }
 
 impl FoundUrl {
+    /// Returns the reason why the URL is malformed, such as an escape without two hexadecimal digits; `None` if it is
+    /// well formed.
+    pub fn fault(&self) -> Option<UrlError> {
+        Locator::parse(&self.url, Mode::Lenient).err()
+    }
+
     /// Creates a found URL as written, with its range in the text.
     fn at(range: Range<usize>, url: String) -> Self {
         FoundUrl {

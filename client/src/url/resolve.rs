@@ -50,18 +50,19 @@ impl ResolveError {
 ///
 /// An absolute `reference` is returned unchanged. Segments `.` are removed. A segment `..` also removes the segment
 /// before it, even if that is empty, but never the host. If `reference` is empty or only a fragment, it refers to the
-/// base without the base's fragment. Escaped slashes and dots are data.
+/// base without the base's fragment. Escaped slashes and dots are data. Surrounding spaces, `<` and `>` and one `URL:` are
+/// taken off both texts, as in [`Mode::Lenient`](super::Mode::Lenient).
 ///
 /// # Errors
 /// See [`ResolveError`]; the most common one is `MissingScheme` for the base.
 pub fn resolve(base: &str, reference: &str, profile: ResolveMode) -> Result<String, ResolveError> {
-    checked(base).map_err(ResolveError::Base)?;
-    checked(reference).map_err(ResolveError::Reference)?;
+    let (base, at_base) = bare(base).map_err(ResolveError::Base)?;
+    let (reference, at_reference) = bare(reference).map_err(ResolveError::Reference)?;
     if generic::is_absolute(reference) {
         return Ok(reference.to_owned());
     }
     if !generic::is_absolute(base) {
-        let refusal = Span::new(base.as_bytes()).fail(UrlErrorKind::MissingScheme);
+        let refusal = UrlError::at(UrlErrorKind::MissingScheme, at_base);
         return Err(ResolveError::Base(refusal));
     }
     let (base, _) = generic::split_fragment(base);
@@ -73,6 +74,8 @@ pub fn resolve(base: &str, reference: &str, profile: ResolveMode) -> Result<Stri
             return bounded(format!("{base}{tail}"));
         }
         (0, ResolveMode::Rfc1630Examples) if path.is_empty() => place.to_owned(),
+        // A reference to a group or an article names all of it, so slashes in the name of the base have no meaning.
+        (0, _) if let Some(scheme) = flat_scheme(place) => format!("{scheme}:{path}"),
         (0, _) => format!("{}{path}", directory(place)),
         (1, ResolveMode::Rfc1630Examples) => {
             format!("{}{path}", place.split_at(path_start(place)).0)
@@ -84,7 +87,7 @@ pub fn resolve(base: &str, reference: &str, profile: ResolveMode) -> Result<Stri
         _ => match matching_run(place, slashes) {
             Some(before) => format!("{before}{path}"),
             None => {
-                let refusal = Span::new(path.as_bytes()).fail(UrlErrorKind::NoMatchingSlashRun);
+                let refusal = UrlError::at(UrlErrorKind::NoMatchingSlashRun, at_reference);
                 return Err(ResolveError::Reference(refusal));
             }
         },
@@ -100,16 +103,24 @@ pub fn resolve(base: &str, reference: &str, profile: ResolveMode) -> Result<Stri
     bounded(format!("{head}{slash}{path}{tail}"))
 }
 
-fn checked(text: &str) -> Result<(), UrlError> {
-    let text = Span::new(text.as_bytes());
-    if text.octets().len() > MAX_URL_LENGTH {
-        return Err(text.fail_at(MAX_URL_LENGTH, UrlErrorKind::TooLong));
+/// Returns the text that lenient reading takes for the URI, and its offset.
+fn bare(text: &str) -> Result<(&str, usize), UrlError> {
+    let whole = Span::new(text.as_bytes());
+    if text.len() > MAX_URL_LENGTH {
+        return Err(whole.fail_at(MAX_URL_LENGTH, UrlErrorKind::TooLong));
     }
-    common::graphic(text)
+    let uri = common::unwrapped(whole);
+    common::graphic(uri)?;
+    let start = uri.start();
+    let end = start + uri.octets().len();
+    Ok((text.get(start..end).unwrap_or_default(), start))
 }
 
 fn bounded(uri: String) -> Result<String, ResolveError> {
-    checked(&uri).map_err(ResolveError::Reference)?;
+    if uri.len() > MAX_URL_LENGTH {
+        let refusal = UrlError::at(UrlErrorKind::TooLong, MAX_URL_LENGTH);
+        return Err(ResolveError::Reference(refusal));
+    }
     Ok(uri)
 }
 
@@ -118,6 +129,15 @@ fn cut(text: &str, start: usize) -> (&str, &str) {
     let path = text.get(start..).unwrap_or_default();
     let length = path.find(['?', '#']).unwrap_or(path.len());
     text.split_at(start + length)
+}
+
+/// Returns the scheme of a base that is a group, an article, or a part of one (RFC 1630, "News").
+fn flat_scheme(base: &str) -> Option<&str> {
+    let (scheme, _) = generic::split(base)?;
+    let is_flat = ["news", "mid", "cid"]
+        .into_iter()
+        .any(|flat| flat.eq_ignore_ascii_case(scheme));
+    is_flat.then_some(scheme)
 }
 
 /// Returns the base up to its last slash. If it is an authority without a path, a slash is added.

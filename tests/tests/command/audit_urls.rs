@@ -1,6 +1,7 @@
 //! Tests for the findings of the audit of the RFCs, by id: output of the programs about URLs and Gopher.
 
 mod credentials;
+mod extract;
 mod gopher;
 
 use std::time::Duration;
@@ -59,7 +60,7 @@ fn audit_b3_check_tells_ambiguous_and_refused_from_gone() {
     for (fault, status, code) in [
         ("on search: fail 109", "refused", 5),
         ("on search: fail 114", "refused", 5),
-        ("on search: fail 2", "unavailable", 5),
+        ("on search: fail 2", "unavailable", 6),
         ("on init: reject", "refused", 5),
         ("on present: surrogate 14", "refused", 5),
     ] {
@@ -82,7 +83,7 @@ fn audit_b3_check_tells_ambiguous_and_refused_from_gone() {
     check(
         &format!("gopher://127.0.0.1:{port}/0x%09%09+"),
         "unavailable",
-        5,
+        6,
     );
     let port = gopher_server(|_| b"--1\r\n4 me\r\nNo\r\n.\r\n".to_vec());
     check(

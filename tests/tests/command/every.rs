@@ -18,7 +18,7 @@ use self::shelf::Shelf;
 const CODES: [(&str, i32); 0] = [];
 
 /// The commands whose answers are available as JSON.
-const JSON: [&str; 26] = [
+const JSON: [&str; 27] = [
     "get",
     "search",
     "scan",
@@ -35,6 +35,7 @@ const JSON: [&str; 26] = [
     "convert",
     "url parse",
     "url canon",
+    "url compare",
     "url build",
     "url resolve",
     "url check",
@@ -424,6 +425,8 @@ fn audit_d12_refusals_have_the_documented_form_too() {
         ("plan nothing", 2),
         ("url parse z39.50r://", 2),
         ("url canon z39.50r://", 2),
+        ("url compare http://h.example/ http://h.example/a", 3),
+        ("url compare http://h.example/ z39.50r://", 2),
         ("url build --kind retrieval --host lib.example", 2),
         ("url resolve nothing x", 2),
         ("url check z39.50r://", 8),

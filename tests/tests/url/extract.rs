@@ -158,7 +158,8 @@ fn fields_of_records() {
             ),
         ],
     };
-    let found: Vec<String> = in_record(&record)
+    let found: Vec<String> = in_record(&record, None)
+        .urls
         .iter()
         .map(|url| {
             let sure = if url.found.heuristic { "?" } else { "" };
@@ -189,7 +190,7 @@ fn audit_b11_urls_of_records_are_whole() {
             leader: Leader::padded(leader),
             fields: vec![Field::data(b"856", *b"40", [("u", value.to_vec())])],
         };
-        let found = in_record(&record).into_iter().map(|url| {
+        let found = in_record(&record, None).urls.into_iter().map(|url| {
             let mended = if url.found.written.is_some() {
                 " mended"
             } else {

@@ -102,6 +102,7 @@ const ALL: &[Examples] = &[
         ("", "z3950 url parse --json ftp://lib.example/pub/records.mrc"),
     ]),
     ("url canon", &[("", "z3950 url canon 'URL:Z39.50R://LIB.example:210/cat?id%37'")]),
+    ("url compare", &[("Are they the same locator? The exit code is 0 or 3", "z3950 url compare 'z39.50r://lib.example/cat?id7' 'Z39.50R://LIB.example:210/cat?id%37'")]),
     ("url build", &[("", "z3950 url build --kind retrieval --host lib.example --database cat --docid 'id 7' --record-syntax marc")]),
     ("url resolve", &[("", "z3950 url resolve http://lib.example/a/b ../c")]),
     ("url check", &[

@@ -1,6 +1,7 @@
 //! `z3950 url`: parses, builds, compares and checks URLs of every scheme (RFC 2056 §5, RFC 1738).
 
 mod check;
+mod compare;
 pub(crate) mod extract;
 mod other;
 pub(crate) mod resolve;
@@ -28,6 +29,8 @@ pub(crate) enum Url {
     Parse(Texts),
     /// Print the canonical form of URLs, by which they are compared.
     Canon(Canon),
+    /// Compare two URLs by their canonical forms.
+    Compare(compare::Arguments),
     /// Build a Z39.50 URL from its parts, escaping where needed.
     Build(Box<Build>),
     /// Resolve a relative URL such as ../b against a base URL.
@@ -160,6 +163,7 @@ pub(crate) fn run(command: &Url, output: &mut Output) -> Result<Exit, Failure> {
             };
             each(&texts.urls, &texts.reading, &["canonical"], output, show)
         }
+        Url::Compare(arguments) => compare::run(arguments, output),
         Url::Build(parts) => build(parts, output),
         Url::Resolve(arguments) => resolve::run(arguments, output),
         Url::Check(arguments) => threaded(|runtime| check::run(arguments, runtime, output)),
@@ -298,7 +302,7 @@ pub(crate) fn parts(url: &Z3950Url) -> Value {
         "extensions": url
             .extensions()
             .iter()
-            .map(|extension| json!([extension.keyword(), text(extension.value())]))
+            .map(|extension| json!([extension.keyword(), text(&extension.value())]))
             .collect::<Vec<_>>(),
         "fragment": url.fragment().map(text),
         "warnings": url.warnings().iter().map(Caution::code).collect::<Vec<_>>(),

@@ -8,7 +8,9 @@ use z3950_marc::charset::Charset;
 
 use super::super::generic;
 use super::super::resolve::{ResolveMode, resolve};
-use super::{ascii, escape};
+#[cfg(feature = "html")]
+use super::ascii;
+use super::escape;
 
 /// Cleans and escapes the value of an attribute. The path is encoded in UTF-8. The query is encoded in the charset of
 /// the page, or in `fallback` if the value is not UTF-8.
@@ -88,6 +90,7 @@ fn with_slashes(link: &str) -> String {
 
 /// Returns the charset that a page declares, which is used for values that are not UTF-8. The default is windows-1252,
 /// as in browsers.
+#[cfg(feature = "html")]
 pub(super) fn declared_charset(page: &[u8]) -> Charset {
     /// The number of octets that browsers examine for a declaration (HTML Standard, "prescan a byte stream").
     const HEAD: usize = 1024;
@@ -111,7 +114,7 @@ pub(super) fn declared_charset(page: &[u8]) -> Charset {
         .unwrap_or(Charset::Utf8)
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "html"))]
 mod tests {
     use super::*;
 

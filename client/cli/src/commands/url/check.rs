@@ -146,6 +146,7 @@ impl Followed {
         let (detail, exit) = match status {
             "alive" => (String::new(), exit),
             "gone" => (detail, Exit::FaultsFound),
+            "unavailable" => (detail, Exit::Transport),
             _ => (detail, exit),
         };
         Self {
@@ -198,21 +199,16 @@ impl Follower {
             }
             Url::Gopher(url) => {
                 let server = cli_gopher::server(&self.routes, url).ok()?;
-                let (explained, status) =
-                    match gopher::retrieve(url, self.gopher.as_ref()?, &server).await {
-                        Ok(_) => ((Exit::Delivered, String::new()), None),
-                        Err(GopherError::Plan(error))
-                            if !matches!(error, GopherPlanError::PortRefused(_)) =>
-                        {
-                            return None;
-                        }
-                        Err(GopherError::Server(error)) if error.is_temporary() => {
-                            let explained = cli_gopher::explained(&GopherError::Server(error));
-                            (explained, Some("unavailable"))
-                        }
-                        Err(error) => (cli_gopher::explained(&error), None),
-                    };
-                Some(Followed::new(explained, status))
+                let explained = match gopher::retrieve(url, self.gopher.as_ref()?, &server).await {
+                    Ok(_) => (Exit::Delivered, String::new()),
+                    Err(GopherError::Plan(error))
+                        if !matches!(error, GopherPlanError::PortRefused(_)) =>
+                    {
+                        return None;
+                    }
+                    Err(error) => cli_gopher::explained(&error),
+                };
+                Some(Followed::new(explained, None))
             }
             _ => None,
         }

@@ -4,8 +4,10 @@ use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use z3950::url::extract::{self, Extraction, FoundUrl, WrapperFault, in_html, in_record};
-use z3950::url::{ResolveMode, generic, resolve};
+use z3950::url::extract::{
+    self, Extraction, FoundUrl, SkipReason, WrapperFault, in_html, in_record,
+};
+use z3950::url::{ResolveMode, UrlError, generic, resolve};
 use z3950_marc::stream::{GUESS_OCTETS, InputForm, RecordReader};
 
 use super::Redaction;
@@ -44,7 +46,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     wrapped: bool,
 
-    /// The base URL for relative links; a <base> element in the page takes precedence.
+    /// The base URL for relative links of a page or of records; a <base> element in the page takes precedence.
     #[arg(long, value_name = "URL", value_parser = base)]
     base: Option<String>,
 
@@ -94,8 +96,20 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Exit, Fa
         passwords: 0,
         output,
     };
+    let unused = match source {
+        ExtractFrom::Text if arguments.base.is_some() => {
+            Some("--base: a text has no relative links")
+        }
+        ExtractFrom::Marc | ExtractFrom::Html if arguments.wrapped => Some(
+            "--wrapped: only a text has URLs in <URL: and >; --from text reads the file as one",
+        ),
+        _ => None,
+    };
+    if let Some(words) = unused {
+        return Err(Failure::Usage(words.to_owned()));
+    }
     if source == ExtractFrom::Marc {
-        listing.records(input, path, fault)?;
+        listing.records(input, path, arguments.base.as_deref(), fault)?;
         return Ok(listing.end());
     }
     let mut text = Vec::new();
@@ -205,6 +219,7 @@ impl Listing<'_> {
         &mut self,
         input: impl Read,
         path: &Path,
+        base: Option<&str>,
         fault: impl Fn(io::Error) -> Failure,
     ) -> Result<(), Failure> {
         let extension = path.extension().unwrap_or_default().to_string_lossy();
@@ -221,7 +236,20 @@ impl Listing<'_> {
                     continue;
                 }
             };
-            for url in in_record(&marc) {
+            let found = in_record(&marc, base);
+            for skipped in &found.skipped {
+                let written = render::shown(skipped.written.as_bytes());
+                let (tag, code, reason) = (skipped.tag, skipped.code, skipped.reason);
+                let remedy = match reason {
+                    SkipReason::NoBase => "; give one with --base",
+                    _ => "",
+                };
+                let words = format!(
+                    "record {number}, {tag} ${code}: {written} is skipped: {reason}{remedy}"
+                );
+                messages.say(Words::Warning(words), self.output);
+            }
+            for url in found.urls {
                 let place = json!({
                     "record": number,
                     "record_offset": record.offset,
@@ -256,6 +284,7 @@ impl Listing<'_> {
             .first()
             .and_then(|alternate| url.strip_prefix(alternate.as_str()))
             .is_some_and(|rest| rest.starts_with('%'));
+        let fault = found.fault();
         let url = &shown(url);
         let alternates = &found.alternates.iter().map(shown).collect::<Vec<_>>();
         let written = &found
@@ -276,6 +305,9 @@ impl Listing<'_> {
                 "mended": written.is_some(),
                 "written": written,
                 "may_continue": found.may_continue,
+                "error": fault.as_ref().map(|fault| fault.kind().name()),
+                "offset": fault.as_ref().map(UrlError::offset),
+                "message": fault.as_ref().map(ToString::to_string),
             });
             let place = |object: Envelope, key| {
                 object.with(key, more.get(key).cloned().unwrap_or_default())
@@ -299,6 +331,7 @@ impl Listing<'_> {
         if found.may_continue {
             remarks.push("may continue after a mark that ends it here".to_owned());
         }
+        remarks.extend(fault.map(|fault| format!("malformed: {fault}")));
         let (start, end) = (range.start, range.end);
         let line = format!("{start}\t{end}\t{url}\t{}", remarks.join("; "));
         self.output.line(line.trim_end_matches('\t'))
