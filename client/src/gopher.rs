@@ -22,7 +22,9 @@ mod transfer;
 mod tests;
 
 use crate::transport::{Connect, Timeouts};
-use crate::url::{GopherPlus, GopherUrl, Octets, PlusRequest, PlusWire, same_attribute};
+use crate::url::{
+    AttributeScope, GopherPlus, GopherUrl, Octets, PlusRequest, PlusWire, same_attribute,
+};
 pub use attributes::{Attributes, Block, Question, QuestionKind, View};
 pub use error::{GopherError, ServerError};
 pub use menu::MenuItem;
@@ -98,6 +100,13 @@ pub(crate) fn read(
     reply::read(&plan(url, options)?, octets, false)
 }
 
+/// Returns the URL of an item's form (draft §3.1), whose reply has the [questions](Reply::questions); `None` if it would be
+/// too long.
+pub fn form_of(url: &GopherUrl) -> Option<GopherUrl> {
+    let ask = GopherPlus::attributes(AttributeScope::Item, &["+ASK"])?;
+    with_plus(url, ask)
+}
+
 /// Returns the questions of an item's form (draft §3.1), in order; empty if the item has no form.
 ///
 /// # Errors
@@ -107,14 +116,10 @@ pub async fn form(
     options: &GopherOptions,
     connector: &dyn Connect,
 ) -> Result<Vec<Question>, GopherError> {
-    let Some(ask) = GopherPlus::new("!+ASK").and_then(|ask| with_plus(url, ask)) else {
+    let Some(form) = form_of(url) else {
         return Ok(Vec::new());
     };
-    let reply = retrieve(&ask, options, connector).await?;
-    Ok(match reply.body {
-        Body::Attributes(items) => items.first().map(Attributes::questions).unwrap_or_default(),
-        _ => Vec::new(),
-    })
+    Ok(retrieve(&form, options, connector).await?.questions())
 }
 
 async fn fetch(

@@ -123,6 +123,11 @@ impl View {
 }
 
 impl Question {
+    /// Returns whether the form has an answer for the question. A note has none.
+    pub fn wants_answer(&self) -> bool {
+        self.kind != QuestionKind::Note
+    }
+
     fn read(line: &str) -> Option<Self> {
         let (kind, question) = line.split_once(':')?;
         let kind = match kind.trim().to_ascii_lowercase().as_str() {

@@ -48,6 +48,17 @@ pub enum GopherPlanError {
     /// The item has a form (draft §2.5).
     #[error("the item has a form that must be filled in first")]
     NeedsAnswers,
+    /// The server lists no questions for an item that is said to have a form.
+    #[error("the server lists no form for the item")]
+    NoForm,
+    /// There are more answers than questions in the item's form.
+    #[error("the item's form asks for {questions} answers, and {answers} were given")]
+    TooManyAnswers {
+        /// The number of questions that want an answer.
+        questions: usize,
+        /// The number of answers.
+        answers: usize,
+    },
     /// Items of this type are not fetched with Gopher.
     #[error("{}", not_retrievable(*.0))]
     NotRetrievable(GopherType),

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::MAX_LINES;
-use super::attributes::{self, Attributes};
+use super::attributes::{self, Attributes, Question};
 use super::error::{GopherError, ServerError};
 use super::header::{Header, Length};
 use super::menu::{self, MenuItem};
@@ -33,6 +33,17 @@ pub enum Body {
     Binary(Bytes),
     /// The attributes of each item.
     Attributes(Vec<Attributes>),
+}
+
+impl Reply {
+    /// Returns the questions of an item's form, in order, if the reply has the attributes of the item. The result is
+    /// empty if the item has no form.
+    pub fn questions(&self) -> Vec<Question> {
+        match &self.body {
+            Body::Attributes(items) => items.first().map(Attributes::questions).unwrap_or_default(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// A deviation from the protocol in a reply that is accepted.

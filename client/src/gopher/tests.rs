@@ -454,3 +454,26 @@ async fn unsendable_urls_are_refused() {
         GopherUrl::parse("gopher://gopher.example:25/0a%09%09+", Mode::Strict).expect("a URL");
     assert_eq!(plan(&url, &options).expect("a plan").request, b"a\t+\r\n");
 }
+
+/// Tests requirement G-6.2: `$` asks for the attributes of all items in a directory. On another item, it means `!`, so
+/// the reply has the attributes of that item.
+#[tokio::test(start_paused = true)]
+async fn g_6_2_attributes_of_all_items_are_those_of_the_item_where_there_is_no_directory() {
+    let one = "+INFO: 0A\ta\th.example\t70\t+\r\n+ADMIN:\r\n me\r\n";
+    let two = "+INFO: 1B\tb\th.example\t70\t+\r\n+ABSTRACT:\r\n x\r\n";
+    for (path, body, expected) in [
+        ("0a%09%09$", one.to_owned(), "attributes +INFO +ADMIN"),
+        ("9a%09%09$", one.to_owned(), "attributes +INFO +ADMIN"),
+        ("0a%09%09!", one.to_owned(), "attributes +INFO +ADMIN"),
+        (
+            "1a%09%09$",
+            format!("{one}{two}"),
+            "attributes +INFO +ADMIN +INFO +ABSTRACT",
+        ),
+    ] {
+        let server = Scripted::new(&[&[sent(format!("+-1\r\n{body}.\r\n"))]]);
+        assert_eq!(shown(get(path, &server).await), expected, "{path}");
+        let mark = path.chars().last().expect("a mark");
+        assert_eq!(server.requests(), [format!(r"a\t\t{mark}\r\n")], "{path}");
+    }
+}

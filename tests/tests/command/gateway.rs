@@ -199,6 +199,11 @@ fn gopher_items_come_by_the_gateway() {
                 "/menu\r\n" => "0About\t/about\tlib.example\t70\r\n.\r\n",
                 "/find\tx y\r\n" => "0Found\t/x\tlib.example\t70\r\n.\r\n",
                 "/about\r\n" => "All about it\r\n.\r\n",
+                "/busy\t\t+\r\n" => "--1\r\n2 me\r\nCome back\r\n.\r\n",
+                "/form\t\t!+ASK\r\n" => {
+                    "+-2\r\n+INFO: 0Form\t/form\tlib.example\t70\t?\r\n+ASK:\r\n Ask: Name\r\n"
+                }
+                "/form\t+\t1\r\n" => "+3\r\nfed",
                 _ => "3gone\t\terror.host\t1\r\n.\r\n",
             };
             // An error means that the gateway has ended.
@@ -219,6 +224,15 @@ fn gopher_items_come_by_the_gateway() {
             "0 Found  gopher://lib.example/0/x\n",
         ),
         ("7/find", &[], 2, ""),
+        ("0/busy%09%09+", &[], 6, ""),
+        ("0/form%09%09?", &["--answer", "me"], 0, "fed"),
+        (
+            "0/form%09%09?",
+            &["--answer", "me", "--answer", "you"],
+            2,
+            "",
+        ),
+        ("0/form%09%09?", &[], 2, ""),
         ("0/none", &[], 3, ""),
         ("0/about", &["--format", "raw"], 0, "All about it\r\n.\r\n"),
     ] {

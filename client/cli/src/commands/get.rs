@@ -60,6 +60,16 @@ pub(crate) struct Get {
 
 pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Failure> {
     let batch = &arguments.batch;
+    if batch.is_wanted() && arguments.gopher.has_input() {
+        let words = "--query and --answer are for Gopher URLs, which a batch does not fetch";
+        return Err(Failure::Usage(words.to_owned()));
+    }
+    let misfit = arguments
+        .gopher
+        .misfit(&arguments.urls, arguments.execution.mode());
+    if let Some(words) = misfit {
+        return Err(Failure::Usage(words));
+    }
     let writing = Writing {
         json: arguments.json,
         style: arguments

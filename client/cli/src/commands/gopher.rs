@@ -16,7 +16,9 @@ use z3950::gopher::{
 use z3950::retrieve::{Outcome, OutcomeName};
 use z3950::target::Endpoint;
 use z3950::transport::{Connect, Routes};
-use z3950::url::{BuildError, Caution, GopherUrl, Locator, PlusWire, Url};
+use z3950::url::{
+    BuildError, Caution, GopherPlus, GopherUrl, Locator, Mode, PlusRequest, PlusWire, Url,
+};
 
 use crate::answer::Envelope;
 use crate::commands::connection::{self, Execution, Network};
@@ -75,6 +77,46 @@ pub(crate) struct Fetch<'a> {
     pub(crate) client: &'a Client,
 }
 
+impl Arguments {
+    /// Returns why an option has no effect on one of the URLs; `None` if the options apply to all of them.
+    pub(crate) fn misfit(&self, urls: &[OsString], mode: Mode) -> Option<String> {
+        let needs = |url: &OsString, wanted: GopherPlanError| {
+            let text = url.as_encoded_bytes();
+            match GopherUrl::parse(text, mode) {
+                // The refusal of the URL itself says more.
+                Err(_) if GopherUrl::has_scheme(text) => true,
+                Err(_) => false,
+                Ok(url) => match wanted {
+                    GopherPlanError::NeedsSearchTerm => url.needs_search_term(),
+                    _ => url.plus().map(GopherPlus::request) == Some(PlusRequest::Form),
+                },
+            }
+        };
+        let unfit = |is_given: bool, wanted: GopherPlanError, words: &str| {
+            let url = urls.iter().find(|url| !needs(url, wanted.clone()))?;
+            let url = named(url.as_encoded_bytes());
+            is_given.then(|| format!("{words}, and {url} is not"))
+        };
+        let search = "--query is for Gopher searches without a term";
+        let form =
+            "--answer is for Gopher items with a form to fill in (a URL that ends in %09%09?)";
+        unfit(
+            self.query.is_some(),
+            GopherPlanError::NeedsSearchTerm,
+            search,
+        )
+        .or_else(|| {
+            let is_given = !self.answers.is_empty();
+            unfit(is_given, GopherPlanError::NeedsAnswers, form)
+        })
+    }
+
+    /// Returns whether an option is given that applies to Gopher URLs of some kind only.
+    pub(crate) fn has_input(&self) -> bool {
+        self.query.is_some() || !self.answers.is_empty()
+    }
+}
+
 impl Fetch<'_> {
     /// Fetches a URL and writes the reply.
     pub(crate) async fn run(&self, text: &OsStr, output: &mut Output) -> Result<Exit, Failure> {
@@ -105,16 +147,9 @@ impl Fetch<'_> {
             output.warning(&format!("{}: {url}", Caution::EscapedControl));
         }
         let options = self.options();
-        let retrieved = match self.by_gateway(&url, &options).await {
-            Some(fetched) => fetched,
-            None => {
-                let server = server(&connection::routes(self.network).await?, &url)?;
-                let complete = completed(&url, self.arguments, &options, &server, output);
-                match complete.await? {
-                    Ok(complete) => gopher::retrieve(&complete, &options, &server).await,
-                    Err(error) => Err(error),
-                }
-            }
+        let retrieved = match self.completed(&url, &options, output).await? {
+            Ok(complete) => self.fetched(&complete, &options).await?,
+            Err(error) => Err(error),
         };
         match retrieved {
             Ok(reply) => {
@@ -134,23 +169,61 @@ impl Fetch<'_> {
         }
     }
 
-    /// Fetches a URL through the gateway, if there is one. Forms are not fetched through the gateway.
-    async fn by_gateway(
+    /// Fetches a complete URL, through the gateway if there is one.
+    async fn fetched(
         &self,
         url: &GopherUrl,
         options: &GopherOptions,
-    ) -> Option<Result<Reply, GopherError>> {
-        let mut complete = url.clone();
-        let term = self.arguments.query.as_ref();
-        if let (Err(GopherPlanError::NeedsSearchTerm), Some(term)) =
-            (gopher::plan(url, options), term)
-        {
-            match url.to_builder().search(term.as_encoded_bytes()).build() {
-                Ok(url) => complete = url,
-                Err(error) => return Some(Err(unsendable(error))),
-            }
+    ) -> Result<Result<Reply, GopherError>, Failure> {
+        if let Some(fetched) = self.client.gopher_by_gateway(url, options).await {
+            return Ok(fetched);
         }
-        self.client.gopher_by_gateway(&complete, options).await
+        let server = server(&connection::routes(self.network).await?, url)?;
+        Ok(gopher::retrieve(url, options, &server).await)
+    }
+
+    /// Returns the URL, completed with the term of a search or the answers to a form. The form is fetched first (RFC
+    /// 1738 §3.4.5).
+    async fn completed(
+        &self,
+        url: &GopherUrl,
+        options: &GopherOptions,
+        output: &mut Output,
+    ) -> Result<Result<GopherUrl, GopherError>, Failure> {
+        match gopher::plan(url, options) {
+            Err(GopherPlanError::NeedsSearchTerm) => {
+                let term = match &self.arguments.query {
+                    Some(term) => Some(term.as_encoded_bytes().to_vec()),
+                    None => ask("search for", output).await?,
+                };
+                let Some(term) = term else {
+                    return Ok(Err(GopherPlanError::NeedsSearchTerm.into()));
+                };
+                Ok(url.to_builder().search(term).build().map_err(unsendable))
+            }
+            Err(GopherPlanError::NeedsAnswers) => {
+                let given = self.arguments.answers.iter();
+                let given = given.map(|answer| answer.as_encoded_bytes().to_vec());
+                let given: Vec<Vec<u8>> = given.collect();
+                // Answers that cannot be sent are refused before anything is requested.
+                if let Err(error) = filled(url, &given) {
+                    return Ok(Err(error));
+                }
+                let Some(form) = gopher::form_of(url) else {
+                    return Ok(Err(GopherPlanError::NoForm.into()));
+                };
+                let questions = match self.fetched(&form, options).await? {
+                    Ok(reply) => reply.questions(),
+                    Err(error) => return Ok(Err(error)),
+                };
+                if questions.is_empty() {
+                    return Ok(Err(GopherPlanError::NoForm.into()));
+                }
+                let answered = answered(&questions, given, output).await?;
+                Ok(answered.and_then(|answers| filled(url, &answers)))
+            }
+            _ => Ok(Ok(url.clone())),
+        }
     }
 
     fn write(&self, url: &GopherUrl, reply: &Reply, output: &mut Output) -> Result<(), Failure> {
@@ -209,53 +282,10 @@ fn outcome(error: &GopherError) -> OutcomeName {
         GopherError::Plan(_) => OutcomeName::NotSent,
         GopherError::Connect(error) => Outcome::from(error.clone()).name(),
         GopherError::Interrupted { .. } => OutcomeName::Unavailable,
+        GopherError::Server(error) if error.is_temporary() => OutcomeName::Unavailable,
         GopherError::Server(error) if error.is_gone() => OutcomeName::NoMatch,
         GopherError::Server(_) => OutcomeName::RecordRefused,
         _ => OutcomeName::ProtocolError,
-    }
-}
-
-/// Returns the URL, completed with the term of a search or the answers to a form.
-async fn completed(
-    url: &GopherUrl,
-    arguments: &Arguments,
-    options: &GopherOptions,
-    server: &dyn Connect,
-    output: &mut Output,
-) -> Result<Result<GopherUrl, GopherError>, Failure> {
-    match gopher::plan(url, options) {
-        Err(GopherPlanError::NeedsSearchTerm) => {
-            let term = match &arguments.query {
-                Some(term) => Some(term.as_encoded_bytes().to_vec()),
-                None => ask("search for", output).await?,
-            };
-            let Some(term) = term else {
-                return Ok(Err(GopherPlanError::NeedsSearchTerm.into()));
-            };
-            Ok(url.to_builder().search(term).build().map_err(unsendable))
-        }
-        Err(GopherPlanError::NeedsAnswers) => {
-            let answers = if arguments.answers.is_empty() {
-                match gopher::form(url, options, server).await {
-                    Err(error) => return Ok(Err(error)),
-                    Ok(questions) => match answered(&questions, output).await? {
-                        Some(answers) => answers,
-                        None => return Ok(Err(GopherPlanError::NeedsAnswers.into())),
-                    },
-                }
-            } else {
-                arguments
-                    .answers
-                    .iter()
-                    .map(|answer| answer.as_encoded_bytes().to_vec())
-                    .collect()
-            };
-            let builder = url.to_builder().ask_forms(true).answers(&answers);
-            Ok(builder
-                .and_then(|builder| builder.build())
-                .map_err(unsendable))
-        }
-        _ => Ok(Ok(url.clone())),
     }
 }
 
@@ -264,12 +294,30 @@ fn unsendable(error: BuildError) -> GopherError {
     GopherPlanError::from(error).into()
 }
 
-/// Returns the answers of the user to a form, given at a terminal. Without a terminal, shows the questions and returns
-/// `None`.
+/// Returns the URL with the answers to the item's form (draft §3.2).
+fn filled(url: &GopherUrl, answers: &[Vec<u8>]) -> Result<GopherUrl, GopherError> {
+    let builder = url.to_builder().ask_forms(true).answers(answers);
+    let built = builder.and_then(|builder| builder.build());
+    built.map_err(unsendable)
+}
+
+/// Returns an answer to each question of a form: those that were given, in order, and then those of the user at a
+/// terminal. Without a terminal, shows the questions that have no answer.
 async fn answered(
     questions: &[Question],
+    given: Vec<Vec<u8>>,
     output: &mut Output,
-) -> Result<Option<Vec<Vec<u8>>>, Failure> {
+) -> Result<Result<Vec<Vec<u8>>, GopherError>, Failure> {
+    let wanted = questions.iter().filter(|question| question.wants_answer());
+    let wanted = wanted.count();
+    if given.len() > wanted {
+        let error = GopherPlanError::TooManyAnswers {
+            questions: wanted,
+            answers: given.len(),
+        };
+        return Ok(Err(error.into()));
+    }
+    let mut given = given.into_iter();
     let mut answers = Vec::new();
     for question in questions {
         let prompt = match (question.kind, question.options.is_empty()) {
@@ -277,13 +325,20 @@ async fn answered(
             (_, true) => question.prompt.clone(),
             (_, false) => format!("{} [{}]", question.prompt, question.options.join("|")),
         };
-        if !is_attended() || question.kind == QuestionKind::Note {
+        if !question.wants_answer() {
             output.note(&prompt);
+        } else if let Some(answer) = given.next() {
+            answers.push(answer);
+        } else if !is_attended() {
+            output.note(&format!("no answer: {prompt}"));
         } else if let Some(answer) = ask(&prompt, output).await? {
             answers.push(answer);
         }
     }
-    Ok(is_attended().then_some(answers))
+    if answers.len() < wanted {
+        return Ok(Err(GopherPlanError::NeedsAnswers.into()));
+    }
+    Ok(Ok(answers))
 }
 
 /// Reads a line from the terminal. Returns `None` at the end of the input.

@@ -178,6 +178,9 @@ impl GatewayFailure {
             GopherError::Connect(_) | GopherError::Interrupted { .. } => {
                 (StatusCode::GATEWAY_TIMEOUT, OutcomeName::Unavailable)
             }
+            GopherError::Server(error) if error.is_temporary() => {
+                (StatusCode::GATEWAY_TIMEOUT, OutcomeName::Unavailable)
+            }
             GopherError::Server(error) if error.is_gone() => {
                 (StatusCode::NOT_FOUND, OutcomeName::NoMatch)
             }
