@@ -44,7 +44,10 @@ use crate::choices::{Catalogues, SearchForm};
 use crate::layout::{PageLayout, redirect, style};
 use crate::lock::lock;
 use crate::own::{admitted, own_client};
-use crate::text::encoded;
+use crate::text::{clean, encoded};
+
+/// The name that stands for all databases of a server, unless one of them has it.
+const ALL_DATABASES: &str = "Default";
 
 /// The options of a gateway.
 #[derive(Clone, Debug, PartialEq)]
@@ -197,7 +200,24 @@ impl Gateway {
         }
         let passage = self.passage(url.host(), url.port(), asked, client)?;
         let targets: Vec<String> = match passage {
-            Passage::Own => url.databases().iter().map(ToString::to_string).collect(),
+            Passage::Own => {
+                let names = url.databases().iter().map(ToString::to_string);
+                let names: Vec<String> = names.collect();
+                // A client that may do nothing without a login sees no databases, and is asked for the login there.
+                let is_known = client.standing() != Standing::Stranger;
+                let catalogues = Catalogues::of(client);
+                let is_there = |name: &&String| !is_known || catalogues.has(name);
+                let (there, others): (Vec<&String>, Vec<&String>) =
+                    names.iter().partition(is_there);
+                let unknown = others
+                    .iter()
+                    .find(|name| !name.eq_ignore_ascii_case(ALL_DATABASES));
+                if let Some(unknown) = unknown {
+                    let words = format!("this server has no database {}", clean(unknown));
+                    return Err(GatewayFailure::new(StatusCode::NOT_FOUND, words));
+                }
+                there.into_iter().cloned().collect()
+            }
             _ => {
                 let known = Catalogues::of(client).at(&url.to_string());
                 let known = known.ok_or_else(|| {

@@ -211,6 +211,10 @@ impl Web for CataloguePage {
         if self.gateway(head).is_some() {
             return true;
         }
+        let is_web = ["http", "https"].contains(&head.uri.scheme_str().unwrap_or("http"));
+        if !is_web {
+            return false;
+        }
         let query = head.uri.query().unwrap_or_default();
         match head.uri.path() {
             "/" => head.method != Method::POST && !is_sru(query),

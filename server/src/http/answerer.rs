@@ -222,6 +222,18 @@ impl<'a> Answerer<'a> {
         body: Incoming,
         kept: &mut Bytes,
     ) -> Result<HttpRequest, Problem> {
+        let scheme = head.uri.scheme_str();
+        // What is not for the gateway is for this server, which knows HTTP alone (RFC 9110 §7.4).
+        let is_foreign = match scheme {
+            None | Some("http") => false,
+            Some("https") => !self.is_encrypted,
+            Some(_) => !is_web,
+        };
+        if is_foreign {
+            let scheme = scheme.unwrap_or_default();
+            let words = format!("{scheme}: is not carried out here");
+            return Err(Problem::new(StatusCode::BAD_REQUEST, words));
+        }
         let heading = read(head, octets, is_web)?;
         let most = self.context.target.limits.apdu_size;
         let body = match heading.carrier {

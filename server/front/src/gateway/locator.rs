@@ -1,7 +1,7 @@
 //! The URL named in a request: as the parameter `url` of `/get`, as the path after the gateway's own address, or as the complete
 //! request target (RFC 1630; RFC 9112 §3.2.2).
 
-use z3950::url::{GopherUrl, Kind, Locator, Mode, Url, Z3950Url};
+use z3950::url::{GopherUrl, Kind, Locator, Mode, Url, Z3950Url, generic};
 use z3950_server::web::http::Uri;
 use z3950_server::web::is_sru;
 
@@ -9,8 +9,8 @@ use crate::text::decoded;
 
 /// The path that takes the URL as a parameter.
 const GET: &str = "/get";
-/// The supported schemes, with a colon.
-const SCHEMES: [&str; 3] = ["z39.50r:", "z39.50s:", "gopher:"];
+/// The supported schemes.
+const SCHEMES: [&str; 3] = ["z39.50r", "z39.50s", "gopher"];
 
 /// A URL to be followed.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,10 +34,11 @@ pub(super) struct GatewayRequest {
     pub(super) is_whole_target: bool,
 }
 
-/// Returns whether a request target is for the gateway.
+/// Returns whether a request target is for the gateway: a URL that it follows, or one that it has to refuse.
 pub(super) fn is_for_gateway(target: &Uri) -> bool {
     match target.scheme_str() {
-        Some(scheme) => scheme_of(&format!("{scheme}:")).is_some(),
+        // A request for this server itself may have its whole URL as the target (RFC 9112 §3.2.2).
+        Some(scheme) => !["http", "https"].contains(&scheme),
         None if target.path() == GET => !is_sru(target.query().unwrap_or_default()),
         None => in_path(target).is_some(),
     }
@@ -59,7 +60,7 @@ pub(super) fn read(target: &Uri) -> Result<GatewayRequest, String> {
         }
     };
     Ok(GatewayRequest {
-        url: named(text.trim_matches([' ', '+']))?,
+        url: named(text.trim_matches(' '))?,
         format,
         is_whole_target: target.scheme().is_some(),
     })
@@ -99,9 +100,11 @@ fn named(text: &str) -> Result<NamedUrl, String> {
 fn in_path(target: &Uri) -> Option<String> {
     let path = target.path().strip_prefix('/')?;
     let (scheme, rest) = scheme_of(path)?;
+    let slashes = if rest.starts_with('/') { "//" } else { "" };
     let rest = rest.trim_start_matches('/');
     let query = target.query().map(|query| format!("?{query}"));
-    Some(format!("{scheme}//{rest}{}", query.unwrap_or_default()))
+    let query = query.unwrap_or_default();
+    Some(format!("{scheme}:{slashes}{rest}{query}"))
 }
 
 /// Returns whether the path of a database with this name belongs to the gateway, or begins like a URL.
@@ -112,12 +115,18 @@ pub(super) fn is_path(name: &str) -> bool {
     is_get || scheme_of(name).is_some()
 }
 
-/// Splits a string after its scheme, if it begins with a supported one.
-fn scheme_of(text: &str) -> Option<(&'static str, &str)> {
-    SCHEMES.into_iter().find_map(|scheme| {
-        let (begin, rest) = text.split_at_checked(scheme.len())?;
-        begin.eq_ignore_ascii_case(scheme).then_some((scheme, rest))
-    })
+/// Splits a string after the colon of its scheme, if it begins like a URL: with a supported scheme, with any scheme and a
+/// slash, or with a scheme whose URLs need no slash, such as `news:`.
+fn scheme_of(text: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = generic::split(text)?;
+    let is_supported = SCHEMES
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(scheme));
+    let is_url = is_supported
+        || rest.starts_with('/')
+        || Locator::parse(text, Mode::Lenient)
+            .is_ok_and(|locator| !matches!(locator.url(), Url::Other(_)));
+    is_url.then_some((scheme, rest))
 }
 
 /// Returns the decoded value of a parameter. A plus sign is not decoded as a space: no URL contains a space, but many contain a
@@ -131,6 +140,11 @@ fn parameter(query: &str, name: &str) -> Result<Option<String>, String> {
     if values.next().is_some() {
         return Err(format!("there are several parameters {name}"));
     }
+    // A form writes the spaces around a pasted URL as plus signs.
+    let value = match value.strip_prefix('+') {
+        Some(rest) => rest.trim_matches('+'),
+        None => value,
+    };
     let value = decoded(value);
     Some(value.map_err(|why| format!("the parameter {name}: {why}"))).transpose()
 }
@@ -155,6 +169,9 @@ mod tests {
                 "z39.50r://lib.example/a+b?id7;rs=marc",
             ),
             ("/get?url=+z39.50r://h/d?id%2520+", "z39.50r://h/d?id%20"),
+            ("/get?url=z39.50r://h/d?c++", "z39.50r://h/d?c%2B%2B"),
+            ("/z39.50r://h/d?c++", "z39.50r://h/d?c%2B%2B"),
+            ("z39.50r://h/d?c%2B", "z39.50r://h/d?c%2B"),
             (
                 "/z39.50r://lib.example:2100/b%2Fc?id%207;esn=f",
                 "z39.50r://lib.example:2100/b%2Fc?id%207;esn=f",
@@ -196,7 +213,14 @@ mod tests {
             ("http://lib.example/get", false),
             ("http://lib.example/", false),
             ("/z39.50r", false),
-            ("/z39.50x://lib.example/", false),
+            ("/z39.50x://lib.example/", true),
+            ("/http://lib.example/", true),
+            ("/HTTP:/lib.example/", true),
+            ("/mailto:ann@lib.example", true),
+            ("/x-foo:bar", false),
+            ("/12:30/", false),
+            ("ftp://lib.example/x", true),
+            ("https://lib.example/", false),
         ] {
             let target = target.parse().expect("a target");
             assert_eq!(is_for_gateway(&target), expected, "{target}");
@@ -212,6 +236,13 @@ mod tests {
             ("/get?url=a&url=b", "several parameters url"),
             ("/get?url=http://lib.example/", "http: is not carried out"),
             ("/get?url=pg1342", "octet"),
+            ("ftp://lib.example/x", "ftp: is not carried out"),
+            ("/ftp://lib.example/x", "ftp: is not carried out"),
+            ("/http://lib.example/", "http: is not carried out"),
+            ("/https:/lib.example/", "https: is not carried out"),
+            ("/wais://lib.example/db", "wais: is not carried out"),
+            ("/mailto:ann@lib.example", "mailto: is not carried out"),
+            ("/z39.50x://lib.example/", "z39.50x: is not carried out"),
             ("/z39.50r://lib.example/b", "names no record"),
             ("/z39.50r://ann:x@lib.example/b?id", "user and password"),
             (

@@ -224,6 +224,40 @@ async fn failures_are_statuses_with_words() {
     assert!(head.to_ascii_lowercase().contains(location), "{head}");
 }
 
+/// A gateway refuses what it cannot carry out (RFC 1630), in every form of request.
+#[tokio::test(flavor = "multi_thread")]
+async fn audit_r_e6_other_schemes_and_unknown_databases_are_refused() {
+    let site = Site::new(|options| options.has_page = true);
+    let own = |rest: &str| site.url(rest).replace("50r:", "50s:");
+    for (target, status, words) in [
+        ("ftp://h.example/x".to_owned(), "400", "ftp: is not carried"),
+        ("wais://h.example/x".to_owned(), "400", "wais: is not"),
+        ("z39.50x://h.example/".to_owned(), "400", "z39.50x: is not"),
+        ("https://h.example/".to_owned(), "400", "https: is not"),
+        ("/ftp://h.example/x".to_owned(), "400", "ftp: is not"),
+        ("/http://h.example/".to_owned(), "400", "http: is not"),
+        ("/https:/h.example/".to_owned(), "400", "https: is not"),
+        ("/news:comp.lang.c".to_owned(), "400", "news: is not"),
+        (
+            "/get?url=https://h.example/".to_owned(),
+            "400",
+            "https: is not",
+        ),
+        (own("nosuch"), "404", "no database nosuch"),
+        (format!("/{}", own("nosuch")), "404", "no database nosuch"),
+        (own("books+nosuch"), "404", "no database nosuch"),
+        (own("books+maps"), "303", ""),
+        (own("BOOKS"), "303", ""),
+        (own("Default"), "303", ""),
+        (own(""), "303", ""),
+        (site.server.http_url("books?query=emma"), "200", "Emma"),
+    ] {
+        let found = site.status(&target).await;
+        let is_it = found.starts_with(status) && found.contains(words);
+        assert!(is_it, "{target}: {found}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_are_limited_in_number() {
     let site = Site::new(|options| options.requests_per_address = 0);
