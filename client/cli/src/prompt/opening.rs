@@ -242,7 +242,8 @@ impl Prompt {
     }
 
     /// Shows the result of a URL's search. If a session URL finds nothing, the session is still open, so this is not an
-    /// error. If a retrieval URL finds nothing, it has not led to its record, which is an error.
+    /// error. If a retrieval URL finds nothing, or several records, it has not led to its record, which is an error (RFC
+    /// 2056 §4).
     fn found_at_first(
         &mut self,
         found: OpenedSearch,
@@ -256,7 +257,10 @@ impl Prompt {
         say_hits(found.hits, output)?;
         match found.record {
             None if kind == Kind::Session => Ok(Exit::Delivered),
-            None => Ok(of_hits(found.hits)),
+            None => Ok(match found.hits {
+                Some(hits) if hits > 1 => Exit::Ambiguous,
+                hits => of_hits(hits),
+            }),
             Some(Outcome::Delivered(delivered)) => {
                 self.passed(1);
                 let mut writer = self.writer(self.settings.output)?;

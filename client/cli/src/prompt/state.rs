@@ -167,9 +167,11 @@ impl Prompt {
         self.place().is_some_and(|place| place.session.is_open())
     }
 
-    /// Returns whether to stop after a command with this exit code. A search without hits is not a failure.
+    /// Returns whether to stop after a command with this exit code. A search without hits is not a failure, and neither
+    /// is one with several where one was asked for, since any of them can be shown.
     pub(crate) fn stops_after(&self, exit: Exit) -> bool {
-        self.stop_on_error && !matches!(exit, Exit::Delivered | Exit::NoMatch)
+        let goes_on = matches!(exit, Exit::Delivered | Exit::NoMatch | Exit::Ambiguous);
+        self.stop_on_error && !goes_on
     }
 
     /// Returns the prompt `z3950> `, which contains the number of the session if there are several.
