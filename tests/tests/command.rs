@@ -22,6 +22,7 @@ mod probe;
 mod query;
 mod readme;
 mod refusals;
+mod rows;
 mod scan;
 mod search;
 mod sources;

@@ -6,8 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const DOCUMENT: &str = include_str!("../CONFORMANCE.md");
-/// The letters before the hyphen of an id; after `Q-`, there is another letter.
-const FAMILIES: &str = "AGILMSUZQ";
+/// The letters before the hyphen of an id; after `Q-` and `R-`, there is another letter.
+const FAMILIES: &str = "AGILMSUZQR";
+/// The letters after `R-`, the findings of the second audit about the founding documents. Its other findings have tests only.
+const SECOND: &str = "DE";
 /// The number of findings of each kind that the audit lists.
 const FOUND: [(char, u32); 4] = [('A', 9), ('B', 20), ('C', 9), ('D', 20)];
 
@@ -98,6 +100,9 @@ fn key(id: &str) -> Option<(char, &str, Vec<u32>)> {
         'Q' => rest
             .split_at_checked(1)
             .filter(|(word, _)| "ABCD".contains(word))?,
+        'R' => rest
+            .split_at_checked(1)
+            .filter(|(word, _)| SECOND.contains(word))?,
         'Z' => rest
             .strip_prefix("CANON.")
             .map_or(("", rest), |rest| ("CANON", rest)),
@@ -110,7 +115,8 @@ fn key(id: &str) -> Option<(char, &str, Vec<u32>)> {
     Some((family, word, numbers.collect::<Option<_>>()?))
 }
 
-/// Returns the ids in a text: words such as `Z-5.1`, and the ids in names of tests such as `audit_b4_…` and `z_7_2_…`.
+/// Returns the ids in a text: words such as `Z-5.1`, and the ids in names of tests such as `audit_b4_…`, `audit_r_e1_…` and
+/// `z_7_2_…`.
 fn ids(text: &str) -> BTreeSet<String> {
     let part_of_one = |c: char| c.is_alphanumeric() || "-._".contains(c);
     let words = text.split(|c| !part_of_one(c));
@@ -124,6 +130,10 @@ fn ids(text: &str) -> BTreeSet<String> {
 
 /// Returns the id at the beginning of a test's name.
 fn named(word: &str) -> Option<String> {
+    if let Some(rest) = word.strip_prefix("audit_r_") {
+        let id = format!("R-{}", rest.split('_').next()?.to_ascii_uppercase());
+        return key(&id).is_some().then_some(id);
+    }
     if let Some(rest) = word.strip_prefix("audit_") {
         let (letter, number) = rest.split('_').next()?.split_at_checked(1)?;
         number.parse::<u32>().ok()?;
@@ -300,7 +310,7 @@ fn findings_have_tests_named_after_them() {
     let files = files();
     let mut faults = Vec::new();
     let rows = rows();
-    let findings = rows.iter().filter(|row| row.id.starts_with('Q'));
+    let findings = rows.iter().filter(|row| row.id.starts_with(['Q', 'R']));
     for row in findings {
         let mut sources = 0;
         for proof in &row.proofs {

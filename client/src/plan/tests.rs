@@ -138,6 +138,47 @@ fn session_and_retrieval_search_alike() {
     );
 }
 
+/// Tests Z-5.24 and Z-5.19: neither a fragment nor an unknown parameter changes anything that is sent.
+#[test]
+fn fragments_and_unknown_parameters_are_not_sent() {
+    let requests = |text: &str| {
+        let plan = planned(text, &PlanOptions::default());
+        let search = plan.search_request().map(hex);
+        (
+            hex(plan.init_request()),
+            search,
+            hex(plan.present_request(1)),
+        )
+    };
+    for (text, others) in [
+        (
+            "z39.50r://lib.example/cat?id7;esn=f;rs=marc",
+            [
+                "z39.50r://lib.example/cat?id7;esn=f;rs=marc#part",
+                "z39.50r://lib.example/cat?id7;lang=fr;esn=f;size=9;rs=marc;lang=de",
+                "z39.50r://lib.example/cat?id7;esn=f;rs=marc;x=#id8",
+            ],
+        ),
+        (
+            "z39.50s://lib.example/cat",
+            [
+                "z39.50s://lib.example/cat#?id8",
+                "z39.50s://lib.example/cat;docid=id8",
+                "z39.50s://lib.example/cat;x=1#",
+            ],
+        ),
+    ] {
+        for other in others {
+            assert_eq!(requests(other), requests(text), "{other}");
+        }
+    }
+    let escaped = requests("z39.50r://lib.example/cat?id7%23part;esn=f;rs=marc");
+    assert_ne!(
+        escaped,
+        requests("z39.50r://lib.example/cat?id7;esn=f;rs=marc")
+    );
+}
+
 #[test]
 fn the_first_supported_syntax_is_chosen() {
     let some = PlanOptions {

@@ -79,29 +79,67 @@ fn the_docid_of_a_url_is_searched_and_shown() {
         ran.stdout.starts_with("1 hit\n") && ran.stdout.contains("001 pg1342"),
         "{ran:?}"
     );
-    for strategy in ["piggyback", "present-only"] {
-        let options = ["--no-auto-present", "--strategy", strategy];
-        let ran = demo("z39.50s://localhost/books?pg1342", "", &options);
-        assert_eq!(ran.stdout, "1 hit\n", "audit_r_d2: {strategy}");
-    }
     let ran = demo("z39.50s://localhost/books?twice", "show 2\n", &[]);
     assert!(
         ran.stdout.starts_with("2 hits\n") && ran.stdout.contains("001 twice"),
         "{ran:?}"
     );
-    let ran = demo(
-        "z39.50s://localhost/books?nosuch",
-        "find @attr 1=1032 pg1342\n",
-        &[],
-    );
-    assert_eq!(
-        (ran.code, ran.stdout.as_str()),
-        (Some(0), "0 hits\n1 hit\n"),
-        "audit_r_d6: a session URL without a hit is no failure"
-    );
-    // A retrieval URL asks for a record, so a search without hits is a failure.
-    let ran = demo("z39.50r://localhost/books?nosuch", "", &[]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), "0 hits\n"));
+}
+
+/// without `show`, no record is shown, whichever way records are asked for.
+#[test]
+fn audit_r_d2_no_record_is_shown_until_it_is_asked_for() {
+    for strategy in ["piggyback", "present-only"] {
+        let options = ["--no-auto-present", "--strategy", strategy];
+        let ran = demo("z39.50s://localhost/books?pg1342", "", &options);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "1 hit\n"));
+        let ran = demo("z39.50s://localhost/books?pg1342", "show 1\n", &options);
+        assert!(ran.stdout.starts_with("1 hit\n"), "{strategy}: {ran:?}");
+        assert_eq!(ran.stdout.matches("001 pg1342").count(), 1, "{strategy}");
+        let ran = demo("z39.50s://localhost/books?pg1342", "", &options[1..]);
+        assert_eq!(ran.stdout.matches("001 pg1342").count(), 1, "{strategy}");
+    }
+}
+
+/// S-19: the session goes on, and the end of the input is a good end.
+#[test]
+fn s_19_no_hit_is_an_answer_to_a_session_url() {
+    let url = "z39.50s://localhost/books?nosuch";
+    for (commands, flags, stdout) in [
+        ("", &[][..], "0 hits\n"),
+        ("", &["--stop-on-error"], "0 hits\n"),
+        ("quit\n", &["--stop-on-error"], "0 hits\n"),
+        (
+            "find @attr 1=1032 pg1342\n",
+            &["--stop-on-error"],
+            "0 hits\n1 hit\n",
+        ),
+    ] {
+        let ran = demo(url, commands, flags);
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (Some(0), stdout),
+            "{ran:?}"
+        );
+    }
+}
+
+/// RFC 2056 §4: a retrieval URL asks for one record, so a search without hits, or with several, is a failure.
+#[test]
+fn audit_r_d6_a_retrieval_url_without_its_record_is_a_failure() {
+    for (rest, code, stdout) in [
+        ("z39.50r://localhost/books?nosuch", 3, "0 hits\n"),
+        ("z39.50s://localhost/books?nosuch", 0, "0 hits\n"),
+        ("z39.50r://localhost/books?twice", 4, "2 hits\n"),
+        ("z39.50s://localhost/books?twice", 0, "2 hits\n"),
+    ] {
+        let ran = demo(rest, "", &[]);
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (Some(code), stdout),
+            "{rest}: {ran:?}"
+        );
+    }
 }
 
 #[test]

@@ -340,6 +340,25 @@ fn audit_d10_a_proxy_that_is_named_is_used_for_this_machine_too() {
             );
         }
     }
+    // The proxy of the environment is used for other machines, unless NO_PROXY names them.
+    for (variables, is_used) in [
+        (&[("ALL_PROXY", proxy)][..], true),
+        (&[("ALL_PROXY", proxy), ("NO_PROXY", "lib.example")], true),
+        (&[("ALL_PROXY", proxy), ("NO_PROXY", "lib.invalid")], false),
+        (&[("ALL_PROXY", proxy), ("NO_PROXY", "*")], false),
+    ] {
+        let mut command = command(path("z3950"));
+        command.args(["search", "lib.invalid/cat", "seven"]);
+        command.envs(variables.iter().copied());
+        let ran = run(&mut command, "");
+        assert_eq!(ran.code, Some(6), "{variables:?}: {ran:?}");
+        let words = "the proxy cannot be reached";
+        assert_eq!(
+            ran.stderr.contains(words),
+            is_used,
+            "{variables:?}: {ran:?}"
+        );
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use z3950::plan::Strategy;
 use z3950::service::search::{SearchOptions, SearchResult};
 use z3950::{Client, Error, Outcome, Phase, Session};
 use z3950_asn1::apdu::{
-    Apdu, DatabaseName, ElementSetNames, PresentStatus, Query, RecordComposition,
+    Apdu, DatabaseName, ElementSetNames, PresentStatus, ProtocolVersion, Query, RecordComposition,
 };
 use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::oid::{self, Oid};
@@ -248,7 +248,7 @@ async fn z_7_1_init_comes_first_and_offers_what_it_should() {
     let Some(Apdu::InitializeRequest(init)) = &first.apdu else {
         panic!("an Init")
     };
-    assert_eq!(init.protocol_version.highest(), Some(3));
+    assert_eq!(init.protocol_version, ProtocolVersion::UP_TO_3);
     assert_eq!(
         init.options.names().collect::<Vec<_>>(),
         [
@@ -314,6 +314,24 @@ async fn z_7_2_docids_are_exact() {
     for databases in [&["cat"][..], &["CAT"], &["Default"], &["default"]] {
         let found = search(&session, databases, "@attr 1=1032 id7", NO_RECORDS).await;
         assert_eq!(found.expect("searches").hits, 1, "{databases:?}");
+    }
+    let one = || [record("id7", "Seven")];
+    let two = || {
+        TestServer::builder()
+            .database("cat", one())
+            .database("maps", one())
+    };
+    for (server, database, expected) in [
+        (two(), "cat", 1),
+        (two(), "Default", 2),
+        (two(), "dEFAULT", 2),
+        // A database of that name is no other than itself.
+        (two().database("Default", one()), "Default", 1),
+    ] {
+        let server = server.start();
+        let (_client, session) = self::session(&server).await;
+        let found = search(&session, &[database], "@attr 1=1032 id7", NO_RECORDS).await;
+        assert_eq!(found.expect("searches").hits, expected, "{database}");
     }
 }
 

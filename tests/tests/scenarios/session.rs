@@ -3,18 +3,19 @@
 
 use std::time::Duration;
 
-use z3950::plan::Warning;
+use z3950::plan::{Strategy, Warning};
 use z3950::service::present::PresentOptions;
 use z3950::service::search::SearchOptions;
 use z3950::{ClientOptions, Error, Opened, Outcome};
-use z3950_asn1::apdu::Query;
+use z3950_asn1::apdu::{Apdu, Query, SearchRequest};
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::TestServerBuilder;
 
 use super::names::{CLOSE, INIT, PRESENT, SEARCH, sequence};
 use super::{client, library, url};
 
-/// Opens the URL, checks its result, presents record 2 if requested, closes the session, and checks the APDUs.
+/// Opens the URL, checks its result, presents record 2 if requested, closes the session, and checks the APDUs. Returns the Search,
+/// if there was one.
 async fn check(
     id: &str,
     text: &str,
@@ -23,7 +24,7 @@ async fn check(
     opened: impl FnOnce(&Opened) -> bool,
     then_show: Option<u64>,
     apdus: &[&[&'static str]],
-) {
+) -> Option<SearchRequest> {
     let server = server.start();
     let client = client(&server, options);
     let found = client
@@ -44,8 +45,12 @@ async fn check(
         "{id}: the session is not closed unasked"
     );
     client.close_all().await;
-    server.wait_for_end();
+    let transcript = server.wait_for_end();
     assert_eq!(server.names(), sequence(apdus), "{id}");
+    transcript.iter().find_map(|entry| match &entry.apdu {
+        Some(Apdu::SearchRequest(request)) => Some((**request).clone()),
+        _ => None,
+    })
 }
 
 fn record(opened: &Opened, hits: u64) -> Option<&Outcome> {
@@ -111,32 +116,40 @@ async fn s_17_two_hits_are_reported_and_can_be_shown() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s_18_one_hit_is_fetched() {
     let delivered = |opened: &Opened| matches!(record(opened, 1), Some(Outcome::Delivered(_)));
-    let server = || library().fault(When::search(), Fault::NeverPiggyback);
-    let text = "z39.50s://lib.example/cat?id7";
-    check(
-        "S-18",
-        text,
-        server(),
-        |_| {},
-        delivered,
-        None,
-        &[&INIT, &SEARCH, &PRESENT, &CLOSE],
-    )
-    .await;
     let left = |opened: &Opened| hits(opened) == Some(1) && record(opened, 1).is_none();
-    let switched_off = |options: &mut ClientOptions| options.plan.auto_present = false;
-    // The record is not fetched even if the server would send it with its answer.
-    for server in [server(), library()] {
-        check(
-            "S-18, switched off",
-            text,
-            server,
-            switched_off,
-            left,
-            None,
-            &[&INIT, &SEARCH, &CLOSE],
-        )
-        .await;
+    let never = || library().fault(When::search(), Fault::NeverPiggyback);
+    let pushes = || library().fault(When::search(), Fault::PushRecords(1));
+    let text = "z39.50s://lib.example/cat?id7;esn=f;rs=usmarc";
+    let with_search: &[&[&str]] = &[&INIT, &SEARCH, &CLOSE];
+    let with_present: &[&[&str]] = &[&INIT, &SEARCH, &PRESENT, &CLOSE];
+    for (strategy, server, apdus) in [
+        (Strategy::Piggyback, library(), with_search),
+        (Strategy::Piggyback, never(), with_present),
+        (Strategy::PresentOnly, library(), with_present),
+    ] {
+        let with = |options: &mut ClientOptions| options.plan.strategy = strategy;
+        check("S-18", text, server, with, delivered, None, apdus).await;
+    }
+    // A-10, switched off: no record is asked for, and none is kept that a server sends all the same.
+    for strategy in [Strategy::Piggyback, Strategy::PresentOnly] {
+        for server in [library(), never(), pushes()] {
+            let off = |options: &mut ClientOptions| {
+                options.plan.auto_present = false;
+                options.plan.strategy = strategy;
+            };
+            let id = format!("A-10, {strategy:?}");
+            let search = check(&id, text, server, off, left, None, with_search).await;
+            let search = search.expect("a Search");
+            let bounds = [
+                search.small_set_upper_bound,
+                search.large_set_lower_bound,
+                search.medium_set_present_number,
+            ];
+            assert_eq!(bounds, [0, 1, 0], "{id}");
+            assert_eq!(search.small_set_element_set_names, None, "{id}");
+            assert_eq!(search.medium_set_element_set_names, None, "{id}");
+            assert_eq!(search.preferred_record_syntax, None, "{id}");
+        }
     }
 }
 

@@ -34,12 +34,16 @@ impl Syncer {
     /// # Errors
     /// Fails if the thread cannot be started.
     pub(crate) fn start() -> io::Result<Self> {
+        Self::every(INTERVAL)
+    }
+
+    fn every(interval: Duration) -> io::Result<Self> {
         let written = Arc::new(Mutex::new(Written::default()));
         let (end, ended) = mpsc::channel();
         let shared = Arc::clone(&written);
         let thread = std::thread::Builder::new().spawn(move || {
             loop {
-                let is_last = ended.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout);
+                let is_last = ended.recv_timeout(interval) != Err(RecvTimeoutError::Timeout);
                 let written = lock(&shared).due();
                 written.sync()?;
                 if is_last {
@@ -159,6 +163,34 @@ mod tests {
             files: vec![path.join("in-a-file")],
             ..Written::default()
         });
+        syncer.finish().expect_err("no folder");
+    }
+
+    #[test]
+    fn audit_a6_files_are_synced_before_the_end() {
+        assert_eq!(INTERVAL.as_secs(), 1);
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a");
+        File::create(&path).expect("created");
+        let syncer = Syncer::every(Duration::from_millis(1)).expect("a thread");
+        for _ in 0..2 {
+            syncer.note(Written {
+                files: vec![path.clone()],
+                ..Written::default()
+            });
+            // The thread takes the files without being told to end.
+            while !lock(&syncer.written).files.is_empty() {
+                assert!(!syncer.has_failed());
+                std::thread::yield_now();
+            }
+        }
+        syncer.note(Written {
+            files: vec![path.join("in-a-file")],
+            ..Written::default()
+        });
+        while !syncer.has_failed() {
+            std::thread::yield_now();
+        }
         syncer.finish().expect_err("no folder");
     }
 

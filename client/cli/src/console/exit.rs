@@ -134,20 +134,24 @@ mod tests {
     #[test]
     fn the_more_serious_exit_wins() {
         use Exit::*;
-        for (one, other, both) in [
-            (Delivered, Delivered, Delivered),
-            (Delivered, NoMatch, NoMatch),
-            (NoMatch, Ambiguous, Ambiguous),
-            (Usage, Refused, Refused),
-            (PortRefused, Usage, PortRefused),
-            (Transport, Refused, Transport),
-            (FaultsFound, NoMatch, NoMatch),
-            (Unexpected, Transport, Unexpected),
-            (Interrupted, Unexpected, Interrupted),
-        ] {
-            assert_eq!(one.and(other), both);
-            assert_eq!(other.and(one), both);
-            assert_eq!(Exit::of(one as u8), one);
+        // From the most serious to the least.
+        let order = [
+            (130, Interrupted),
+            (1, Unexpected),
+            (6, Transport),
+            (5, Refused),
+            (7, PortRefused),
+            (2, Usage),
+            (4, Ambiguous),
+            (3, NoMatch),
+            (8, FaultsFound),
+            (0, Delivered),
+        ];
+        for (index, (code, one)) in order.into_iter().enumerate() {
+            assert_eq!((one as u8, Exit::of(code)), (code, one));
+            for (_, other) in &order[index..] {
+                assert_eq!((one.and(*other), other.and(one)), (one, one));
+            }
         }
         for exit in PRECEDENCE {
             let code = format!("  {:<5}", exit as u8);

@@ -33,6 +33,23 @@ fn audit_d2_save_at_the_prompt_knows_the_names_of_the_command_line() {
         assert!(ran.stderr.contains("3 records in "), "{ran:?}");
         assert_eq!(records(&folder.join(name)), 3);
     }
+    let mut seen = Vec::new();
+    for end in ["mrc", "xml", "jsonl", "csv", "tsv", "mrk", "txt"] {
+        let (saved, written) = (format!("saved.{end}"), format!("written.{end}"));
+        let ran = prompt(&server, &format!("find war\nsave {} all\n", path(&saved)));
+        assert!(ran.stderr.contains("3 records in "), "{end}: {ran:?}");
+        let place = format!("{}/books", server.addr());
+        let ran = z3950(["search", &place, "war", "--output", &path(&written)]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let [saved, written] = [saved, written].map(|name| fs::read(path(&name)).expect("read"));
+        assert!(
+            saved == written,
+            "{end}: {}",
+            String::from_utf8_lossy(&saved)
+        );
+        assert!(!seen.contains(&saved), "{end} is a form of its own");
+        seen.push(saved);
+    }
 }
 
 #[test]
