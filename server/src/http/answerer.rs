@@ -23,7 +23,7 @@ use super::body;
 use super::fault;
 use super::observed;
 use super::outgoing::Outgoing;
-use super::request::{Carrier, Heading, Problem, read};
+use super::request::{Carrier, Heading, Problem, foreign, read};
 use super::wire::{Exchange, Manner};
 use crate::budget::DECODED;
 use crate::connection::rooms::{Room, Rooms};
@@ -222,17 +222,8 @@ impl<'a> Answerer<'a> {
         body: Incoming,
         kept: &mut Bytes,
     ) -> Result<HttpRequest, Problem> {
-        let scheme = head.uri.scheme_str();
-        // What is not for the gateway is for this server, which knows HTTP alone (RFC 9110 §7.4).
-        let is_foreign = match scheme {
-            None | Some("http") => false,
-            Some("https") => !self.is_encrypted,
-            Some(_) => !is_web,
-        };
-        if is_foreign {
-            let scheme = scheme.unwrap_or_default();
-            let words = format!("{scheme}: is not carried out here");
-            return Err(Problem::new(StatusCode::BAD_REQUEST, words));
+        if let Some(problem) = foreign(&head.uri, self.is_encrypted, is_web) {
+            return Err(problem);
         }
         let heading = read(head, octets, is_web)?;
         let most = self.context.target.limits.apdu_size;

@@ -8,7 +8,7 @@ use hyper::header::{
     HeaderName, ORIGIN, USER_AGENT, VIA,
 };
 use hyper::http::request::Parts;
-use hyper::http::uri::Authority;
+use hyper::http::uri::{Authority, Uri};
 use hyper::{Method, StatusCode, Version};
 use z3950_asn1::sru::SruLogin;
 use z3950_asn1::via::Via;
@@ -132,6 +132,18 @@ pub(super) fn read(head: &Parts, octets: &[u8], is_web: bool) -> Result<Heading,
         via: via(&head.headers),
         user_agent: user_agent(&head.headers),
     })
+}
+
+/// Returns why a target is not for this server, which knows HTTP alone, with TLS or without (RFC 9110 §7.4). `is_web` if a
+/// gateway takes it.
+pub(super) fn foreign(target: &Uri, is_encrypted: bool, is_web: bool) -> Option<Problem> {
+    let scheme = target.scheme_str()?;
+    let is_foreign = match scheme {
+        "http" => false,
+        "https" => !is_encrypted,
+        _ => !is_web,
+    };
+    is_foreign.then(|| Problem::bad(format!("{scheme}: is not carried out here")))
 }
 
 /// Parses a value of the Host header (RFC 9110 §7.2); `None` if it is malformed, or has a user or a port above 65535.

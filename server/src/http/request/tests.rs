@@ -47,6 +47,32 @@ fn the_path_names_the_database() {
     }
 }
 
+/// A request target may be a whole URL (RFC 9112 §3.2.2), but not one of another protocol.
+#[test]
+fn audit_r_e6_targets_of_other_schemes_are_refused() {
+    for (target, is_encrypted, is_web, is_foreign) in [
+        ("/cat?query=a", false, false, false),
+        ("http://lib.example/cat", false, false, false),
+        ("http://lib.example/cat", true, true, false),
+        ("https://lib.example/cat", false, false, true),
+        ("https://lib.example/", false, true, true),
+        ("https://lib.example/cat", true, false, false),
+        ("HTTPS://lib.example/cat", true, false, false),
+        ("ftp://lib.example/cat", false, false, true),
+        ("ftp://lib.example/cat", true, false, true),
+        // A gateway says why it does not carry it out.
+        ("ftp://lib.example/cat", false, true, false),
+        ("z39.50r://lib.example/cat?id7", false, true, false),
+        ("z39.50r://lib.example/cat?id7", false, false, true),
+    ] {
+        let uri = target.parse().expect(target);
+        let problem = foreign(&uri, is_encrypted, is_web);
+        let status = problem.map(|problem| problem.status);
+        let expected = is_foreign.then_some(StatusCode::BAD_REQUEST);
+        assert_eq!(status, expected, "{target} {is_encrypted} {is_web}");
+    }
+}
+
 #[test]
 fn the_host_names_the_server() {
     for (host, expected) in [

@@ -38,7 +38,8 @@ fn audit_d2_save_at_the_prompt_knows_the_names_of_the_command_line() {
         let (saved, written) = (format!("saved.{end}"), format!("written.{end}"));
         let ran = prompt(&server, &format!("find war\nsave {} all\n", path(&saved)));
         assert!(ran.stderr.contains("3 records in "), "{end}: {ran:?}");
-        let place = format!("{}/books", server.addr());
+        // JSON and tables name the target as it was given.
+        let place = format!("z39.50s://{}/books", server.addr());
         let ran = z3950(["search", &place, "war", "--output", &path(&written)]);
         assert_eq!(ran.code, Some(0), "{ran:?}");
         let [saved, written] = [saved, written].map(|name| fs::read(path(&name)).expect("read"));
