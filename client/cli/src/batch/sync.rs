@@ -166,6 +166,13 @@ mod tests {
         syncer.finish().expect_err("no folder");
     }
 
+    /// Lets the other thread run until the condition holds.
+    fn until(holds: impl Fn() -> bool) {
+        const MOST: usize = 20_000_000;
+        let mut tries = (0..MOST).inspect(|_| std::thread::yield_now());
+        assert!(tries.any(|_| holds()), "the thread does nothing");
+    }
+
     #[test]
     fn audit_a6_files_are_synced_before_the_end() {
         assert_eq!(INTERVAL.as_secs(), 1);
@@ -179,18 +186,13 @@ mod tests {
                 ..Written::default()
             });
             // The thread takes the files without being told to end.
-            while !lock(&syncer.written).files.is_empty() {
-                assert!(!syncer.has_failed());
-                std::thread::yield_now();
-            }
+            until(|| lock(&syncer.written).files.is_empty());
         }
         syncer.note(Written {
             files: vec![path.join("in-a-file")],
             ..Written::default()
         });
-        while !syncer.has_failed() {
-            std::thread::yield_now();
-        }
+        until(|| syncer.has_failed());
         syncer.finish().expect_err("no folder");
     }
 
