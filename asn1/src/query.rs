@@ -146,7 +146,7 @@ pub enum QueryErrorKind {
     Years(String),
     /// A text of digits and other characters, in an index of years, is not a range of years.
     #[error(
-        "{0:?} is not a range of years, which is written 1850-1860, 1850-, -1860 or 18?? (a term in quotes is sent as it is)"
+        "{0:?} is not a range of years, which is written 1850-1860, 1850-, -1860, >1850 or 18?? (a term in quotes is sent as it is)"
     )]
     NoYears(String),
     /// The text ends with a backslash.

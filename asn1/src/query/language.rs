@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use super::ccl::{self, Bib};
 use super::cql::{self, Properties};
-use super::{CannotSay, QueryError, names, parse_pqf};
+use super::names::{self, Names};
+use super::{CannotSay, QueryError, parse_pqf};
 use crate::apdu::{RpnQuery, SortKeySpec};
 
 /// A query language.
@@ -46,16 +47,47 @@ impl Language {
     }
 
     /// Returns the language of text that a person typed, and the text without its prefix. The prefix names the
-    /// language. Without a prefix, the language is PQF if the text begins with `@`, and words with index names if not.
+    /// language. Without a prefix, the language is PQF if the text begins with `@`; CQL if it can be parsed as CQL and
+    /// an index with a relation occurs in it, as in `dc.title=war`; and words with index names if not.
     pub fn of_typed(text: &str) -> (Self, &str) {
         Self::prefixed(text).unwrap_or_else(|| {
             if text.trim_ascii_start().starts_with('@') {
                 (Self::Pqf, text)
+            } else if has_cql_clause(text) && cql::parse(text).is_ok() {
+                (Self::Cql, text)
             } else {
                 (Self::Names, text)
             }
         })
     }
+}
+
+/// The relations of CQL that are words and not symbols (CQL 1.2).
+const WORD_RELATIONS: [&str; 7] = ["any", "all", "exact", "adj", "within", "encloses", "scr"];
+
+/// Returns whether an index with a relation occurs outside of quotes: `ti=war`, `dc.title = war`, `dc.title any war`.
+/// Other words with an equals sign are not indexes: `e=mc2`.
+fn has_cql_clause(text: &str) -> bool {
+    let is_part = |name: &str| {
+        name.starts_with(char::is_alphabetic) && name.chars().all(char::is_alphanumeric)
+    };
+    let is_prefixed = |name: &str| {
+        name.split_once('.')
+            .is_some_and(|(set, index)| is_part(set) && is_part(index))
+    };
+    let is_index = |name: &str| is_prefixed(name) || Names::default().attributes(name).is_ok();
+    text.split('"').step_by(2).any(|part| {
+        let words = part.split(|one: char| one.is_whitespace() || "()".contains(one));
+        let mut before = "";
+        words.filter(|word| !word.is_empty()).any(|word| {
+            let last = std::mem::replace(&mut before, word);
+            match word.find(['=', '<', '>']) {
+                Some(0) => is_index(last),
+                Some(end) => word.get(..end).is_some_and(is_index),
+                None => is_prefixed(last) && WORD_RELATIONS.contains(&word),
+            }
+        })
+    })
 }
 
 /// Parses and prints queries in every language, with the tables for CCL and CQL. The built-in tables are parsed only if
@@ -153,6 +185,36 @@ mod tests {
             ("ti:war", Language::Names),
             ("CCL: ti=war", Language::Ccl),
             ("cql:title=war", Language::Cql),
+        ] {
+            assert_eq!(Language::of_typed(text).0, language, "{text}");
+        }
+    }
+
+    #[test]
+    fn r_f7_cql_is_recognised() {
+        for (text, language) in [
+            ("dc.title=war", Language::Cql),
+            ("dc.title = \"war and peace\"", Language::Cql),
+            ("dc.title any \"war peace\"", Language::Cql),
+            ("(ti=war or ti=peace) and dc.creator=tolstoy", Language::Cql),
+            ("ti=\"war and peace\"", Language::Cql),
+            ("pica.tit=war", Language::Cql),
+            ("year>1900", Language::Cql),
+            ("dc.title=war sortby dc.date", Language::Cql),
+            // Two clauses without an operator are not CQL.
+            ("ti=war au=tolstoy", Language::Names),
+            ("ti:war year>1900", Language::Names),
+            ("e=mc2", Language::Names),
+            ("a = b", Language::Names),
+            ("\"dc.title=war\"", Language::Names),
+            ("war and peace", Language::Names),
+            ("node.js any", Language::Names),
+            ("http://lib.example/?a=b", Language::Names),
+            ("names:dc.title=war", Language::Names),
+            ("@attr 1=4 war", Language::Pqf),
+            ("dc.title=", Language::Names),
+            ("=", Language::Names),
+            ("", Language::Names),
         ] {
             assert_eq!(Language::of_typed(text).0, language, "{text}");
         }

@@ -5,13 +5,13 @@ mod years;
 
 use std::collections::BTreeMap;
 
-use self::years::{is_like_range, is_of_years, range, years};
+use self::years::{is_like_range, is_moment, is_of_years, range, years};
 use super::suggest::nearest;
 use super::{QueryError, QueryErrorKind, check_length};
 use crate::apdu::{AttributeElement, MAX_RPN_DEPTH, Operator, RpnQuery, RpnStructure};
 use crate::bib1::attributes::{
-    STRUCTURE, STRUCTURE_URX, TRUNCATION, TRUNCATION_LEFT, TRUNCATION_LEFT_AND_RIGHT,
-    TRUNCATION_RIGHT, USE, USE_ANY,
+    RELATION, RELATION_EQUAL, STRUCTURE, STRUCTURE_URX, TRUNCATION, TRUNCATION_LEFT,
+    TRUNCATION_LEFT_AND_RIGHT, TRUNCATION_RIGHT, USE, USE_ANY,
 };
 
 /// An index and its names.
@@ -26,65 +26,79 @@ pub struct IndexName {
     pub use_value: i64,
     /// The Bib-1 structure of the index's terms, if servers need it.
     pub structure: Option<i64>,
+    /// A query in the index.
+    pub example: &'static str,
 }
 
-const fn index(name: &'static str, aliases: &'static [&'static str], use_value: i64) -> IndexName {
+const fn index(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    use_value: i64,
+    example: &'static str,
+) -> IndexName {
     IndexName {
         name,
         aliases,
         use_value,
         structure: None,
+        example,
     }
 }
 
 /// The index names that all query languages share.
 pub const TABLE: &[IndexName] = &[
-    index("any", &["kw", "keyword"], USE_ANY),
-    index("anywhere", &[], 1035),
-    index("title", &["ti"], 4),
-    index("uniformtitle", &["ut"], 6),
-    index("keytitle", &["kt"], 33),
-    index("series", &["se"], 5),
-    index("author", &["au", "creator"], 1003),
-    index("personalauthor", &["pa"], 1004),
-    index("corporateauthor", &["ca"], 1005),
-    index("conferenceauthor", &["cf"], 1006),
-    index("name", &["na"], 1002),
-    index("personalname", &["pn"], 1),
-    index("corporatename", &["cn"], 2),
-    index("conferencename", &["conference"], 3),
-    index("geographicname", &["geo"], 58),
-    index("editor", &["ed"], 1020),
-    index("subject", &["su"], 21),
-    index("lcsh", &[], 27),
-    index("mesh", &[], 25),
-    index("genre", &[], 1075),
-    index("isbn", &[], 7),
-    index("issn", &[], 8),
-    index("lccn", &[], 9),
-    index("identifier", &["standardid"], 1007),
-    index("local", &["id", "controlnumber"], 12),
+    index("any", &["kw", "keyword"], USE_ANY, "war"),
+    index("anywhere", &[], 1035, "anywhere:war"),
+    index("title", &["ti"], 4, "ti:\"war and peace\""),
+    index("uniformtitle", &["ut"], 6, "ut:bible"),
+    index("keytitle", &["kt"], 33, "kt:nature"),
+    index("series", &["se"], 5, "se:\"penguin classics\""),
+    index("author", &["au", "creator"], 1003, "au:tolstoy"),
+    index("personalauthor", &["pa"], 1004, "pa:\"tolstoy, leo\""),
+    index("corporateauthor", &["ca"], 1005, "ca:unesco"),
+    index("conferenceauthor", &["cf"], 1006, "cf:\"world congress\""),
+    index("name", &["na"], 1002, "na:tolstoy"),
+    index("personalname", &["pn"], 1, "pn:tolstoy"),
+    index("corporatename", &["cn"], 2, "cn:unesco"),
+    index("conferencename", &["conference"], 3, "conference:congress"),
+    index("geographicname", &["geo"], 58, "geo:russia"),
+    index("editor", &["ed"], 1020, "ed:smith"),
+    index("subject", &["su"], 21, "su:\"naval battles\""),
+    index("lcsh", &[], 27, "lcsh:sisters"),
+    index("mesh", &[], 25, "mesh:neoplasms"),
+    index("genre", &[], 1075, "genre:\"war fiction\""),
+    index("isbn", &[], 7, "isbn:9780141439518"),
+    index("issn", &[], 8, "issn:0028-0836"),
+    index("lccn", &[], 9, "lccn:2001000002"),
+    index(
+        "identifier",
+        &["standardid"],
+        1007,
+        "identifier:9780141439518",
+    ),
+    index("local", &["id", "controlnumber"], 12, "id:pg1342"),
     IndexName {
         name: "docid",
         aliases: &[],
         use_value: 1032,
         structure: Some(STRUCTURE_URX),
+        example: "docid:pg1342",
     },
-    index("callnumber", &["call"], 53),
-    index("lccall", &["lcc"], 16),
-    index("dewey", &["ddc"], 13),
-    index("udc", &[], 14),
-    index("publisher", &["pb"], 1018),
-    index("place", &["pl"], 59),
-    index("date", &["year", "yr"], 31),
-    index("language", &["lang", "la"], 54),
-    index("abstract", &["ab", "description"], 62),
-    index("note", &["notes", "nt"], 63),
-    index("type", &["materialtype"], 1031),
-    index("bodytext", &["text"], 1010),
-    index("possessing", &["holder"], 1044),
-    index("modified", &[], 1012),
-    index("added", &[], 1011),
+    index("callnumber", &["call"], 53, "call:PR4034"),
+    index("lccall", &["lcc"], 16, "lcc:PR4034"),
+    index("dewey", &["ddc"], 13, "ddc:823.7"),
+    index("udc", &[], 14, "udc:82-3"),
+    index("publisher", &["pb"], 1018, "pb:penguin"),
+    index("place", &["pl"], 59, "pl:london"),
+    index("date", &["year", "yr"], 31, "year:1850-1860"),
+    index("language", &["lang", "la"], 54, "la:eng"),
+    index("abstract", &["ab", "description"], 62, "ab:army"),
+    index("note", &["notes", "nt"], 63, "nt:translated"),
+    index("type", &["materialtype"], 1031, "type:map"),
+    index("bodytext", &["text"], 1010, "text:whale"),
+    index("possessing", &["holder"], 1044, "holder:DLC"),
+    index("modified", &[], 1012, "modified:>20200101"),
+    index("added", &[], 1011, "added:>20200101"),
 ];
 
 /// Index names and their Use values: those of a profile, which take precedence, and those of [`TABLE`].
@@ -120,7 +134,9 @@ impl Names {
             let table = TABLE
                 .iter()
                 .flat_map(|index| std::iter::once(index.name).chain(index.aliases.iter().copied()));
-            return Err(nearest(&lower, own.chain(table)).map(str::to_owned));
+            let similar = nearest(&lower, own.chain(table));
+            // The full name tells what an abbreviation such as `pb` means.
+            return Err(similar.map(|similar| self.full_name(similar).to_owned()));
         };
         let mut attributes = vec![AttributeElement::numeric(USE, index.use_value)];
         attributes.extend(
@@ -129,6 +145,14 @@ impl Names {
                 .map(|structure| AttributeElement::numeric(STRUCTURE, structure)),
         );
         Ok(attributes)
+    }
+
+    /// Returns the full name of an index with this name or abbreviation.
+    fn full_name<'a>(&self, name: &'a str) -> &'a str {
+        let is_own = self.own.contains_key(name);
+        let mut table = TABLE.iter().filter(|_| !is_own);
+        let found = table.find(|index| index.aliases.contains(&name));
+        found.map_or(name, |index| index.name)
     }
 
     /// Parses words with index names; see [`parse`].
@@ -156,6 +180,9 @@ impl Names {
 /// In the index `year` or `date`, `1850-1860` is a range of years, as are `1850-` and `-1860`. They use the Bib-1
 /// relations 4 (at least) and 2 (at most). A range can also be written with `–` or `..`, and `185?` and `18??` are a
 /// decade and a century. Between quotes, such text is a term.
+///
+/// `year:>1900` compares, by the Bib-1 relations 1 (`<`), 2 (`<=`), 4 (`>=`), 5 (`>`) and 6 (`<>`). Other indexes take
+/// comparisons too, which some servers refuse. The colon may be left out, as in `year>1900`.
 ///
 /// `libr*` finds words that begin with `libr`, `*ology` words that end with `ology`, and `*port*` words that contain
 /// `port` (Bib-1 type 5, which some servers refuse). Between quotes, an asterisk is part of the term.
@@ -258,11 +285,17 @@ impl<'a> Reader<'a> {
                 }
                 scope.operator = Some(Operator::AndNot);
             }
-            let attributes = match self.name()? {
-                Some(attributes) => attributes,
-                None => scope.attributes.clone(),
-            };
+            let named = self.name()?.or_else(|| self.compared_name());
+            let is_named = named.is_some();
+            let attributes = named.unwrap_or_else(|| scope.attributes.clone());
             let here = self.at;
+            if (is_named || is_of_years(&attributes))
+                && let Some(relation) = self.relation(&attributes)
+            {
+                let operand = self.comparison(attributes, relation, here)?;
+                scope.operand(operand, 0, at)?;
+                continue;
+            }
             if self.rest().starts_with('(') {
                 if outer.len() == MAX_RPN_DEPTH {
                     return Err(QueryErrorKind::TooDeep(MAX_RPN_DEPTH).at(here));
@@ -306,10 +339,7 @@ impl<'a> Reader<'a> {
         let Some((name, after)) = rest.split_once(':') else {
             return Ok(None);
         };
-        let is_name = name.starts_with(char::is_alphabetic)
-            && name
-                .chars()
-                .all(|one| one.is_alphanumeric() || matches!(one, '-' | '_' | '.'));
+        let is_name = name.starts_with(char::is_alphabetic) && name.chars().all(is_of_name);
         if !is_name {
             return Ok(None);
         }
@@ -319,6 +349,58 @@ impl<'a> Reader<'a> {
         })?;
         self.at = self.text.len() - after.len();
         Ok(Some(attributes))
+    }
+
+    /// Parses the name of an index before `<` or `>`, if they come next, and returns the attributes of the name. Only the
+    /// name of an index of years may be followed by spaces, because other names are also words.
+    fn compared_name(&mut self) -> Option<Vec<AttributeElement>> {
+        let rest = self.rest();
+        let (name, after) = rest.split_at_checked(rest.find(|one| !is_of_name(one))?)?;
+        let sign = after.trim_ascii_start();
+        let is_sign = sign.starts_with(['<', '>', '≤', '≥']);
+        if !is_sign || !name.starts_with(char::is_alphabetic) {
+            return None;
+        }
+        let attributes = self.names.attributes(name).ok()?;
+        if sign.len() != after.len() && !is_of_years(&attributes) {
+            return None;
+        }
+        self.at = self.text.len() - sign.len();
+        Some(attributes)
+    }
+
+    /// Parses a relation symbol, if it comes next, and returns its value of the Relation attribute. A docid is an
+    /// identifier, which nothing is compared with.
+    fn relation(&mut self, attributes: &[AttributeElement]) -> Option<i64> {
+        let mut types = attributes.iter().map(|one| one.attribute_type);
+        if types.any(|kind| kind == STRUCTURE) {
+            return None;
+        }
+        let rest = self.rest();
+        let mut relations = RELATIONS.iter();
+        let (sign, value) = relations.find(|(sign, _)| rest.starts_with(sign))?;
+        self.at += sign.len();
+        Some(*value)
+    }
+
+    /// Parses the term after a relation symbol, which begins at `at`.
+    fn comparison(
+        &mut self,
+        mut attributes: Vec<AttributeElement>,
+        relation: i64,
+        at: usize,
+    ) -> Result<RpnStructure, QueryError> {
+        let is_quoted = self.skip_blanks().starts_with('"');
+        let term = self.term()?;
+        if is_of_years(&attributes) && !is_quoted && !is_moment(&term) {
+            let written = self.text.get(at..self.at).unwrap_or_default();
+            return Err(QueryErrorKind::NoYears(written.to_owned()).at(at));
+        }
+        // A relation that is not sent is "equal".
+        if relation != RELATION_EQUAL {
+            attributes.push(AttributeElement::numeric(RELATION, relation));
+        }
+        Ok(RpnStructure::term(attributes, term.into_bytes()))
     }
 
     /// Parses a phrase between quotes, or a word up to a space or parenthesis.
@@ -356,6 +438,24 @@ impl<'a> Reader<'a> {
         Err(QueryErrorKind::UnclosedQuote.at(start))
     }
 }
+
+/// Returns whether names of indexes can contain this character.
+fn is_of_name(one: char) -> bool {
+    one.is_alphanumeric() || matches!(one, '-' | '_' | '.')
+}
+
+/// The relation symbols, each with its value of the Relation attribute (Z39.50-2003 §ATR.1). A symbol comes before its
+/// own beginning.
+const RELATIONS: [(&str, i64); 8] = [
+    ("<>", 6),
+    ("<=", 2),
+    ("≤", 2),
+    (">=", 4),
+    ("≥", 4),
+    ("<", 1),
+    (">", 5),
+    ("=", RELATION_EQUAL),
+];
 
 /// Returns the operand for a word. An asterisk at its beginning, its end or both truncates the word (Bib-1 type 5). An
 /// asterisk within the word, or in a docid, is part of the term.

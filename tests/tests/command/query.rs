@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
+use z3950_asn1::bib1::attributes::use_name;
+use z3950_asn1::query::names::TABLE;
 use z3950_tests::program::{z3950, z3950_fed};
 
 /// Checks that `z3950 query` with the arguments prints exactly these lines.
@@ -18,6 +20,140 @@ fn refused(arguments: &[&str], lines: &[&str]) {
     let ran = z3950(["query"].iter().chain(arguments));
     assert_eq!(ran.stderr, lines.join("\n") + "\n", "{arguments:?}");
     assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{arguments:?}");
+}
+
+#[test]
+fn r_f2_years_are_compared() {
+    let count = |query: &str| {
+        let ran = z3950(["--demo", "search", "localhost/books", "--count", "0", query]);
+        let count = ran
+            .stdout
+            .split(' ')
+            .next()
+            .and_then(|count| count.parse::<u64>().ok());
+        count.unwrap_or_else(|| panic!("{query}: {ran:?}"))
+    };
+    let (all, after, from) = (count("year:1-"), count("year:>1900"), count("year:>=1900"));
+    assert_eq!(from, after + count("year:1900"));
+    for (query, expected) in [
+        ("year>1900", after),
+        ("year > 1900", after),
+        ("year:1901-", after),
+        ("ccl: year>1900", after),
+        ("year:<=1900", all - after),
+        ("year:<1900", all - from),
+    ] {
+        assert_eq!(count(query), expected, "{query}");
+    }
+    let ran = z3950(["query", "to-pqf", "year:>nineteen"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(
+        ran.stderr.contains("which is written 1850-1860, 1850-"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn r_f7_cql_is_guessed_everywhere_and_told() {
+    let told = "note: taken as a query in CQL; the prefix names: makes it words with index names\n";
+    for (query, pqf, words) in [
+        ("dc.title=war", "@attr 1=4 war", told),
+        (
+            "dc.title = war and dc.creator=tolstoy",
+            "@attr 1=1003 tolstoy",
+            told,
+        ),
+        ("ti=war", "@attr 1=4 war", told),
+        ("cql:dc.title=war", "@attr 1=4 war", ""),
+        ("e=mc2", "@attr 1=1016 e=mc2", ""),
+        ("ti:war", "@attr 1=4 war", ""),
+    ] {
+        let ran = z3950(["query", "to-pqf", query]);
+        assert!(
+            ran.stdout
+                .contains(pqf.split(' ').next_back().expect("a term")),
+            "{ran:?}"
+        );
+        assert!(
+            ran.stdout.contains(pqf.split(' ').nth(1).expect("a Use")),
+            "{ran:?}"
+        );
+        assert_eq!(ran.stderr, words, "{query}");
+        let commands = format!("find {query}\n");
+        let ran = z3950_fed(["--demo", "open", "localhost/books"], &commands);
+        assert_eq!(
+            ran.stderr.contains(told),
+            !words.is_empty(),
+            "{query}: {ran:?}"
+        );
+    }
+    let ran = z3950([
+        "--demo",
+        "search",
+        "localhost/books",
+        "dc.title=war",
+        "--count",
+        "0",
+    ]);
+    assert_eq!((ran.code, &*ran.stderr), (Some(0), told), "{ran:?}");
+    let ran = z3950(["query", "to-pqf", "names:dc.title=war"]);
+    assert!(ran.stdout.contains("dc.title=war"), "{ran:?}");
+    assert!(ran.stderr.contains("is searched for as a word"), "{ran:?}");
+}
+
+#[test]
+fn r_f8_the_index_names_are_listed() {
+    let ran = z3950(["query", "indexes"]);
+    let page = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../client/docs/queries.md"
+    ));
+    let page = page.expect("the page on queries");
+    let manual = z3950(["query", "indexes", "--help"]).stdout;
+    let rows: Vec<&str> = page
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .collect();
+    assert_eq!(rows.len(), TABLE.len(), "rows of client/docs/queries.md");
+    let objects = z3950(["query", "indexes", "--json"]).stdout;
+    assert_eq!(objects.lines().count(), TABLE.len());
+    for ((index, row), object) in TABLE.iter().zip(rows).zip(objects.lines()) {
+        let names: Vec<&str> = std::iter::once(index.name)
+            .chain(index.aliases.iter().copied())
+            .collect();
+        let meaning = use_name(index.use_value).expect("a name");
+        let line = ran
+            .stdout
+            .lines()
+            .find(|line| line.starts_with(&names.join(", ")));
+        let line = line.unwrap_or_else(|| panic!("{index:?}: {}", ran.stdout));
+        for part in [&*index.use_value.to_string(), meaning, index.example] {
+            assert!(line.contains(part), "{line}");
+        }
+        assert!(manual.contains(line.trim_end()), "{line}: {manual}");
+        let marked: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        let marked = marked.join(", ");
+        let (number, example) = (index.use_value, index.example);
+        assert_eq!(
+            row,
+            format!("| {marked} | {number} | {meaning} | `{example}` |")
+        );
+        let object: serde_json::Value = serde_json::from_str(object).expect("JSON");
+        assert_eq!(object["name"], index.name);
+        assert_eq!(object["use"], index.use_value);
+    }
+    assert!(
+        ran.stdout
+            .lines()
+            .any(|line| line.contains("year") && line.contains("  31  "))
+    );
+    for (query, words) in [
+        ("pub:penguin", "did you mean \"publisher\"?"),
+        ("xyzzy:a", "z3950 query indexes lists the names"),
+    ] {
+        let ran = z3950(["query", "to-pqf", query]);
+        assert!(ran.stderr.contains(words), "{ran:?}");
+    }
 }
 
 #[test]

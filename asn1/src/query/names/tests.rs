@@ -74,8 +74,8 @@ fn words_with_names() {
         ("ti:1850-1860", "@attr 1=4 1850-1860"),
         (
             "year:1850-60",
-            "!\"1850-60\" is not a range of years, which is written 1850-1860, 1850-, -1860 or 18?? (a term in quotes is \
-             sent as it is) at octet 5 of the query",
+            "!\"1850-60\" is not a range of years, which is written 1850-1860, 1850-, -1860, >1850 or 18?? (a term in \
+             quotes is sent as it is) at octet 5 of the query",
         ),
         (
             "year:1860-1850",
@@ -161,6 +161,100 @@ fn words_with_names() {
             Ok(found) => assert_eq!(found.to_string(), query, "{text}"),
             Err(error) => assert_eq!(format!("!{error}"), query, "{text}"),
         }
+    }
+}
+
+#[test]
+fn r_f2_years_and_other_terms_are_compared() {
+    for (text, query) in [
+        ("year:>1900", "@attr 2=5 @attr 1=31 1900"),
+        ("year:>=1900", "@attr 2=4 @attr 1=31 1900"),
+        ("yr:<1900", "@attr 2=1 @attr 1=31 1900"),
+        ("date:<=1900", "@attr 2=2 @attr 1=31 1900"),
+        ("date:<>1900", "@attr 2=6 @attr 1=31 1900"),
+        ("date:≥1900", "@attr 2=4 @attr 1=31 1900"),
+        ("date:=1900", "@attr 1=31 1900"),
+        (
+            "year: >1900",
+            "!a word to search for is missing at octet 5 of the query",
+        ),
+        ("year:> 1900", "@attr 2=5 @attr 1=31 1900"),
+        ("year>1900", "@attr 2=5 @attr 1=31 1900"),
+        ("YEAR<=1900", "@attr 2=2 @attr 1=31 1900"),
+        ("year≤1900", "@attr 2=2 @attr 1=31 1900"),
+        ("year > 1900", "@attr 2=5 @attr 1=31 1900"),
+        ("date:>1900-05-01", "@attr 2=5 @attr 1=31 1900-05-01"),
+        (
+            "ti:war year>=1850 year<1860",
+            "@and @and @attr 1=4 war @attr 2=4 @attr 1=31 1850 @attr 2=1 @attr 1=31 1860",
+        ),
+        (
+            "year:(>1850 <1860) OR x",
+            "@or @and @attr 2=5 @attr 1=31 1850 @attr 2=1 @attr 1=31 1860 @attr 1=1016 x",
+        ),
+        (
+            "war -year>1900",
+            "@not @attr 1=1016 war @attr 2=5 @attr 1=31 1900",
+        ),
+        ("ddc:>=800", "@attr 2=4 @attr 1=13 800"),
+        ("ddc<800", "@attr 2=1 @attr 1=13 800"),
+        (
+            "modified:>\"2020 01\"",
+            "@attr 2=5 @attr 1=1012 \"2020 01\"",
+        ),
+        // What is no comparison, or between quotes, stays a term.
+        ("year:\">1900\"", "@attr 1=31 >1900"),
+        (
+            "a text < b",
+            "@and @and @and @attr 1=1016 a @attr 1=1016 text @attr 1=1016 < @attr 1=1016 b",
+        ),
+        ("a>b", "@attr 1=1016 a>b"),
+        (">1900", "@attr 1=1016 >1900"),
+        ("docid:>x", "@attr 4=104 @attr 1=1032 >x"),
+        ("e=mc2", "@attr 1=1016 e=mc2"),
+        (
+            "year:>",
+            "!a word to search for is missing at octet 6 of the query",
+        ),
+        (
+            "year:>19xx",
+            "!\">19xx\" is not a range of years, which is written 1850-1860, 1850-, -1860, >1850 or 18?? (a term in \
+             quotes is sent as it is) at octet 5 of the query",
+        ),
+        (
+            "year:>1900-1950",
+            "!\">1900-1950\" is not a range of years, which is written 1850-1860, 1850-, -1860, >1850 or 18?? (a term \
+             in quotes is sent as it is) at octet 5 of the query",
+        ),
+    ] {
+        match parse(text) {
+            Ok(found) => assert_eq!(found.to_string(), query, "{text}"),
+            Err(error) => assert_eq!(format!("!{error}"), query, "{text}"),
+        }
+    }
+}
+
+#[test]
+fn r_f8_every_index_has_an_example() {
+    for index in TABLE {
+        let query = parse(index.example).expect(index.example).to_string();
+        let attribute = format!("@attr 1={} ", index.use_value);
+        assert!(query.contains(&attribute), "{index:?}: {query}");
+    }
+}
+
+#[test]
+fn r_f8_the_full_name_is_suggested() {
+    for (name, similar) in [
+        ("pub", Some("publisher")),
+        ("publ", Some("publisher")),
+        ("at", Some("author")),
+        ("titl", Some("title")),
+        ("yer", Some("date")),
+        ("xyzzy", None),
+    ] {
+        let found = Names::default().attributes(name);
+        assert_eq!(found, Err(similar.map(str::to_owned)), "{name}");
     }
 }
 

@@ -11,7 +11,6 @@ pub(super) fn is_of_years(attributes: &[AttributeElement]) -> bool {
 /// Returns the first and last year of `1850-1860`, `1850-` or `-1860` (also written with `–` or `..`), or of `18??`. A
 /// missing end is an empty text.
 pub(super) fn years(term: &str) -> Option<(String, String)> {
-    let is_year = |year: &str| year.len() == 4 && year.bytes().all(|octet| octet.is_ascii_digit());
     if term.len() == 4 && term.ends_with('?') {
         let (first, last) = (term.replace('?', "0"), term.replace('?', "9"));
         let known = term.trim_end_matches('?');
@@ -24,6 +23,19 @@ pub(super) fn years(term: &str) -> Option<(String, String)> {
         .into_iter()
         .all(|year| year.is_empty() || is_year(year));
     (are_years && term != *mark).then(|| (first.to_owned(), last.to_owned()))
+}
+
+fn is_year(year: &str) -> bool {
+    year.len() == 4 && year.bytes().all(|octet| octet.is_ascii_digit())
+}
+
+/// Returns whether a term is a year, or an ISO 8601 date in one.
+pub(super) fn is_moment(term: &str) -> bool {
+    is_year(term)
+        || term
+            .bytes()
+            .all(|octet| octet.is_ascii_digit() || octet == b'-')
+            && is_date(term)
 }
 
 /// The separators between the two ends of a range.

@@ -1,5 +1,7 @@
 //! `z3950 query`: converts queries in PQF, CCL, CQL or words (Z39.50-2003 §3.7), without connecting.
 
+mod indexes;
+
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,8 +13,10 @@ use z3950_asn1::input;
 use z3950_asn1::query::ccl::Bib;
 use z3950_asn1::query::cql::{self, Properties};
 use z3950_asn1::query::names::Names;
-use z3950_asn1::query::{Dialects, Language, QueryError, explain, tree};
+use z3950_asn1::query::{Dialects, Language, QueryError, QueryErrorKind, explain, tree};
 
+use self::indexes::IndexList;
+pub(crate) use self::indexes::index_lines;
 use crate::answer::Envelope;
 use crate::commands::options::choices;
 use crate::console::exit::Exit;
@@ -31,6 +35,8 @@ pub(crate) enum QueryCommand {
     ToCcl(QueryText),
     /// Describe a query in a sentence, and show it as a tree.
     Explain(QueryText),
+    /// List the index names, with their Bib-1 Use values and an example of each.
+    Indexes(IndexList),
 }
 
 #[derive(Debug, Args)]
@@ -50,7 +56,7 @@ pub(crate) struct QueryText {
 /// The language of a query.
 #[derive(Debug, Args)]
 pub(crate) struct QueryLanguage {
-    /// The query language [default: pqf if the query begins with @, otherwise names].
+    /// The query language [default: pqf if the query begins with @, cql if it has an index with =, otherwise names].
     #[arg(long, visible_alias = "language", value_parser = choices(LANGUAGES))]
     pub(crate) lang: Option<Language>,
 
@@ -113,6 +119,7 @@ pub(crate) fn run(command: &QueryCommand, output: &mut Output) -> Result<Exit, F
         QueryCommand::Explain(text) => shown(text, output, |_, query| {
             Ok((Some(explain(query)), Some(tree(query))))
         }),
+        QueryCommand::Indexes(list) => list.print(output),
     }
 }
 
@@ -289,6 +296,7 @@ pub(crate) fn read_sorted(
     lang: Option<Language>,
     text: &str,
 ) -> Result<SortedQuery, String> {
+    let guess = guessed(lang, text);
     let (language, text) = lang.map_or_else(|| Language::of_typed(text), |lang| (lang, text));
     let is_cql = language == Language::Cql && cql::parse(text).is_ok();
     let query = read(dialects, Some(language), text).and_then(|(query, remark)| {
@@ -305,7 +313,7 @@ pub(crate) fn read_sorted(
         query,
         cql: is_cql.then(|| text.to_owned()),
         keys,
-        remark: remark.filter(|words| words != SORT_LEFT_OUT),
+        remark: remark.filter(|words| words != SORT_LEFT_OUT).or(guess),
     })
 }
 
@@ -322,7 +330,16 @@ pub(crate) fn read(
     };
     let query = dialects.read(language, text);
     let query = query.map_err(|error| pointed_out(&error, text))?;
-    Ok((query, remark(dialects, language, text)))
+    let remark = remark(dialects, language, text);
+    Ok((query, remark.or_else(|| guessed(lang, text))))
+}
+
+/// Returns a note if the text is taken for CQL without being marked as CQL.
+fn guessed(lang: Option<Language>, text: &str) -> Option<String> {
+    let is_guess = lang.is_none() && Language::prefixed(text).is_none();
+    (is_guess && Language::of_typed(text).0 == Language::Cql).then(|| {
+        "taken as a query in CQL; the prefix names: makes it words with index names".to_owned()
+    })
 }
 
 /// Returns the message for an invalid query, which points out the place of the fault.
@@ -330,13 +347,20 @@ pub(crate) fn pointed_out(error: &QueryError, text: &str) -> String {
     if text.trim().is_empty() {
         "the query is empty".to_owned()
     } else {
+        let hint = match error.kind {
+            QueryErrorKind::Index { nearest: None, .. } => LISTED,
+            _ => "",
+        };
         format!(
-            "{}\n{}",
+            "{}{hint}\n{}",
             error.described(text),
             error.pointed_out(text).trim_end()
         )
     }
 }
+
+/// The hint for an index name that is not similar to any known name.
+const LISTED: &str = "; z3950 query indexes lists the names";
 
 /// Returns a note on the interpretation of a query.
 fn remark(dialects: &Dialects, language: Language, text: &str) -> Option<String> {
@@ -364,6 +388,11 @@ fn misread(text: &str) -> Option<String> {
             }
             let end = word.find(['=', '<', '>']);
             if let Some((name, rest)) = end.and_then(|end| word.split_at_checked(end)) {
+                // The index after a dot is not known to words, but others are compared: year>1900.
+                let is_compared = !rest.starts_with('=') && !name.contains('.') && !name.is_empty();
+                if is_compared && is_index(name) || name.ends_with(':') {
+                    continue;
+                }
                 let name = if name.is_empty() { before } else { name };
                 let index = name.rsplit('.').next().unwrap_or_default();
                 if is_index(index) {
@@ -429,9 +458,11 @@ mod tests {
                 "dc.title=war is searched for as a word: title:war",
             ),
             (
-                "date>1900",
-                "date>1900 is searched for as a word: date:1900",
+                "dc.date>1900",
+                "dc.date>1900 is searched for as a word: date:1900",
             ),
+            ("date>1900", ""),
+            ("date:>1900", ""),
             ("war @attr 1=4 x", "@attr is searched for as a word"),
             ("ti:war au:tolstoy", ""),
             ("e=mc2", ""),

@@ -26,6 +26,7 @@ const NAMES: &[(&str, QueryType)] = &[
     ("auto", QueryType::Auto),
     ("prefix", QueryType::Rpn(Language::Pqf)),
     ("rpn", QueryType::Rpn(Language::Pqf)),
+    ("pqf", QueryType::Rpn(Language::Pqf)),
     ("ccl", QueryType::Ccl),
     ("ccl2rpn", QueryType::Rpn(Language::Ccl)),
     ("cclrpn", QueryType::Rpn(Language::Ccl)),
@@ -117,6 +118,7 @@ mod tests {
         check("names", "war peace", words);
         check("auto", "pqf: @attr 1=4 war", "@attr 1=4 war");
         check("prefix", "war", "war");
+        check("pqf", "@not a b", "@not a b");
         check("RPN", "@not a b", "@not a b");
         check("ccl", "ti=war", "type-2");
         check("cql", "title=war", "type-104");

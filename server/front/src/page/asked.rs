@@ -22,34 +22,30 @@ pub(super) enum PageQuery {
 const TAKEN: usize = 1000;
 
 impl PageQuery {
-    /// Interprets the text that was typed. A prefix such as `cql:` names the language, and an `@` begins PQF. Text with an `=` is
-    /// CQL if it can be parsed as CQL. Any other text is words with optional index names.
+    /// Interprets the text that was typed. Without a prefix such as `cql:`, it may be identifiers; [`Language::of_typed`]
+    /// knows the language of a query.
     ///
     /// # Errors
     /// The query is malformed.
     pub(super) fn read(text: &str) -> Result<Self, QueryError> {
-        let query = |query, language| Ok(Self::Query(Box::new(query), language));
-        match Language::of_typed(text) {
-            (language @ Language::Pqf, text) => return query(Query::pqf(text)?, language),
-            (language @ Language::Cql, text) => return query(Query::cql(text)?, language),
-            (language @ Language::Ccl, text) => return query(Query::ccl(text)?, language),
-            (language, rest) if rest != text => return query(Query::words(rest)?, language),
-            _ => {}
+        let is_prefixed = Language::prefixed(text).is_some();
+        if !is_prefixed {
+            let found = identifiers(text);
+            if !found.is_empty() && found.iter().all(is_clear) {
+                return Ok(Self::Identifiers(found));
+            }
         }
-        let found = identifiers(text);
-        if !found.is_empty() && found.iter().all(is_clear) {
-            return Ok(Self::Identifiers(found));
-        }
-        if text.contains('=')
-            && let Ok(cql) = Query::cql(text)
-        {
-            return query(cql, Language::Cql);
-        }
-        let words = match mended(text) {
-            Some(mended) => Query::words(&mended)?,
-            None => Query::words(text)?,
+        let (language, typed) = Language::of_typed(text);
+        let query = match language {
+            Language::Pqf => Query::pqf(typed)?,
+            Language::Cql => Query::cql(typed)?,
+            Language::Ccl => Query::ccl(typed)?,
+            _ => match mended(typed).filter(|_| !is_prefixed) {
+                Some(mended) => Query::words(&mended)?,
+                None => Query::words(typed)?,
+            },
         };
-        query(words, Language::Names)
+        Ok(Self::Query(Box::new(query), language))
     }
 
     /// Returns a description of how the text was interpreted.
@@ -201,6 +197,10 @@ mod tests {
             ("@attr 1=4 war", "a query in PQF"),
             ("pqf: @attr 1=4 war", "a query in PQF"),
             ("cql:dc.title=war", "a query in CQL"),
+            ("dc.title=war", "a query in CQL"),
+            ("dc.title any war", "a query in CQL"),
+            ("e=mc2", "words that all occur"),
+            ("names:dc.title=war", "words that all occur"),
             ("ccl:ti=war", "a query in CCL"),
             ("978-0-14-143951-8", "the ISBN 978-0-14-143951-8"),
             ("isbn:0141439513", "the ISBN 0141439513"),
