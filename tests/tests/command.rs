@@ -8,6 +8,7 @@ mod daemon;
 mod damaged;
 mod decode;
 mod every;
+mod explain;
 mod fallback;
 mod files;
 mod gateway;

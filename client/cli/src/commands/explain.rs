@@ -1,4 +1,7 @@
-//! `z3950 explain`: shows an SRU server's description of its database, with indexes, schemas and limits (ZeeRex 2.0).
+//! `z3950 explain`: shows a server's description of its database, with indexes, schemas and limits (ZeeRex 2.0, or
+//! Explain of Z39.50), or lists the server's databases.
+
+mod records;
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -10,7 +13,7 @@ use crate::answer::Envelope;
 use crate::commands::target::{NamedTarget, Service, TargetClient, Unanswered};
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::render::shown;
+use crate::render::{counted, shown};
 
 /// What to show.
 #[derive(Debug, Args)]
@@ -19,7 +22,7 @@ pub(crate) struct Arguments {
     #[arg(long = "database", value_name = "PATH")]
     databases: Vec<String>,
 
-    /// Print the description as received, in XML.
+    /// Print the description in XML, as a server of SRU sends it.
     #[arg(long, conflicts_with = "json")]
     xml: bool,
 
@@ -30,7 +33,7 @@ pub(crate) struct Arguments {
 
 impl Service for Arguments {
     const NAME: &'static str = "explain";
-    const SUMMARY: &'static str = "show what a server of SRU says about its database: indexes, schemas, limits; --xml as received";
+    const SUMMARY: &'static str = "show what a server says about its database, by SRU or Explain: indexes, schemas, limits; --xml in XML";
 
     fn databases(&self) -> &[String] {
         &self.databases
@@ -43,22 +46,32 @@ impl Service for Arguments {
         output: &mut Output,
     ) -> Result<Exit, Failure> {
         let envelope = Envelope::of(place, &["description"]);
-        let description = match described(reach, place).await {
+        let described = if place.resolved.endpoint.is_sru() {
+            let described = described(reach, place).await;
+            described.map(Description::from).map_err(Box::from)
+        } else {
+            records::describe(reach, place).await
+        };
+        let description = match described {
             Ok(description) => description,
-            Err(failure) => {
-                return failure.answer().report(self.json, envelope, place, output);
-            }
+            Err(answer) => return answer.report(self.json, envelope, place, output),
         };
         if self.json {
             let outcome = OutcomeName::Ok.as_str();
             let envelope = envelope
                 .with("outcome", outcome)
-                .with("description", object(&description.zeerex));
+                .with("description", description.object());
             envelope.write(output)?;
         } else if self.xml {
             output.line(String::from_utf8_lossy(&description.xml).trim_end())?;
         } else {
-            for line in lines(&description.zeerex) {
+            let lists = !place.names_databases && !description.databases.is_empty();
+            let lines = if lists {
+                description.list()
+            } else {
+                lines(&description.zeerex)
+            };
+            for line in lines {
                 output.line(&shown(line.as_bytes()))?;
             }
         }
@@ -66,7 +79,80 @@ impl Service for Arguments {
     }
 }
 
-/// Requests a target's description of its database.
+/// What a server says about itself.
+struct Description {
+    zeerex: ZeeRex,
+    /// The description in XML.
+    xml: Vec<u8>,
+    /// The databases that the server names.
+    databases: Vec<DatabaseSummary>,
+}
+
+/// A database in the list of a server's databases.
+struct DatabaseSummary {
+    /// The name of the database, or its URL.
+    name: String,
+    title: String,
+    description: String,
+    records: Option<u64>,
+}
+
+impl From<SruDescription> for Description {
+    /// The databases of a server of SRU are the links of the type `sru`.
+    fn from(SruDescription { zeerex, xml, .. }: SruDescription) -> Self {
+        let links = zeerex.database.links.iter();
+        let links = links.filter(|(kind, _)| kind.eq_ignore_ascii_case("sru"));
+        let databases = links.map(|(_, url)| DatabaseSummary {
+            name: url.clone(),
+            title: String::new(),
+            description: String::new(),
+            records: None,
+        });
+        Self {
+            databases: databases.collect(),
+            xml: xml.into(),
+            zeerex,
+        }
+    }
+}
+
+impl Description {
+    /// Returns a line for each database of the server.
+    fn list(&self) -> Vec<String> {
+        let program = self.zeerex.database.implementation.iter();
+        let program = program.map(|one| format!("program: {} {}", one.title, one.version));
+        let databases = self.databases.iter().map(|database| {
+            let mut line = format!("database {}", database.name);
+            if !database.title.is_empty() {
+                line.push_str(&format!(": {}", database.title));
+            }
+            if let Some(count) = database.records {
+                let count = counted(count, "record");
+                line.push_str(&format!(" ({count})"));
+            }
+            line
+        });
+        on_one_line(program.chain(databases))
+    }
+
+    fn object(&self) -> Value {
+        let databases = self.databases.iter().map(|database| {
+            json!({
+                "name": database.name,
+                "title": database.title,
+                "description": database.description,
+                "records": database.records,
+            })
+        });
+        let mut object = object(&self.zeerex);
+        if let Value::Object(members) = &mut object {
+            members.insert("databases".to_owned(), databases.collect());
+        }
+        object
+    }
+}
+
+/// Requests a target's description of its database by SRU.
 pub(crate) async fn described(
     reach: &TargetClient,
     place: &NamedTarget,
@@ -156,7 +242,11 @@ fn lines(description: &ZeeRex) -> Vec<String> {
         }
         lines.push(line);
     }
-    let lines = lines.iter();
+    on_one_line(lines.into_iter())
+}
+
+/// Returns lines without the line ends that text of the server may have.
+fn on_one_line(lines: impl Iterator<Item = String>) -> Vec<String> {
     lines
         .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
         .collect()
