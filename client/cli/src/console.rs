@@ -7,5 +7,6 @@ pub(crate) mod interrupt;
 pub(crate) mod logging;
 pub(crate) mod output;
 pub(crate) mod pages;
+pub(crate) mod password;
 pub(crate) mod report;
 pub(crate) mod waiting;

@@ -23,7 +23,8 @@ use z3950_server::{Limits, MemoryBackend, Server};
 use crate::commands::fallback::Fallbacks;
 use crate::commands::options::{Wait, choices, seconds};
 use crate::console::output::{Failure, Output};
-use z3950_asn1::apdu::InitializeRequest;
+use crate::console::password;
+use z3950_asn1::apdu::{IdAuthentication, InitializeRequest};
 
 /// Options of every command that asks targets for something.
 #[derive(Clone, Debug, Args)]
@@ -94,7 +95,7 @@ pub(crate) struct TargetsFile {
 #[derive(Clone, Debug, Args, Serialize)]
 #[command(next_help_heading = "Options for credentials")]
 pub(crate) struct Identity {
-    /// Authenticate as this user.
+    /// Authenticate as this user. On a terminal, the password is asked for unless another option gives it.
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(crate) user: Option<String>,
 
@@ -210,12 +211,14 @@ impl Setup {
     /// have been found valid.
     pub(crate) async fn read(options: &ConnectionOptions) -> Result<Self, Failure> {
         let timeouts = timeouts(&options.network);
-        Ok(Self {
+        let mut setup = Self {
             timeouts,
             routes: routes(&options.network).await?,
             profiles: profiles(&options.known)?,
             init: init(&options.identity, timeouts).await?,
-        })
+        };
+        ask_password(&options.identity, &mut setup.init)?;
+        Ok(setup)
     }
 }
 
@@ -312,6 +315,26 @@ pub(crate) async fn init(
         init.id_authentication = Some(authentication.map_err(|error| usage(&error))?);
     }
     Ok(init)
+}
+
+/// Asks for the password of the user at a terminal, if the options name a user without a source of the password.
+fn ask_password(options: &Identity, init: &mut InitializeRequest) -> Result<(), Failure> {
+    let has_password = options.password_env.is_some() || options.password_command.is_some();
+    let Some(user) = options.user.as_deref().filter(|_| !has_password) else {
+        return Ok(());
+    };
+    let password = password::ask(user);
+    let password = password
+        .map_err(|error| Failure::machine("read the password from the terminal", &error))?;
+    let Some(password) = password else {
+        return Ok(());
+    };
+    match &mut init.id_authentication {
+        Some(IdAuthentication::IdPass(id)) => id.password = Some(password.into()),
+        Some(IdAuthentication::Open(text)) => *text = format!("{user}/{password}").into(),
+        _ => {}
+    }
+    Ok(())
 }
 
 /// Returns whether a profile has a password command, which may prompt on the terminal.

@@ -72,6 +72,11 @@ impl FormatTime for Elapsed {
     }
 }
 
+/// Returns whether the steps of a command are logged, which is the case from `-v` on.
+pub(crate) fn shows_steps() -> bool {
+    tracing::enabled!(tracing::Level::INFO)
+}
+
 /// Returns whether APDUs are logged, which is the case from `-vv` on.
 pub(crate) fn shows_apdus() -> bool {
     tracing::enabled!(tracing::Level::DEBUG)

@@ -11,6 +11,7 @@ use z3950_asn1::bib1::diagnostics::Condition;
 use z3950_asn1::error::FrameErrorKind;
 
 use crate::console::exit::Exit;
+use crate::console::password;
 
 /// Returns an error with all its causes, on one line, and its exit code.
 pub(crate) fn explain(error: &Error) -> (Exit, String) {
@@ -83,6 +84,7 @@ fn advised(message: String, advice: Option<&str>) -> String {
 
 fn advice(error: &Error) -> Option<&'static str> {
     match error {
+        Error::InitRejected(_) if password::is_missing() => Some(NO_PASSWORD),
         Error::Unavailable { phase, cause } => lost(*phase, cause),
         Error::ProtocolError { phase, fault } => broken(*phase, fault),
         Error::AccessRefused { .. } => Some(ASKED),
@@ -94,6 +96,8 @@ fn advice(error: &Error) -> Option<&'static str> {
     }
 }
 
+/// Advice if a server refuses a user without a password.
+const NO_PASSWORD: &str = "no password given: --password-env VARIABLE or --password-command COMMAND gives it, and on a terminal it is asked for";
 /// Advice if a server requests credentials.
 const ASKED: &str =
     "give them with --user and --password-env, or use z3950 open, which prompts for them";
@@ -201,7 +205,13 @@ fn hint(diagnostic: &DiagRec) -> Option<&'static str> {
         Condition::DATABASE_ACCESS_DENIED
         | Condition::ACCESS_CONTROL_FAILURE
         | Condition::BAD_USER_ID
-        | Condition::BAD_USER_ID_OR_PASSWORD => "give credentials with --user and --password-env",
+        | Condition::BAD_USER_ID_OR_PASSWORD => {
+            if password::is_missing() {
+                NO_PASSWORD
+            } else {
+                "give credentials with --user and --password-env"
+            }
+        }
         Condition::TEMPORARY_SYSTEM_ERROR
         | Condition::TEMPORARILY_OUT_OF_RESOURCES
         | Condition::TOO_MANY_SESSIONS => "try again later",

@@ -1,0 +1,87 @@
+//! Asks for a password at a terminal, without echo, and remembers whether one is missing.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether a user was named without a password, for advice about a refusal.
+static IS_MISSING: AtomicBool = AtomicBool::new(false);
+
+/// Returns whether a user was named without a password.
+pub(crate) fn is_missing() -> bool {
+    IS_MISSING.load(Ordering::Relaxed)
+}
+
+/// Asks for the password of a user. Returns `None` if nobody is at a terminal, or if nothing is entered.
+///
+/// # Errors
+/// Fails if the terminal cannot be used, or if the password is not UTF-8 or too long.
+pub(crate) fn ask(user: &str) -> io::Result<Option<String>> {
+    let answer = from_terminal(user)?;
+    IS_MISSING.store(answer.is_none(), Ordering::Relaxed);
+    Ok(answer)
+}
+
+#[cfg(unix)]
+fn from_terminal(user: &str) -> io::Result<Option<String>> {
+    use std::io::{IsTerminal, Write};
+
+    use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+
+    use crate::console::interrupt::{Interrupt, Stopped};
+    use crate::render::shown;
+
+    let terminal = io::stdin();
+    if !terminal.is_terminal() || !io::stderr().is_terminal() {
+        return Ok(None);
+    }
+    let before = tcgetattr(&terminal)?;
+    let mut modes = before.clone();
+    modes.local_modes.remove(LocalModes::ECHO);
+    modes
+        .local_modes
+        .insert(LocalModes::ECHONL | LocalModes::ICANON);
+    tcsetattr(&terminal, OptionalActions::Flush, &modes)?;
+    // The prompt is written when nothing is echoed any more.
+    let _ = write!(io::stderr(), "password for {}: ", shown(user.as_bytes()));
+    let at_signal = before.clone();
+    let restore = move || {
+        let _ = writeln!(io::stderr());
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &at_signal);
+    };
+    let line = Interrupt.waiting(restore, || read_line(&terminal));
+    tcsetattr(&terminal, OptionalActions::Now, &before)?;
+    let line = match line {
+        Ok(line) => line?,
+        // The signal ends the program as soon as the command looks for it.
+        Err(Stopped(_)) => return Ok(None),
+    };
+    if line.len() > MAX_PASSWORD {
+        let words = format!("it is longer than {MAX_PASSWORD} octets");
+        return Err(io::Error::other(words));
+    }
+    let password = String::from_utf8(line).map_err(|_| io::Error::other("it is not UTF-8"))?;
+    Ok((!password.is_empty()).then_some(password))
+}
+
+/// The maximum length of a password, in octets. A terminal's line is not longer.
+#[cfg(unix)]
+const MAX_PASSWORD: usize = 4_096;
+
+/// Reads a line without the octets after it, which the standard library would keep in its buffer.
+#[cfg(unix)]
+fn read_line(terminal: &io::Stdin) -> rustix::io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    let mut octet = [0];
+    while line.len() <= MAX_PASSWORD
+        && rustix::io::retry_on_intr(|| rustix::io::read(terminal, &mut octet))? > 0
+        && octet != *b"\n"
+    {
+        line.extend(octet);
+    }
+    Ok(line)
+}
+
+#[cfg(not(unix))]
+fn from_terminal(_: &str) -> io::Result<Option<String>> {
+    Ok(None)
+}
