@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
+use z3950_asn1::apdu::{Apdu, Term};
 use z3950_marc::iso2709;
 use z3950_marc::mrk;
+use z3950_server::testing::{TestServer, record};
 use z3950_tests::peer;
 use z3950_tests::program::{Daemon, z3950};
 
@@ -94,8 +96,8 @@ fn yaz_ztest_is_probed() {
     let ran = z3950(["probe", &target, "--term", "computer"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     for words in [
-        "scan 1=4",
-        "sort 1=4",
+        "scan Title (1=4)",
+        "sort Title (1=4)",
         "two result sets",
         "delete a result set",
     ] {
@@ -119,7 +121,7 @@ fn zebrasrv_is_probed() {
     let ran = z3950(["probe", &target, "--term", "war"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     for (words, verdict) in [
-        ("search 1=4 4=1 ", " ok "),
+        ("search Title, Phrase (1=4 4=1) ", " ok "),
         ("record syntax usmarc", " ok "),
         ("option scan", " ok "),
         ("option extendedServices", " ok "),
@@ -130,6 +132,45 @@ fn zebrasrv_is_probed() {
             line.is_some_and(|line| line.contains(verdict)),
             "{words}: {ran:?}"
         );
+    }
+}
+
+/// Tests that an index of numbers is not tried with a word, which strict servers refuse with diagnostic 125.
+#[test]
+fn r_f5_indexes_of_numbers_are_tried_with_numbers() {
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .start();
+    let target = format!("{}/cat", server.addr());
+    let ran = z3950(["probe", &target, "--term", "seven"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for title in [
+        "search ISBN, Phrase (1=7 4=1)",
+        "search ISSN, Word (1=8 4=2)",
+    ] {
+        assert!(ran.stdout.contains(title), "{title}: {ran:?}");
+    }
+    let terms = |index: i64| -> Vec<String> {
+        let entries = server.transcript().into_iter();
+        let searches = entries.filter_map(|entry| match entry.apdu {
+            Some(Apdu::SearchRequest(search)) => Some(format!("{:?}", search.query)),
+            _ => None,
+        });
+        let number = format!("Numeric({index})");
+        searches.filter(|query| query.contains(&number)).collect()
+    };
+    for (index, term) in [
+        (7, "9780306406157"),
+        (8, "0028-0836"),
+        (1007, "9780306406157"),
+        (21, "seven"),
+    ] {
+        let queries = terms(index);
+        assert!(!queries.is_empty(), "{index}");
+        for query in queries {
+            let octets = format!("{:?}", Term::General(term.into()));
+            assert!(query.contains(&octets), "{index}: {query} has {octets}");
+        }
     }
 }
 

@@ -102,7 +102,7 @@ impl Attempts<'_> {
         let count = trials.len();
         for (index, trial) in trials.into_iter().enumerate() {
             let number = index + 1;
-            waiting.says(Some(format!("{number} of {count}: {}", trial.name())));
+            waiting.says(Some(format!("{number} of {count}: {}", trial.title())));
             self.pause().await;
             // If the server has closed the session, a new one is opened for the next trial.
             if !trial.is_apart() && !is_open(&session).await {
@@ -112,7 +112,7 @@ impl Attempts<'_> {
                 };
             }
             let result = self.perform(&session, &trial).await;
-            self.line(&trial.name(), result)?;
+            self.line(&trial, result)?;
         }
         // An error only means that the session has already ended.
         let _ = session.close().await;
@@ -143,7 +143,7 @@ impl Attempts<'_> {
                 zeerex.schemas.len(),
             )
         });
-        self.line("explain", described.map_err(NoResult::from))
+        self.result("explain", "explain", described.map_err(NoResult::from))
     }
 
     /// Writes the information about the server from Init.
@@ -191,7 +191,17 @@ impl Attempts<'_> {
     }
 
     /// Writes the result of a trial.
-    fn line(&mut self, name: &str, result: Result<String, NoResult>) -> Result<(), Failure> {
+    fn line(&mut self, trial: &Trial, result: Result<String, NoResult>) -> Result<(), Failure> {
+        self.result(&trial.name(), &trial.title(), result)
+    }
+
+    /// Writes a result under a name, or a title for people.
+    fn result(
+        &mut self,
+        name: &str,
+        title: &str,
+        result: Result<String, NoResult>,
+    ) -> Result<(), Failure> {
         let (outcome, words) = match &result {
             Ok(detail) => (OutcomeName::Ok, detail.clone()),
             Err(NoResult::NotGranted(option)) => (
@@ -224,6 +234,7 @@ impl Attempts<'_> {
             Err(NoResult::Failed(failure)) if failure.hint.is_none() => Some(&failure.error),
             _ => None,
         };
+        let name = if self.arguments.json { name } else { title };
         self.say(name, outcome, &words, error)
     }
 
@@ -249,11 +260,14 @@ impl Attempts<'_> {
             _ => detail,
         };
         self.output.line(&format!(
-            "{name:<28} {outcome:<12} {}",
+            "{name:<TITLE$} {outcome:<12} {}",
             shown(detail.as_bytes())
         ))
     }
 }
+
+/// The width of the column of titles.
+const TITLE: usize = 46;
 
 /// Returns whether a session is still open, after reading the messages that the server has sent.
 async fn is_open(session: &Session) -> bool {

@@ -23,7 +23,7 @@ use z3950_asn1::apdu::{
 use z3950_asn1::bib1::attributes::{
     STRUCTURE, STRUCTURE_PHRASE, STRUCTURE_URX, STRUCTURE_WORD, STRUCTURE_WORD_LIST, TRUNCATION,
     TRUNCATION_NONE, TRUNCATION_RIGHT, USE, USE_ANY, USE_AUTHOR, USE_DOC_ID, USE_ISBN, USE_ISSN,
-    USE_LOCAL_NUMBER, USE_STANDARD_IDENTIFIER, USE_SUBJECT, USE_TITLE,
+    USE_LOCAL_NUMBER, USE_STANDARD_IDENTIFIER, USE_SUBJECT, USE_TITLE, name,
 };
 use z3950_asn1::oid::{
     BIB_1, GRS_1, HTML, OPAC, Oid, SUMMARY, SUTRS, UKMARC, UNIMARC, USMARC, XML,
@@ -280,10 +280,27 @@ impl Attempts<'_> {
             attributes: attributes
                 .map(|(kind, value)| AttributeElement::numeric(*kind, *value))
                 .collect(),
-            term: Term::General(self.arguments.word().into()),
+            term: Term::General(number_for(pairs).unwrap_or(self.arguments.word()).into()),
         }
     }
 }
+
+/// Returns a well-formed number for an index of numbers. Servers refuse other terms there, which would look as if they
+/// lacked the index.
+fn number_for(pairs: &[(i64, i64)]) -> Option<&'static str> {
+    let (_, index) = pairs.iter().find(|(kind, _)| *kind == USE)?;
+    NUMBERS
+        .iter()
+        .find(|(known, _)| known == index)
+        .map(|(_, number)| *number)
+}
+
+/// The indexes of numbers, each with a valid number.
+const NUMBERS: [(i64, &str); 3] = [
+    (USE_ISBN, "9780306406157"),
+    (USE_ISSN, "0028-0836"),
+    (USE_STANDARD_IDENTIFIER, "9780306406157"),
+];
 
 pub(super) const NO_RECORD: &str = "not tried: no record was found; try another --term";
 
@@ -378,7 +395,22 @@ impl Trial {
         )
     }
 
-    /// Returns the beginning of the line for the trial.
+    /// Returns the beginning of the line for people, which names attributes in words.
+    pub(super) fn title(&self) -> String {
+        let use_title = || name(USE, USE_TITLE).unwrap_or_default();
+        match self {
+            Self::Search(pairs) => {
+                let words = pairs.map(|(kind, value)| name(kind, value).unwrap_or_default());
+                let numbers = pairs.map(|(kind, value)| format!("{kind}={value}"));
+                format!("search {} ({})", words.join(", "), numbers.join(" "))
+            }
+            Self::Scan => format!("scan {} (1=4)", use_title()),
+            Self::Sort => format!("sort {} (1=4)", use_title()),
+            _ => self.name(),
+        }
+    }
+
+    /// Returns the name of the trial in JSON.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Search(pairs) => {
@@ -412,6 +444,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn r_f5_indexes_of_numbers_are_asked_for_numbers() {
+        for (pairs, number) in [
+            ([(USE, USE_ISBN), (STRUCTURE, STRUCTURE_WORD)], Some(13)),
+            ([(USE, USE_ISSN), (STRUCTURE, STRUCTURE_WORD)], Some(9)),
+            ([(USE, USE_TITLE), (STRUCTURE, STRUCTURE_WORD)], None),
+        ] {
+            assert_eq!(number_for(&pairs).map(str::len), number);
+        }
+        let titles: Vec<String> = Trial::all().iter().map(Trial::title).collect();
+        for title in [
+            "search Title, Phrase (1=4 4=1)",
+            "search ISBN, Word (1=7 4=2)",
+            "scan Title (1=4)",
+            "record syntax USMARC",
+        ] {
+            assert!(titles.iter().any(|one| one == title), "{title}: {titles:?}");
+        }
+    }
+
+    #[test]
     fn every_line_has_a_unique_name_and_every_option_a_line() {
         let mut names: Vec<String> = Trial::all().iter().map(Trial::name).collect();
         let all = names.len();
@@ -419,6 +471,9 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), all);
         assert!(!names.iter().any(|name| name.ends_with("without a name")));
+        for title in Trial::all().iter().map(Trial::title) {
+            assert!(!title.contains(" (1=") || !title.contains(" ,"), "{title}");
+        }
         assert_eq!(options().count(), 21);
         assert!(options().any(|option| option == Options::STRING_SCHEMA));
     }
