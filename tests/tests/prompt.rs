@@ -1,5 +1,6 @@
 //! Tests of the prompt in a real terminal, as users see it.
 
+mod commands;
 mod display;
 mod editing;
 mod interrupts;

@@ -90,13 +90,14 @@ pub(crate) fn open(
 ) -> Result<Exit, Failure> {
     let (asker, questions) = questions::channel();
     let is_terminal = io::stdin().is_terminal();
+    // A password is asked for before the line editor has the terminal.
+    let setup = runtime.block_on(Setup::read(&arguments.connection))?;
     let source = if is_terminal {
         CommandSource::Terminal(Box::new(Terminal::new()?))
     } else {
         CommandSource::Pipe(Lines::stdin())
     };
     let input = Input { source, questions };
-    let setup = runtime.block_on(Setup::read(&arguments.connection))?;
     let mut options = ClientOptions::default();
     let identity = &arguments.connection.identity;
     options.plan = arguments.execution.plan_options(setup.init, identity);
@@ -119,7 +120,7 @@ pub(crate) fn open(
         arguments.stop_on_error,
     );
     let target = arguments.url.as_ref().map(|url| url.as_encoded_bytes());
-    state.write_as(records.format, output)?;
+    state.write_as(records.format(), output)?;
     let exit = run(&mut state, input, target, runtime, output);
     let ended = output.finish();
     exit.and_then(|exit| ended.map(|()| exit))

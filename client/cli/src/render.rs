@@ -23,8 +23,8 @@ pub(crate) use self::indent::indent;
 use self::style::described;
 pub(crate) use self::style::{RecordContext, Style, syntax};
 pub(crate) use self::terminal::{
-    as_message, counted, escape_controls, listed, matching, named, numbered, query, shown, term,
-    text_of, with_short_words, wrapped,
+    as_message, columns_of, counted, cut_to, escape_controls, listed, matching, named, numbered,
+    padded, query, shown, term, text_of, with_short_words, wrapped,
 };
 
 /// How a record is written.
@@ -387,6 +387,11 @@ impl Document {
         if self.records == 0 {
             self.records = records;
         }
+    }
+
+    /// Returns whether another document begins with the same text, such as the header of a table.
+    pub(crate) fn begins_like(&self, other: &Self) -> bool {
+        self.style.before(true) == other.style.before(true)
     }
 
     pub(crate) fn format(&self) -> Format {

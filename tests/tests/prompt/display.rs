@@ -62,6 +62,28 @@ fn find_lists_titles_and_enter_lists_more() {
     person.sees("the result set is empty");
 }
 
+/// Tests that the question after a page leaves nothing on a narrow terminal, where it does not fit on a line.
+#[test]
+fn r_f9_the_question_after_a_page_is_one_line() {
+    let (server, home) = (books(12), home());
+    let mut person = Person::at(&server, home.path());
+    let process = person.session.get_process_mut();
+    process.set_window_size(30, 12).expect("a terminal");
+    person.enters("find ti:book");
+    person.sees("z3950> ");
+    person.enters("show all");
+    let question = person.sees("…");
+    let question = question.rsplit('\n').next().unwrap_or_default();
+    assert!(question.contains("of 12; Enter"), "{question:?}");
+    assert!(
+        question.trim_start_matches('\r').chars().count() < 30,
+        "{question:?}"
+    );
+    person.types("q");
+    person.sees("\r\u{1b}[2K");
+    person.sees("z3950> ");
+}
+
 #[test]
 fn without_titles_find_requests_no_record() {
     let (server, home) = (books(3), home());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use z3950::transport::BoxFuture;
 
 use crate::console::output::{Failure, Output};
-use crate::render::Format;
+use crate::render::{Format, columns_of};
 
 /// The minimum number of rows of a terminal on which output is divided into pages.
 const FEWEST_ROWS: usize = 4;
@@ -129,7 +129,7 @@ fn fitting(octets: &[u8], columns: usize, rows: usize, used: &mut usize) -> usiz
     let mut length = 0;
     for line in octets.split_inclusive(|octet| *octet == b'\n') {
         let text = String::from_utf8_lossy(line);
-        let height = text.trim_end().chars().count().div_ceil(columns).max(1);
+        let height = columns_of(text.trim_end()).div_ceil(columns).max(1);
         if *used > 0 && used.saturating_add(height) > rows {
             break;
         }
@@ -176,6 +176,8 @@ mod tests {
             // Lines longer than 10 columns wrap; an empty line takes a row too.
             ("12345678901\nb\nc\n", 0, "12345678901\nb\n", 3),
             ("\n\n\n\n", 0, "\n\n\n", 3),
+            // A character of Chinese or Japanese takes two columns.
+            ("戦争と平和を\nb\nc\n", 0, "戦争と平和を\nb\n", 3),
             // The line needs more rows than the screen has.
             (&"x".repeat(45), 0, &"x".repeat(45), 5),
             (&"x".repeat(45), 1, "", 1),

@@ -7,24 +7,70 @@ use super::command::{CommandResult, Refusal};
 use super::setters::SETTINGS;
 use super::state::Prompt;
 use super::table::{self, CommandEntry, Handler, entry};
+use crate::commands::query::index_lines;
 use crate::console::exit::Exit;
 use crate::console::output::Output;
 use crate::render::wrapped;
 
 /// The help topics that are not commands.
-const TOPICS: &[(&str, &str)] = &[("queries", QUERIES), ("prox", PROXIMITY)];
+const TOPICS: &[(&str, fn() -> String)] = &[
+    ("all", all_commands),
+    ("queries", || QUERIES.to_owned()),
+    ("indexes", index_lines),
+    ("prox", || PROXIMITY.to_owned()),
+];
+
+/// The commands that most people need, in groups, with their arguments and effects in short.
+const USUAL: &[(&str, &[(&str, &str, &str)])] = &[
+    (
+        "Sessions",
+        &[
+            ("open", "TARGET", "open a session"),
+            ("close", "", "close it and stay here"),
+            ("quit", "", "close all sessions and leave"),
+        ],
+    ),
+    (
+        "Searches",
+        &[
+            ("find", "QUERY", "search: war peace, ti:war au:tolstoy"),
+            ("lookup", "ID...", "find records by ISBN, ISSN …"),
+            ("scan", "TERM", "list the terms of an index"),
+            ("sort", "KEY[:desc]", "sort the result"),
+            ("base", "DATABASE...", "choose the databases"),
+        ],
+    ),
+    (
+        "Records",
+        &[
+            ("titles", "[N]", "list titles (Enter lists more)"),
+            ("show", "[N]", "show a record (Enter shows the next)"),
+            ("holdings", "[N]", "show its copies"),
+            ("save", "FILE [all]", "write records to a file"),
+        ],
+    ),
+    (
+        "Settings",
+        &[
+            ("format", "[FORMAT]", "text, brief, csv, marcxml …"),
+            ("elements", "[NAME]", "full (F) or brief (B) records"),
+            ("settings", "", "show all settings"),
+        ],
+    ),
+];
 
 const QUERIES: &str = "\
 Queries of find, unless querytype selects one language:
   war peace               words, all of which must occur
   \"war and peace\"         a phrase
-  ti:war au:tolstoy       words in an index; Tab after find lists the indexes
+  ti:war au:tolstoy       words in an index; help indexes lists them
+  year:1850-1860          a range of years, also year:1850-, year:>1900, year:18??
   war -ti:peace           the same as war NOT ti:peace; AND and OR work too, in capitals
   @attr 1=4 war           PQF: an operand with attributes, here Use 4 (title)
   @and A B, @or, @not     PQF: operators come before their operands
   @set 1                  PQF: an earlier result set
   ccl: ti=war and au=x    CCL; set_cclfile names its qualifiers
-  cql: title=war          CQL; set_cqlfile names its indexes
+  cql: title=war          CQL, which dc.title=war is taken for too; set_cqlfile names its indexes
 help prox explains proximity";
 
 const PROXIMITY: &str = "\
@@ -51,24 +97,54 @@ fn on_screen(text: &str, indent: usize, output: &Output) -> String {
 /// The text at the end of the list of commands.
 const HELP: &str = "\nhelp COMMAND shows the arguments and examples of a command, help queries the syntax of queries\n";
 
+/// The text at the end of the list of usual commands.
+const MORE_HELP: &str = "
+help COMMAND describes a command, help all lists all commands
+help queries shows the syntax of queries, help indexes their names
+";
+
+/// Returns a line for each command.
+fn all_commands() -> String {
+    let lines = table::all().map(|entry| format!("{:<NAME$} {}\n", entry.name, entry.summary));
+    lines.chain([HELP.to_owned()]).collect()
+}
+
+/// Returns the usual commands in their groups.
+fn usual_commands() -> String {
+    let mut text = String::new();
+    for (title, commands) in USUAL {
+        text.push_str(&format!("{title}\n"));
+        for (name, arguments, effect) in *commands {
+            let usage = format!("{name} {arguments}");
+            text.push_str(&format!("  {usage:<NAME$} {effect}\n"));
+        }
+    }
+    text + MORE_HELP
+}
+
 impl Prompt {
     pub(super) async fn help(&mut self, name: &str, output: &mut Output) -> CommandResult {
-        if let Some((_, text)) = TOPICS.iter().find(|(topic, _)| *topic == name) {
-            output.line(text)?;
-            return Ok(Exit::Delivered);
-        }
-        if !name.is_empty() {
-            let topics = TOPICS.iter().map(|(topic, _)| *topic);
-            let entry = entry(name).ok_or_else(|| Refusal::wrong(table::unknown(name, topics)))?;
-            output.line(&on_screen(&entry.help(), 2, output))?;
-            if entry.name == "find" {
-                output.line(QUERIES)?;
+        let topic = TOPICS.iter().find(|(topic, _)| *topic == name);
+        let text = match topic {
+            Some((_, text)) => text(),
+            None if name.is_empty() => usual_commands(),
+            None => {
+                let topics = TOPICS.iter().map(|(topic, _)| *topic);
+                let entry = entry(name);
+                let entry = entry.ok_or_else(|| Refusal::wrong(table::unknown(name, topics)))?;
+                output.line(&on_screen(&entry.help(), 2, output))?;
+                if entry.name == "find" {
+                    output.line(QUERIES)?;
+                }
+                return Ok(Exit::Delivered);
             }
-            return Ok(Exit::Delivered);
-        }
-        let lines = table::all().map(|entry| format!("{:<NAME$} {}\n", entry.name, entry.summary));
-        let text: String = lines.chain([HELP.to_owned()]).collect();
-        let text = on_screen(&text, NAME + 1, output);
+        };
+        let indent = match name {
+            "" => NAME + 3,
+            "all" => NAME + 1,
+            _ => 4,
+        };
+        let text = on_screen(&text, indent, output);
         let mut pages = self.pages(output);
         pages.lines(&text, "commands", output).await?;
         Ok(Exit::Delivered)
@@ -118,6 +194,22 @@ impl Prompt {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn r_f9_the_usual_commands_are_few_and_known() {
+        let usual = USUAL.iter().flat_map(|(_, commands)| *commands);
+        let names: Vec<&str> = usual.map(|(name, ..)| *name).collect();
+        assert!((12..=18).contains(&names.len()), "{names:?}");
+        for name in names {
+            assert_eq!(entry(name).expect(name).name, name);
+        }
+        for line in usual_commands().lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        for (topic, _) in TOPICS {
+            assert!(!table::all().any(|entry| entry.name == *topic), "{topic}");
+        }
+    }
 
     #[test]
     fn every_setting_has_a_command_that_needs_no_server() {

@@ -130,18 +130,26 @@ impl Prompt {
         Ok(Exit::Delivered)
     }
 
-    pub(super) fn authentication(&mut self, text: &str) -> Result<(), Refusal> {
+    pub(super) fn authentication(&mut self, text: &str, output: &mut Output) -> CommandResult {
         let words = words(text);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         self.settings.authentication = match words.as_slice() {
             [] => None,
             ["-"] => Some(IdAuthentication::Anonymous),
-            [open] => Some(IdAuthentication::Open((*open).into())),
+            [open] => {
+                if self.context.asker.is_none() && !open.contains('/') {
+                    output.note(
+                        "no password given: a script gives it as authentication USER PASSWORD; the user alone is sent as an \
+                         open string",
+                    );
+                }
+                Some(IdAuthentication::Open((*open).into()))
+            }
             [user, password] => Some(id_pass(Some(user), None, Some(password))),
             [user, group, password] => Some(id_pass(Some(user), Some(group), Some(password))),
             _ => return Err(Refusal::Usage),
         };
-        Ok(())
+        Ok(Exit::Delivered)
     }
 
     pub(super) fn proxy(&mut self, text: &str) -> Result<(), Refusal> {

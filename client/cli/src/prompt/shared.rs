@@ -102,12 +102,12 @@ impl Prompt {
         let Some(records) = asked.records() else {
             return Ok(Some(asked));
         };
-        if output.is_gathered() && records.format != self.settings.output {
+        if output.is_gathered() && records.format() != self.settings.output {
             let words = "--format must be that of z3950 open --format, which writes one document";
             return Err(Refusal::wrong(words));
         }
         // A table has the columns and rows of the settings, unless the command specifies its own.
-        if records.format.is_table() {
+        if records.format().is_table() {
             let columns = &self.settings.columns;
             records.fields = records.fields.take().or_else(|| columns.clone());
             records.row_per_copy |= self.settings.has_row_per_copy;

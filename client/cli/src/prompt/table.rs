@@ -151,7 +151,7 @@ const FORMATS: Completes = Words(&[
     "none",
 ]);
 const QUERY_TYPES: Completes = Words(&[
-    "auto", "prefix", "rpn", "ccl", "ccl2rpn", "cql", "cql2rpn", "names",
+    "auto", "prefix", "rpn", "pqf", "ccl", "ccl2rpn", "cql", "cql2rpn", "names",
 ]);
 const CHARSETS: Completes = Words(&["utf-8", "marc-8", "iso-8859-1", "iso-5426", "auto", "-"]);
 
@@ -212,7 +212,7 @@ const YAZ: &[CommandEntry] = &[
     row("authentication", "[USER [[GROUP] PASSWORD]|-]",
         "set the credentials for the next session: a user, group and password, or - for anonymous; without arguments, none. At a terminal, a missing password is prompted for",
         &["authentication ada", "authentication ada secret", "authentication ada staff secret", "authentication -", "authentication"],
-        Nothing, Do(Prompt::authentication)),
+        Nothing, Here(Prompt::authentication)),
     row("lslb", "[N]", "set or show the large-set lower bound: with N or more hits, send no records with the search response", &["lslb 100"], Nothing, Set(|state, text| put(&mut state.settings.large_set_lower_bound, bound(text)))),
     row("ssub", "[N]", "set or show the small-set upper bound: with up to N hits, send all records with the search response", &["ssub 5"], Nothing, Set(|state, text| put(&mut state.settings.small_set_upper_bound, bound(text)))),
     row("mspn", "[N]", "set or show the medium-set present number: between the two bounds, send N records with the search response", &["mspn 2"], Nothing, Set(|state, text| put(&mut state.settings.medium_set_present_number, bound(text)))),
@@ -232,7 +232,7 @@ const YAZ: &[CommandEntry] = &[
         Words(&["F", "B", "none"]), Set(|state, text| put(&mut state.settings.element_set, unless_none(text, element_set)))),
     row("close", "", "close the session and stay at the prompt", &[],
         Nothing, There(|state, text, output| Box::pin(state.close(text, output)))),
-    row("querytype", "[TYPE]", "set or show the query language: auto, prefix, ccl, ccl2rpn, cql, cql2rpn or names",
+    row("querytype", "[TYPE]", "set or show the query language: auto, prefix (or pqf), ccl, ccl2rpn, cql, cql2rpn or names",
         &["querytype ccl2rpn", "querytype cql", "querytype auto"], QUERY_TYPES, Set(|state, text| put(&mut state.settings.query_type, query_type(text)))),
     row("refid", "[ID]", "set the referenceId to send with requests, or remove it", &["refid r1", "refid"],
         Nothing, Do(|state, text| put(&mut state.settings.reference_id, Ok((!text.is_empty()).then(|| ReferenceId(text.into())))))),
@@ -301,7 +301,7 @@ const YAZ: &[CommandEntry] = &[
     row("zversion", "[1|2|3]", "set or show the highest version of Z39.50 to propose", &["zversion 2"], Words(&["2", "3"]), Set(|state, text| put(&mut state.settings.version, version(text)))),
     row("init", "[TARGET]", "send Init again in this session, with the current settings; with a target, open a session there", &["init"],
         Targets, There(|state, text, output| Box::pin(state.init_again(text, output)))),
-    row("help", "[COMMAND]", "list the commands, or describe one; help queries and help prox describe queries", &["help find", "help prox"], Commands, There(|state, text, output| Box::pin(state.help(text, output)))),
+    row("help", "[all|COMMAND]", "list the usual commands, or all, or describe one; help queries, help indexes and help prox describe queries", &["help all", "help find", "help indexes"], Commands, There(|state, text, output| Box::pin(state.help(text, output)))),
     // This entry is last, as in yaz-client, so that `e` means `elements`.
     row("exit", "", "same as quit", &[], Nothing, Do(Prompt::quit)),
 ];
@@ -336,7 +336,7 @@ const OURS: &[CommandEntry] = &[
     row("more", "", "go on with the last command, like Enter", &["more"], Nothing, There(|state, text, output| Box::pin(state.more(text, output)))),
     row("holdings", "[N]", "show the copies of record N, or of the last record shown, and whether they are available",
         &["holdings", "holdings 3"], Nothing, There(|state, text, output| Box::pin(state.holdings(text, output)))),
-    row("?", "[COMMAND]", "same as help", &["?", "? find"], Commands, There(|state, text, output| Box::pin(state.help(text, output)))),
+    row("?", "[all|COMMAND]", "same as help", &["?", "? find"], Commands, There(|state, text, output| Box::pin(state.help(text, output)))),
     row("set_titles", "[on|off]", "list the first titles after find, on a terminal; without them, find sends no request for records",
         &["set_titles off"], ON_OFF, Set(|state, text| put(&mut state.settings.lists_titles, flag(text)))),
     row("sessions", "", "list open sessions", &[], Nothing, Here(Prompt::list_sessions)),

@@ -13,6 +13,7 @@ use rustyline::hint::Hinter;
 use rustyline::history::DefaultHistory;
 use rustyline::validate::Validator;
 use rustyline::{ColorMode, CompletionType, Config, Context, Editor, Helper};
+use terminal_size::{Width, terminal_size_of};
 use z3950_asn1::query::names;
 
 use super::questions::Person;
@@ -22,7 +23,7 @@ use super::table::{self, Completes};
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
 use crate::console::pages::GoOn;
-use crate::render::{as_message, escape_controls};
+use crate::render::{as_message, columns_of, cut_to, escape_controls};
 
 /// The maximum number of lines in the history.
 const MAX_HISTORY: usize = 1000;
@@ -222,7 +223,14 @@ impl Person for Terminal {
     fn turns_page(&mut self, prompt: &str) -> GoOn {
         let mut typed = std::mem::take(&mut self.ahead);
         if typed.is_empty() {
-            let pressed = keys(&escape_controls(prompt));
+            // A question of several lines could not be erased.
+            let prompt = match terminal_size_of(io::stderr()) {
+                Some((Width(columns), _)) if columns > 0 => {
+                    cut_to(prompt, usize::from(columns) - 1)
+                }
+                _ => prompt.to_owned(),
+            };
+            let pressed = keys(&escape_controls(&prompt));
             // Erase the question, so that the next page takes its line.
             let _ = write!(io::stderr(), "\r\x1b[2K");
             let Ok(pressed) = pressed else {
@@ -345,7 +353,7 @@ impl Validator for Assistant {}
 impl Highlighter for Assistant {
     fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
         if self.hides {
-            Cow::Owned(" ".repeat(line.chars().count()))
+            Cow::Owned(" ".repeat(columns_of(line)))
         } else {
             Cow::Borrowed(line)
         }

@@ -10,7 +10,7 @@ use super::search::TITLES;
 use super::state::Prompt;
 use crate::console::exit::Exit;
 use crate::console::output::{Failure, Output};
-use crate::render::{counted, numbered, shown};
+use crate::render::{counted, cut_to, numbered, shown};
 
 impl Prompt {
     /// Returns whether `find` lists titles. This is so if a person types the command and sees the list, and has not
@@ -145,7 +145,7 @@ impl Prompt {
         };
         let line = format!("{position:>width$}  {}", shown(text.as_bytes()));
         match output.screen() {
-            Some((columns, _)) => cut(&line, columns),
+            Some((columns, _)) => cut_to(&line, columns),
             None => line,
         }
     }
@@ -168,18 +168,6 @@ fn title(record: &Record) -> String {
         .author
         .map_or_else(String::new, |author| format!(" – {author}"));
     format!("{year:<4}  {title}{author}")
-}
-
-/// Shortens a line to this number of characters.
-fn cut(line: &str, columns: usize) -> String {
-    match line.char_indices().nth(columns) {
-        None => line.to_owned(),
-        Some(_) => line
-            .chars()
-            .take(columns.saturating_sub(1))
-            .chain(['…'])
-            .collect(),
-    }
 }
 
 #[cfg(test)]
@@ -221,17 +209,5 @@ mod tests {
         }
         let text = sutrs_external("\n Title: Emma\nAuthor: x\n").expect("fits");
         check(text, "      Title: Emma");
-    }
-
-    #[test]
-    fn lines_are_cut_at_the_width() {
-        for (line, columns, expected) in [
-            ("abc", 3, "abc"),
-            ("abcd", 3, "ab…"),
-            ("äöü", 2, "ä…"),
-            ("", 0, ""),
-        ] {
-            assert_eq!(cut(line, columns), expected);
-        }
     }
 }

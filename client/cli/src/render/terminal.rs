@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use z3950::target::redacted;
 use z3950::url::{Locator, Mode};
 use z3950_asn1::apdu::{Query, Term};
@@ -87,14 +88,45 @@ pub(crate) fn with_short_words(text: &str) -> Cow<'_, str> {
 /// The maximum length of a word in an error, in characters.
 const MAX_WORD: usize = 200;
 
-/// Breaks text at spaces into lines of at most `columns` characters. Lines after the first are indented. A word that
+/// Returns the number of columns that text takes on a terminal: two for a character of Chinese, Japanese or Korean, none
+/// for a combining one.
+pub(crate) fn columns_of(text: &str) -> usize {
+    text.width()
+}
+
+/// Shortens a line to this number of columns.
+pub(crate) fn cut_to(line: &str, columns: usize) -> String {
+    if columns_of(line) <= columns {
+        return line.to_owned();
+    }
+    let mut left = columns.saturating_sub(1);
+    let fits = |one: &char| {
+        let width = one.width().unwrap_or(0);
+        let fits = width <= left;
+        left = left.saturating_sub(width);
+        fits
+    };
+    let mut cut: String = line.chars().take_while(fits).collect();
+    if columns > 0 {
+        cut.push('…');
+    }
+    cut
+}
+
+/// Returns text with spaces after it, up to this number of columns.
+pub(crate) fn padded(text: &str, columns: usize) -> String {
+    let missing = columns.saturating_sub(columns_of(text));
+    format!("{text}{:missing$}", "")
+}
+
+/// Breaks text at spaces into lines of at most `columns` columns. Lines after the first are indented. A word that
 /// is longer is not broken.
 pub(crate) fn wrapped(text: &str, columns: usize, indent: usize) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         let mut width = 0;
         for (index, word) in line.split(' ').enumerate() {
-            let length = word.trim_end().chars().count();
+            let length = columns_of(word.trim_end());
             if index > 0 && width > indent && width + 1 + length > columns {
                 // Writing to a String cannot fail.
                 let _ = write!(out, "\n{:indent$}{word}", "");
@@ -284,9 +316,31 @@ mod tests {
             ("verylongword x", "verylongword\n  x"),
             ("  one  two", "  one  two"),
             ("ä ö ü é ñ ø", "ä ö ü é ñ\n  ø"),
+            ("戦争 平和 ab", "戦争 平和\n  ab"),
         ] {
             assert_eq!(wrapped(text, 10, 2), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn r_f9_lines_are_cut_at_the_width() {
+        for (line, columns, expected) in [
+            ("abc", 3, "abc"),
+            ("abcd", 3, "ab…"),
+            ("äöü", 2, "ä…"),
+            ("", 0, ""),
+            ("a", 0, ""),
+            ("戦争と平和", 10, "戦争と平和"),
+            ("戦争と平和", 9, "戦争と平…"),
+            ("戦争と平和", 8, "戦争と…"),
+            ("e\u{301}e\u{301}", 2, "e\u{301}e\u{301}"),
+            ("שלום", 4, "שלום"),
+        ] {
+            assert_eq!(cut_to(line, columns), expected, "{line}");
+            assert!(columns_of(&cut_to(line, columns)) <= columns, "{line}");
+        }
+        assert_eq!(padded("戦争", 6), "戦争  ");
+        assert_eq!(padded("戦争", 2), "戦争");
     }
 
     #[test]

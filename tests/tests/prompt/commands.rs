@@ -1,0 +1,201 @@
+//! Tests of other commands than `open` in a terminal, where people read what they write.
+
+use expectrl::{Eof, Expect, Session};
+use z3950_asn1::apdu::{Apdu, IdAuthentication};
+use z3950_server::access::{Access, User};
+use z3950_server::testing::{TestServer, record};
+use z3950_tests::program::{self, z3950};
+use z3950_tests::surroundings::command;
+
+use super::awaited;
+
+/// Runs `z3950` in a terminal of this many columns, and returns what it shows, without colours.
+fn shown(arguments: &[&str], columns: u16) -> String {
+    shown_in(arguments, columns, "C.UTF-8")
+}
+
+fn shown_in(arguments: &[&str], columns: u16, locale: &str) -> String {
+    let mut command = command(program::path("z3950"));
+    command
+        .args(["--color", "never"])
+        .args(arguments)
+        .env("LC_ALL", locale)
+        .env("TERM", "xterm");
+    let mut session = Session::spawn(command).expect("a terminal");
+    let process = session.get_process_mut();
+    process.set_window_size(columns, 24).expect("a terminal");
+    let end = awaited(&mut session, || Eof).expect("it ends");
+    String::from_utf8_lossy(end.before()).replace("\r\n", "\n")
+}
+
+#[test]
+fn r_f11_a_terminal_shows_brief_records_and_the_count_last() {
+    let search = ["--demo", "search", "localhost/books", "war"];
+    let text = shown(&search, 80);
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    assert!(!text.contains("245 "), "{text}");
+    assert!(text.contains("10 of 19\n"), "{text}");
+    assert!(!text.contains("11 of 19\n"), "{text}");
+    let last = lines.last().expect("a line");
+    assert!(text.trim_end().ends_with("all)"), "{text}");
+    assert!(
+        lines
+            .iter()
+            .filter(|line| line.contains("19 records match"))
+            .count()
+            == 1,
+        "{last}"
+    );
+    assert!(
+        lines
+            .iter()
+            .position(|line| line.contains("19 records match"))
+            > Some(40),
+        "{text}"
+    );
+    // A format that is asked for is used.
+    let text = shown(&[&search[..], &["--format", "text"]].concat(), 80);
+    assert!(text.contains("245 "), "{text}");
+}
+
+/// Starts `z3950` in a terminal, and returns what it shows before and after the password is entered.
+fn with_password(arguments: &[&str], password: &str) -> (String, String) {
+    let mut command = command(program::path("z3950"));
+    command
+        .args(["--color", "never"])
+        .args(arguments)
+        .env("TERM", "xterm");
+    let mut session = Session::spawn(command).expect("a terminal");
+    let asked = awaited(&mut session, || "password for ada: ").expect("the question");
+    let before = String::from_utf8_lossy(asked.before()).into_owned();
+    session
+        .send(format!("{password}\n"))
+        .expect("the terminal takes it");
+    if arguments.first() == Some(&"open") {
+        awaited(&mut session, || "z3950> ").expect("the prompt");
+        session.send("quit\r").expect("the terminal takes it");
+    }
+    let end = awaited(&mut session, || Eof).expect("it ends");
+    (before, String::from_utf8_lossy(end.before()).into_owned())
+}
+
+#[test]
+fn r_f6_a_terminal_is_asked_for_the_password() {
+    for arguments in [
+        &[
+            "search", "TARGET", "--user", "ada", "--count", "0", "ti:seven",
+        ][..],
+        &[
+            "search",
+            "TARGET",
+            "--user",
+            "ada",
+            "--open-auth",
+            "--count",
+            "0",
+            "ti:seven",
+        ],
+        &["open", "TARGET", "--user", "ada"],
+    ] {
+        let server = TestServer::builder()
+            .database("cat", [record("id7", "Seven")])
+            .start();
+        let target = format!("{}/cat", server.addr());
+        let given = arguments.iter();
+        let given: Vec<&str> = given
+            .map(|one| if *one == "TARGET" { &target } else { *one })
+            .collect();
+        let (before, after) = with_password(&given, "t0p s3cret");
+        assert!(!before.contains("note"), "{before}");
+        assert!(!after.contains("s3cret"), "{after}");
+        let sent = server
+            .transcript()
+            .into_iter()
+            .find_map(|entry| match entry.apdu {
+                Some(Apdu::InitializeRequest(init)) => init.id_authentication,
+                _ => None,
+            });
+        match sent.expect("credentials") {
+            IdAuthentication::IdPass(id) => {
+                assert_eq!(
+                    (id.user_id, id.password),
+                    (Some("ada".into()), Some("t0p s3cret".into()))
+                );
+            }
+            IdAuthentication::Open(text) => assert_eq!(text, "ada/t0p s3cret".into()),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn r_f6_without_a_terminal_the_missing_password_is_named() {
+    let mut user = User::default();
+    user.name = "ada".into();
+    user.password = Some("t0p s3cret".into());
+    let mut access = Access::default();
+    access.users = vec![user];
+    let server = TestServer::builder()
+        .database("cat", [record("id7", "Seven")])
+        .access(access)
+        .start();
+    let target = format!("{}/cat", server.addr());
+    for arguments in [
+        &["search", &target, "ti:seven"][..],
+        &["scan", &target, "ti:seven"],
+        &["open", &target],
+    ] {
+        let ran = z3950(arguments.iter().chain(&["--user", "ada"]));
+        assert!(
+            ran.stderr
+                .contains("no password given: --password-env VARIABLE"),
+            "{ran:?}"
+        );
+        // With a password, its absence is not the reason.
+        let wrong = ["--user", "ada", "--password-command", "echo wrong"];
+        let ran = z3950(arguments.iter().chain(&wrong));
+        assert!(!ran.stderr.contains("no password given"), "{ran:?}");
+    }
+}
+
+#[test]
+fn r_f11_lookup_is_terse_without_v() {
+    let lookup = ["--demo", "lookup", "localhost/books", "9780141439518"];
+    let text = shown(&lookup, 80);
+    assert!(text.contains("001 pg1342"), "{text}");
+    assert!(!text.contains("note:"), "{text}");
+    let text = shown(&[&lookup[..], &["-v"]].concat(), 80);
+    assert!(text.contains("1 record matches ISBN"), "{text}");
+    assert!(text.contains("in 020$a"), "{text}");
+    // What is unusual is said all the same.
+    let text = shown(
+        &["--demo", "lookup", "localhost/books", "9780141439519"],
+        80,
+    );
+    assert!(text.contains("no record matches"), "{text}");
+}
+
+/// Tests that a set of many records is not fetched for a list that a person looks at.
+#[test]
+fn r_f11_ten_thousand_hits_are_not_all_fetched() {
+    let records = (1..=300).map(|number| record(&format!("id{number}"), "戦争と平和 עברית"));
+    let server = TestServer::builder().database("cat", records).start();
+    let target = format!("{}/cat", server.addr());
+    for (columns, locale) in [(80, "C.UTF-8"), (40, "C.UTF-8"), (40, "C")] {
+        let text = shown_in(
+            &["search", &target, "@attr 1=4 戦争と平和"],
+            columns,
+            locale,
+        );
+        assert!(
+            text.contains("10 of 300\n") && !text.contains("11 of 300\n"),
+            "{text}"
+        );
+        assert!(text.contains("戦争と平和"), "{text}");
+        let at_once = text.replace("\n  ", " ");
+        assert!(
+            at_once.contains("showing 10 of 300 (--count all shows all)"),
+            "{text}"
+        );
+    }
+}
