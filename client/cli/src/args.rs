@@ -78,7 +78,7 @@ pub(crate) enum Command {
     Update(Box<AtTarget<update::Arguments>>),
     /// Order a document found by a search or described in a request file.
     Order(Box<AtTarget<order::Arguments>>),
-    /// Show what a server of SRU says about its database.
+    /// Show what a server says about its databases, by Explain or SRU.
     Explain(Box<AtTarget<explain::Arguments>>),
     /// Test what a server supports, one feature at a time.
     Probe(Box<Probe>),

@@ -7,7 +7,7 @@ mod shared;
 
 use z3950_server::fault::{Fault, When};
 use z3950_server::testing::{TestServer, record};
-use z3950_tests::program::{Ran, z3950_fed};
+use z3950_tests::program::{Ran, z3950, z3950_fed};
 use z3950_tests::surroundings::command;
 
 fn demo(url: &str, commands: &str, flags: &[&str]) -> Ran {
@@ -366,8 +366,100 @@ fn what_is_ordered_is_an_item_a_loan_or_a_document() {
 }
 
 #[test]
+fn r_f9_help_begins_with_the_usual_commands() {
+    let url = "z39.50s://localhost/books";
+    let usual = demo(url, "help\n", &[]).stdout;
+    let all = demo(url, "help all\n", &[]).stdout;
+    assert!(usual.lines().count() <= 24, "{usual}");
+    for words in [
+        "Searches",
+        "  find QUERY",
+        "  show [N]",
+        "help all",
+        "help indexes",
+    ] {
+        assert!(usual.contains(words), "{words}: {usual}");
+    }
+    assert!(!usual.contains("lslb") && all.contains("lslb"), "{usual}");
+    let indexes = demo(url, "help indexes\n", &[]).stdout;
+    assert_eq!(indexes, z3950(["query", "indexes"]).stdout);
+    let ran = demo(url, "querytype pqf\nquerytype\nfind @attr 1=4 war\n", &[]);
+    assert_eq!(
+        (ran.code, ran.stdout.lines().next()),
+        (Some(0), Some("prefix")),
+        "{ran:?}"
+    );
+    // A script cannot be asked for a password.
+    let ran = demo(url, "authentication ada\nauthentication ada secret\n", &[]);
+    assert_eq!(
+        ran.stderr.matches("no password given").count(),
+        1,
+        "{ran:?}"
+    );
+}
+
+/// Tests that rows of a table never stand under the header of another table.
+#[test]
+fn r_f3_other_columns_begin_with_their_own_header() {
+    let header = "001,title,author,year,publisher,isbn,issn";
+    let url = "z39.50s://localhost/books";
+    for (commands, options, headers) in [
+        (
+            "format csv\nshow 1\nshow 2\nfields 001,year\nshow 3\nshow 4\n",
+            &[][..],
+            &[header, "001,year"][..],
+        ),
+        (
+            "show 1\nfields 001,year\nshow 2\nfields none\nshow 3\n",
+            &["--format", "csv"],
+            &[header, "001,year", header],
+        ),
+        (
+            "show 1\nsearch --fields 001 --count 1 war\nshow 2\n",
+            &["--format", "csv"],
+            &[header, "001", header],
+        ),
+        (
+            "show 1\nfields 001,year\nfields none\nshow 2\n",
+            &["--format", "csv"],
+            &[header],
+        ),
+        (
+            "show 1\nformat tsv\nshow 2\n",
+            &["--format", "csv"],
+            &[header],
+        ),
+    ] {
+        let ran = demo(url, &format!("find war\n{commands}"), options);
+        let found: Vec<&str> = ran
+            .stdout
+            .lines()
+            .filter(|line| line.starts_with("001,") || *line == "001")
+            .collect();
+        assert_eq!(found, headers, "{commands}: {ran:?}");
+        let mut columns = 0;
+        for line in ran
+            .stdout
+            .lines()
+            .filter(|line| !line.contains('\t') && !line.ends_with(" hits"))
+        {
+            let mut is_quoted = false;
+            let commas = line.chars().filter(|one| {
+                is_quoted ^= *one == '"';
+                *one == ',' && !is_quoted
+            });
+            let count = commas.count();
+            if found.contains(&line) {
+                columns = count;
+            }
+            assert_eq!(count, columns, "{commands}: {line}: {ran:?}");
+        }
+    }
+}
+
+#[test]
 fn help_describes_every_command_and_queries() {
-    let ran = demo("z39.50s://localhost/books", "help\n", &[]);
+    let ran = demo("z39.50s://localhost/books", "help all\n", &[]);
     let names: Vec<String> = ran
         .stdout
         .lines()

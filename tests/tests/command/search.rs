@@ -7,7 +7,8 @@ use serde_json::Value;
 use z3950_asn1::apdu::Apdu;
 use z3950_server::testing::{TestServer, record};
 use z3950_tests::peer;
-use z3950_tests::program::{Daemon, Ran, z3950};
+use z3950_tests::program::{self, Daemon, Ran, z3950};
+use z3950_tests::surroundings::command;
 
 fn demo(arguments: &[&str]) -> Ran {
     z3950(["--demo"].iter().chain(arguments))
@@ -38,6 +39,70 @@ fn records_come_in_every_format() {
     let ran = demo(&["search", "localhost/books", "war", "--count", "0"]);
     let hits = ran.stdout.split(' ').next().map(str::parse::<u64>);
     assert!(matches!(hits, Some(Ok(2..))), "{ran:?}");
+}
+
+#[test]
+fn r_f1_a_file_gets_all_records_and_a_pipe_is_told_how_many() {
+    let search = ["--demo", "search", "localhost/books", "war"];
+    let count = z3950(search.iter().chain(&["--count", "0"])).stdout;
+    let count: usize = count
+        .split(' ')
+        .next()
+        .expect("a word")
+        .parse()
+        .expect("hits");
+    assert!(count > 10, "{count}");
+    let rows = |text: &str| text.lines().count() - 1;
+    for (options, to_file, to_pipe) in [
+        (&[][..], count, 10),
+        (&["--count", "all"], count, count),
+        (&["--count", "ALL"], count, count),
+        (&["--count", "3"], 3, 3),
+        (&["--start", "5"], count - 4, 10),
+    ] {
+        let arguments = search.iter().chain(&["--format", "csv"]).chain(options);
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let output = command(program::path("z3950"))
+            .args(arguments.clone())
+            .stdout(file.reopen().expect("the file"))
+            .output()
+            .expect("z3950 starts");
+        let written = std::fs::read_to_string(file.path()).expect("the file");
+        assert_eq!(rows(&written), to_file, "{options:?}: {written}");
+        let told = String::from_utf8(output.stderr).expect("text");
+        assert!(told.contains(&format!("{count} records match")), "{told}");
+        assert_eq!(
+            told.contains("showing"),
+            to_file < count && options.contains(&"3"),
+            "{told}"
+        );
+        let ran = z3950(arguments);
+        assert_eq!(rows(&ran.stdout), to_pipe, "{options:?}: {ran:?}");
+    }
+    for (options, words) in [
+        (
+            &[][..],
+            format!("{count} records match; showing 10 of {count} (--count all shows all)\n"),
+        ),
+        (
+            &["--count", "1"],
+            format!("{count} records match; showing 1 of {count}\n"),
+        ),
+        (
+            &["--start", "2", "--count", "5"],
+            format!("; showing 5 of {count}, from 2 on\n"),
+        ),
+        (&["--count", "all"], format!("{count} records match\n")),
+    ] {
+        let ran = z3950(search.iter().chain(options));
+        assert!(ran.stderr.ends_with(&words), "{options:?}: {}", ran.stderr);
+    }
+    let ran = z3950(search.iter().chain(&["--count", "many"]));
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(
+        ran.stderr.contains("neither a number of records nor all"),
+        "{ran:?}"
+    );
 }
 
 #[test]

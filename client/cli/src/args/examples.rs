@@ -49,6 +49,8 @@ const ALL: &[Examples] = &[
     ]),
     ("explain", &[
         ("Indexes, schemas and limits of a server of SRU", "z3950 --demo explain http://localhost/books"),
+        ("The databases of a server of Z39.50, and what one of them offers", "z3950 --demo explain localhost"),
+        ("", "z3950 --demo explain localhost/books"),
     ]),
     ("lookup", &[
         ("By ISBN, or by a number of unknown type", "z3950 --demo lookup localhost/books isbn:0-14-143951-3"),
@@ -118,6 +120,7 @@ const ALL: &[Examples] = &[
     ("query to-pqf", &[("", "z3950 query to-pqf --lang cql 'dc.title = war and dc.creator = tolstoy'")]),
     ("query to-cql", &[("", "z3950 query to-cql '@and @attr 1=4 war @attr 1=1003 tolstoy'")]),
     ("query to-ccl", &[("", "z3950 query to-ccl '@and @attr 1=4 war @attr 1=1003 tolstoy'")]),
+    ("query indexes", &[("", "z3950 query indexes")]),
     ("query explain", &[
         ("", "z3950 query explain '@and @attr 1=4 war @attr 1=1003 tolstoy'"),
         ("", "z3950 query explain --lang ccl 'ti=war and au=tolstoy'"),

@@ -74,7 +74,7 @@ pub(crate) async fn run(arguments: &Get, output: &mut Output) -> Result<Exit, Fa
         json: arguments.json,
         style: arguments
             .records
-            .style_in(batch.format(arguments.records.format)?)?,
+            .style_in(batch.format(arguments.records.format())?)?,
         charset: arguments.records.charset,
     };
     let gateway = arguments
@@ -137,7 +137,7 @@ async fn print<W: AsyncFn(&Ask, &mut Recipient) -> Answer>(
         arguments: &arguments.gopher,
         execution: &arguments.execution,
         network: &arguments.connection.network,
-        format: arguments.records.format,
+        format: arguments.records.format(),
         json: arguments.json,
         client,
     };

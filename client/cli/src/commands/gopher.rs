@@ -27,7 +27,7 @@ use crate::console::exit::Exit;
 use crate::console::input::Lines;
 use crate::console::output::{Failure, Output};
 use crate::console::report::explain;
-use crate::render::{Format, named};
+use crate::render::{Format, columns_of, named, padded};
 use z3950::error::chain;
 
 /// Options of `get` for Gopher URLs.
@@ -380,7 +380,7 @@ const WIDEST: usize = 60;
 fn write_menu(items: &[MenuItem], output: &mut Output) -> Result<(), Failure> {
     let located = items.iter().filter(|item| item.url.is_some());
     let width = located
-        .map(|item| item.display.chars().count())
+        .map(|item| columns_of(&item.display))
         .max()
         .unwrap_or(0)
         .min(WIDEST);
@@ -389,7 +389,7 @@ fn write_menu(items: &[MenuItem], output: &mut Output) -> Result<(), Failure> {
         output.line(&match &item.url {
             _ if item.is_information() => format!("  {display}"),
             None => format!("{} {display}", item.item_type),
-            Some(url) => format!("{} {display:width$}  {url}", item.item_type),
+            Some(url) => format!("{} {}  {url}", item.item_type, padded(display, width)),
         })?;
     }
     Ok(())

@@ -16,10 +16,11 @@ use crate::answer::{Answer, Ask, Job, OR, Recipient};
 use crate::batch::{Batch, run_all};
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::fallback::Fallbacks;
-use crate::commands::options::{RecordOutput, RecordRequest};
+use crate::commands::options::{RecordOutput, RecordRequest, record_count};
 use crate::commands::target::{NamedTarget, Service, TARGET, TargetClient};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
+use crate::console::logging::shows_steps;
 use crate::console::output::{Failure, Output};
 use crate::render::{Style, shown};
 
@@ -64,7 +65,7 @@ pub(crate) struct Matches {
     pub(crate) fallbacks: Fallbacks,
 
     /// How many records to show if several match, and with --best among how many to choose.
-    #[arg(long, value_name = "NUMBER", default_value_t = 10)]
+    #[arg(long, value_name = "NUMBER|all", default_value = "10", value_parser = record_count)]
     pub(crate) count: u64,
 
     /// The kind of identifiers without a prefix: isbn, issn, lccn, oclc, local or docid. Leading zeros that a spreadsheet
@@ -144,7 +145,7 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     let (wanted, batch) = (&arguments.wanted, &arguments.batch);
     let (targets, identifiers) = arguments.split()?;
     let records = &wanted.asked.records;
-    let style = records.style_in(batch.format(records.format)?)?;
+    let style = records.style_in(batch.format(records.format())?)?;
     // Wrong options are refused before a password command runs.
     wanted.preferences()?;
     let reach = TargetClient::new(&arguments.connection).await?;
@@ -165,6 +166,7 @@ pub(crate) async fn run(arguments: &Lookup, output: &mut Output) -> Result<Exit,
     answers.is_joint = answers.places.len() > 1 && (!arguments.all_targets || wanted.best);
     answers.wanted.all_targets = arguments.all_targets;
     answers.is_written = batch.file().is_some();
+    answers.is_terse = output.is_terminal() && !shows_steps();
     let mut job = job(identifiers, answers, style);
     let usual = if arguments.all_targets {
         job.targets.len()
@@ -241,7 +243,8 @@ impl Service for LookupHere {
     ) -> Result<Exit, Failure> {
         let style = self.wanted.asked.records.style()?;
         let places = vec![place.clone()];
-        let answers = LookupAnswers::new(&self.wanted, reach, places, &style)?;
+        let mut answers = LookupAnswers::new(&self.wanted, reach, places, &style)?;
+        answers.is_terse = output.is_terminal() && !shows_steps();
         let job = job(&self.identifiers, answers, style);
         Ok(reach.write_pages(job, output).await?.0)
     }

@@ -17,9 +17,9 @@ use crate::render::{Format, Style};
 /// How records are written.
 #[derive(Debug, Args)]
 pub(crate) struct RecordOutput {
-    /// The output format of records.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    /// The output format of records [default: text; brief if search writes to a terminal].
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Format>,
 
     /// The columns of a table: fields such as 001, 020a, 245ab, 008/35-37 or LDR/06, or title, author, contributor, year,
     /// publisher, subject, description, type, format, language, relation, coverage, rights, isbn, issn, lccn, oclc, source
@@ -41,7 +41,12 @@ pub(crate) struct RecordOutput {
 impl RecordOutput {
     /// Returns the style of records: the format given by the options, and its settings.
     pub(crate) fn style(&self) -> Result<Style, Failure> {
-        self.style_in(self.format)
+        self.style_in(self.format())
+    }
+
+    /// Returns the format that is asked for, or else the usual one.
+    pub(crate) fn format(&self) -> Format {
+        self.format.unwrap_or_default()
     }
 
     /// Returns the style of records in this format.
@@ -109,6 +114,15 @@ impl RecordRequest {
             charset: self.records.charset,
         }
     }
+}
+
+/// Parses a number of records, or `all`.
+pub(crate) fn record_count(text: &str) -> Result<u64, String> {
+    if text.eq_ignore_ascii_case("all") {
+        return Ok(u64::MAX);
+    }
+    text.parse()
+        .map_err(|_| "neither a number of records nor all".to_owned())
 }
 
 /// A time limit; `None` means that there is no limit.

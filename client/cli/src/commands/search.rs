@@ -19,13 +19,13 @@ use crate::batch::{Batch, run_all};
 use crate::commands::connection::ConnectionOptions;
 use crate::commands::facets;
 use crate::commands::fallback::Fallbacks;
-use crate::commands::options::{RecordOutput, RecordRequest};
+use crate::commands::options::{RecordOutput, RecordRequest, record_count};
 use crate::commands::query::{QueryLanguage, QueryReader};
 use crate::commands::target::{NamedTarget, Service, TARGET, TargetClient};
 use crate::console::exit::Exit;
 use crate::console::interrupt::Interrupt;
 use crate::console::output::{Failure, Output};
-use crate::render::Style;
+use crate::render::{Format, Style};
 
 #[derive(Debug, Args)]
 #[command(after_help = TARGET, override_usage = SEARCH_USAGE)]
@@ -70,8 +70,9 @@ pub(crate) struct Wanted {
     #[arg(long, value_name = "POSITION", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
     pub(crate) start: u64,
 
-    /// How many records of each target to show; 0 prints only the number of hits [default: 10; all if they go to a file].
-    #[arg(long, value_name = "NUMBER")]
+    /// How many records of each target to show, or all; 0 prints only the number of hits [default: 10; all if they go to
+    /// a file].
+    #[arg(long, value_name = "NUMBER|all", value_parser = record_count)]
     pub(crate) count: Option<u64>,
 }
 
@@ -105,9 +106,13 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
     }
     let reach = TargetClient::new(&arguments.connection).await?;
     let is_written = batch.file().is_some();
-    let count = wanted
-        .count
-        .unwrap_or(if is_written { u64::MAX } else { SHOWN });
+    let is_redirected = !is_written && output.is_file();
+    let count = wanted.count.unwrap_or(if is_written || is_redirected {
+        u64::MAX
+    } else {
+        SHOWN
+    });
+    let is_seen = !is_written && output.is_terminal();
     let mut exit = Exit::Delivered;
     let mut places = Vec::new();
     for (index, text) in targets.iter().enumerate() {
@@ -131,8 +136,14 @@ pub(crate) async fn run(arguments: &Search, output: &mut Output) -> Result<Exit,
         return Err(Failure::Usage(words));
     }
     let records = &wanted.asked.records;
-    let style = records.style_in(batch.format(records.format)?)?;
+    let format = match records.format {
+        // Ten whole records would scroll past.
+        None if is_seen => Format::Brief,
+        _ => batch.format(records.format())?,
+    };
+    let style = records.style_in(format)?;
     let mut answers = QueryAnswers::new(wanted, reader, &reach, places, &style, count)?;
+    answers.counts_last = is_seen;
     answers.is_written = is_written;
     answers.names_queries = has_files;
     let mut job = job(answers, query, style);
@@ -203,7 +214,8 @@ impl Service for SearchHere {
         let count = wanted.count.unwrap_or(SHOWN);
         let places = vec![place.clone()];
         let reader = QueryReader::new(&reach.dialects, &wanted.language)?;
-        let answers = QueryAnswers::new(wanted, reader, reach, places, &style, count)?;
+        let mut answers = QueryAnswers::new(wanted, reader, reach, places, &style, count)?;
+        answers.counts_last = output.is_terminal();
         let job = job(answers, slice::from_ref(&self.query), style);
         let (exit, shown) = reach.write_pages(job, output).await?;
         if let Some(shown) = shown {

@@ -1,6 +1,7 @@
 //! The program's output: data on standard output, messages on standard error. If the reader closes standard output, the
 //! program ends without a message.
 
+use std::fs::File;
 use std::io::{self, IsTerminal, StdoutLock, Write};
 use std::path::Path;
 
@@ -147,6 +148,11 @@ impl Output {
         self.data_is_terminal
     }
 
+    /// Returns whether data is written to a file, as after `>` in a shell.
+    pub(crate) fn is_file(&self) -> bool {
+        is_file(io::stdout())
+    }
+
     /// Returns the numbers of columns and rows of the terminal; `None` if data is not written to a terminal.
     pub(crate) fn screen(&self) -> Option<(usize, usize)> {
         let (Width(columns), Height(rows)) = terminal_size::terminal_size_of(io::stdout())?;
@@ -202,9 +208,11 @@ impl Output {
         self.gathered.is_some()
     }
 
-    /// Makes a new document continue the gathered document.
+    /// Makes a new document continue the gathered document. A table with other columns begins with its own header.
     pub(crate) fn join(&self, document: &mut Document) {
-        if let Some(gathered) = &self.gathered {
+        if let Some(gathered) = &self.gathered
+            && gathered.begins_like(document)
+        {
             document.go_on(gathered.records());
         }
     }
@@ -296,6 +304,20 @@ impl Output {
             writeln!(words, "{label}: {message}")
         };
     }
+}
+
+#[cfg(unix)]
+fn is_file(stream: impl std::os::fd::AsFd) -> bool {
+    let own = stream.as_fd().try_clone_to_owned().map(File::from);
+    own.and_then(|file| file.metadata())
+        .is_ok_and(|data| data.is_file())
+}
+
+#[cfg(windows)]
+fn is_file(stream: impl std::os::windows::io::AsHandle) -> bool {
+    let own = stream.as_handle().try_clone_to_owned().map(File::from);
+    own.and_then(|file| file.metadata())
+        .is_ok_and(|data| data.is_file())
 }
 
 /// Returns whether messages are coloured, as chosen by `--color`. By default, they are coloured on a terminal unless

@@ -150,7 +150,7 @@ fn wrong_options_are_reported_like_wrong_commands() {
         ("search", "usage: search [OPTIONS] QUERY"),
         (
             "search --count x y",
-            "invalid value 'x' for '--count <NUMBER>'",
+            "invalid value 'x' for '--count <NUMBER|all>'",
         ),
         (
             "search --sort nosuch x",

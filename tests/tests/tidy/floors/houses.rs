@@ -557,6 +557,7 @@ pub(super) const HOUSES: &[House] = &[
             "console::few",
             "console::output",
             "console::report",
+            "console::password",
             "console::waiting",
             "console::interrupt",
             "console::exit",

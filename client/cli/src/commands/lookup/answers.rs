@@ -28,6 +28,9 @@ pub(super) struct LookupAnswers {
     pub(super) kind: Option<Kind>,
     /// Whether records are written to a file, where the user does not see their number.
     pub(super) is_written: bool,
+    /// Whether to leave out notes on records that were found as expected. On a terminal, the records speak for
+    /// themselves, and `-v` shows the notes.
+    pub(super) is_terse: bool,
     pub(super) writing: Writing,
     pub(super) notes: SourceNotes,
 }
@@ -261,6 +264,7 @@ impl LookupAnswers {
             wanted,
             kind: matches.kind,
             is_written: false,
+            is_terse: false,
             writing: matches.asked.writing(style.clone()),
             notes: SourceNotes::default(),
         })

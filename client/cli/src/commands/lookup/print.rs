@@ -97,11 +97,11 @@ impl LookupAnswers {
         if !self.writing.json {
             let words = found.in_words();
             // A batch shows warnings but not notes, so several hits are reported as a warning.
-            let words = match hits {
-                1 => Words::Note(words),
-                _ => Words::Warning(words),
-            };
-            recipient.send(words).await;
+            match hits {
+                1 if self.is_terse && count > 0 => {}
+                1 => recipient.send(Words::Note(words)).await,
+                _ => recipient.send(Words::Warning(words)).await,
+            }
         } else if count == 0 {
             recipient.send(envelope().answered(&answer).piece()).await;
         }
@@ -150,7 +150,7 @@ impl LookupAnswers {
         let choice = shown(best.choice.as_bytes());
         let mut base = found.base().with_hits(Some(best.hits));
         base.ending.choice = Some(choice.clone());
-        if !self.writing.json {
+        if !self.writing.json && !self.is_terse {
             let words = found.in_words();
             recipient.send(Words::Note(words)).await;
         }
@@ -222,7 +222,10 @@ impl LookupAnswers {
             self.reach
                 .write(&writing, answer, envelope, slot, &place.to_string(), &which);
         if let Some(field) = field.filter(|_| !self.writing.json) {
-            piece.words.insert(0, said(identifier, position, &field));
+            let words = said(identifier, position, &field);
+            if !self.is_terse || !matches!(words, Words::Note(_)) {
+                piece.words.insert(0, words);
+            }
         } else if lacks && !self.writing.json {
             let words =
                 format!("{place}: {identifier}: record {position} does not hold this number");

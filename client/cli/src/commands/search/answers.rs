@@ -30,6 +30,10 @@ pub(super) struct QueryAnswers {
     wanted: Wanted,
     /// Whether records are written to a file, where the user does not see their number.
     pub(super) is_written: bool,
+    /// Whether the number of hits follows the records, so that it is still on the screen at the end.
+    pub(super) counts_last: bool,
+    /// Whether the number of records to show is the usual one, and not one that the user chose.
+    is_usual_count: bool,
     /// Whether messages contain the query, because there may be several queries.
     pub(super) names_queries: bool,
     writing: Writing,
@@ -58,6 +62,7 @@ impl QueryAt<'_> {
 struct ShownRecords {
     /// The answer as it was before the first record.
     found: Answer,
+    is_estimate: bool,
     /// The answer so far.
     answer: Answer,
     position: u64,
@@ -140,6 +145,8 @@ impl QueryAnswers {
             facets: wanted.facets.clone(),
             wanted: of_query,
             is_written: false,
+            counts_last: false,
+            is_usual_count: wanted.count.is_none(),
             names_queries: false,
             writing: wanted.asked.writing(style.clone()),
             notes: SourceNotes::default(),
@@ -265,12 +272,14 @@ impl QueryAnswers {
                 self.writing.end(answer, envelope, subject)
             }
             _ => {
-                if !json {
-                    let words = in_words(hits, found.result.is_estimate());
+                let is_estimate = found.result.is_estimate();
+                if !json && !self.counts_last {
+                    let words = self.count_in_words(hits, is_estimate, self.wanted.wanted_of(hits));
                     let words = format!("{subject}: {words}");
                     recipient.send(Words::Note(words)).await;
                 }
                 return Ok(ShownRecords {
+                    is_estimate,
                     answer: answer.clone(),
                     found: answer,
                     position: start,
@@ -338,6 +347,7 @@ impl QueryAnswers {
         let subject = &query.subject;
         let ShownRecords {
             found,
+            is_estimate,
             mut answer,
             position,
             written,
@@ -377,6 +387,12 @@ impl QueryAnswers {
                 None => words,
             });
         }
+        if self.counts_last && !self.writing.json {
+            let words = self.count_in_words(hits, is_estimate, written);
+            recipient
+                .send(Words::Note(format!("{subject}: {words}")))
+                .await;
+        }
         // Some servers change the syntax from one Present to the next; the records written before the change are kept.
         if answer.ending.outcome == OutcomeName::NotWritten && written > 0 {
             let asked = position - start;
@@ -384,6 +400,26 @@ impl QueryAnswers {
             answer.message = Some(format!("{written} of {asked} records written; {reason}"));
         }
         answer
+    }
+
+    /// Returns the number of hits as words, and how many of them are shown if some are not, such as `17 records match;
+    /// showing 10 of 17 (--count all shows all)`.
+    fn count_in_words(&self, hits: Option<u64>, is_estimate: bool, count: u64) -> String {
+        let words = in_words(hits, is_estimate);
+        let Some(hits) = hits.filter(|hits| count < *hits) else {
+            return words;
+        };
+        let start = self.wanted.start;
+        let which = match start {
+            1 => format!("{count} of {hits}"),
+            _ => format!("{count} of {hits}, from {start} on"),
+        };
+        let hint = if self.is_usual_count && count == self.wanted.count {
+            " (--count all shows all)"
+        } else {
+            ""
+        };
+        format!("{words}; showing {which}{hint}")
     }
 
     /// Returns the number of records written as words, such as `10 of 17 written (--count 10)`.
