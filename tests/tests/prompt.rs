@@ -134,3 +134,12 @@ fn wait_for_searches(server: &TestServer, count: usize) {
         searches.count() >= count
     });
 }
+
+fn wait_for_presents(server: &TestServer, count: usize) {
+    server.wait_until(|entries| {
+        let presents = entries
+            .iter()
+            .filter(|entry| matches!(entry.apdu, Some(Apdu::PresentRequest(_))));
+        presents.count() >= count
+    });
+}

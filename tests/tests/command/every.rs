@@ -18,7 +18,7 @@ use self::shelf::Shelf;
 const CODES: [(&str, i32); 0] = [];
 
 /// The commands whose answers are available as JSON.
-const JSON: [&str; 27] = [
+const JSON: [&str; 28] = [
     "get",
     "search",
     "scan",
@@ -46,6 +46,7 @@ const JSON: [&str; 27] = [
     "query to-cql",
     "query to-ccl",
     "query explain",
+    "query indexes",
 ];
 
 /// A command and its help.
@@ -268,6 +269,7 @@ fn keys_of(command: &str, line: &str) -> BTreeSet<String> {
         "url canon" | "url build" => "`url canon`, `url build`",
         "probe" if judges => "`probe --conformance`",
         "targets list" | "targets show" => "`targets list`, `targets show`",
+        "query indexes" => "`query indexes`",
         command if command.starts_with("query ") => "`query`",
         command => &format!("`{command}`"),
     };

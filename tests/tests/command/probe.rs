@@ -188,7 +188,7 @@ fn a_server_that_hangs_up_costs_one_line() {
         .collect();
     assert_eq!(
         dropped,
-        ["sort 1=4", "option sort", "option resultCount"],
+        ["sort Title (1=4)", "option sort", "option resultCount"],
         "{ran:?}"
     );
 }

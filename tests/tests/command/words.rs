@@ -39,15 +39,15 @@ fn audit_d3_the_language_of_a_query_is_found_as_in_a_search() {
 #[test]
 fn audit_d16_a_word_that_looks_like_an_index_gets_a_note_everywhere() {
     let words = "note: ti=war is searched for as a word: ti:war searches the index ti";
-    let ran = demo(&["search", "localhost/books", "ti=war"]);
+    let ran = demo(&["search", "localhost/books", "names:ti=war"]);
     assert!(ran.code == Some(3) && ran.stderr.contains(words), "{ran:?}");
     let ran = demo(&["scan", "localhost/books", "ti=war", "--size", "1"]);
     assert!(ran.stderr.contains(words), "{ran:?}");
-    let ran = z3950(["query", "parse", "ti=war"]);
+    let ran = z3950(["query", "parse", "names:ti=war"]);
     assert!(ran.stderr.contains(words), "{ran:?}");
     let ran = z3950_fed(
         ["--demo", "open", "localhost/books"],
-        "find ti=war\nfind ccl:ti=war\nquerytype ccl2rpn\nfind ti=war\n",
+        "find names:ti=war\nfind ccl:ti=war\nquerytype ccl2rpn\nfind ti=war\n",
     );
     assert_eq!(ran.stderr.matches(words).count(), 1, "{ran:?}");
     assert!(ran.stdout.starts_with("0 hits\n"), "{ran:?}");

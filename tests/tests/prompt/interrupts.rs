@@ -62,7 +62,7 @@ fn ctrl_c_during_a_search_leaves_no_set_of_another_name() {
     person.enters("show 1");
     person.sees("Seven");
     person.enters("search --start 2 @or @attr 1=1032 id7 @attr 1=1032 id8");
-    person.sees("2 records match");
+    wait_for_presents(&server, 2);
     person.presses(ControlCode::EndOfText);
     person.sees("interrupted");
     person.enters("show 2");

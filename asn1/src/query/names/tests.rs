@@ -248,7 +248,7 @@ fn r_f8_the_full_name_is_suggested() {
     for (name, similar) in [
         ("pub", Some("publisher")),
         ("publ", Some("publisher")),
-        ("at", Some("author")),
+        ("auther", Some("author")),
         ("titl", Some("title")),
         ("yer", Some("date")),
         ("xyzzy", None),

@@ -56,7 +56,7 @@ pub(crate) struct QueryText {
 /// The language of a query.
 #[derive(Debug, Args)]
 pub(crate) struct QueryLanguage {
-    /// The query language [default: pqf if the query begins with @, cql if it has an index with =, otherwise names].
+    /// The query language [default: guessed from the query].
     #[arg(long, visible_alias = "language", value_parser = choices(LANGUAGES))]
     pub(crate) lang: Option<Language>,
 
@@ -324,6 +324,7 @@ pub(crate) fn read(
     lang: Option<Language>,
     text: &str,
 ) -> Result<(RpnQuery, Option<String>), String> {
+    let guess = guessed(lang, text);
     let (language, text) = match lang {
         Some(lang) => (lang, text),
         None => Language::of_typed(text),
@@ -331,7 +332,7 @@ pub(crate) fn read(
     let query = dialects.read(language, text);
     let query = query.map_err(|error| pointed_out(&error, text))?;
     let remark = remark(dialects, language, text);
-    Ok((query, remark.or_else(|| guessed(lang, text))))
+    Ok((query, remark.or(guess)))
 }
 
 /// Returns a note if the text is taken for CQL without being marked as CQL.

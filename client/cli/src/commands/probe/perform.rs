@@ -457,7 +457,7 @@ mod tests {
             "search Title, Phrase (1=4 4=1)",
             "search ISBN, Word (1=7 4=2)",
             "scan Title (1=4)",
-            "record syntax USMARC",
+            "record syntax usmarc",
         ] {
             assert!(titles.iter().any(|one| one == title), "{title}: {titles:?}");
         }
