@@ -258,7 +258,7 @@ fn audit_r_a9_mutated_odd_inputs_are_bounded() {
         utf16,
         display.clone().into(),
         display.replace('\n', "\r\n").into(),
-        format!("{{\"leader\":\"\",\"fields\":[{{\"245\":{{\"ind1\":\"\",\"subfields\":[{{\"\":\"x\"}}]}}}}]}}").into(),
+        "{\"leader\":\"\",\"fields\":[{\"245\":{\"ind1\":\"\",\"subfields\":[{\"\":\"x\"}]}}]}".into(),
         format!("<OAI-PMH><ListRecords><record><header status=\"deleted\"/></record><record><metadata>{marc}</metadata></record></ListRecords></OAI-PMH>").into(),
         format!("<searchRetrieveResponse><records><record><recordPacking>string</recordPacking><recordData>{escaped}</recordData></record></records></searchRetrieveResponse>").into(),
         format!("<records><record><recordData><![CDATA[<?xml version=\"1.0\"?>{marc}]]></recordData></record></records>").into(),
